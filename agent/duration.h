@@ -1,0 +1,24 @@
+// Durations and counts as people write them.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace agent {
+
+// "500ms", "10s", "2m", "1h30m", "1.5s"; a unit is required. nullopt where it is none, or where it
+// is over 100 years.
+std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
+// "500ms", "10s", "1m30s": what parse_duration reads back.
+std::string format_duration(std::chrono::milliseconds time);
+
+// "200", "500k", "1.5M" (decimal factors). nullopt where it is no whole number in the end.
+std::optional<std::int64_t> parse_count(std::string_view text);
+
+// RFC 3339 in UTC with milliseconds: "2026-11-21T09:30:00.123Z".
+std::string format_time(std::chrono::system_clock::time_point time);
+std::optional<std::chrono::system_clock::time_point> parse_time(std::string_view text);
+
+}  // namespace agent

@@ -1,0 +1,128 @@
+// Everything that happens in a run is one of these. The state is their fold; sinks and the
+// journal read nothing else. Types of later features are added here with the feature.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "agent/error.h"
+#include "agent/json.h"
+#include "agent/message.h"
+#include "agent/outcome.h"
+#include "agent/result.h"
+#include "agent/toolbox.h"
+
+namespace agent {
+
+struct RunStarted {
+  std::string version;       // of errand
+  std::string agent_name;
+  std::string agent_file;    // may be empty
+  std::string model;         // provider/model as it will be asked
+  std::string cwd;
+  std::string instructions;  // rendered, context files included
+  std::string prompt;        // rendered
+  std::vector<std::string> tools;
+};
+struct TurnStarted {
+  std::int64_t turn = 0;  // from 1
+};
+struct ModelRequested {
+  std::int64_t turn = 0;
+  std::string model;
+  std::int64_t messages = 0;
+  std::int64_t estimated_input = 0;               // tokens
+  std::optional<std::int64_t> max_output_tokens;  // where a budget lowers it
+};
+struct ModelDelta {
+  enum class Kind : std::uint8_t { text, reasoning };
+  Kind kind = Kind::text;
+  std::string text;
+};
+struct ModelReset {  // drop what was streamed of this reply
+  std::string reason;
+};
+struct ModelRetrying {
+  int attempt = 0;  // the one that failed
+  int max_attempts = 0;
+  std::chrono::milliseconds delay{0};
+  Error error;
+};
+struct ModelResponded {
+  std::int64_t turn = 0;
+  Reply reply;
+  std::int64_t duration_ms = 0;
+};
+// The program's own words to the model: a nudge to continue a cut answer, a loop warning.
+struct UserSaid {
+  std::string text;
+  std::string reason;  // "truncated", "empty", "malformed_tool_call"
+};
+struct ToolStarted {
+  std::int64_t turn = 0;
+  std::string call_id;
+  std::string name;
+  std::string arguments;  // JSON text
+};
+struct ToolOutput {
+  std::string call_id;
+  std::string text;
+};
+struct ToolFinished {
+  std::int64_t turn = 0;
+  ToolResult result;
+};
+struct LimitWarning {
+  std::string limit;  // "limits.max_turns"
+  double used = 0;
+  double max = 0;
+};
+struct Warning {
+  std::string message;
+  std::string help;
+};
+struct RunFinished {
+  RunResult result;
+};
+
+using EventBody = std::variant<RunStarted, TurnStarted, ModelRequested, ModelDelta, ModelReset,
+                               ModelRetrying, ModelResponded, UserSaid, ToolStarted, ToolOutput,
+                               ToolFinished, LimitWarning, Warning, RunFinished>;
+
+struct Event {
+  std::string run_id;
+  std::int64_t seq = 0;  // from 1
+  std::chrono::system_clock::time_point time;
+  EventBody body;
+};
+
+using Emit = std::function<void(EventBody)>;
+
+constexpr std::string_view k_event_schema = "errand.events/1";
+
+std::string_view type_name(const EventBody& body);  // "tool.started"
+// Streamed pieces are shown but not kept.
+bool is_journaled(const EventBody& body);
+Json to_json(const Event& event);
+// The inverse of to_json for journaled types; storage.corrupt where it is none.
+Result<Event> event_from_json(const Json& json);
+
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void on(const Event& event) = 0;  // never fails the run
+};
+
+// The one sink that the loop waits for: when append returns, the event survives SIGKILL.
+class Journal {
+ public:
+  virtual ~Journal() = default;
+  virtual Result<void> append(const Event& event) = 0;
+};
+
+}  // namespace agent

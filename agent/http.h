@@ -1,0 +1,52 @@
+// One HTTP exchange as a port: the protocols are written against this, and know no curl.
+#pragma once
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/result.h"
+#include "agent/spec.h"
+
+namespace agent {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+// The first header of that name (case-insensitive), or empty.
+std::string_view header(const Headers& headers, std::string_view name);
+
+struct HttpRequest {
+  std::string method = "POST";
+  std::string url;
+  Headers headers;
+  std::string_view body;  // borrowed until send() returns
+  bool streamed = false;  // which deadlines count: first_byte and idle, or request
+  Timeouts timeouts;
+  std::size_t max_body = 64u << 20;  // a longer answer is provider.bad_response
+};
+
+struct HttpResponse {
+  int status = 0;
+  Headers headers;
+  std::string body;  // whole where no on_data was given, or where the status is not 2xx
+};
+
+// Called on the thread that called send(), with the bytes as they come (2xx answers only).
+// Returning false ends the exchange early as a success (the rest is not wanted).
+using OnData = std::function<bool(std::string_view)>;
+
+class Http {
+ public:
+  virtual ~Http() = default;
+
+  // Any status is a response, not an error. Errors: provider.network, provider.timeout,
+  // provider.tls, provider.stream_broken (a body that ended early: reset, wrong length),
+  // provider.bad_response (not HTTP, body over the limit), run.cancelled (`stop` requested;
+  // within 100 ms). Thread-safe: many sends may run at once.
+  virtual Result<HttpResponse> send(const HttpRequest& request, const OnData& on_data,
+                                    std::stop_token stop) = 0;
+};
+
+}  // namespace agent

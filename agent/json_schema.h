@@ -1,0 +1,39 @@
+// JSON Schema, the draft-07 subset that tool parameters and outputs need, with RE2 patterns.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/json.h"
+#include "agent/result.h"
+
+namespace agent {
+
+class JsonSchema {
+ public:
+  struct Violation {
+    std::string pointer;  // JSON pointer into the value: "/items/3"
+    std::string message;  // "must be an integer"
+    bool is_type = false; // the keyword `type` alone is hurt: tool.type_mismatch
+  };
+
+  // config.invalid where the schema is wrong, names a keyword that is not supported, or refers to
+  // another document (never fetched). The message names the JSON pointer into the schema.
+  static Result<JsonSchema> compile(const Json& schema);
+
+  // Empty where the value is valid; at most 20 violations.
+  std::vector<Violation> check(const Json& value) const;
+
+  JsonSchema(JsonSchema&&) noexcept;
+  JsonSchema& operator=(JsonSchema&&) noexcept;
+  ~JsonSchema();
+
+ private:
+  struct Node;
+  struct Compiler;
+  explicit JsonSchema(std::unique_ptr<Compiler> compiled);
+  std::unique_ptr<Compiler> compiled_;
+};
+
+}  // namespace agent

@@ -1,0 +1,100 @@
+// What is said in a run: the conversation in a form that knows no provider.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace agent {
+
+// Tokens. `input` includes cache_read and cache_write; `output` includes reasoning.
+struct Usage {
+  std::int64_t input = 0;
+  std::int64_t output = 0;
+  std::int64_t cache_read = 0;
+  std::int64_t cache_write = 0;
+  std::int64_t reasoning = 0;
+
+  std::int64_t total() const { return input + output; }
+  Usage& operator+=(const Usage& other);
+  bool operator==(const Usage&) const = default;
+};
+
+// A call as the model made it. `arguments` is the text that came: it need not be valid JSON.
+// Empty, absent and `null` arguments are normalised to "{}" by the decoder (unless cut).
+struct ToolCall {
+  std::string id;
+  std::string name;
+  std::string arguments;
+
+  bool operator==(const ToolCall&) const = default;
+};
+
+// Why the model stopped; the wire's own word is in Reply::stop_reason_raw.
+enum class StopReason : std::uint8_t {
+  end_turn,
+  tool_use,
+  max_tokens,
+  stop_sequence,
+  content_filter,
+  refusal,
+  pause,
+  context_window,
+  malformed_tool_call,
+  guardrail_intervened,
+  error,
+  unknown,
+};
+std::string_view to_string(StopReason reason);
+
+// One model response. `raw` is the provider's own JSON of the assistant turn (reasoning
+// signatures and the like included), to be sent back byte for byte by the protocol that made it.
+struct Reply {
+  std::string text;
+  std::string reasoning;
+  std::vector<ToolCall> tool_calls;
+  StopReason stop_reason = StopReason::unknown;
+  std::string stop_reason_raw;
+  Usage usage;
+  std::string model;       // as the provider named it; may be empty
+  std::string request_id;  // may be empty
+  std::string raw;         // may be empty; `protocol` says whose it is
+  std::string protocol;
+
+  bool operator==(const Reply&) const = default;
+};
+
+// How one tool call ended. Every call of a reply gets exactly one.
+enum class ToolStatus : std::uint8_t {
+  ok,
+  failed,           // it ran, and reports failure
+  invalid,          // unknown tool or bad arguments: it never ran
+  timed_out,
+  cancelled,        // stopped by a signal, the run's deadline or a limit
+  not_run,          // a limit or a cut reply kept it from running
+};
+std::string_view to_string(ToolStatus status);
+
+struct UserMessage {
+  std::string text;
+};
+struct AssistantMessage {
+  Reply reply;
+};
+struct ToolMessage {
+  std::string call_id;
+  std::string name;
+  std::string content;  // what the model reads; valid UTF-8
+  bool is_error = false;
+};
+using Message = std::variant<UserMessage, AssistantMessage, ToolMessage>;
+
+// Append-only within a revision; whoever rewrites older messages raises `revision`, so that
+// encoded prefixes are dropped.
+struct Conversation {
+  std::vector<Message> messages;
+  std::uint64_t revision = 0;
+};
+
+}  // namespace agent

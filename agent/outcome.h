@@ -1,0 +1,80 @@
+// How a run ended: the exit-code table, the result object, and the one function from an ending to
+// an exit code.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/error.h"
+#include "agent/json.h"
+#include "agent/message.h"
+
+namespace agent {
+
+// One row of the contract (version 1). Numbers and names never change.
+struct ExitRow {
+  int exit_code;
+  std::string_view name;
+  std::string_view when;
+  std::string_view retry;      // "no", "maybe", "yes", "see cause", "-"
+  std::string_view resumable;  // "yes", "no", "maybe", "fork", "-"
+};
+
+constexpr int k_exit_code_contract = 1;
+std::span<const ExitRow> exit_table();
+const ExitRow& exit_row(int exit_code);  // of an unknown code: the row of `internal`
+
+enum class Status : std::uint8_t { ok, failed, stopped, error, cancelled };
+std::string_view to_string(Status status);
+Status status_of(int exit_code);
+
+// Why a stopped run stopped.
+struct Stop {
+  std::string reason;       // the exit name: "max_turns"
+  std::string limit;        // "limits.max_turns", or empty
+  double used = 0;
+  double max = 0;
+  std::string config_path;  // what to change: "limits.max_turns" in the agent file
+  std::string detail;
+};
+
+// The terminal cause. Neither: a final answer.
+struct Ending {
+  std::optional<Error> error;
+  std::optional<Stop> stop;
+  int signal = 0;
+};
+
+// The only place where an exit code is made: signal > the error's row > 0.
+int exit_code(const Ending& ending);
+int exit_code(const Error& error);
+
+// The result object, present on every ending.
+struct RunResult {
+  int exit_code = 0;
+  std::string text;  // the answer, or the partial one
+  bool partial = false;
+  std::optional<Stop> stop;
+  std::optional<Error> error;
+  Usage usage;
+  std::int64_t turns = 0;
+  std::int64_t tool_calls = 0;
+  std::int64_t denials = 0;
+  std::string model;
+  bool over_budget = false;
+  std::string run_id;
+  std::string resume_cmd;
+  std::string trace_id;
+  std::int64_t duration_ms = 0;
+};
+constexpr std::string_view k_result_schema = "errand.result/1";
+
+Json to_json(const Error& error);
+Json to_json(const RunResult& result);
+// The inverse, for the journal; a field that is missing keeps its default.
+RunResult result_from_json(const Json& json);
+
+}  // namespace agent

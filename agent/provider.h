@@ -1,0 +1,38 @@
+// Who answers: the port behind which protocols, retry, replay and fallback stand.
+#pragma once
+#include <functional>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "agent/event.h"
+#include "agent/message.h"
+#include "agent/result.h"
+#include "agent/toolbox.h"
+
+namespace agent {
+
+// One question. Everything is borrowed until complete() returns. `tools` is sorted by name, and
+// nothing in it changes between two turns of a run, so that the bytes before the last message
+// stay the same.
+struct ModelRequest {
+  std::string_view instructions;
+  std::span<const ToolInfo> tools;
+  const Conversation& conversation;
+  std::optional<std::int64_t> max_output_tokens;  // the budget's cap, where it is the lower one
+};
+
+class Provider {
+ public:
+  virtual ~Provider() = default;
+
+  // A finished reply, or the error that ended the last attempt. `emit` gets model.delta,
+  // model.reset and model.retrying, on the calling thread. Cancelled: run.cancelled.
+  // One call at a time a Provider object.
+  virtual Result<Reply> complete(const ModelRequest& request, const Emit& emit,
+                                 std::stop_token stop) = 0;
+};
+
+}  // namespace agent

@@ -1,0 +1,42 @@
+// Secrets out of everything that leaves the process: known values first, known shapes second.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/environment.h"
+
+namespace agent {
+
+class Redactor {
+ public:
+  // The values of variables whose names say that they are secret (*_KEY, *_TOKEN, *_SECRET,
+  // *_PASSWORD, …) and which are at least 8 bytes long.
+  explicit Redactor(const Environment& environment);
+
+  // Adds a value that must never appear; one shorter than 8 bytes is left out.
+  void add(std::string value);
+
+  // Each secret becomes "[redacted]". Known shapes: provider keys (sk-…, sk-ant-…, AIza…, xai-…,
+  // gsk_…), GitHub, GitLab, Slack and AWS keys, JWTs, private-key blocks, Authorization headers.
+  // Never shas, UUIDs or ids. Thread-safe.
+  std::string apply(std::string_view text) const;
+  bool is_clean(std::string_view text) const;
+
+ private:
+  std::vector<std::string> values_;  // longest first
+};
+
+// Redacts a stream piece by piece: keeps back what may be the start of a secret (at most 4 KiB).
+class StreamRedactor {
+ public:
+  explicit StreamRedactor(const Redactor& redactor) : redactor_(redactor) {}
+  std::string feed(std::string_view piece);
+  std::string finish();
+
+ private:
+  const Redactor& redactor_;
+  std::string pending_;
+};
+
+}  // namespace agent

@@ -1,0 +1,106 @@
+// One agent, checked and plain: what an agent file says after loading. No YAML here, no defaults
+// that depend on the environment.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace agent {
+
+using Milliseconds = std::chrono::milliseconds;
+
+struct Timeouts {
+  Milliseconds connect{10'000};
+  Milliseconds first_byte{120'000};  // streamed answers: until the first byte
+  Milliseconds idle{60'000};         // streamed answers: silence between two bytes
+  Milliseconds request{600'000};     // answers that are not streamed: the whole request
+
+  bool operator==(const Timeouts&) const = default;
+};
+
+struct ModelSpec {
+  std::string name;         // "anthropic/claude-sonnet-4-5", "auto", "replay/demo.replay.yaml"
+  std::string protocol;     // empty: by the provider's preset
+  std::string base_url;     // empty: the preset's
+  std::string api_key_env;  // the variable's name; empty: the preset's, none for a custom base_url
+  bool stream = true;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::optional<double> temperature;
+  std::optional<std::int64_t> max_output_tokens;
+  std::string reasoning;  // "", "none", "minimal", "low", "medium", "high", "xhigh", "max"
+  Timeouts timeouts;
+};
+
+struct ToolSpec {
+  enum class Kind : std::uint8_t { builtin, command };
+  enum class OnError : std::uint8_t { report, fatal };
+
+  Kind kind = Kind::builtin;
+  std::string name;
+  std::string description;           // command tools
+  std::vector<std::string> command;  // argv; never a shell
+  std::string parameters = R"({"type":"object","properties":{}})";  // JSON Schema, as JSON text
+  std::optional<Milliseconds> timeout;       // absent: the tool's own default
+  std::optional<Milliseconds> idle_timeout;  // absent: none
+  OnError on_error = OnError::report;
+  bool parallel = false;    // command tools: may run beside other calls
+  bool repeatable = false;  // the same call with the same result is no loop (polling)
+  bool idempotent = false;  // may be run again by the program after a transient failure
+};
+
+struct Limits {
+  std::optional<std::int64_t> max_turns;
+  std::optional<std::int64_t> max_tool_calls;
+  std::optional<std::int64_t> max_total_tokens;
+  std::optional<Milliseconds> timeout;
+  std::optional<std::int64_t> max_repeat_calls = 5;  // nullopt: `unlimited`
+};
+
+struct RetryPolicy {
+  int max_attempts = 4;  // the first call included
+  Milliseconds initial_delay{500};
+  Milliseconds max_delay{30'000};
+  Milliseconds max_elapsed{60'000};  // bounds the sum of the waits
+};
+
+// A value that the prompt or the instructions name as {{ name }}.
+struct ParameterSpec {
+  std::string name;
+  std::string type = "string";  // string, integer, number, boolean
+  bool required = false;
+  std::optional<std::string> fallback;  // `default`, as text
+  std::string description;
+  std::vector<std::string> options;  // `enum`; empty: anything
+};
+
+struct ContextFile {
+  std::string path;  // as written, without the trailing `?`
+  bool optional = false;
+};
+
+struct SessionSpec {
+  enum class Durability : std::uint8_t { process, full };
+  std::string store = "auto";  // auto, none, or a path to the journal file
+  Durability durability = Durability::process;
+};
+
+struct AgentSpec {
+  std::string file;       // the path that was loaded; empty: none
+  std::string directory;  // of the file, absolute; relative paths in the file start here
+  std::string name;
+  std::string description;
+  ModelSpec model;
+  std::string instructions;  // template
+  std::string prompt;        // template; empty: none
+  std::vector<ParameterSpec> parameters;
+  std::vector<ContextFile> context;
+  std::vector<ToolSpec> tools;
+  Limits limits;
+  RetryPolicy retry;
+  SessionSpec session;
+};
+
+}  // namespace agent

@@ -1,0 +1,34 @@
+// The journal in an SQLite file that many processes may write. The only folder that knows SQL.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/event.h"
+#include "agent/spec.h"
+
+namespace agent::store {
+
+// One writer's connection, for one run. Durable means: committed in WAL mode (process: survives
+// SIGKILL; full: survives power loss).
+class SqliteJournal final : public agent::Journal {
+ public:
+  // Opens or creates the file (mode 0600, missing folders 0700). storage.io where that fails,
+  // storage.corrupt where the file is no journal of ours or a newer one.
+  static Result<std::unique_ptr<SqliteJournal>> open(const std::filesystem::path& file,
+                                                     SessionSpec::Durability durability);
+  ~SqliteJournal() override;
+
+  Result<void> append(const Event& event) override;
+
+ private:
+  struct Impl;
+  explicit SqliteJournal(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// The journaled events of a run, in order. storage.not_found where there is no such run.
+Result<std::vector<Event>> read_run(const std::filesystem::path& file, const std::string& run_id);
+
+}  // namespace agent::store

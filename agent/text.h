@@ -1,0 +1,41 @@
+// Text as bytes that people and models read: valid UTF-8, bounded, safe to show.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace agent {
+
+bool is_valid_utf8(std::string_view text);
+// Each invalid sequence becomes U+FFFD; NUL and other control bytes stay.
+std::string to_valid_utf8(std::string_view bytes);
+
+// Makes UTF-8 valid across chunks: keeps back a sequence that the next chunk may complete.
+class Utf8Stream {
+ public:
+  std::string feed(std::string_view bytes);
+  std::string finish();  // what was kept back, made valid
+
+ private:
+  std::string pending_;
+};
+
+// The first and the last part of `text` with "[… N bytes left out …]" between, at most `limit`
+// bytes in all, cut between characters. Returned unchanged where it fits.
+std::string head_and_tail(std::string_view text, std::size_t limit);
+
+// The longest prefix of at most `limit` bytes that ends between characters.
+std::string_view prefix(std::string_view text, std::size_t limit);
+
+// For a terminal: escape sequences and control characters (but \n and \t) made visible.
+std::string printable(std::string_view text);
+
+// The candidate nearest to `word` (edit distance at most 2 and less than half the word's length,
+// case and -/_ ignored), if there is one and it is unique.
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
+std::optional<std::string> nearest(std::string_view word,
+                                   std::span<const std::string_view> candidates);
+
+}  // namespace agent

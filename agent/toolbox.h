@@ -1,0 +1,64 @@
+// What an agent can do, as a port. The loop does not know what a process is.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/error.h"
+#include "agent/message.h"
+
+namespace agent {
+
+struct ToolInfo {
+  std::string name;
+  std::string description;
+  std::string parameters;  // JSON Schema of the arguments, as JSON text
+  bool repeatable = false;
+};
+
+// The one result of one call.
+struct ToolResult {
+  std::string call_id;
+  std::string name;       // the tool that ran, after name repair
+  std::string content;    // what the model reads: capped, redacted, valid UTF-8
+  ToolStatus status = ToolStatus::ok;
+  std::optional<Code> code;  // tool.*; absent when ok
+  std::string message;       // for the user, when not ok; not for the model
+  bool fatal = false;        // a tool declared `on_error: fatal` failed: the run ends with 110
+  bool task_failed = false;  // the agent itself says that the task failed (exit 1)
+  bool truncated = false;    // `content` is head and tail; the whole is in `full_output`
+  std::string full_output;   // path of the whole output, when truncated
+  std::int64_t duration_ms = 0;
+  std::int64_t exit_status = 0;  // of the process, where there was one
+};
+
+// Hears of calls as they happen, on the thread that called run().
+class ToolWatcher {
+ public:
+  virtual ~ToolWatcher() = default;
+  // Just before the effect, with the repaired name and the parsed arguments (JSON text). False:
+  // the intent could not be recorded, and the call must not run (nor any after it).
+  virtual bool started(const ToolCall& call) = 0;
+  virtual void output(const ToolCall& call, std::string_view chunk) = 0;  // valid UTF-8
+  virtual void finished(const ToolResult& result) = 0;
+};
+
+class Toolbox {
+ public:
+  virtual ~Toolbox() = default;
+
+  // Sorted by name; the same for the whole run.
+  virtual std::span<const ToolInfo> tools() const = 0;
+
+  // Runs the calls (side by side where the tools allow it) and returns one result a call, in call
+  // order. Never fails: what goes wrong is in the results. `stop` asks running tools to end
+  // (TERM, after 1 s KILL); `kill` ends them at once.
+  virtual std::vector<ToolResult> run(std::span<const ToolCall> calls, ToolWatcher& watcher,
+                                      std::stop_token stop, std::stop_token kill) = 0;
+};
+
+}  // namespace agent

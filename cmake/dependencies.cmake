@@ -1,0 +1,28 @@
+# Debian 12's packages. What Debian ships as an archive is linked statically: a shared library
+# costs start-up time on every run.
+find_package(Threads REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(CURL 7.88 REQUIRED)
+find_package(CLI11 2.1 REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+# errand::NAME for the archive LIBRARY, with what it needs behind it.
+function(errand_archive name library)
+  find_library(ERRAND_${name}_ARCHIVE NAMES lib${library}.a REQUIRED)
+  add_library(errand_${name}_import INTERFACE)
+  target_link_libraries(errand_${name}_import INTERFACE ${ERRAND_${name}_ARCHIVE} ${ARGN})
+  add_library(errand::${name} ALIAS errand_${name}_import)
+endfunction()
+
+errand_archive(re2 re2 Threads::Threads)
+errand_archive(yaml yaml-cpp)
+find_library(ERRAND_SQLITE3_ARCHIVE NAMES libsqlite3.a REQUIRED)
+errand_archive(sqlite SQLiteCpp ${ERRAND_SQLITE3_ARCHIVE} Threads::Threads ${CMAKE_DL_LIBS} m)
+
+# spdlog and fmt come as shared libraries only: header-only is the way to keep them out of start-up.
+find_package(spdlog REQUIRED)
+find_package(fmt REQUIRED)
+add_library(errand_spdlog_import INTERFACE)
+target_link_libraries(errand_spdlog_import INTERFACE fmt::fmt-header-only Threads::Threads)
+target_compile_definitions(errand_spdlog_import INTERFACE SPDLOG_FMT_EXTERNAL)
+add_library(errand::spdlog ALIAS errand_spdlog_import)

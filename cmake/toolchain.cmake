@@ -1,0 +1,21 @@
+# The fast inner loop where the machine has it: ccache and mold. Sanitizers by option.
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+set(ERRAND_SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread")
+if(ERRAND_SANITIZE)
+  add_compile_options(-fsanitize=${ERRAND_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${ERRAND_SANITIZE})
+endif()
+
+if(CMAKE_BUILD_TYPE STREQUAL Release)
+  add_compile_options(-ffunction-sections -fdata-sections)
+  add_link_options(-Wl,--gc-sections -Wl,--as-needed -Wl,-O1)
+endif()

@@ -1,0 +1,8 @@
+# Warnings of our own code; errors in the debug, asan and tsan presets.
+option(ERRAND_WERROR "Treat warnings as errors" OFF)
+add_library(errand_warnings INTERFACE)
+target_compile_options(errand_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  -Wswitch-enum -Wnon-virtual-dtor -Wold-style-cast -Wno-missing-field-initializers)
+if(ERRAND_WERROR)
+  target_compile_options(errand_warnings INTERFACE -Werror)
+endif()
