@@ -1,0 +1,63 @@
+// One tool: a name, a schema, a policy and a call. What every call goes through (repair,
+// validation, caps, parallel runs) is runner.h's; what a process is, process.h's.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "agent/environment.h"
+#include "agent/error.h"
+#include "agent/json.h"
+#include "agent/spec.h"
+#include "agent/toolbox.h"
+
+namespace tools {
+
+class Supervisor;
+
+// What a call may use. Borrowed for the length of the call.
+struct CallContext {
+  const std::filesystem::path& cwd;               // relative paths start here
+  const std::filesystem::path& temporary;         // the run's own folder, made on first use
+  const agent::Environment& environment;          // already without provider keys
+  Supervisor* supervisor = nullptr;               // starts processes; null only in tests
+  std::stop_token stop;                           // end soon: TERM, after 1 s KILL
+  std::stop_token kill;                           // end now
+  std::function<void(std::string_view)> on_output;  // live output; any thread, may be empty
+};
+
+// What came of a call, before the runner caps and words it for the model.
+struct Output {
+  std::string text;                  // bytes; the runner makes them valid UTF-8
+  std::optional<agent::Code> code;   // tool.*; absent when it worked
+  std::string message;               // what went wrong, one line; also shown to the model
+  std::string suggestion;            // for the model; empty: the code's own
+  std::int64_t exit_status = 0;
+  bool task_failed = false;
+};
+
+inline Output failure(agent::Code code, std::string message, std::string suggestion = {}) {
+  return Output{.text = {},
+                .code = code,
+                .message = std::move(message),
+                .suggestion = std::move(suggestion)};
+}
+
+class Tool {
+ public:
+  virtual ~Tool() = default;
+  virtual const agent::ToolInfo& info() const = 0;
+  virtual bool parallel() const { return false; }    // may run beside other parallel calls
+  virtual bool idempotent() const { return false; }  // may be repeated after a transient failure
+  // `arguments` is an object that has passed the tool's schema. Must come back soon after
+  // context.stop; never throws.
+  virtual Output call(const agent::Json& arguments, const CallContext& context) = 0;
+};
+
+}  // namespace tools
