@@ -115,7 +115,16 @@ enum class Code : std::uint8_t {
   internal,
 };
 
-enum class Domain : std::uint8_t { system, config, action, reflection, planning, limit, cancel, none };
+enum class Domain : std::uint8_t {
+  system,
+  config,
+  action,
+  reflection,
+  planning,
+  limit,
+  cancel,
+  none
+};
 
 // Who may try again: the program itself with backoff, the model, the caller later, nobody.
 enum class Retry : std::uint8_t { automatic, model, caller, never };
@@ -123,7 +132,7 @@ enum class Retry : std::uint8_t { automatic, model, caller, never };
 // One row of the error table: the whole policy of a code.
 struct CodeRow {
   Code code;
-  std::string_view name;    // "provider.rate_limited", stable
+  std::string_view name;  // "provider.rate_limited", stable
   Domain domain;
   Retry retry;
   std::string_view retry_note;  // the condition on `retry`, or empty
@@ -143,8 +152,8 @@ std::string_view to_string(Retry retry);
 // A place in a text that the user wrote. Lines and columns count from 1, columns in characters.
 struct Where {
   std::string file;
-  int line = 0;    // 0: the file as a whole
-  int column = 0;  // 0: the line as a whole
+  int line = 0;         // 0: the file as a whole
+  int column = 0;       // 0: the line as a whole
   std::string excerpt;  // the source line itself, without its end
   int length = 1;       // how many characters the caret marks
 };
@@ -157,17 +166,17 @@ struct Cause {
 // One failure. Its policy is row(code); wrapping adds `context`, never another code.
 struct Error {
   Code code = Code::internal;
-  std::string message;               // what happened, for the user; no trailing period
-  std::string help;                  // how to fix it; empty: the row's advice
+  std::string message;  // what happened, for the user; no trailing period
+  std::string help;     // how to fix it; empty: the row's advice
   std::optional<Where> where = std::nullopt;
   std::vector<std::string> context = {};  // "loading agent `review`", innermost first
   std::optional<Cause> cause = std::nullopt;
   std::optional<std::chrono::milliseconds> retry_after = std::nullopt;
-  int http_status = 0;               // 0: none
+  int http_status = 0;  // 0: none
   std::string provider = {};
   std::string model = {};
   std::string request_id = {};
-  int attempts = 0;                  // model calls that were made; 0: none
+  int attempts = 0;  // model calls that were made; 0: none
   // The server's own word on trying again (x-should-retry); it wins over the row's policy.
   std::optional<bool> server_says_retry = std::nullopt;
 

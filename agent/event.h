@@ -1,6 +1,13 @@
 // Everything that happens in a run is one of these. The state is their fold; sinks and the
 // journal read nothing else. Types of later features are added here with the feature.
 #pragma once
+#include "agent/error.h"
+#include "agent/json.h"
+#include "agent/message.h"
+#include "agent/outcome.h"
+#include "agent/result.h"
+#include "agent/toolbox.h"
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -10,20 +17,13 @@
 #include <variant>
 #include <vector>
 
-#include "agent/error.h"
-#include "agent/json.h"
-#include "agent/message.h"
-#include "agent/outcome.h"
-#include "agent/result.h"
-#include "agent/toolbox.h"
-
 namespace agent {
 
 struct RunStarted {
-  std::string version;       // of errand
+  std::string version;  // of errand
   std::string agent_name;
-  std::string agent_file;    // may be empty
-  std::string model;         // provider/model as it will be asked
+  std::string agent_file;  // may be empty
+  std::string model;       // provider/model as it will be asked
   std::string cwd;
   std::string instructions;  // rendered, context files included
   std::string prompt;        // rendered
@@ -90,9 +90,20 @@ struct RunFinished {
   RunResult result;
 };
 
-using EventBody = std::variant<RunStarted, TurnStarted, ModelRequested, ModelDelta, ModelReset,
-                               ModelRetrying, ModelResponded, UserSaid, ToolStarted, ToolOutput,
-                               ToolFinished, LimitWarning, Warning, RunFinished>;
+using EventBody = std::variant<RunStarted,
+                               TurnStarted,
+                               ModelRequested,
+                               ModelDelta,
+                               ModelReset,
+                               ModelRetrying,
+                               ModelResponded,
+                               UserSaid,
+                               ToolStarted,
+                               ToolOutput,
+                               ToolFinished,
+                               LimitWarning,
+                               Warning,
+                               RunFinished>;
 
 struct Event {
   std::string run_id;
@@ -115,7 +126,10 @@ Result<Event> event_from_json(const Json& json);
 class EventSink {
  public:
   virtual ~EventSink() = default;
-  virtual void on(const Event& event) = 0;  // never fails the run
+  virtual void on(const Event& event) = 0;
+  // Set by the one sink that the run is for (stdout): where it cannot be written, the run ends.
+  // Observers keep the default: they never fail a run.
+  virtual const Error* failure() const { return nullptr; }
 };
 
 // The one sink that the loop waits for: when append returns, the event survives SIGKILL.

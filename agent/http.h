@@ -1,14 +1,14 @@
 // One HTTP exchange as a port: the protocols are written against this, and know no curl.
 #pragma once
+#include "agent/result.h"
+#include "agent/spec.h"
+
 #include <functional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "agent/result.h"
-#include "agent/spec.h"
 
 namespace agent {
 
@@ -45,7 +45,8 @@ class Http {
   // provider.tls, provider.stream_broken (a body that ended early: reset, wrong length),
   // provider.bad_response (not HTTP, body over the limit), run.cancelled (`stop` requested;
   // within 100 ms). Thread-safe: many sends may run at once.
-  virtual Result<HttpResponse> send(const HttpRequest& request, const OnData& on_data,
+  virtual Result<HttpResponse> send(const HttpRequest& request,
+                                    const OnData& on_data,
                                     std::stop_token stop) = 0;
 };
 

@@ -1,10 +1,10 @@
 // JSON as the whole program uses it: key order kept, depth bounded, output always valid UTF-8.
 #pragma once
+#include <nlohmann/json_fwd.hpp>
+
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <nlohmann/json_fwd.hpp>
 
 namespace agent {
 
@@ -16,6 +16,9 @@ std::optional<Json> parse_json(std::string_view text, int max_depth = 200);
 
 // One line, no spaces; invalid UTF-8 becomes U+FFFD.
 std::string dump(const Json& value);
+
+// Whole numbers are written as such: 3, not 3.0.
+Json number_json(double value);
 
 // Reads that cannot throw: the member's value where it exists and has the type, else the default.
 std::string_view text_at(const Json& object, std::string_view key, std::string_view otherwise = {});

@@ -1,21 +1,21 @@
 // JSON Schema, the draft-07 subset that tool parameters and outputs need, with RE2 patterns.
 #pragma once
+#include "agent/json.h"
+#include "agent/result.h"
+
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "agent/json.h"
-#include "agent/result.h"
 
 namespace agent {
 
 class JsonSchema {
  public:
   struct Violation {
-    std::string pointer;  // JSON pointer into the value: "/items/3"
-    std::string message;  // "must be an integer"
-    bool is_type = false; // the keyword `type` alone is hurt: tool.type_mismatch
+    std::string pointer;   // JSON pointer into the value: "/items/3"
+    std::string message;   // "must be an integer"
+    bool is_type = false;  // the keyword `type` alone is hurt: tool.type_mismatch
   };
 
   // config.invalid where the schema is wrong, names a keyword that is not supported, or refers to

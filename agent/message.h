@@ -47,6 +47,7 @@ enum class StopReason : std::uint8_t {
   unknown,
 };
 std::string_view to_string(StopReason reason);
+StopReason stop_reason_from(std::string_view name);  // `unknown` where it is none
 
 // One model response. `raw` is the provider's own JSON of the assistant turn (reasoning
 // signatures and the like included), to be sent back byte for byte by the protocol that made it.
@@ -68,13 +69,14 @@ struct Reply {
 // How one tool call ended. Every call of a reply gets exactly one.
 enum class ToolStatus : std::uint8_t {
   ok,
-  failed,           // it ran, and reports failure
-  invalid,          // unknown tool or bad arguments: it never ran
+  failed,   // it ran, and reports failure
+  invalid,  // unknown tool or bad arguments: it never ran
   timed_out,
-  cancelled,        // stopped by a signal, the run's deadline or a limit
-  not_run,          // a limit or a cut reply kept it from running
+  cancelled,  // stopped by a signal, the run's deadline or a limit
+  not_run,    // a limit or a cut reply kept it from running
 };
 std::string_view to_string(ToolStatus status);
+ToolStatus tool_status_from(std::string_view name);  // `not_run` where it is none
 
 struct UserMessage {
   std::string text;

@@ -1,16 +1,16 @@
 // How a run ended: the exit-code table, the result object, and the one function from an ending to
 // an exit code.
 #pragma once
+#include "agent/error.h"
+#include "agent/json.h"
+#include "agent/message.h"
+
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "agent/error.h"
-#include "agent/json.h"
-#include "agent/message.h"
 
 namespace agent {
 
@@ -33,8 +33,8 @@ Status status_of(int exit_code);
 
 // Why a stopped run stopped.
 struct Stop {
-  std::string reason;       // the exit name: "max_turns"
-  std::string limit;        // "limits.max_turns", or empty
+  std::string reason;  // the exit name: "max_turns"
+  std::string limit;   // "limits.max_turns", or empty
   double used = 0;
   double max = 0;
   std::string config_path;  // what to change: "limits.max_turns" in the agent file
@@ -72,6 +72,8 @@ struct RunResult {
 };
 constexpr std::string_view k_result_schema = "errand.result/1";
 
+Json to_json(const Usage& usage);
+Usage usage_from_json(const Json& json);
 Json to_json(const Error& error);
 Json to_json(const RunResult& result);
 // The inverse, for the journal; a field that is missing keeps its default.

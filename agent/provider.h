@@ -1,16 +1,16 @@
 // Who answers: the port behind which protocols, retry, replay and fallback stand.
 #pragma once
+#include "agent/event.h"
+#include "agent/message.h"
+#include "agent/result.h"
+#include "agent/toolbox.h"
+
 #include <functional>
 #include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
-
-#include "agent/event.h"
-#include "agent/message.h"
-#include "agent/result.h"
-#include "agent/toolbox.h"
 
 namespace agent {
 
@@ -31,7 +31,8 @@ class Provider {
   // A finished reply, or the error that ended the last attempt. `emit` gets model.delta,
   // model.reset and model.retrying, on the calling thread. Cancelled: run.cancelled.
   // One call at a time a Provider object.
-  virtual Result<Reply> complete(const ModelRequest& request, const Emit& emit,
+  virtual Result<Reply> complete(const ModelRequest& request,
+                                 const Emit& emit,
                                  std::stop_token stop) = 0;
 };
 

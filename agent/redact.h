@@ -1,10 +1,10 @@
 // Secrets out of everything that leaves the process: known values first, known shapes second.
 #pragma once
+#include "agent/environment.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "agent/environment.h"
 
 namespace agent {
 

@@ -1,13 +1,13 @@
 // The replay provider's script as plain values: replies and faults in the order they are played.
 // Read from YAML by config/, played by providers/.
 #pragma once
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "agent/error.h"
 #include "agent/message.h"
 #include "agent/spec.h"
+
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace agent {
 
@@ -20,12 +20,12 @@ struct ReplayFault {
 
 struct ReplayStep {
   Reply reply;
-  std::optional<ReplayFault> fault;      // instead of the reply, or after its text: a cut stream
-  Milliseconds delay{0};                 // before the first byte
-  Milliseconds chunk_delay{0};           // between two streamed pieces
-  int repeat = 1;                        // how often in a row; 0: for ever
-  std::vector<std::string> expect;       // each must occur in the newest message of the request
-  int line = 0;                          // in the script, for messages
+  std::optional<ReplayFault> fault;  // instead of the reply, or after its text: a cut stream
+  Milliseconds delay{0};             // before the first byte
+  Milliseconds chunk_delay{0};       // between two streamed pieces
+  int repeat = 1;                    // how often in a row; 0: for ever
+  std::vector<std::string> expect;   // each must occur in the newest message of the request
+  int line = 0;                      // in the script, for messages
 };
 
 struct ReplayScript {

@@ -1,9 +1,9 @@
 // Failing as a value: Result<T> is a T or an Error, and cannot be dropped unread.
 #pragma once
+#include "agent/error.h"
+
 #include <expected>
 #include <utility>
-
-#include "agent/error.h"
 
 namespace agent {
 
@@ -14,7 +14,9 @@ class [[nodiscard]] Result : public std::expected<T, Error> {
 };
 
 // An Error as the return value of any function that returns a Result.
-inline std::unexpected<Error> fail(Error error) { return std::unexpected<Error>(std::move(error)); }
+inline std::unexpected<Error> fail(Error error) {
+  return std::unexpected<Error>(std::move(error));
+}
 
 inline std::unexpected<Error> fail(Code code, std::string message, std::string help = {}) {
   return std::unexpected<Error>(
@@ -27,13 +29,13 @@ inline std::unexpected<Error> fail(Code code, std::string message, std::string h
 #define ERRAND_JOIN(a, b) ERRAND_JOIN_(a, b)
 
 // Leaves the function with the error of `expr`, if it has one.
-#define TRY(expr)                                                                 \
+#define TRY(expr)                                                              \
   if (auto ERRAND_JOIN(try_, __LINE__) = (expr); !ERRAND_JOIN(try_, __LINE__)) \
   return std::unexpected(std::move(ERRAND_JOIN(try_, __LINE__)).error())
 
 // Declares or assigns `target` with the value of `expr`, or leaves with its error.
-#define TRY_ASSIGN(target, expr)                                                \
-  auto ERRAND_JOIN(result_, __LINE__) = (expr);                                 \
-  if (!ERRAND_JOIN(result_, __LINE__))                                          \
+#define TRY_ASSIGN(target, expr)                                               \
+  auto ERRAND_JOIN(result_, __LINE__) = (expr);                                \
+  if (!ERRAND_JOIN(result_, __LINE__))                                         \
     return std::unexpected(std::move(ERRAND_JOIN(result_, __LINE__)).error()); \
   target = std::move(*ERRAND_JOIN(result_, __LINE__))

@@ -40,8 +40,8 @@ struct ToolSpec {
 
   Kind kind = Kind::builtin;
   std::string name;
-  std::string description;           // command tools
-  std::vector<std::string> command;  // argv; never a shell
+  std::string description;                                          // command tools
+  std::vector<std::string> command;                                 // argv; never a shell
   std::string parameters = R"({"type":"object","properties":{}})";  // JSON Schema, as JSON text
   std::optional<Milliseconds> timeout;       // absent: the tool's own default
   std::optional<Milliseconds> idle_timeout;  // absent: none

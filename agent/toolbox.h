@@ -1,5 +1,8 @@
 // What an agent can do, as a port. The loop does not know what a process is.
 #pragma once
+#include "agent/error.h"
+#include "agent/message.h"
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -7,9 +10,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "agent/error.h"
-#include "agent/message.h"
 
 namespace agent {
 
@@ -23,8 +23,8 @@ struct ToolInfo {
 // The one result of one call.
 struct ToolResult {
   std::string call_id;
-  std::string name;       // the tool that ran, after name repair
-  std::string content;    // what the model reads: capped, redacted, valid UTF-8
+  std::string name;     // the tool that ran, after name repair
+  std::string content;  // what the model reads: capped, redacted, valid UTF-8
   ToolStatus status = ToolStatus::ok;
   std::optional<Code> code;  // tool.*; absent when ok
   std::string message;       // for the user, when not ok; not for the model
@@ -57,8 +57,10 @@ class Toolbox {
   // Runs the calls (side by side where the tools allow it) and returns one result a call, in call
   // order. Never fails: what goes wrong is in the results. `stop` asks running tools to end
   // (TERM, after 1 s KILL); `kill` ends them at once.
-  virtual std::vector<ToolResult> run(std::span<const ToolCall> calls, ToolWatcher& watcher,
-                                      std::stop_token stop, std::stop_token kill) = 0;
+  virtual std::vector<ToolResult> run(std::span<const ToolCall> calls,
+                                      ToolWatcher& watcher,
+                                      std::stop_token stop,
+                                      std::stop_token kill) = 0;
 };
 
 }  // namespace agent

@@ -1,6 +1,12 @@
 // One tool: a name, a schema, a policy and a call. What every call goes through (repair,
 // validation, caps, parallel runs) is runner.h's; what a process is, process.h's.
 #pragma once
+#include "agent/environment.h"
+#include "agent/error.h"
+#include "agent/json.h"
+#include "agent/spec.h"
+#include "agent/toolbox.h"
+
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -11,42 +17,34 @@
 #include <string>
 #include <string_view>
 
-#include "agent/environment.h"
-#include "agent/error.h"
-#include "agent/json.h"
-#include "agent/spec.h"
-#include "agent/toolbox.h"
-
 namespace tools {
 
 class Supervisor;
 
 // What a call may use. Borrowed for the length of the call.
 struct CallContext {
-  const std::filesystem::path& cwd;               // relative paths start here
-  const std::filesystem::path& temporary;         // the run's own folder, made on first use
-  const agent::Environment& environment;          // already without provider keys
-  Supervisor* supervisor = nullptr;               // starts processes; null only in tests
-  std::stop_token stop;                           // end soon: TERM, after 1 s KILL
-  std::stop_token kill;                           // end now
+  const std::filesystem::path& cwd;                 // relative paths start here
+  const std::filesystem::path& temporary;           // the run's own folder, made on first use
+  const agent::Environment& environment;            // already without provider keys
+  Supervisor* supervisor = nullptr;                 // starts processes; null only in tests
+  std::stop_token stop;                             // end soon: TERM, after 1 s KILL
+  std::stop_token kill;                             // end now
   std::function<void(std::string_view)> on_output;  // live output; any thread, may be empty
 };
 
 // What came of a call, before the runner caps and words it for the model.
 struct Output {
-  std::string text;                  // bytes; the runner makes them valid UTF-8
-  std::optional<agent::Code> code;   // tool.*; absent when it worked
-  std::string message;               // what went wrong, one line; also shown to the model
-  std::string suggestion;            // for the model; empty: the code's own
+  std::string text;                 // bytes; the runner makes them valid UTF-8
+  std::optional<agent::Code> code;  // tool.*; absent when it worked
+  std::string message;              // what went wrong, one line; also shown to the model
+  std::string suggestion;           // for the model; empty: the code's own
   std::int64_t exit_status = 0;
   bool task_failed = false;
 };
 
 inline Output failure(agent::Code code, std::string message, std::string suggestion = {}) {
-  return Output{.text = {},
-                .code = code,
-                .message = std::move(message),
-                .suggestion = std::move(suggestion)};
+  return Output{
+      .text = {}, .code = code, .message = std::move(message), .suggestion = std::move(suggestion)};
 }
 
 class Tool {

@@ -1,12 +1,12 @@
 // The journal in an SQLite file that many processes may write. The only folder that knows SQL.
 #pragma once
+#include "agent/event.h"
+#include "agent/spec.h"
+
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "agent/event.h"
-#include "agent/spec.h"
 
 namespace agent::store {
 

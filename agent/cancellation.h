@@ -1,0 +1,36 @@
+// Why a run is being stopped from outside: a signal, or its deadline. Thread-safe.
+#pragma once
+#include <atomic>
+#include <stop_token>
+
+namespace agent {
+
+class Cancellation {
+ public:
+  // The first asks everything to end soon, a second one to end at once.
+  void signal(int number) {
+    int none = 0;
+    if (signal_.compare_exchange_strong(none, number)) {
+      stop_.request_stop();
+    } else {
+      kill_.request_stop();
+    }
+  }
+  void expire() {
+    expired_ = true;
+    stop_.request_stop();
+  }
+
+  std::stop_token stop() const { return stop_.get_token(); }
+  std::stop_token kill() const { return kill_.get_token(); }
+  int signal_number() const { return signal_; }  // the first one; 0: none
+  bool is_expired() const { return expired_; }
+
+ private:
+  std::stop_source stop_;
+  std::stop_source kill_;
+  std::atomic<int> signal_{0};
+  std::atomic<bool> expired_{false};
+};
+
+}  // namespace agent

@@ -1,0 +1,334 @@
+#include "agent/event.h"
+
+#include "agent/duration.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <utility>
+
+namespace agent {
+namespace {
+
+// The names of the alternatives of EventBody, in its order.
+constexpr auto k_names = std::to_array<std::string_view>({"run.started",
+                                                          "turn.started",
+                                                          "model.requested",
+                                                          "model.delta",
+                                                          "model.reset",
+                                                          "model.retrying",
+                                                          "model.responded",
+                                                          "user.said",
+                                                          "tool.started",
+                                                          "tool.output",
+                                                          "tool.finished",
+                                                          "limit.warning",
+                                                          "warning",
+                                                          "run.finished"});
+static_assert(k_names.size() == std::variant_size_v<EventBody>);
+
+// Arguments are shown as the object that they are, or as the text that came.
+Json arguments_json(const std::string& arguments) {
+  auto parsed = parse_json(arguments);
+  return parsed && parsed->is_object() ? std::move(*parsed) : Json(arguments);
+}
+
+std::string arguments_text(const Json& json) {
+  const Json* arguments = find(json, "arguments");
+  if (arguments == nullptr) {
+    return {};
+  }
+  return arguments->is_string() ? arguments->get<std::string>() : dump(*arguments);
+}
+
+void write(Json& json, const RunStarted& body) {
+  json["schema"] = k_event_schema;
+  json["version"] = body.version;
+  json["agent"] = {{"name", body.agent_name}, {"file", body.agent_file}};
+  json["model"] = body.model;
+  json["cwd"] = body.cwd;
+  json["instructions"] = body.instructions;
+  json["prompt"] = body.prompt;
+  json["tools"] = body.tools;
+}
+
+void write(Json& json, const TurnStarted& body) {
+  json["turn"] = body.turn;
+}
+
+void write(Json& json, const ModelRequested& body) {
+  json["turn"] = body.turn;
+  json["model"] = body.model;
+  json["messages"] = body.messages;
+  json["estimated_input"] = body.estimated_input;
+  json["max_output_tokens"] =
+      body.max_output_tokens ? Json(*body.max_output_tokens) : Json(nullptr);
+}
+
+void write(Json& json, const ModelDelta& body) {
+  json["kind"] = body.kind == ModelDelta::Kind::text ? "text" : "reasoning";
+  json["text"] = body.text;
+}
+
+void write(Json& json, const ModelReset& body) {
+  json["reason"] = body.reason;
+}
+
+void write(Json& json, const ModelRetrying& body) {
+  json["attempt"] = body.attempt;
+  json["max_attempts"] = body.max_attempts;
+  json["delay_ms"] = body.delay.count();
+  json["error"] = to_json(body.error);
+}
+
+void write(Json& json, const ModelResponded& body) {
+  const Reply& reply = body.reply;
+  json["turn"] = body.turn;
+  json["text"] = reply.text;
+  json["reasoning"] = reply.reasoning;
+  json["tool_calls"] = Json::array();
+  for (const ToolCall& call : reply.tool_calls) {
+    json["tool_calls"].push_back(
+        {{"id", call.id}, {"name", call.name}, {"arguments", arguments_json(call.arguments)}});
+  }
+  json["stop_reason"] = to_string(reply.stop_reason);
+  json["stop_reason_raw"] = reply.stop_reason_raw;
+  json["usage"] = to_json(reply.usage);
+  json["model"] = reply.model;
+  json["request_id"] = reply.request_id;
+  json["protocol"] = reply.protocol;
+  json["raw"] = reply.raw;
+  json["duration_ms"] = body.duration_ms;
+}
+
+void write(Json& json, const UserSaid& body) {
+  json["text"] = body.text;
+  json["reason"] = body.reason;
+}
+
+void write(Json& json, const ToolStarted& body) {
+  json["turn"] = body.turn;
+  json["call_id"] = body.call_id;
+  json["name"] = body.name;
+  json["arguments"] = arguments_json(body.arguments);
+}
+
+void write(Json& json, const ToolOutput& body) {
+  json["call_id"] = body.call_id;
+  json["text"] = body.text;
+}
+
+void write(Json& json, const ToolFinished& body) {
+  const ToolResult& result = body.result;
+  json["turn"] = body.turn;
+  json["call_id"] = result.call_id;
+  json["name"] = result.name;
+  json["status"] = to_string(result.status);
+  json["code"] = result.code ? Json(row(*result.code).name) : Json(nullptr);
+  json["message"] = result.message;
+  json["content"] = result.content;
+  json["exit_status"] = result.exit_status;
+  json["truncated"] = result.truncated;
+  json["full_output"] = result.full_output.empty() ? Json(nullptr) : Json(result.full_output);
+  json["fatal"] = result.fatal;
+  json["task_failed"] = result.task_failed;
+  json["duration_ms"] = result.duration_ms;
+}
+
+void write(Json& json, const LimitWarning& body) {
+  json["limit"] = body.limit;
+  json["used"] = number_json(body.used);
+  json["max"] = number_json(body.max);
+}
+
+void write(Json& json, const Warning& body) {
+  json["message"] = body.message;
+  json["help"] = body.help;
+}
+
+void write(Json& json, const RunFinished& body) {
+  json["result"] = to_json(body.result);
+}
+
+std::string text(const Json& json, std::string_view key) {
+  return std::string(text_at(json, key));
+}
+
+void read(const Json& json, RunStarted& body) {
+  body.version = text(json, "version");
+  if (const Json* agent = find(json, "agent")) {
+    body.agent_name = text(*agent, "name");
+    body.agent_file = text(*agent, "file");
+  }
+  body.model = text(json, "model");
+  body.cwd = text(json, "cwd");
+  body.instructions = text(json, "instructions");
+  body.prompt = text(json, "prompt");
+  if (const Json* tools = find(json, "tools")) {
+    for (const Json& tool : *tools) {
+      if (tool.is_string()) {
+        body.tools.push_back(tool.get<std::string>());
+      }
+    }
+  }
+}
+
+void read(const Json& json, TurnStarted& body) {
+  body.turn = integer_at(json, "turn");
+}
+
+void read(const Json& json, ModelRequested& body) {
+  body.turn = integer_at(json, "turn");
+  body.model = text(json, "model");
+  body.messages = integer_at(json, "messages");
+  body.estimated_input = integer_at(json, "estimated_input");
+  if (find(json, "max_output_tokens") != nullptr) {
+    body.max_output_tokens = integer_at(json, "max_output_tokens");
+  }
+}
+
+void read(const Json& json, ModelDelta& body) {
+  body.kind =
+      text_at(json, "kind") == "text" ? ModelDelta::Kind::text : ModelDelta::Kind::reasoning;
+  body.text = text(json, "text");
+}
+
+void read(const Json& json, ModelReset& body) {
+  body.reason = text(json, "reason");
+}
+
+void read(const Json& json, ModelRetrying& body) {
+  body.attempt = static_cast<int>(integer_at(json, "attempt"));
+  body.max_attempts = static_cast<int>(integer_at(json, "max_attempts"));
+  body.delay = std::chrono::milliseconds(integer_at(json, "delay_ms"));
+  if (const Json* error = find(json, "error")) {
+    body.error.code = code_from_name(text_at(*error, "code")).value_or(Code::internal);
+    body.error.message = text(*error, "message");
+    body.error.http_status = static_cast<int>(integer_at(*error, "http_status"));
+  }
+}
+
+void read(const Json& json, ModelResponded& body) {
+  Reply& reply = body.reply;
+  body.turn = integer_at(json, "turn");
+  reply.text = text(json, "text");
+  reply.reasoning = text(json, "reasoning");
+  if (const Json* calls = find(json, "tool_calls")) {
+    for (const Json& call : *calls) {
+      reply.tool_calls.push_back(
+          {.id = text(call, "id"), .name = text(call, "name"), .arguments = arguments_text(call)});
+    }
+  }
+  reply.stop_reason = stop_reason_from(text_at(json, "stop_reason"));
+  reply.stop_reason_raw = text(json, "stop_reason_raw");
+  if (const Json* usage = find(json, "usage")) {
+    reply.usage = usage_from_json(*usage);
+  }
+  reply.model = text(json, "model");
+  reply.request_id = text(json, "request_id");
+  reply.protocol = text(json, "protocol");
+  reply.raw = text(json, "raw");
+  body.duration_ms = integer_at(json, "duration_ms");
+}
+
+void read(const Json& json, UserSaid& body) {
+  body.text = text(json, "text");
+  body.reason = text(json, "reason");
+}
+
+void read(const Json& json, ToolStarted& body) {
+  body.turn = integer_at(json, "turn");
+  body.call_id = text(json, "call_id");
+  body.name = text(json, "name");
+  body.arguments = arguments_text(json);
+}
+
+void read(const Json& json, ToolOutput& body) {
+  body.call_id = text(json, "call_id");
+  body.text = text(json, "text");
+}
+
+void read(const Json& json, ToolFinished& body) {
+  ToolResult& result = body.result;
+  body.turn = integer_at(json, "turn");
+  result.call_id = text(json, "call_id");
+  result.name = text(json, "name");
+  result.status = tool_status_from(text_at(json, "status"));
+  result.code = code_from_name(text_at(json, "code"));
+  result.message = text(json, "message");
+  result.content = text(json, "content");
+  result.exit_status = integer_at(json, "exit_status");
+  result.truncated = bool_at(json, "truncated");
+  result.full_output = text(json, "full_output");
+  result.fatal = bool_at(json, "fatal");
+  result.task_failed = bool_at(json, "task_failed");
+  result.duration_ms = integer_at(json, "duration_ms");
+}
+
+void read(const Json& json, LimitWarning& body) {
+  body.limit = text(json, "limit");
+  body.used = static_cast<double>(integer_at(json, "used"));
+  body.max = static_cast<double>(integer_at(json, "max"));
+}
+
+void read(const Json& json, Warning& body) {
+  body.message = text(json, "message");
+  body.help = text(json, "help");
+}
+
+void read(const Json& json, RunFinished& body) {
+  if (const Json* result = find(json, "result")) {
+    body.result = result_from_json(*result);
+  }
+}
+
+// The alternative of that type name, read from `json`; false where no alternative has the name.
+template <std::size_t index = 0>
+bool read_body(std::string_view type, const Json& json, EventBody& body) {
+  if constexpr (index == std::variant_size_v<EventBody>) {
+    return false;
+  } else {
+    if (k_names[index] != type) {
+      return read_body<index + 1>(type, json, body);
+    }
+    std::variant_alternative_t<index, EventBody> alternative;
+    read(json, alternative);
+    body = std::move(alternative);
+    return true;
+  }
+}
+
+}  // namespace
+
+std::string_view type_name(const EventBody& body) {
+  return k_names[body.index()];
+}
+
+bool is_journaled(const EventBody& body) {
+  return !std::holds_alternative<ModelDelta>(body) && !std::holds_alternative<ToolOutput>(body);
+}
+
+Json to_json(const Event& event) {
+  Json json = {{"v", 1},
+               {"run", event.run_id},
+               {"seq", event.seq},
+               {"ts", format_time(event.time)},
+               {"type", type_name(event.body)}};
+  std::visit([&](const auto& body) { write(json, body); }, event.body);
+  return json;
+}
+
+Result<Event> event_from_json(const Json& json) {
+  Event event;
+  const auto time = parse_time(text_at(json, "ts"));
+  event.run_id = text(json, "run");
+  event.seq = integer_at(json, "seq");
+  if (!time || event.run_id.empty() || event.seq < 1 ||
+      !read_body(text_at(json, "type"), json, event.body)) {
+    return fail(Code::storage_corrupt, "not an event: " + dump(json).substr(0, 80));
+  }
+  event.time = *time;
+  return event;
+}
+
+}  // namespace agent

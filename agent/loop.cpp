@@ -1,0 +1,263 @@
+#include "agent/loop.h"
+
+#include "agent/duration.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <thread>
+#include <utility>
+#include <variant>
+
+namespace agent {
+namespace {
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+
+// Gives each event its place in the run: journal first, then the state, then whoever watches.
+class Recorder {
+ public:
+  Recorder(const RunRequest& request, const Ports& ports)
+      : run_id_(request.run_id), ports_(ports), state_(request.plan) {}
+
+  void record(EventBody body) {
+    Event event{
+        .run_id = run_id_, .seq = ++seq_, .time = ports_.clock.wall(), .body = std::move(body)};
+    keep(event);
+    advance(state_, event.body);
+    for (EventSink* sink : ports_.sinks) {
+      sink->on(event);
+      if (!failure_ && sink->failure() != nullptr) {
+        failure_ = *sink->failure();
+      }
+    }
+  }
+
+  const State& state() const { return state_; }
+  // The first failure of the journal or of a sink that the run cannot do without.
+  const std::optional<Error>& failure() const { return failure_; }
+
+ private:
+  void keep(const Event& event) {
+    if (ports_.journal == nullptr || journal_is_broken_ || !is_journaled(event.body)) {
+      return;
+    }
+    if (auto kept = ports_.journal->append(event); !kept) {
+      journal_is_broken_ = true;
+      if (!failure_) {
+        failure_ = std::move(kept).error().while_("writing the run's journal");
+      }
+    }
+  }
+
+  std::string run_id_;
+  const Ports& ports_;
+  State state_;
+  std::int64_t seq_ = 0;
+  bool journal_is_broken_ = false;
+  std::optional<Error> failure_;
+};
+
+class RecordingWatcher final : public ToolWatcher {
+ public:
+  explicit RecordingWatcher(Recorder& recorder) : recorder_(recorder) {}
+
+  bool started(const ToolCall& call) override {
+    recorder_.record(ToolStarted{.turn = recorder_.state().turns,
+                                 .call_id = call.id,
+                                 .name = call.name,
+                                 .arguments = call.arguments});
+    return !recorder_.failure();
+  }
+  void output(const ToolCall& call, std::string_view chunk) override {
+    recorder_.record(ToolOutput{.call_id = call.id, .text = std::string(chunk)});
+  }
+  void finished(const ToolResult& result) override {
+    recorder_.record(ToolFinished{.turn = recorder_.state().turns, .result = result});
+  }
+
+ private:
+  Recorder& recorder_;
+};
+
+// Ends the run at its deadline, wherever it is waiting.
+class Deadline {
+ public:
+  Deadline(std::optional<Milliseconds> timeout, Clock& clock, Cancellation& cancellation) {
+    if (timeout) {
+      watcher_ = std::jthread([time = *timeout, &clock, &cancellation](std::stop_token stop) {
+        if (clock.sleep_for(time, stop)) {
+          cancellation.expire();
+        }
+      });
+    }
+  }
+
+ private:
+  std::jthread watcher_;
+};
+
+std::int64_t milliseconds_since(Clock::Steady start, const Clock& clock) {
+  return std::chrono::duration_cast<Milliseconds>(clock.now() - start).count();
+}
+
+class Run {
+ public:
+  Run(const RunRequest& request, const Ports& ports, Cancellation& cancellation)
+      : request_(request),
+        ports_(ports),
+        cancellation_(cancellation),
+        recorder_(request, ports),
+        begin_(ports.clock.now()) {}
+
+  RunResult perform() {
+    const Deadline deadline(request_.plan.limits.timeout, ports_.clock, cancellation_);
+    recorder_.record(request_.started);
+    for (;;) {
+      if (auto ending = interruption()) {
+        return finish(std::move(*ending));
+      }
+      Step step = next(recorder_.state());
+      if (auto* end = std::get_if<Finish>(&step)) {
+        return finish(std::move(end->ending));
+      }
+      if (auto done = perform(std::move(step)); !done) {
+        return finish(interruption().value_or(Ending{.error = std::move(done).error()}));
+      }
+    }
+  }
+
+ private:
+  Result<void> perform(Step step) {
+    return std::visit(Overloaded{[&](AskModel& ask) { return ask_model(ask); },
+                                 [&](RunTools& run) { return run_tools(run); },
+                                 [&](Say& say) { return note(std::move(say.message)); },
+                                 [&](Warn& warn) { return note(std::move(warn.warning)); },
+                                 [](Finish&) { return Result<void>{}; }},
+                      step);
+  }
+
+  Result<void> note(EventBody body) {
+    recorder_.record(std::move(body));
+    return {};
+  }
+
+  Result<void> ask_model(const AskModel& ask) {
+    const State& state = recorder_.state();
+    const std::int64_t turn = state.turns + 1;
+    recorder_.record(TurnStarted{.turn = turn});
+    recorder_.record(
+        ModelRequested{.turn = turn,
+                       .model = request_.started.model,
+                       .messages = static_cast<std::int64_t>(state.conversation.messages.size()),
+                       .estimated_input = estimated_input(state),
+                       .max_output_tokens = ask.max_output_tokens});
+    if (recorder_.failure()) {
+      return fail(*recorder_.failure());
+    }
+    const auto start = ports_.clock.now();
+    TRY_ASSIGN(Reply reply,
+               ports_.provider.complete(
+                   {.instructions = request_.started.instructions,
+                    .tools = ports_.toolbox.tools(),
+                    .conversation = state.conversation,
+                    .max_output_tokens = ask.max_output_tokens},
+                   [&](EventBody body) { recorder_.record(std::move(body)); },
+                   cancellation_.stop()));
+    recorder_.record(ModelResponded{.turn = turn,
+                                    .reply = std::move(reply),
+                                    .duration_ms = milliseconds_since(start, ports_.clock)});
+    return {};
+  }
+
+  Result<void> run_tools(const RunTools& step) {
+    RecordingWatcher watcher(recorder_);
+    ports_.toolbox.run(step.calls, watcher, cancellation_.stop(), cancellation_.kill());
+    return {};
+  }
+
+  // What ends the run from outside, the strongest first; nothing: it goes on.
+  std::optional<Ending> interruption() const {
+    if (const int signal = cancellation_.signal_number(); signal != 0) {
+      return Ending{.error = Error{.code = Code::run_cancelled,
+                                   .message = fmt::format("the run was ended by {}", name(signal)),
+                                   .help = {}},
+                    .signal = signal};
+    }
+    if (recorder_.failure()) {
+      return Ending{.error = recorder_.failure()};
+    }
+    if (cancellation_.is_expired()) {
+      const auto timeout = request_.plan.limits.timeout.value_or(Milliseconds{0});
+      const auto seconds = [](std::int64_t ms) { return static_cast<double>(ms) / 1000; };
+      return stopped_at(Code::run_timeout,
+                        "limits.timeout",
+                        seconds(milliseconds_since(begin_, ports_.clock)),
+                        seconds(timeout.count()),
+                        "the run took longer than " + format_duration(timeout));
+    }
+    return std::nullopt;
+  }
+
+  static std::string_view name(int signal) {
+    switch (signal) {
+      case SIGINT:
+        return "SIGINT";
+      case SIGHUP:
+        return "SIGHUP";
+      case SIGPIPE:
+        return "SIGPIPE";
+      default:
+        return "SIGTERM";
+    }
+  }
+
+  // Every call of the last reply has one result, also those that an ending kept from running.
+  void close_open_calls() {
+    const auto calls = recorder_.state().open_calls;
+    for (const ToolCall& call : calls) {
+      if (!recorder_.state().results.contains(call.id)) {
+        recorder_.record(
+            ToolFinished{.turn = recorder_.state().turns,
+                         .result = {.call_id = call.id,
+                                    .name = call.name,
+                                    .content = "[not run: the run ended before this call]",
+                                    .status = ToolStatus::not_run,
+                                    .code = Code::tool_cancelled,
+                                    .message = "the run ended before this call"}});
+      }
+    }
+  }
+
+  RunResult finish(const Ending& ending) {
+    close_open_calls();
+    RunResult result = make_result(recorder_.state(), ending);
+    result.model = request_.started.model;
+    result.run_id = request_.run_id;
+    result.duration_ms = milliseconds_since(begin_, ports_.clock);
+    const bool was_whole = !recorder_.failure();
+    recorder_.record(RunFinished{.result = result});
+    if (was_whole && recorder_.failure() && cancellation_.signal_number() == 0) {
+      result.error = recorder_.failure();
+      result.exit_code = exit_code(*result.error);
+    }
+    return result;
+  }
+
+  const RunRequest& request_;
+  const Ports& ports_;
+  Cancellation& cancellation_;
+  Recorder recorder_;
+  Clock::Steady begin_;
+};
+
+}  // namespace
+
+RunResult run(const RunRequest& request, const Ports& ports, Cancellation& cancellation) {
+  return Run(request, ports, cancellation).perform();
+}
+
+}  // namespace agent

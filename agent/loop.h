@@ -1,0 +1,38 @@
+// The one loop: decides the next step from the state, performs it, records what happened. It
+// prints nothing and knows no provider, no tool, no terminal.
+#pragma once
+#include "agent/cancellation.h"
+#include "agent/clock.h"
+#include "agent/event.h"
+#include "agent/provider.h"
+#include "agent/state.h"
+#include "agent/toolbox.h"
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace agent {
+
+// The world of a run. All borrowed; they outlive it.
+struct Ports {
+  Provider& provider;
+  Toolbox& toolbox;
+  std::span<EventSink* const> sinks;
+  Journal* journal = nullptr;  // null: nothing is kept
+  Clock& clock;
+};
+
+struct RunRequest {
+  std::string run_id;
+  RunStarted started;  // prompt and instructions are taken from here
+  RunPlan plan;
+};
+
+// Runs to one of the endings and returns its result object; never throws for a failure of the
+// run. The first event that the sinks see is run.started, the last one run.finished with that
+// result. A sink that breaks afterwards (stdout) changes the returned result only.
+RunResult run(const RunRequest& request, const Ports& ports, Cancellation& cancellation);
+
+}  // namespace agent

@@ -1,0 +1,84 @@
+#include "agent/message.h"
+
+#include <utility>
+
+namespace agent {
+
+Usage& Usage::operator+=(const Usage& other) {
+  input += other.input;
+  output += other.output;
+  cache_read += other.cache_read;
+  cache_write += other.cache_write;
+  reasoning += other.reasoning;
+  return *this;
+}
+
+std::string_view to_string(StopReason reason) {
+  switch (reason) {
+    case StopReason::end_turn:
+      return "end_turn";
+    case StopReason::tool_use:
+      return "tool_use";
+    case StopReason::max_tokens:
+      return "max_tokens";
+    case StopReason::stop_sequence:
+      return "stop_sequence";
+    case StopReason::content_filter:
+      return "content_filter";
+    case StopReason::refusal:
+      return "refusal";
+    case StopReason::pause:
+      return "pause";
+    case StopReason::context_window:
+      return "context_window";
+    case StopReason::malformed_tool_call:
+      return "malformed_tool_call";
+    case StopReason::guardrail_intervened:
+      return "guardrail_intervened";
+    case StopReason::error:
+      return "error";
+    case StopReason::unknown:
+      return "unknown";
+  }
+  std::unreachable();
+}
+
+StopReason stop_reason_from(std::string_view name) {
+  for (int value = 0; value < static_cast<int>(StopReason::unknown); ++value) {
+    const auto reason = static_cast<StopReason>(value);
+    if (to_string(reason) == name) {
+      return reason;
+    }
+  }
+  return StopReason::unknown;
+}
+
+std::string_view to_string(ToolStatus status) {
+  switch (status) {
+    case ToolStatus::ok:
+      return "ok";
+    case ToolStatus::failed:
+      return "failed";
+    case ToolStatus::invalid:
+      return "invalid";
+    case ToolStatus::timed_out:
+      return "timed_out";
+    case ToolStatus::cancelled:
+      return "cancelled";
+    case ToolStatus::not_run:
+      return "not_run";
+  }
+  std::unreachable();
+}
+
+ToolStatus tool_status_from(std::string_view name) {
+  for (int value = 0; value < static_cast<int>(ToolStatus::not_run); ++value) {
+    const auto status = static_cast<ToolStatus>(value);
+    if (to_string(status) == name) {
+      return status;
+    }
+  }
+  return ToolStatus::not_run;
+}
+
+}  // namespace agent

@@ -1,0 +1,252 @@
+#include "agent/outcome.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace agent {
+namespace {
+
+constexpr auto k_exits = std::to_array<ExitRow>({
+    // clang-format off
+    {0, "ok", "a final answer, output valid, checks passed", "-", "-"},
+    {1, "task_failed", "the agent finished and itself says that the task failed", "no", "yes"},
+    {2, "usage", "bad flag, argument or combination; nothing was sent", "no", "-"},
+    {65, "invalid_request", "the provider refused the request: 400, 413, 422, a 4xx that no other row names", "no", "no"},
+    {66, "no_input", "empty prompt, empty stdin, missing prompt file", "no", "-"},
+    {69, "helper_unavailable", "a required MCP server, remote agent, channel or helper program failed to start or died", "maybe", "yes"},
+    {70, "internal", "an invariant broke; the message asks for a report", "no", "maybe"},
+    {71, "os_error", "fork, exec, memory, descriptors", "maybe", "yes"},
+    {73, "cant_create", "an output, log or record file cannot be created", "no", "-"},
+    {74, "storage", "session store, journal or stdout write failed (not EPIPE)", "no", "no"},
+    {75, "provider_unavailable", "a retryable failure that outlived every retry: 408, 425, 429, 5xx, 529, network, stream cut, stall, open circuit", "yes", "yes"},
+    {76, "protocol", "provider or MCP server sent what its protocol forbids", "maybe", "yes"},
+    {77, "auth", "401, 403, expired key; a key variable that is unset or empty; `model: auto` without a key", "no", "yes"},
+    {78, "config", "agent file or config: syntax, unknown key, type, range, unset variable, unknown tool, cycle; TLS set-up", "no", "-"},
+    {80, "max_turns", "limits.max_turns", "no", "yes"},
+    {81, "token_budget", "limits.max_total_tokens", "no", "yes"},
+    {82, "cost_budget", "limits.max_cost_usd, spent, or the next request's input alone would exceed it", "no", "yes"},
+    {83, "tool_call_limit", "limits.max_tool_calls", "no", "yes"},
+    {84, "context_overflow", "the conversation no longer fits, compaction off or not enough", "no", "fork"},
+    {85, "truncated", "the answer was cut by the output-token limit after the allowed continuations", "no", "yes"},
+    {86, "loop_detected", "same call, same result, over and over", "no", "yes"},
+    {87, "handoff_limit", "more hand-overs between agents than allowed", "no", "yes"},
+    {90, "hook_terminated", "a hook said stop, or a guarding hook broke", "no", "yes"},
+    {91, "guardrail_denied", "an input, output or tool guardrail refused", "no", "maybe"},
+    {92, "approval_required", "a call needs a human's yes and no human is there", "no", "yes"},
+    {93, "sandbox", "the sandbox cannot be set up, or a violation that is configured as fatal", "no", "yes"},
+    {94, "user_declined", "the human said \"stop\" at a prompt (not Ctrl-C)", "no", "yes"},
+    {95, "model_refused", "refusal or content filter", "no", "fork"},
+    {96, "kill_switch", "kill switch: kill file, or a guardrail's kill", "no", "yes"},
+    {97, "signal_timeout", "a parked run waited longer for an outside answer than allowed", "no", "yes"},
+    {98, "lease_lost", "another worker owns this run now; this one stopped without acting", "no", "-"},
+    {102, "model_not_found", "unknown or retired model; a 403 whose code names the model", "no", "yes"},
+    {103, "quota_exhausted", "billing, credits, spend limit: 402, and 429 where the body says so", "no", "yes"},
+    {104, "unsupported", "model or provider lacks tools, schema, modality", "no", "-"},
+    {110, "tool_fatal", "a tool declared fatal failed", "no", "yes"},
+    {111, "output_invalid", "structured output still invalid after the allowed repairs", "maybe", "yes"},
+    {112, "no_result", "the run ended with neither text nor structured output", "maybe", "yes"},
+    {113, "checks_failed", "`checks` still fail after `attempts`", "no", "yes"},
+    {114, "subagent_failed", "a sub-agent failed in a way its parent could not handle", "see cause", "yes"},
+    {119, "replay_miss", "a replay holds no reply for a request", "no", "-"},
+    {124, "timeout", "limits.timeout or --timeout", "maybe", "yes"},
+    {129, "sighup", "SIGHUP: result written, children reaped, signal raised again", "-", "yes"},
+    {130, "sigint", "SIGINT (Ctrl-C): result written, children reaped, signal raised again", "-", "yes"},
+    {141, "sigpipe", "SIGPIPE: the reader of stdout went away; children reaped, signal raised again", "-", "yes"},
+    {143, "sigterm", "SIGTERM: result written, children reaped, signal raised again", "-", "yes"},
+    // clang-format on
+});
+
+Json json_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json json_or_null(int number) {
+  return number == 0 ? Json(nullptr) : Json(number);
+}
+
+Json to_json(const Stop& stop) {
+  return {{"reason", stop.reason},
+          {"limit", json_or_null(stop.limit)},
+          {"used", number_json(stop.used)},
+          {"max", number_json(stop.max)},
+          {"config_path", json_or_null(stop.config_path)},
+          {"detail", json_or_null(stop.detail)}};
+}
+
+Error error_from_json(const Json& json) {
+  Error error;
+  error.code = code_from_name(text_at(json, "code")).value_or(Code::internal);
+  error.message = text_at(json, "message");
+  error.help = text_at(json, "help");
+  error.http_status = static_cast<int>(integer_at(json, "http_status"));
+  error.provider = text_at(json, "provider");
+  error.model = text_at(json, "model");
+  error.request_id = text_at(json, "request_id");
+  error.attempts = static_cast<int>(integer_at(json, "attempts"));
+  return error;
+}
+
+}  // namespace
+
+std::span<const ExitRow> exit_table() {
+  return k_exits;
+}
+
+const ExitRow& exit_row(int exit_code) {
+  const auto found = std::ranges::find(k_exits, exit_code, &ExitRow::exit_code);
+  return found != k_exits.end()
+             ? *found
+             : *std::ranges::find(k_exits, row(Code::internal).exit_code, &ExitRow::exit_code);
+}
+
+std::string_view to_string(Status status) {
+  switch (status) {
+    case Status::ok:
+      return "ok";
+    case Status::failed:
+      return "failed";
+    case Status::stopped:
+      return "stopped";
+    case Status::error:
+      return "error";
+    case Status::cancelled:
+      return "cancelled";
+  }
+  std::unreachable();
+}
+
+Status status_of(int exit_code) {
+  if (exit_code == 0) {
+    return Status::ok;
+  }
+  if (exit_code == 1 || exit_code == 85 || (exit_code >= 111 && exit_code <= 114)) {
+    return Status::failed;
+  }
+  if ((exit_code >= 80 && exit_code <= 87) || (exit_code >= 90 && exit_code <= 97) ||
+      exit_code == 124) {
+    return Status::stopped;
+  }
+  return exit_code > 128 ? Status::cancelled : Status::error;
+}
+
+int exit_code(const Error& error) {
+  const int code = row(error.code).exit_code;
+  return code != 0 ? code : row(Code::internal).exit_code;
+}
+
+int exit_code(const Ending& ending) {
+  if (ending.signal != 0) {
+    return 128 + ending.signal;
+  }
+  return ending.error ? exit_code(*ending.error) : 0;
+}
+
+Json to_json(const Usage& usage) {
+  return {{"input", usage.input},
+          {"output", usage.output},
+          {"cache_read", usage.cache_read},
+          {"cache_write", usage.cache_write},
+          {"reasoning", usage.reasoning}};
+}
+
+Usage usage_from_json(const Json& json) {
+  return {.input = integer_at(json, "input"),
+          .output = integer_at(json, "output"),
+          .cache_read = integer_at(json, "cache_read"),
+          .cache_write = integer_at(json, "cache_write"),
+          .reasoning = integer_at(json, "reasoning")};
+}
+
+Json to_json(const Error& error) {
+  const CodeRow& policy = row(error.code);
+  const bool retryable = error.server_says_retry.value_or(policy.retry == Retry::automatic ||
+                                                          policy.retry == Retry::caller);
+  Json json = {
+      {"code", policy.name},
+      {"message", error.message},
+      {"help", error.help.empty() ? std::string(policy.advice) : error.help},
+      {"retryable", retryable},
+      {"retry_after_s",
+       error.retry_after ? number_json(static_cast<double>(error.retry_after->count()) / 1000)
+                         : Json(nullptr)},
+      {"http_status", json_or_null(error.http_status)},
+      {"provider", json_or_null(error.provider)},
+      {"model", json_or_null(error.model)},
+      {"request_id", json_or_null(error.request_id)},
+      {"file", error.where ? json_or_null(error.where->file) : Json(nullptr)},
+      {"line", error.where ? json_or_null(error.where->line) : Json(nullptr)},
+      {"column", error.where ? json_or_null(error.where->column) : Json(nullptr)},
+      {"attempts", json_or_null(error.attempts)},
+      {"cause", nullptr},
+  };
+  if (error.cause) {
+    json["cause"] = {{"code", row(error.cause->code).name}, {"message", error.cause->message}};
+  }
+  return json;
+}
+
+Json to_json(const RunResult& result) {
+  return {
+      {"schema", k_result_schema},
+      {"status", to_string(status_of(result.exit_code))},
+      {"exit_code", result.exit_code},
+      {"exit_name", exit_row(result.exit_code).name},
+      {"text", result.text},
+      {"output", nullptr},
+      {"partial", result.partial},
+      {"stop", result.stop ? to_json(*result.stop) : Json(nullptr)},
+      {"error", result.error ? to_json(*result.error) : Json(nullptr)},
+      {"usage", to_json(result.usage)},
+      {"cost_usd", nullptr},
+      {"turns", result.turns},
+      {"tool_calls", result.tool_calls},
+      {"denials", result.denials},
+      {"model", json_or_null(result.model)},
+      {"fallbacks", Json::array()},
+      {"over_budget", result.over_budget},
+      {"run_id", json_or_null(result.run_id)},
+      {"resume_cmd", json_or_null(result.resume_cmd)},
+      {"trace_id", json_or_null(result.trace_id)},
+      {"duration_ms", result.duration_ms},
+  };
+}
+
+RunResult result_from_json(const Json& json) {
+  RunResult result;
+  result.exit_code = static_cast<int>(integer_at(json, "exit_code"));
+  result.text = text_at(json, "text");
+  result.partial = bool_at(json, "partial");
+  if (const Json* stop = find(json, "stop")) {
+    const auto real = [&](std::string_view key) {
+      const Json* value = find(*stop, key);
+      return value != nullptr && value->is_number() ? value->get<double>() : 0.0;
+    };
+    result.stop = Stop{.reason = std::string(text_at(*stop, "reason")),
+                       .limit = std::string(text_at(*stop, "limit")),
+                       .used = real("used"),
+                       .max = real("max"),
+                       .config_path = std::string(text_at(*stop, "config_path")),
+                       .detail = std::string(text_at(*stop, "detail"))};
+  }
+  if (const Json* error = find(json, "error")) {
+    result.error = error_from_json(*error);
+  }
+  if (const Json* usage = find(json, "usage")) {
+    result.usage = usage_from_json(*usage);
+  }
+  result.turns = integer_at(json, "turns");
+  result.tool_calls = integer_at(json, "tool_calls");
+  result.denials = integer_at(json, "denials");
+  result.model = text_at(json, "model");
+  result.over_budget = bool_at(json, "over_budget");
+  result.run_id = text_at(json, "run_id");
+  result.resume_cmd = text_at(json, "resume_cmd");
+  result.trace_id = text_at(json, "trace_id");
+  result.duration_ms = integer_at(json, "duration_ms");
+  return result;
+}
+
+}  // namespace agent

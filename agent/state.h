@@ -1,0 +1,96 @@
+// A run's state as the fold of its events, and the pure function from a state to the next step.
+// Nothing here waits, calls or prints: a run can be carried on from its log alone.
+#pragma once
+#include "agent/event.h"
+#include "agent/message.h"
+#include "agent/outcome.h"
+#include "agent/spec.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+namespace agent {
+
+// What a run is started with and its events do not repeat.
+struct RunPlan {
+  Limits limits;
+  std::set<std::string> repeatable_tools;
+  std::int64_t tool_bytes = 0;  // of the tools' names, descriptions and schemas, for estimates
+};
+
+struct State {
+  RunPlan plan;
+  Conversation conversation;
+  Usage usage;
+  std::int64_t turns = 0;       // model responses
+  std::int64_t tool_calls = 0;  // calls that were tried
+  std::int64_t denials = 0;
+
+  std::vector<ToolCall> open_calls;           // of the last reply, results outstanding
+  std::map<std::string, ToolResult> results;  // of open_calls, by call id
+  std::optional<ToolResult> ending_result;    // a fatal tool's, or task_failed's
+
+  std::string answer;     // text of the last reply, continuations joined
+  std::string streaming;  // text of the reply that is coming in
+  bool reply_is_unjudged = false;
+  StopReason stop_reason = StopReason::unknown;  // of the last reply
+  int truncations = 0;                           // in a row, as the next three
+  int empty_replies = 0;
+  int malformed_replies = 0;
+  int pauses = 0;
+  Usage last_usage;
+  std::int64_t new_bytes = 0;  // said to the model since last_usage was measured
+
+  // How often a call gave the same result since the last progress: a result never seen before.
+  struct Repeat {
+    std::int64_t progress = 0;
+    int count = 0;
+  };
+  std::unordered_map<std::size_t, Repeat> repeats;  // by the hash of call and result
+  std::int64_t progress = 0;
+  std::int64_t most_repeats = 0;
+  std::string most_repeated;  // the tool's name
+
+  std::set<std::string> warned_limits;
+  std::optional<RunResult> finished;
+
+  explicit State(RunPlan run_plan) : plan(std::move(run_plan)) {}
+};
+
+void advance(State& state, const EventBody& event);
+
+// Tokens of the next request, from what the last one measured.
+std::int64_t estimated_input(const State& state);
+
+struct AskModel {
+  std::optional<std::int64_t> max_output_tokens;  // what the token budget leaves
+};
+struct RunTools {
+  std::vector<ToolCall> calls;
+};
+struct Say {
+  UserSaid message;
+};
+struct Warn {
+  LimitWarning warning;
+};
+struct Finish {
+  Ending ending;
+};
+using Step = std::variant<AskModel, RunTools, Say, Warn, Finish>;
+
+Step next(const State& state);
+
+// An ending at a limit of the plan, with its Stop.
+Ending stopped_at(Code code, std::string limit, double used, double max, std::string message);
+
+// The result object of `state` under `ending`; exit code, partial text and Stop included.
+RunResult make_result(const State& state, const Ending& ending);
+
+}  // namespace agent
