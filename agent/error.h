@@ -179,6 +179,9 @@ struct Error {
   int attempts = 0;  // model calls that were made; 0: none
   // The server's own word on trying again (x-should-retry); it wins over the row's policy.
   std::optional<bool> server_says_retry = std::nullopt;
+  // Who made this error knows that a second retry is as useless as the first (refused loopback
+  // port): the row's automatic retry happens once.
+  bool retry_once = false;
 
   Error while_(std::string doing) && {
     context.push_back(std::move(doing));

@@ -116,6 +116,9 @@ class Run {
   RunResult perform() {
     const Deadline deadline(request_.plan.limits.timeout, ports_.clock, cancellation_);
     recorder_.record(request_.started);
+    for (const Warning& warning : request_.warnings) {
+      recorder_.record(warning);
+    }
     for (;;) {
       if (auto ending = interruption()) {
         return finish(std::move(*ending));

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace agent {
 
@@ -27,6 +28,7 @@ struct Ports {
 struct RunRequest {
   std::string run_id;
   RunStarted started;  // prompt and instructions are taken from here
+  std::vector<Warning> warnings = {};  // what came up before the start; told right after it
   RunPlan plan;
 };
 

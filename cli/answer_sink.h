@@ -1,0 +1,52 @@
+// The product of a run on stdout (or in --output-file): the answer, the result object, or the
+// events. Nothing else is ever written there.
+#pragma once
+#include "agent/cancellation.h"
+#include "agent/event.h"
+#include "agent/redact.h"
+#include "cli/output.h"
+
+#include <optional>
+#include <string>
+
+namespace cli {
+
+enum class Format { text, json, jsonl };
+
+// What a failing write means for the run: EPIPE ends it as SIGPIPE would, all else is 74.
+class AnswerSink final : public agent::EventSink {
+ public:
+  struct Options {
+    Format format = Format::text;
+    bool streams = false;  // text as it comes, for a person at a terminal
+  };
+
+  AnswerSink(Options options,
+             Output& output,
+             const agent::Redactor& redactor,
+             agent::Cancellation& cancellation);
+
+  void on(const agent::Event& event) override;
+  const agent::Error* failure() const override;
+  // True while streamed text stands on an unfinished line of the terminal.
+  bool is_mid_line() const { return mid_line_; }
+
+ private:
+  void write(std::string_view text);
+  void stream(std::string_view text);
+  void answer(const agent::RunResult& result);
+  void break_line();
+
+  Options options_;
+  Output& output_;
+  const agent::Redactor& redactor_;
+  agent::Cancellation& cancellation_;
+  std::optional<agent::StreamRedactor> stream_redactor_;
+  bool mid_line_ = false;
+  bool streamed_ = false;  // something of the last reply was shown
+};
+
+// One JSON value as a line, secrets out of every string in it.
+std::string redacted_line(const agent::Json& json, const agent::Redactor& redactor);
+
+}  // namespace cli

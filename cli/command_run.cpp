@@ -1,0 +1,472 @@
+// `errand run`: from an agent file and a prompt to one named ending.
+#include "agent/duration.h"
+#include "agent/id.h"
+#include "agent/loop.h"
+#include "agent/redact.h"
+#include "agent/store/sqlite_journal.h"
+#include "agent/text.h"
+#include "cli/answer_sink.h"
+#include "cli/commands.h"
+#include "cli/log_sink.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/prompt_input.h"
+#include "cli/render_error.h"
+#include "cli/signals.h"
+#include "config/load.h"
+#include "config/prompt.h"
+#include "config/replay_script.h"
+#include "providers/http_client.h"
+#include "providers/registry.h"
+#include "tools/registry.h"
+#include "tools/runner.h"
+#include "tools/supervisor.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <unistd.h>
+
+namespace cli {
+namespace {
+
+using agent::Code;
+using agent::Error;
+using agent::Result;
+
+constexpr std::array<std::string_view, 4> k_agent_files = {
+    "agent.yaml", "agent.yml", "errand.yaml", "agent.md"};
+
+// All that is decided before the first request.
+struct Plan {
+  agent::AgentSpec agent;
+  config::Rendered text;
+  providers::Resolved model;
+  std::vector<agent::Warning> warnings;
+};
+
+// One mistake ends a run; an agent file may show several at once.
+using Failures = std::vector<Error>;
+
+Failures failures(Error error) {
+  return {std::move(error)};
+}
+
+// ---- what the command line says ----
+
+Format format_of(const Parsed& parsed) {
+  const std::string name = parsed.value("--output").value_or("text");
+  return name == "json" ? Format::json : name == "jsonl" ? Format::jsonl : Format::text;
+}
+
+int verbosity_of(const Parsed& parsed) {
+  return parsed.has("--quiet") ? -1 : static_cast<int>(parsed.count("--verbose"));
+}
+
+Result<std::string> agent_file(const Parsed& parsed) {
+  if (!parsed.positionals.empty()) {
+    return parsed.positionals.front();
+  }
+  for (const std::string_view name : k_agent_files) {
+    std::error_code error;
+    if (std::filesystem::exists(name, error)) {
+      return std::string(name);
+    }
+  }
+  return agent::fail(
+      Code::cli_usage,
+      "no agent file is named, and there is no agent.yaml here",
+      "`errand run AGENT.yaml \"what to do\"`; `errand init` writes a first agent.yaml");
+}
+
+Result<std::map<std::string, std::string>> parameters_of(const Parsed& parsed) {
+  std::map<std::string, std::string> parameters;
+  for (const std::string& text : parsed.all("--param")) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("`--param {}` is not NAME=VALUE", text),
+                         "for example `--param target=main`");
+    }
+    if (!parameters.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("the parameter `{}` is given twice", text.substr(0, equals)),
+                         "give each parameter once");
+    }
+  }
+  return parameters;
+}
+
+std::string label_of(std::string_view model) {
+  return std::string(model.substr(0, model.find('/')));
+}
+
+// A model of another provider leaves that provider's address behind.
+void override_model(agent::ModelSpec& model, const std::string& name) {
+  if (label_of(model.name) != label_of(name)) {
+    model.protocol.clear();
+    model.base_url.clear();
+    model.api_key_env.clear();
+  }
+  model.name = name;
+}
+
+Result<void> apply_options(agent::AgentSpec& spec, const Parsed& parsed) {
+  if (const auto model = parsed.value("--model")) {
+    override_model(spec.model, *model);
+  }
+  if (const auto text = parsed.value("--timeout")) {
+    const auto timeout = agent::parse_duration(*text);
+    if (!timeout || timeout->count() <= 0) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("`--timeout {}` is no duration", *text),
+                         "a number with a unit: 90s, 10m, 1h30m");
+    }
+    spec.limits.timeout = timeout;
+  }
+  if (const auto text = parsed.value("--max-turns")) {
+    const auto turns = agent::parse_count(*text);
+    if (!turns || *turns < 1) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("`--max-turns {}` is no number of turns", *text),
+                         "a whole number from 1; leave it out for no limit");
+    }
+    spec.limits.max_turns = turns;
+  }
+  return {};
+}
+
+Result<std::optional<std::string>> prompt_from_outside(const Parsed& parsed,
+                                                       const agent::AgentSpec& spec) {
+  std::vector<std::string> words = parsed.all("--prompt");
+  if (parsed.positionals.size() > 1) {
+    words.insert(words.end(), parsed.positionals.begin() + 1, parsed.positionals.end());
+  }
+  return read_prompt({.words = words,
+                      .file = parsed.value("--prompt-file"),
+                      .agent_has_prompt = !spec.prompt.empty()});
+}
+
+// ---- from the file to a plan ----
+
+std::expected<Plan, Failures> prepare(const Parsed& parsed, const Context& context) {
+  Plan plan;
+  const auto file = agent_file(parsed);
+  if (!file) {
+    return std::unexpected(failures(file.error()));
+  }
+  auto report = config::load_agent(
+      *file,
+      context.environment,
+      {.tools = tools::builtin_names(), .protocols = providers::protocol_names()});
+  if (!report.agent) {
+    return std::unexpected(std::move(report.errors));
+  }
+  for (Error& warning : report.warnings) {
+    plan.warnings.push_back(
+        {.message = std::move(warning.message), .help = std::move(warning.help)});
+  }
+  plan.agent = std::move(*report.agent);
+  const auto rest = [&]() -> Result<void> {
+    TRY(apply_options(plan.agent, parsed));
+    TRY_ASSIGN(const auto parameters, parameters_of(parsed));
+    TRY_ASSIGN(const auto prompt, prompt_from_outside(parsed, plan.agent));
+    TRY_ASSIGN(plan.text, config::render(plan.agent, parameters, prompt, context.environment));
+    TRY_ASSIGN(plan.model, providers::resolve(plan.agent.model, context.environment));
+    return {};
+  };
+  if (auto done = rest(); !done) {
+    return std::unexpected(failures(std::move(done).error()));
+  }
+  if (plan.model.picked) {
+    plan.warnings.push_back({.message = plan.model.picked_because, .help = {}});
+  }
+  return plan;
+}
+
+// ---- the world of the run ----
+
+std::filesystem::path state_folder(const agent::Environment& environment) {
+  if (const auto found = environment.find("XDG_STATE_HOME");
+      found != environment.end() && found->second.starts_with('/')) {
+    return std::filesystem::path(found->second) / "errand";
+  }
+  const auto home = environment.find("HOME");
+  return home == environment.end() || home->second.empty()
+             ? std::filesystem::path{}
+             : std::filesystem::path(home->second) / ".local" / "state" / "errand";
+}
+
+// The journal that the agent file and the options ask for. One that nobody named is a warning
+// where it cannot be had; one that was named is an error.
+Result<std::unique_ptr<agent::Journal>> open_journal(const Plan& plan,
+                                                     const Parsed& parsed,
+                                                     const agent::Environment& environment,
+                                                     std::vector<agent::Warning>& warnings) {
+  const agent::SessionSpec& session = plan.agent.session;
+  if (parsed.has("--no-session") || session.store == "none") {
+    return nullptr;
+  }
+  const bool is_named = session.store != "auto";
+  const std::filesystem::path file =
+      is_named ? std::filesystem::path(plan.agent.directory) / session.store
+               : state_folder(environment) / "journal.db";
+  if (file.is_relative()) {
+    warnings.push_back(
+        {.message = "no session is kept: neither XDG_STATE_HOME nor HOME is set", .help = {}});
+    return nullptr;
+  }
+  auto journal = agent::store::SqliteJournal::open(file, session.durability);
+  if (journal) {
+    return std::move(*journal);
+  }
+  if (is_named) {
+    return agent::fail(std::move(journal).error().while_("opening the session store"));
+  }
+  warnings.push_back({.message = "no session is kept: " + journal.error().message,
+                      .help = "--no-session switches this warning off"});
+  return nullptr;
+}
+
+// The folder of one run's large outputs. Gone with the run where no session keeps its name.
+class RunFolder {
+ public:
+  RunFolder(const agent::Environment& environment, const std::string& run_id, bool keeps)
+      : keeps_(keeps) {
+    const auto found = environment.find("TMPDIR");
+    const std::string base =
+        found == environment.end() || found->second.empty() ? "/tmp" : found->second;
+    path_ = std::filesystem::path(base) / ("errand-" + run_id);
+  }
+  ~RunFolder() {
+    if (!keeps_) {
+      std::error_code ignored;
+      std::filesystem::remove_all(path_, ignored);
+    }
+  }
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  bool keeps_;
+};
+
+agent::RunPlan run_plan(const agent::AgentSpec& spec, const agent::Toolbox& toolbox) {
+  agent::RunPlan plan{.limits = spec.limits};
+  for (const agent::ToolInfo& tool : toolbox.tools()) {
+    plan.tool_bytes += static_cast<std::int64_t>(tool.name.size() + tool.description.size() +
+                                                 tool.parameters.size());
+    if (tool.repeatable) {
+      plan.repeatable_tools.insert(tool.name);
+    }
+  }
+  return plan;
+}
+
+std::vector<std::string> tool_names(const agent::Toolbox& toolbox) {
+  std::vector<std::string> names;
+  for (const agent::ToolInfo& tool : toolbox.tools()) {
+    names.push_back(tool.name);
+  }
+  return names;
+}
+
+// The journal as a sink of redacted events: what is kept can be shown.
+class RedactingJournal final : public agent::Journal {
+ public:
+  RedactingJournal(agent::Journal& journal, const agent::Redactor& redactor)
+      : journal_(journal), redactor_(redactor) {}
+
+  Result<void> append(const agent::Event& event) override {
+    if (redactor_.is_clean(agent::dump(agent::to_json(event)))) {
+      return journal_.append(event);
+    }
+    const auto json = agent::parse_json(redacted_line(agent::to_json(event), redactor_), 1000);
+    TRY_ASSIGN(const agent::Event clean, agent::event_from_json(json.value_or(agent::Json())));
+    return journal_.append(clean);
+  }
+
+ private:
+  agent::Journal& journal_;
+  const agent::Redactor& redactor_;
+};
+
+// Everything that shows a run: stdout, stderr, the log file.
+struct Audience {
+  std::unique_ptr<Output> output;
+  std::unique_ptr<AnswerSink> answer;
+  std::unique_ptr<LogSink> log;
+  std::unique_ptr<Progress> progress;
+
+  std::vector<agent::EventSink*> sinks() const {
+    std::vector<agent::EventSink*> all{answer.get()};
+    if (log) {
+      all.push_back(log.get());
+    }
+    all.push_back(progress.get());
+    return all;
+  }
+};
+
+bool is_smart_terminal(int descriptor, const agent::Environment& environment) {
+  const auto term = environment.find("TERM");
+  return ::isatty(descriptor) == 1 && term != environment.end() && term->second != "dumb";
+}
+
+Result<Audience> open_audience(const Parsed& parsed,
+                               const Context& context,
+                               const agent::Redactor& redactor,
+                               agent::Cancellation& cancellation) {
+  Audience audience;
+  const auto file = parsed.value("--output-file");
+  if (file) {
+    TRY_ASSIGN(audience.output, Output::to_file(*file));
+  } else {
+    audience.output = Output::to_descriptor(STDOUT_FILENO, "standard output");
+  }
+  const Format format = format_of(parsed);
+  const bool streams = format == Format::text && !file && ::isatty(STDOUT_FILENO) == 1;
+  audience.answer =
+      std::make_unique<AnswerSink>(AnswerSink::Options{.format = format, .streams = streams},
+                                   *audience.output,
+                                   redactor,
+                                   cancellation);
+  if (const auto log = parsed.value("--log-file")) {
+    TRY_ASSIGN(audience.log, LogSink::open(*log, redactor));
+  }
+  audience.progress = std::make_unique<Progress>(
+      Progress::Options{.verbosity = verbosity_of(parsed),
+                        .live = is_smart_terminal(STDERR_FILENO, context.environment),
+                        .color = context.color_err,
+                        .shows_partial = format == Format::text,
+                        .beside = streams ? audience.answer.get() : nullptr},
+      redactor);
+  return audience;
+}
+
+// A run that could not begin still has a result, in the format that was asked for.
+int end_before_start(const Failures& mistakes,
+                     const Parsed& parsed,
+                     const Context& context,
+                     Audience& audience,
+                     const std::string& run_id) {
+  for (std::size_t at = 1; at < mistakes.size(); ++at) {
+    context.err << render(mistakes[at], context.color_err) << "\n\n";
+  }
+  agent::RunResult result = agent::make_result(agent::State({}), {.error = mistakes.front()});
+  result.run_id = run_id;
+  std::int64_t seq = 0;
+  const auto tell = [&](agent::EventBody body) {
+    const agent::Event event{.run_id = run_id,
+                             .seq = ++seq,
+                             .time = std::chrono::system_clock::now(),
+                             .body = std::move(body)};
+    for (agent::EventSink* sink : audience.sinks()) {
+      sink->on(event);
+    }
+  };
+  tell(agent::RunStarted{.version = ERRAND_VERSION,
+                         .agent_file = parsed.positionals.empty() ? "" : parsed.positionals.front(),
+                         .cwd = context.cwd.string()});
+  tell(agent::RunFinished{.result = result});
+  return result.exit_code;
+}
+
+Result<void> change_folder(const Parsed& parsed, Context& context) {
+  const auto folder = parsed.value("--cwd");
+  if (!folder) {
+    return {};
+  }
+  std::error_code error;
+  std::filesystem::current_path(*folder, error);
+  if (error) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("cannot change to the folder `{}`: {}", *folder, error.message()),
+        "name a folder that exists");
+  }
+  context.cwd = std::filesystem::current_path();
+  return {};
+}
+
+}  // namespace
+
+Result<int> command_run(const Parsed& parsed, Context& context) {
+  TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
+  const std::string run_id = agent::new_run_id();
+  agent::Redactor redactor(context.environment);
+  agent::Cancellation cancellation;
+
+  TRY(change_folder(parsed, context));
+  auto plan = prepare(parsed, context);
+  block_signals();
+  TRY_ASSIGN(Audience audience, open_audience(parsed, context, redactor, cancellation));
+  if (!plan) {
+    return end_before_start(plan.error(), parsed, context, audience, run_id);
+  }
+  redactor.add(plan->model.api_key);
+  const SignalWatcher signals(cancellation);
+
+  auto journal = open_journal(*plan, parsed, context.environment, plan->warnings);
+  if (!journal) {
+    return end_before_start(failures(journal.error()), parsed, context, audience, run_id);
+  }
+  const RunFolder folder(context.environment, run_id, *journal != nullptr);
+  agent::SystemClock clock;
+  providers::HttpClient http(context.environment);
+  auto toolbox = tools::Runner::create(plan->agent.tools,
+                                       {.cwd = context.cwd,
+                                        .temporary = folder.path(),
+                                        .environment = context.environment,
+                                        .scrub = providers::key_variables(plan->model),
+                                        .supervisor = supervisor.get(),
+                                        .redactor = &redactor,
+                                        .clock = &clock});
+  if (!toolbox) {
+    return end_before_start(failures(toolbox.error()), parsed, context, audience, run_id);
+  }
+  auto provider = providers::make(
+      plan->model,
+      plan->agent.model,
+      plan->agent.retry,
+      {.http = http, .clock = clock, .load_script = [&](const std::string& path) {
+         return config::load_replay_script(std::filesystem::path(plan->agent.directory) / path);
+       }});
+  if (!provider) {
+    return end_before_start(failures(provider.error()), parsed, context, audience, run_id);
+  }
+
+  std::unique_ptr<RedactingJournal> kept;
+  if (*journal) {
+    kept = std::make_unique<RedactingJournal>(**journal, redactor);
+  }
+  const agent::RunRequest request{
+      .run_id = run_id,
+      .started = {.version = ERRAND_VERSION,
+                  .agent_name = plan->agent.name,
+                  .agent_file = plan->agent.file,
+                  .model = plan->model.provider + "/" + plan->model.model,
+                  .cwd = context.cwd.string(),
+                  .instructions = std::move(plan->text.instructions),
+                  .prompt = std::move(plan->text.prompt),
+                  .tools = tool_names(**toolbox)},
+      .warnings = std::move(plan->warnings),
+      .plan = run_plan(plan->agent, **toolbox)};
+  const auto sinks = audience.sinks();
+  const agent::RunResult result = agent::run(request,
+                                             {.provider = **provider,
+                                              .toolbox = **toolbox,
+                                              .sinks = sinks,
+                                              .journal = kept.get(),
+                                              .clock = clock},
+                                             cancellation);
+  return result.exit_code;
+}
+
+}  // namespace cli

@@ -1,0 +1,270 @@
+#include "cli/progress.h"
+
+#include "agent/duration.h"
+#include "agent/text.h"
+#include "cli/render_error.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <unistd.h>
+#include <variant>
+
+namespace cli {
+namespace {
+
+constexpr auto k_live_interval = std::chrono::seconds(1);
+constexpr auto k_heartbeat = std::chrono::seconds(30);
+constexpr std::size_t k_argument_bytes = 120;
+constexpr std::size_t k_output_bytes = 2'000;
+
+constexpr std::string_view k_dim = "2";
+constexpr std::string_view k_red = "31";
+constexpr std::string_view k_yellow = "33";
+constexpr std::string_view k_green = "32";
+
+void write_all(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
+    if (count <= 0 && errno != EINTR) {
+      return;  // nobody reads it: an observer never fails a run
+    }
+    text.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
+  }
+}
+
+std::string seconds(std::int64_t ms) {
+  return ms < 10'000 ? fmt::format("{:.1f} s", static_cast<double>(ms) / 1000)
+                     : agent::format_duration(std::chrono::milliseconds(ms / 1000 * 1000));
+}
+
+std::string plural(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// One line of a text that may be long and may hold line breaks.
+std::string excerpt(std::string_view text, std::size_t limit) {
+  std::string one_line(agent::prefix(text, limit));
+  for (char& c : one_line) {
+    c = c == '\n' || c == '\t' ? ' ' : c;
+  }
+  return one_line.size() < text.size() ? one_line + "…" : one_line;
+}
+
+std::string bill(const agent::RunResult& result) {
+  std::string tokens = fmt::format("{} tokens in", result.usage.input);
+  if (result.usage.cache_read > 0) {
+    tokens += fmt::format(" ({} cached)", result.usage.cache_read);
+  }
+  return fmt::format("{}, {}, {}, {} out, {}",
+                     plural(result.turns, "turn"),
+                     plural(result.tool_calls, "tool call"),
+                     tokens,
+                     result.usage.output,
+                     seconds(result.duration_ms));
+}
+
+}  // namespace
+
+Progress::Progress(Options options, const agent::Redactor& redactor)
+    : options_(options), redactor_(redactor), last_line_(Steady::now()) {
+  if (options_.verbosity >= 0) {
+    ticker_ = std::jthread([this](std::stop_token stop) { tick(stop); });
+  }
+}
+
+Progress::~Progress() {
+  ticker_ = {};
+  const std::lock_guard lock(mutex_);
+  erase();
+}
+
+void Progress::on(const agent::Event& event) {
+  const std::lock_guard lock(mutex_);
+  erase();
+  show(event);
+  draw();
+}
+
+void Progress::show(const agent::Event& event) {
+  const int verbosity = options_.verbosity;
+  if (const auto* run = std::get_if<agent::RunStarted>(&event.body)) {
+    if (verbosity >= 1 && !run->agent_name.empty()) {
+      line(paint(k_dim,
+                 clean(fmt::format("agent {}, model {}, {}, run {}",
+                                   run->agent_name,
+                                   run->model,
+                                   plural(static_cast<std::int64_t>(run->tools.size()), "tool"),
+                                   event.run_id))));
+    }
+  } else if (const auto* turn = std::get_if<agent::TurnStarted>(&event.body)) {
+    wait_for(fmt::format("the model, turn {}", turn->turn));
+  } else if (const auto* retry = std::get_if<agent::ModelRetrying>(&event.body)) {
+    if (verbosity >= 0) {
+      line(paint(k_yellow,
+                 clean(fmt::format("attempt {}/{} failed: {}; again in {}",
+                                   retry->attempt,
+                                   retry->max_attempts,
+                                   retry->error.message,
+                                   seconds(retry->delay.count())))));
+    }
+  } else if (std::holds_alternative<agent::ModelReset>(event.body)) {
+    if (verbosity >= 0) {
+      line(paint(k_yellow, "the answer so far is void: it is asked for again"));
+    }
+  } else if (const auto* reply = std::get_if<agent::ModelResponded>(&event.body)) {
+    wait_for({});
+    if (verbosity >= 1) {
+      line(paint(k_dim,
+                 fmt::format("turn {}: {} in, {} out, {}, {}",
+                             reply->turn,
+                             reply->reply.usage.input,
+                             reply->reply.usage.output,
+                             agent::to_string(reply->reply.stop_reason),
+                             seconds(reply->duration_ms))));
+    }
+    if (verbosity >= 0 && !reply->reply.tool_calls.empty() && !reply->reply.text.empty()) {
+      line(clean(excerpt(reply->reply.text, 4 * k_argument_bytes)));
+    }
+    if (verbosity >= 2 && !reply->reply.reasoning.empty()) {
+      paragraph("reasoning", reply->reply.reasoning);
+    }
+  } else if (const auto* said = std::get_if<agent::UserSaid>(&event.body)) {
+    if (verbosity >= 0) {
+      line(
+          paint(k_yellow, fmt::format("the reply was {}: the model is asked again", said->reason)));
+    }
+  } else if (const auto* call = std::get_if<agent::ToolStarted>(&event.body)) {
+    wait_for(call->name);
+    if (verbosity >= 0) {
+      line(fmt::format(
+          "{} {}",
+          paint(k_green, "▸ " + clean(call->name)),
+          clean(excerpt(call->arguments, verbosity >= 2 ? k_output_bytes : k_argument_bytes))));
+    }
+  } else if (const auto* done = std::get_if<agent::ToolFinished>(&event.body)) {
+    const agent::ToolResult& result = done->result;
+    wait_for({});
+    if (verbosity >= 0 && result.status != agent::ToolStatus::ok) {
+      line(paint(k_yellow,
+                 clean(fmt::format("  {}: {}: {}",
+                                   result.name,
+                                   agent::to_string(result.status),
+                                   excerpt(result.message, 2 * k_argument_bytes)))));
+    } else if (verbosity >= 1) {
+      line(paint(k_dim,
+                 clean(fmt::format("  {}: ok, {} bytes, {}",
+                                   result.name,
+                                   result.content.size(),
+                                   seconds(result.duration_ms)))));
+    }
+    if (verbosity >= 2) {
+      paragraph("output", agent::head_and_tail(result.content, k_output_bytes));
+    }
+  } else if (const auto* limit = std::get_if<agent::LimitWarning>(&event.body)) {
+    if (verbosity >= 0) {
+      line(paint(
+          k_yellow,
+          fmt::format("warning: {} of {} used of {}", limit->used, limit->max, limit->limit)));
+    }
+  } else if (const auto* warning = std::get_if<agent::Warning>(&event.body)) {
+    if (verbosity >= 0) {
+      line(paint(k_yellow, clean("warning: " + warning->message)) +
+           (warning->help.empty() ? "" : "\n  help: " + clean(warning->help)));
+    }
+  } else if (const auto* end = std::get_if<agent::RunFinished>(&event.body)) {
+    finish(end->result);
+  }
+}
+
+// The error block, the partial answer, and the bill: always the last things said.
+void Progress::finish(const agent::RunResult& result) {
+  wait_for({});
+  if (result.error) {
+    line(redactor_.apply(render(*result.error, options_.color)));
+  }
+  if (options_.verbosity < 0) {
+    return;
+  }
+  if (result.partial && options_.shows_partial) {
+    paragraph("partial answer", result.text);
+  }
+  const agent::ExitRow& row = agent::exit_row(result.exit_code);
+  std::string verdict = fmt::format("{} ({})", row.name, result.exit_code);
+  if (result.exit_code != 0) {
+    verdict += fmt::format(", retry: {}", row.retry);
+  }
+  if (result.turns > 0 || result.exit_code == 0) {
+    verdict += ": " + bill(result);
+  }
+  if (result.over_budget) {
+    verdict += ", over budget";
+  }
+  line(paint(result.exit_code == 0 ? k_green : k_red, "errand: " + verdict));
+}
+
+void Progress::line(std::string_view text) {
+  const bool after_text = options_.beside != nullptr && options_.beside->is_mid_line();
+  write_all(fmt::format("{}{}\n", after_text ? "\n" : "", text));
+  last_line_ = Steady::now();
+}
+
+void Progress::paragraph(std::string_view title, std::string_view text) {
+  std::string block = fmt::format("--- {} ---\n{}", title, clean(text));
+  if (block.back() != '\n') {
+    block += '\n';
+  }
+  line(block + "---");
+}
+
+std::string Progress::paint(std::string_view style, std::string_view text) const {
+  return options_.color ? fmt::format("\x1b[{}m{}\x1b[0m", style, text) : std::string(text);
+}
+
+std::string Progress::clean(std::string_view text) const {
+  return agent::printable(redactor_.apply(text));
+}
+
+void Progress::wait_for(std::string what) {
+  waiting_for_ = std::move(what);
+  waiting_since_ = Steady::now();
+}
+
+void Progress::draw() {
+  if (!options_.live || waiting_for_.empty() || options_.verbosity < 0 ||
+      (options_.beside != nullptr && options_.beside->is_mid_line())) {
+    return;
+  }
+  const auto waited =
+      std::chrono::duration_cast<std::chrono::seconds>(Steady::now() - waiting_since_);
+  write_all(fmt::format(
+      "\r\x1b[K{}", paint(k_dim, fmt::format("… {}, {} s", clean(waiting_for_), waited.count()))));
+  is_drawn_ = true;
+}
+
+void Progress::erase() {
+  if (is_drawn_) {
+    write_all("\r\x1b[K");
+    is_drawn_ = false;
+  }
+}
+
+// Keeps the live line's clock going; elsewhere says every 30 s that the run is alive.
+void Progress::tick(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    wakeup_.wait_for(lock, stop, k_live_interval, [] { return false; });
+    if (stop.stop_requested() || waiting_for_.empty()) {
+      continue;
+    }
+    if (options_.live) {
+      draw();
+    } else if (Steady::now() - last_line_ >= k_heartbeat) {
+      const auto waited =
+          std::chrono::duration_cast<std::chrono::seconds>(Steady::now() - waiting_since_);
+      line(fmt::format("waiting for {}, {} s so far", clean(waiting_for_), waited.count()));
+    }
+  }
+}
+
+}  // namespace cli

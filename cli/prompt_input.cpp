@@ -1,0 +1,124 @@
+#include "cli/prompt_input.h"
+
+#include "agent/duration.h"
+#include "agent/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+namespace cli {
+namespace {
+
+constexpr std::size_t k_max_bytes = 16u << 20;
+constexpr std::chrono::minutes k_silence{10};  // between two bytes: a slow writer is welcome
+
+std::unexpected<agent::Error> no_input(std::string message, std::string help) {
+  return agent::fail(agent::Code::cli_no_input, std::move(message), std::move(help));
+}
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+agent::Result<std::string> read_all(int descriptor,
+                                    std::string_view name,
+                                    std::chrono::milliseconds first_byte) {
+  std::string text;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    pollfd ready{.fd = descriptor, .events = POLLIN, .revents = 0};
+    const auto wait = text.empty() ? first_byte : std::chrono::milliseconds(k_silence);
+    const int count = ::poll(&ready, 1, static_cast<int>(wait.count()));
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count == 0) {
+      return no_input(
+          fmt::format("nothing came from {} within {}", name, agent::format_duration(wait)),
+          "give the prompt on the command line, or close the pipe (`</dev/null`)");
+    }
+    const ssize_t bytes = ::read(descriptor, buffer.data(), buffer.size());
+    if (bytes < 0 && errno != EINTR && errno != EAGAIN) {
+      return no_input(fmt::format("cannot read {}: {}", name, std::strerror(errno)),
+                      "give the prompt on the command line");
+    }
+    if (bytes == 0) {
+      return text;
+    }
+    text.append(buffer.data(), bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+    if (text.size() > k_max_bytes) {
+      return agent::fail(agent::Code::cli_usage,
+                         fmt::format("{} holds more than 16 MiB", name),
+                         "let the agent read large inputs with a tool instead");
+    }
+  }
+}
+
+agent::Result<std::string> read_stdin(const PromptSources& sources) {
+  if (::isatty(sources.stdin_descriptor) == 1) {
+    return no_input("no prompt, and standard input is a terminal",
+                    "give one: `errand run AGENT \"what to do\"`, or pipe it in");
+  }
+  return read_all(sources.stdin_descriptor, "standard input", sources.first_byte);
+}
+
+agent::Result<std::string> read_file(const std::string& file, const PromptSources& sources) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return no_input(fmt::format("cannot read the prompt file `{}`: {}", file, std::strerror(errno)),
+                    "check the path; `-` reads standard input");
+  }
+  auto text = read_all(descriptor, "`" + file + "`", sources.first_byte);
+  ::close(descriptor);
+  return text;
+}
+
+agent::Result<std::string> join_words(const PromptSources& sources) {
+  std::string prompt;
+  for (const std::string& word : sources.words) {
+    std::string part = word;
+    if (word == "-") {
+      TRY_ASSIGN(part, read_stdin(sources));
+    }
+    prompt += prompt.empty() ? "" : (word == "-" ? "\n\n" : " ");
+    prompt += part;
+  }
+  return prompt;
+}
+
+agent::Result<std::string> read_source(const PromptSources& sources) {
+  if (!sources.words.empty()) {
+    return join_words(sources);
+  }
+  if (sources.file && *sources.file != "-") {
+    return read_file(*sources.file, sources);
+  }
+  return read_stdin(sources);
+}
+
+}  // namespace
+
+agent::Result<std::optional<std::string>> read_prompt(const PromptSources& sources) {
+  if (!sources.words.empty() && sources.file) {
+    return agent::fail(agent::Code::cli_usage,
+                       "the prompt is given twice: as text and as --prompt-file",
+                       "leave one of them out");
+  }
+  if (sources.words.empty() && !sources.file && sources.agent_has_prompt) {
+    return std::nullopt;
+  }
+  TRY_ASSIGN(std::string prompt, read_source(sources));
+  if (is_blank(prompt)) {
+    return no_input("the prompt is empty", "say what the agent is to do");
+  }
+  return agent::to_valid_utf8(prompt);
+}
+
+}  // namespace cli

@@ -1,0 +1,457 @@
+#include "providers/http_worker.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace providers {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::size_t k_inbox_limit = 1u << 20;
+constexpr std::size_t k_header_limit = 256u << 10;
+constexpr std::size_t k_idle_handles = 8;
+constexpr long k_kept_connections = 32;
+constexpr milliseconds k_longest_poll{600'000};
+
+std::string first_of(const agent::Environment& environment,
+                     std::initializer_list<std::string_view> names) {
+  for (const auto name : names) {
+    if (const auto found = environment.find(name);
+        found != environment.end() && !found->second.empty()) {
+      return found->second;
+    }
+  }
+  return {};
+}
+
+struct FreeList {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using HeaderList = std::unique_ptr<curl_slist, FreeList>;
+
+void append(HeaderList& list, const std::string& line) {
+  if (auto* longer = curl_slist_append(list.get(), line.c_str()); longer != nullptr) {
+    std::ignore = list.release();
+    list.reset(longer);
+  }
+}
+
+HeaderList to_list(const agent::Headers& headers) {
+  HeaderList list;
+  append(list, "Expect:");
+  if (agent::header(headers, "content-type").empty()) {
+    append(list, "Content-Type:");  // or curl claims that the body is a form
+  }
+  for (const auto& [name, value] : headers) {
+    // "Name:" would take the header away; "Name;" sends it empty.
+    append(list, value.empty() ? name + ";" : name + ": " + value);
+  }
+  return list;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view k_space = " \t\r\n";
+  const auto first = text.find_first_not_of(k_space);
+  return first == std::string_view::npos
+             ? std::string_view{}
+             : text.substr(first, text.find_last_not_of(k_space) - first + 1);
+}
+
+long to_curl(milliseconds time) {
+  return static_cast<long>(std::clamp<milliseconds::rep>(
+      time.count(), 1, std::numeric_limits<int>::max()));
+}
+
+curl_off_t counter(CURL* easy, CURLINFO what) {
+  curl_off_t value = 0;
+  curl_easy_getinfo(easy, what, &value);
+  return value;
+}
+
+long number(CURL* easy, CURLINFO what) {
+  long value = 0;
+  curl_easy_getinfo(easy, what, &value);
+  return value;
+}
+
+// The worker must not be where the process's signals arrive.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+HttpSettings::HttpSettings(const agent::Environment& environment)
+    : ca_file(first_of(environment, {"CURL_CA_BUNDLE", "SSL_CERT_FILE"})),
+      ca_directory(first_of(environment, {"CURL_CA_BUNDLE"}).empty()
+                       ? first_of(environment, {"SSL_CERT_DIR"})
+                       : std::string{}),
+      // HTTP_PROXY in capitals can be a request header of a CGI server; curl ignores it too.
+      http_proxy(first_of(environment, {"http_proxy", "all_proxy", "ALL_PROXY"})),
+      https_proxy(first_of(environment, {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"})),
+      no_proxy(first_of(environment, {"no_proxy", "NO_PROXY"})) {}
+
+// One request inside the worker, with what curl borrows from it.
+struct HttpWorker::Transfer {
+  std::uint64_t id;
+  Exchange& exchange;
+  Easy easy;
+  HeaderList headers = to_list(exchange.request.headers);
+  Steady started = steady_clock::now();
+  Steady last_progress = started;
+  curl_off_t progress = 0;  // bytes that went either way
+  bool is_answering = false;
+  bool is_head_done = false;
+  bool delivers = false;
+  std::size_t header_bytes = 0;
+  std::size_t body_bytes = 0;
+  std::array<char, CURL_ERROR_SIZE> error_text = {};
+
+  bool take_header(std::string_view line);
+  std::size_t take_body(std::string_view bytes);
+  bool set_up(const HttpSettings& settings);
+  void look_for_progress(Steady now);
+  std::pair<Deadline, Steady> deadline();
+  bool is_connected() const { return counter(easy.get(), CURLINFO_PRETRANSFER_TIME_T) > 0; }
+};
+
+bool HttpWorker::Transfer::take_header(std::string_view line) {
+  header_bytes += line.size();
+  if (header_bytes > k_header_limit) {
+    exchange.outcome.is_too_long = true;
+    return false;
+  }
+  if (is_head_done) {
+    return true;  // a trailer
+  }
+  auto& response = exchange.response;
+  if (line.starts_with("HTTP/")) {
+    response.headers.clear();
+    return true;
+  }
+  const auto text = trimmed(line);
+  if (text.empty()) {
+    const auto status = number(easy.get(), CURLINFO_RESPONSE_CODE);
+    is_head_done = status >= 200;  // 1xx: the answer's own head follows
+    response.status = is_head_done ? static_cast<int>(status) : 0;
+    delivers = exchange.wants_data && status / 100 == 2;
+    return true;
+  }
+  if (const auto colon = text.find(':'); colon != std::string_view::npos) {
+    response.headers.emplace_back(text.substr(0, colon), trimmed(text.substr(colon + 1)));
+  }
+  return true;
+}
+
+std::size_t HttpWorker::Transfer::take_body(std::string_view bytes) {
+  if (bytes.size() > exchange.request.max_body - body_bytes) {
+    exchange.outcome.is_too_long = true;
+    return 0;
+  }
+  if (!delivers) {
+    exchange.response.body.append(bytes);
+  } else {
+    const std::lock_guard lock(exchange.mutex);
+    if (exchange.inbox.size() >= k_inbox_limit) {
+      exchange.is_paused = true;
+      return CURL_WRITEFUNC_PAUSE;
+    }
+    exchange.inbox.append(bytes);
+    exchange.changed.notify_one();
+  }
+  body_bytes += bytes.size();
+  return bytes.size();
+}
+
+bool HttpWorker::Transfer::set_up(const HttpSettings& settings) {
+  const auto& request = exchange.request;
+  auto* const handle = easy.get();
+  bool is_fine = headers != nullptr;
+  const auto set = [&](CURLoption option, auto value) {
+    is_fine = curl_easy_setopt(handle, option, value) == CURLE_OK && is_fine;
+  };
+  const curl_write_callback on_header =
+      [](char* data, std::size_t, std::size_t count, void* self) noexcept -> std::size_t {
+    return static_cast<Transfer*>(self)->take_header({data, count}) ? count : 0;
+  };
+  const curl_write_callback on_body =
+      [](char* data, std::size_t, std::size_t count, void* self) noexcept -> std::size_t {
+    return static_cast<Transfer*>(self)->take_body({data, count});
+  };
+  set(CURLOPT_URL, request.url.c_str());
+  set(CURLOPT_HTTPHEADER, headers.get());
+  set(CURLOPT_HEADERFUNCTION, on_header);
+  set(CURLOPT_HEADERDATA, this);
+  set(CURLOPT_WRITEFUNCTION, on_body);
+  set(CURLOPT_WRITEDATA, this);
+  set(CURLOPT_PRIVATE, this);
+  set(CURLOPT_ERRORBUFFER, error_text.data());
+  set(CURLOPT_USERAGENT, "errand/" ERRAND_VERSION);
+  set(CURLOPT_ACCEPT_ENCODING, "");
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_TCP_KEEPALIVE, 1L);
+  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  set(CURLOPT_QUICK_EXIT, 1L);  // a cancelled look-up of a name is not waited for
+  set(CURLOPT_CONNECTTIMEOUT_MS, to_curl(request.timeouts.connect));
+  set(CURLOPT_MAXFILESIZE_LARGE,
+      static_cast<curl_off_t>(
+          std::min<std::size_t>(request.max_body, std::numeric_limits<curl_off_t>::max())));
+  set(CURLOPT_PROXY,
+      (request.url.starts_with("https") ? settings.https_proxy : settings.http_proxy).c_str());
+  set(CURLOPT_NOPROXY, settings.no_proxy.c_str());
+  if (!settings.ca_file.empty()) {
+    set(CURLOPT_CAINFO, settings.ca_file.c_str());
+  }
+  if (!settings.ca_directory.empty()) {
+    set(CURLOPT_CAPATH, settings.ca_directory.c_str());
+  }
+  if (request.method == "POST" || !request.body.empty()) {
+    set(CURLOPT_POST, 1L);
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    set(CURLOPT_POSTFIELDS, request.body.empty() ? "" : request.body.data());
+  }
+  if (request.method == "HEAD") {
+    set(CURLOPT_NOBODY, 1L);
+  } else if (request.method != "POST" && request.method != "GET") {
+    set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  }
+  return is_fine;
+}
+
+void HttpWorker::Transfer::look_for_progress(Steady now) {
+  const auto head = number(easy.get(), CURLINFO_HEADER_SIZE);
+  const auto down = counter(easy.get(), CURLINFO_SIZE_DOWNLOAD_T);
+  const auto all =
+      head + down + counter(easy.get(), CURLINFO_SIZE_UPLOAD_T) + (is_connected() ? 1 : 0);
+  if (all != progress) {
+    progress = all;
+    last_progress = now;
+  }
+  is_answering = is_answering || head + down > 0;
+}
+
+// The connect deadline is curl's own.
+std::pair<Deadline, HttpWorker::Steady> HttpWorker::Transfer::deadline() {
+  const auto& timeouts = exchange.request.timeouts;
+  if (!exchange.request.streamed) {
+    return {Deadline::request, started + timeouts.request};
+  }
+  if (is_answering) {
+    const std::lock_guard lock(exchange.mutex);
+    if (exchange.is_paused) {
+      return {Deadline::none, Steady::max()};  // we are slow, not the server
+    }
+    return {Deadline::idle, last_progress + timeouts.idle};
+  }
+  if (is_connected()) {
+    return {Deadline::first_byte, last_progress + timeouts.first_byte};
+  }
+  return {Deadline::none, Steady::max()};
+}
+
+agent::Result<std::unique_ptr<HttpWorker>> HttpWorker::create(const HttpSettings& settings) {
+  // Once a process, and not from two threads at a time: that is what a local static gives.
+  static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+  std::unique_ptr<HttpWorker> worker(new HttpWorker(settings));
+  if (started != CURLE_OK || worker->multi_ == nullptr) {
+    return agent::fail(agent::Code::os_failed, "the HTTP library cannot be started");
+  }
+  curl_multi_setopt(worker->multi_.get(), CURLMOPT_MAXCONNECTS, k_kept_connections);
+  const BlockedSignals blocked;
+  try {
+    worker->thread_ =
+        std::jthread([self = worker.get()](std::stop_token stop) { self->run(std::move(stop)); });
+  } catch (const std::system_error& error) {
+    return agent::fail(agent::Code::os_failed,
+                       std::string("no thread can be started for HTTP: ") + error.what());
+  }
+  return worker;
+}
+
+HttpWorker::HttpWorker(const HttpSettings& settings)
+    : settings_(settings), multi_(curl_multi_init()) {}
+
+HttpWorker::~HttpWorker() {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    curl_multi_wakeup(multi_.get());
+    thread_.join();
+  }
+}
+
+std::uint64_t HttpWorker::start(Exchange& exchange) {
+  std::uint64_t id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    id = ++last_id_;
+    commands_.push_back({Command::Kind::start, id, &exchange});
+  }
+  curl_multi_wakeup(multi_.get());
+  return id;
+}
+
+void HttpWorker::resume(std::uint64_t id) {
+  post({Command::Kind::resume, id});
+}
+
+void HttpWorker::cancel(std::uint64_t id) {
+  post({Command::Kind::cancel, id});
+}
+
+void HttpWorker::post(Command command) {
+  {
+    const std::lock_guard lock(mutex_);
+    commands_.push_back(command);
+  }
+  curl_multi_wakeup(multi_.get());
+}
+
+void HttpWorker::run(std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    obey();
+    int running = 0;
+    auto result = curl_multi_perform(multi_.get(), &running);
+    collect_finished();
+    const auto wait = end_overdue();
+    if (result == CURLM_OK) {
+      result = curl_multi_poll(
+          multi_.get(), nullptr, 0, static_cast<int>(wait.count()), nullptr);
+    }
+    if (result != CURLM_OK) {
+      end_all(CURLE_FAILED_INIT, curl_multi_strerror(result));
+    }
+  }
+  end_all(CURLE_ABORTED_BY_CALLBACK, "the client was shut down");
+}
+
+void HttpWorker::obey() {
+  std::vector<Command> commands;
+  {
+    const std::lock_guard lock(mutex_);
+    commands.swap(commands_);
+  }
+  for (const auto& command : commands) {
+    if (command.kind == Command::Kind::start) {
+      begin(command);
+    } else if (auto* const transfer = find(command.id); transfer == nullptr) {
+      continue;
+    } else if (command.kind == Command::Kind::resume) {
+      carry_on(*transfer);
+    } else {
+      transfer->exchange.outcome.is_cancelled = true;
+      finish(*transfer, CURLE_ABORTED_BY_CALLBACK);
+    }
+  }
+}
+
+void HttpWorker::begin(const Command& command) {
+  transfers_.push_back(std::make_unique<Transfer>(command.id, *command.exchange, take_easy()));
+  auto& transfer = *transfers_.back();
+  if (transfer.easy == nullptr || !transfer.set_up(settings_) ||
+      curl_multi_add_handle(multi_.get(), transfer.easy.get()) != CURLM_OK) {
+    finish(transfer, CURLE_FAILED_INIT);
+  }
+}
+
+void HttpWorker::carry_on(Transfer& transfer) {
+  transfer.last_progress = steady_clock::now();
+  curl_easy_pause(transfer.easy.get(), CURLPAUSE_CONT);
+}
+
+void HttpWorker::collect_finished() {
+  int left = 0;
+  while (const auto* message = curl_multi_info_read(multi_.get(), &left)) {
+    if (message->msg != CURLMSG_DONE) {
+      continue;
+    }
+    const auto code = message->data.result;  // `message` dies with the removal of its handle
+    Transfer* transfer = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+    finish(*transfer, code);
+  }
+}
+
+// Ends what is over its deadline; returns how long nothing else can be.
+milliseconds HttpWorker::end_overdue() {
+  const auto now = steady_clock::now();
+  auto wait = k_longest_poll;
+  for (std::size_t index = transfers_.size(); index-- > 0;) {
+    auto& transfer = *transfers_[index];
+    transfer.look_for_progress(now);
+    const auto [kind, when] = transfer.deadline();
+    if (when <= now) {
+      transfer.exchange.outcome.expired = kind;
+      finish(transfer, CURLE_OPERATION_TIMEDOUT);
+    } else if (when != Steady::max()) {
+      wait = std::min(wait, std::chrono::ceil<milliseconds>(when - now));
+    }
+  }
+  return wait;
+}
+
+void HttpWorker::end_all(CURLcode code, std::string_view why) {
+  while (!transfers_.empty()) {
+    transfers_.back()->exchange.outcome.detail = why;
+    finish(*transfers_.back(), code);
+  }
+}
+
+// Tells the sender, who then is free to destroy the exchange.
+void HttpWorker::finish(Transfer& transfer, CURLcode code) {
+  auto& exchange = transfer.exchange;
+  auto& outcome = exchange.outcome;
+  outcome.code = code;
+  if (transfer.easy != nullptr) {
+    outcome.is_connected = transfer.is_connected();
+    outcome.os_error = static_cast<int>(number(transfer.easy.get(), CURLINFO_OS_ERRNO));
+    if (outcome.detail.empty()) {
+      outcome.detail =
+          transfer.error_text[0] != '\0' ? transfer.error_text.data() : curl_easy_strerror(code);
+    }
+    curl_multi_remove_handle(multi_.get(), transfer.easy.get());
+    if (idle_.size() < k_idle_handles) {
+      curl_easy_reset(transfer.easy.get());
+      idle_.push_back(std::move(transfer.easy));
+    }
+  }
+  std::erase_if(transfers_, [&](const auto& entry) { return entry.get() == &transfer; });
+  const std::lock_guard lock(exchange.mutex);
+  exchange.is_done = true;
+  exchange.changed.notify_one();
+}
+
+HttpWorker::Transfer* HttpWorker::find(std::uint64_t id) {
+  const auto found = std::ranges::find(transfers_, id, [](const auto& entry) { return entry->id; });
+  return found == transfers_.end() ? nullptr : found->get();
+}
+
+HttpWorker::Easy HttpWorker::take_easy() {
+  if (idle_.empty()) {
+    return Easy(curl_easy_init());
+  }
+  auto easy = std::move(idle_.back());
+  idle_.pop_back();
+  return easy;
+}
+
+}  // namespace providers

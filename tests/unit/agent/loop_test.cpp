@@ -1,0 +1,430 @@
+#include "agent/loop.h"
+
+#include "tests/support/fakes.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <csignal>
+
+namespace {
+
+using agent::Code;
+using agent::StopReason;
+using tests::ScriptedProvider;
+
+agent::Reply text_reply(std::string text, StopReason stop = StopReason::end_turn) {
+  return {.text = std::move(text), .stop_reason = stop, .usage = {.input = 10, .output = 5}};
+}
+
+agent::Reply call_reply(std::vector<agent::ToolCall> calls, std::string text = "") {
+  return {.text = std::move(text),
+          .tool_calls = std::move(calls),
+          .stop_reason = StopReason::tool_use,
+          .usage = {.input = 10, .output = 5}};
+}
+
+ScriptedProvider::Answer answers(agent::Reply reply) {
+  return [reply = std::move(reply)](const agent::ModelRequest&, const agent::Emit&) {
+    return agent::Result<agent::Reply>(reply);
+  };
+}
+
+agent::ToolResult says(std::string content) {
+  return {.content = std::move(content)};
+}
+
+// One run over fakes, and all that it left behind.
+struct Stage {
+  agent::RunRequest request{.run_id = "run-1",
+                            .started = {.version = "0",
+                                        .agent_name = "test",
+                                        .model = "test/model",
+                                        .instructions = "be brief",
+                                        .prompt = "hello"},
+                            .plan = {}};
+  tests::FakeClock clock;
+  tests::FakeToolbox toolbox{
+      [](const agent::ToolCall& call) { return says("result of " + call.id); }};
+  tests::RecordingSink sink;
+  tests::MemoryJournal journal;
+  agent::Cancellation cancellation;
+  std::vector<std::vector<agent::Message>> conversations;
+  std::vector<std::optional<std::int64_t>> max_output_tokens;
+
+  agent::RunResult run(std::deque<ScriptedProvider::Answer> script) {
+    ScriptedProvider provider(std::move(script));
+    std::vector<agent::EventSink*> sinks{&sink};
+    auto result = agent::run(request,
+                             {.provider = provider,
+                              .toolbox = toolbox,
+                              .sinks = sinks,
+                              .journal = &journal,
+                              .clock = clock},
+                             cancellation);
+    conversations = provider.conversations;
+    max_output_tokens = provider.max_output_tokens;
+    return result;
+  }
+
+  long count(std::string_view type) const { return std::ranges::count(sink.types(), type); }
+};
+
+const agent::ToolMessage& tool_message(const agent::Message& message) {
+  return std::get<agent::ToolMessage>(message);
+}
+
+}  // namespace
+
+TEST_CASE("loop: a plain answer is a run of one turn", "[agent]") {
+  Stage stage;
+  const auto result = stage.run({answers(text_reply("hi"))});
+
+  CHECK(result.exit_code == 0);
+  CHECK(result.text == "hi");
+  CHECK_FALSE(result.partial);
+  CHECK(result.turns == 1);
+  CHECK(result.usage == agent::Usage{.input = 10, .output = 5});
+  CHECK(stage.sink.types() ==
+        std::vector<std::string>{
+            "run.started", "turn.started", "model.requested", "model.responded", "run.finished"});
+  CHECK(std::ranges::is_sorted(stage.sink.events, {}, &agent::Event::seq));
+}
+
+TEST_CASE("loop: tool results go back in call order, before the next request", "[agent]") {
+  Stage stage;
+  const auto result =
+      stage.run({answers(call_reply({{"a", "x", "{}"}, {"b", "y", "{}"}}, "looking")),
+                 answers(text_reply("done"))});
+
+  CHECK(result.exit_code == 0);
+  CHECK(result.tool_calls == 2);
+  REQUIRE(stage.conversations.size() == 2);
+  const auto& second = stage.conversations[1];
+  REQUIRE(second.size() == 4);
+  CHECK(std::get<agent::AssistantMessage>(second[1]).reply.text == "looking");
+  CHECK(tool_message(second[2]).call_id == "a");
+  CHECK(tool_message(second[3]).content == "result of b");
+}
+
+TEST_CASE("loop: max_turns stops before the request that would be one too many", "[agent]") {
+  Stage stage;
+  stage.request.plan.limits.max_turns = 1;
+
+  SECTION("an answer in the last turn is an answer") {
+    CHECK(stage.run({answers(text_reply("hi"))}).exit_code == 0);
+  }
+  SECTION("a tool call in the last turn is run, and then the run stops") {
+    const auto result = stage.run({answers(call_reply({{"a", "x", "{}"}}, "so far"))});
+    CHECK(result.exit_code == 80);
+    CHECK(result.text == "so far");
+    CHECK(result.partial);
+    REQUIRE(result.stop);
+    CHECK(result.stop->reason == "max_turns");
+    CHECK(result.stop->used == 1);
+    CHECK(result.tool_calls == 1);
+  }
+}
+
+TEST_CASE("loop: max_tool_calls runs what is left and answers the rest", "[agent]") {
+  Stage stage;
+  stage.request.plan.limits.max_tool_calls = 2;
+  const auto result =
+      stage.run({answers(call_reply({{"a", "x", "{}"}, {"b", "x", "{}"}, {"c", "x", "{}"}}))});
+
+  CHECK(result.exit_code == 83);
+  CHECK(result.tool_calls == 2);
+  CHECK(stage.count("tool.started") == 2);
+  CHECK(stage.count("tool.finished") == 3);
+  const auto& last =
+      std::get<agent::ToolFinished>(stage.sink.events[stage.sink.events.size() - 2].body);
+  CHECK(last.result.call_id == "c");
+  CHECK(last.result.status == agent::ToolStatus::not_run);
+}
+
+TEST_CASE("loop: the token budget is kept before and after a call", "[agent]") {
+  Stage stage;
+
+  SECTION("spent: the next request is not made") {
+    stage.request.plan.limits.max_total_tokens = 15;
+    const auto result = stage.run({answers(call_reply({{"a", "x", "{}"}}))});
+    CHECK(result.exit_code == 81);
+    CHECK(result.usage.total() == 15);
+  }
+  SECTION("the next request's input alone would cross it") {
+    stage.request.plan.limits.max_total_tokens = 30;
+    const auto result = stage.run({answers(call_reply({{"a", "x", "{}"}}))});
+    CHECK(result.exit_code == 81);
+    CHECK(stage.conversations.size() == 1);
+  }
+  SECTION("one token above that, it is asked for what is left") {
+    stage.request.plan.limits.max_total_tokens = 34;  // 15 used, 15 + 3 of new text estimated
+    const auto result =
+        stage.run({answers(call_reply({{"a", "x", "{}"}})), answers(text_reply("ok"))});
+    CHECK(result.exit_code == 0);
+    CHECK(stage.max_output_tokens.back() == 1);
+  }
+  SECTION("an answer that crosses it is an answer, over budget") {
+    stage.request.plan.limits.max_total_tokens = 14;
+    const auto result = stage.run({answers(text_reply("hi"))});
+    CHECK(result.exit_code == 0);
+    CHECK(result.over_budget);
+  }
+}
+
+TEST_CASE("loop: a cut answer is continued once, and its calls never run", "[agent]") {
+  Stage stage;
+  agent::Reply cut = call_reply({{"a", "x", R"({"path":)"}}, "first ");
+  cut.stop_reason = StopReason::max_tokens;
+
+  SECTION("the continuation completes it") {
+    const auto result = stage.run({answers(cut), answers(text_reply("second"))});
+    CHECK(result.exit_code == 0);
+    CHECK(result.text == "first second");
+    CHECK(stage.count("tool.started") == 0);
+    REQUIRE(stage.conversations[1].size() == 3);
+    CHECK(std::get<agent::AssistantMessage>(stage.conversations[1][1]).reply.tool_calls.empty());
+  }
+  SECTION("cut again, it is exit 85 with what there is") {
+    const auto result = stage.run({answers(cut), answers(cut)});
+    CHECK(result.exit_code == 85);
+    CHECK(result.text == "first first ");
+    CHECK(result.partial);
+    CHECK(result.usage.total() == 30);
+  }
+}
+
+TEST_CASE("loop: an empty answer is asked for once more", "[agent]") {
+  Stage stage;
+  SECTION("then it comes") {
+    CHECK(stage.run({answers(text_reply("")), answers(text_reply("ok"))}).exit_code == 0);
+  }
+  SECTION("or it does not") {
+    CHECK(stage.run({answers(text_reply("")), answers(text_reply(""))}).exit_code == 112);
+  }
+}
+
+TEST_CASE("loop: a paused answer is sent back and goes on", "[agent]") {
+  Stage stage;
+  const auto result =
+      stage.run({answers(text_reply("one ", StopReason::pause)), answers(text_reply("two"))});
+  CHECK(result.exit_code == 0);
+  CHECK(result.text == "one two");
+  CHECK(stage.conversations[1].size() == 2);
+}
+
+TEST_CASE("loop: stop reasons that are no answer end with their own codes", "[agent]") {
+  struct Row {
+    StopReason reason;
+    int exit_code;
+  };
+  const auto row = GENERATE(values<Row>({{StopReason::refusal, 95},
+                                         {StopReason::content_filter, 95},
+                                         {StopReason::guardrail_intervened, 95},
+                                         {StopReason::context_window, 84},
+                                         {StopReason::error, 65}}));
+  Stage stage;
+  const auto result = stage.run({answers(text_reply("partly", row.reason))});
+  CHECK(result.exit_code == row.exit_code);
+  CHECK(result.text == "partly");
+}
+
+TEST_CASE("loop: the same call with the same result warns on the third time and stops on the fifth",
+          "[agent]") {
+  Stage stage;
+  stage.toolbox = tests::FakeToolbox([](const agent::ToolCall&) { return says("same"); });
+  const auto same = [](int n) {
+    return answers(call_reply({{"call" + std::to_string(n), "x", "{}"}}));
+  };
+
+  const auto result = stage.run({same(1), same(2), same(3), same(4), same(5), same(6)});
+
+  CHECK(result.exit_code == 86);
+  CHECK(result.turns == 5);
+  CHECK(tool_message(stage.conversations[2].back()).content == "same");
+  CHECK(tool_message(stage.conversations[3].back())
+            .content.starts_with("same\n[This is call number 3"));
+}
+
+TEST_CASE("loop: two calls in turn that bring nothing new are a loop too", "[agent]") {
+  Stage stage;
+  stage.toolbox = tests::FakeToolbox([](const agent::ToolCall& call) { return says(call.name); });
+  std::deque<ScriptedProvider::Answer> script;
+  for (int n = 0; n < 12; ++n) {
+    script.push_back(
+        answers(call_reply({{"call" + std::to_string(n), n % 2 == 0 ? "ping" : "pong", "{}"}})));
+  }
+  CHECK(stage.run(std::move(script)).exit_code == 86);
+}
+
+TEST_CASE("loop: repeats between which something new happens are no loop", "[agent]") {
+  Stage stage;
+  stage.toolbox = tests::FakeToolbox([](const agent::ToolCall& call) {
+    return says(call.name == "test" ? "failed" : "edit " + call.id);
+  });
+  std::deque<ScriptedProvider::Answer> script;
+  for (int n = 0; n < 20; ++n) {
+    script.push_back(
+        answers(call_reply({{"call" + std::to_string(n), n % 2 == 0 ? "test" : "edit", "{}"}})));
+  }
+  script.push_back(answers(text_reply("done")));
+  CHECK(stage.run(std::move(script)).exit_code == 0);
+}
+
+TEST_CASE("loop: a repeatable tool may poll", "[agent]") {
+  Stage stage;
+  stage.request.plan.repeatable_tools = {"x"};
+  stage.toolbox = tests::FakeToolbox([](const agent::ToolCall&) { return says("waiting"); });
+  std::deque<ScriptedProvider::Answer> script;
+  for (int n = 0; n < 9; ++n) {
+    script.push_back(answers(call_reply({{"call" + std::to_string(n), "x", "{}"}})));
+  }
+  script.push_back(answers(text_reply("done")));
+  CHECK(stage.run(std::move(script)).exit_code == 0);
+}
+
+TEST_CASE("loop: the agent's own verdict and a fatal tool end the run", "[agent]") {
+  Stage stage;
+  SECTION("task_failed is exit 1, its reason the answer") {
+    stage.toolbox = tests::FakeToolbox([](const agent::ToolCall&) {
+      return agent::ToolResult{.message = "the tests do not pass", .task_failed = true};
+    });
+    const auto result = stage.run({answers(call_reply({{"a", "task_failed", "{}"}}))});
+    CHECK(result.exit_code == 1);
+    CHECK(result.text == "the tests do not pass");
+    CHECK_FALSE(result.partial);
+  }
+  SECTION("on_error: fatal is exit 110") {
+    stage.toolbox = tests::FakeToolbox([](const agent::ToolCall&) {
+      return agent::ToolResult{.status = agent::ToolStatus::failed,
+                               .code = Code::tool_failed,
+                               .message = "exit status 3",
+                               .fatal = true};
+    });
+    const auto result = stage.run({answers(call_reply({{"a", "deploy", "{}"}}))});
+    CHECK(result.exit_code == 110);
+    CHECK(result.error->code == Code::tool_failed);
+  }
+}
+
+TEST_CASE("loop: a provider's failure keeps usage and the partial answer", "[agent]") {
+  Stage stage;
+  const auto result = stage.run(
+      {answers(call_reply({{"a", "x", "{}"}}, "step one")),
+       [](const agent::ModelRequest&, const agent::Emit& emit) -> agent::Result<agent::Reply> {
+         emit(agent::ModelDelta{.text = "step tw"});
+         return agent::fail(Code::provider_stream_broken, "cut");
+       }});
+  CHECK(result.exit_code == 75);
+  CHECK(result.text == "step tw");
+  CHECK(result.partial);
+  CHECK(result.usage.total() == 15);
+  CHECK(result.error->code == Code::provider_stream_broken);
+}
+
+TEST_CASE("loop: a signal wins over everything else", "[agent]") {
+  Stage stage;
+  const auto result = stage.run(
+      {[&](const agent::ModelRequest&, const agent::Emit&) -> agent::Result<agent::Reply> {
+        stage.cancellation.signal(SIGTERM);
+        return agent::fail(Code::run_cancelled, "stopped");
+      }});
+  CHECK(result.exit_code == 143);
+  CHECK(agent::status_of(result.exit_code) == agent::Status::cancelled);
+}
+
+TEST_CASE("loop: the deadline ends a run as 124, with the limit named", "[agent]") {
+  Stage stage;
+  stage.request.plan.limits.timeout = std::chrono::minutes(5);
+  const auto result = stage.run(
+      {[&](const agent::ModelRequest&, const agent::Emit&) -> agent::Result<agent::Reply> {
+        stage.cancellation.expire();
+        return agent::fail(Code::run_cancelled, "stopped");
+      }});
+  CHECK(result.exit_code == 124);
+  REQUIRE(result.stop);
+  CHECK(result.stop->limit == "limits.timeout");
+  CHECK(result.stop->max == 300);
+}
+
+TEST_CASE("loop: a journal that fails ends the run with 74 and starts no more effects", "[agent]") {
+  Stage stage;
+  stage.journal.capacity = 4;  // up to and with model.responded
+  int runs = 0;
+  stage.toolbox = tests::FakeToolbox([&](const agent::ToolCall&) {
+    ++runs;
+    return says("x");
+  });
+  const auto result = stage.run({answers(call_reply({{"a", "x", "{}"}}))});
+  CHECK(result.exit_code == 74);
+  CHECK(runs == 0);
+  CHECK(stage.count("tool.finished") == 1);
+}
+
+TEST_CASE("loop: an intent is in the journal before the effect", "[agent]") {
+  Stage stage;
+  std::string last_type;
+  stage.toolbox = tests::FakeToolbox([&](const agent::ToolCall&) {
+    last_type = agent::type_name(stage.journal.events.back().body);
+    return says("x");
+  });
+  stage.run({answers(call_reply({{"a", "x", "{}"}})), answers(text_reply("done"))});
+  CHECK(last_type == "tool.started");
+}
+
+TEST_CASE("loop: the journal alone folds back into the state", "[agent]") {
+  Stage stage;
+  stage.request.plan.limits.max_turns = 10;
+  stage.run({answers(call_reply({{"a", "x", "{}"}, {"b", "y", R"({"k":1})"}}, "looking")),
+             answers(text_reply("cut here", StopReason::max_tokens)),
+             answers(text_reply(" done"))});
+
+  agent::State folded(stage.request.plan);
+  for (const agent::Event& event : stage.journal.events) {
+    const auto read = agent::event_from_json(agent::to_json(event));
+    REQUIRE(read);
+    agent::advance(folded, read->body);
+  }
+  REQUIRE(folded.finished);
+  CHECK(folded.finished->exit_code == 0);
+  CHECK(folded.answer == "cut here done");
+  CHECK(folded.turns == 3);
+  CHECK(folded.tool_calls == 2);
+  CHECK(folded.usage.total() == 45);
+  REQUIRE(folded.conversation.messages.size() == 7);
+  CHECK(tool_message(folded.conversation.messages[2]).content == "result of a");
+}
+
+TEST_CASE("loop: one step at a time from the log makes the same run", "[agent]") {
+  Stage stage;
+  stage.run({answers(call_reply({{"a", "x", "{}"}})), answers(text_reply("done"))});
+
+  for (std::size_t length = 1; length < stage.journal.events.size(); ++length) {
+    agent::State state(stage.request.plan);
+    for (std::size_t at = 0; at < length; ++at) {
+      agent::advance(state, stage.journal.events[at].body);
+    }
+    const auto following = agent::type_name(stage.journal.events[length].body);
+    const agent::Step step = agent::next(state);
+    INFO("after " << length << " events, before " << following);
+    if (following == "turn.started") {
+      CHECK(std::holds_alternative<agent::AskModel>(step));
+    } else if (following == "tool.started") {
+      CHECK(std::holds_alternative<agent::RunTools>(step));
+    } else if (following == "run.finished") {
+      CHECK(std::holds_alternative<agent::Finish>(step));
+    }
+  }
+}
+
+TEST_CASE("loop: four fifths of a limit are worth a warning, once", "[agent]") {
+  Stage stage;
+  stage.request.plan.limits.max_turns = 5;
+  std::deque<ScriptedProvider::Answer> script;
+  for (int n = 0; n < 5; ++n) {
+    script.push_back(answers(call_reply({{"call" + std::to_string(n), "x", "{}"}})));
+  }
+  CHECK(stage.run(std::move(script)).exit_code == 80);
+  CHECK(stage.count("limit.warning") == 1);
+}
