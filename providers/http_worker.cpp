@@ -65,8 +65,8 @@ std::string_view trimmed(std::string_view text) {
 }
 
 long to_curl(milliseconds time) {
-  return static_cast<long>(std::clamp<milliseconds::rep>(
-      time.count(), 1, std::numeric_limits<int>::max()));
+  return static_cast<long>(
+      std::clamp<milliseconds::rep>(time.count(), 1, std::numeric_limits<int>::max()));
 }
 
 curl_off_t counter(CURL* easy, CURLINFO what) {
@@ -230,9 +230,7 @@ bool HttpWorker::Transfer::set_up(const HttpSettings& settings) {
     set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
     set(CURLOPT_POSTFIELDS, request.body.empty() ? "" : request.body.data());
   }
-  if (request.method == "HEAD") {
-    set(CURLOPT_NOBODY, 1L);
-  } else if (request.method != "POST" && request.method != "GET") {
+  if (request.method != "POST" && (request.method != "GET" || !request.body.empty())) {
     set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
   return is_fine;
@@ -334,8 +332,7 @@ void HttpWorker::run(std::stop_token stop) {
     collect_finished();
     const auto wait = end_overdue();
     if (result == CURLM_OK) {
-      result = curl_multi_poll(
-          multi_.get(), nullptr, 0, static_cast<int>(wait.count()), nullptr);
+      result = curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(wait.count()), nullptr);
     }
     if (result != CURLM_OK) {
       end_all(CURLE_FAILED_INIT, curl_multi_strerror(result));

@@ -34,8 +34,8 @@ enum class Deadline : std::uint8_t { none, first_byte, idle, request };
 // How a transfer ended, as curl and the clock saw it.
 struct TransferOutcome {
   CURLcode code = CURLE_OK;
-  std::string detail;        // curl's own words
-  int os_error = 0;          // errno of a failed connect
+  std::string detail;         // curl's own words
+  int os_error = 0;           // errno of a failed connect
   bool is_connected = false;  // the connection, TLS included, stood
   bool is_too_long = false;
   bool is_cancelled = false;

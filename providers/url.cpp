@@ -45,17 +45,18 @@ agent::Result<Url> parse_url(const std::string& text, agent::Code code) {
                        fmt::format("`{}` is not a URL: {}", without_credentials(text), why),
                        "Write it whole, like https://example.com/v1.");
   }
-  Url parts{.scheme = part(url, CURLUPART_SCHEME),
-            .host = part(url, CURLUPART_HOST),
-            .port = part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT),
-            .has_credentials =
-                !part(url, CURLUPART_USER).empty() || !part(url, CURLUPART_PASSWORD).empty(),
-            .has_query =
-                !part(url, CURLUPART_QUERY).empty() || !part(url, CURLUPART_FRAGMENT).empty()};
+  Url parts{
+      .scheme = part(url, CURLUPART_SCHEME),
+      .host = part(url, CURLUPART_HOST),
+      .port = part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT),
+      .has_credentials =
+          !part(url, CURLUPART_USER).empty() || !part(url, CURLUPART_PASSWORD).empty(),
+      .has_query = !part(url, CURLUPART_QUERY).empty() || !part(url, CURLUPART_FRAGMENT).empty()};
   if (parts.scheme != "http" && parts.scheme != "https") {
     return agent::fail(
         code,
-        fmt::format("the scheme `{}` of `{}` is not supported", parts.scheme, without_credentials(text)),
+        fmt::format(
+            "the scheme `{}` of `{}` is not supported", parts.scheme, without_credentials(text)),
         "Only http and https are spoken.");
   }
   return parts;

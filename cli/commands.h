@@ -1,0 +1,36 @@
+// What a command gets, and the commands themselves, one file each.
+#pragma once
+#include "agent/cancellation.h"
+#include "agent/environment.h"
+#include "agent/result.h"
+#include "cli/parse.h"
+
+#include <filesystem>
+#include <ostream>
+
+namespace cli {
+
+// The world of one command. Borrowed; the streams' failures are looked at by the caller.
+struct Context {
+  const agent::Environment& environment;
+  std::filesystem::path cwd;
+  std::ostream& out;  // the product, and nothing else
+  std::ostream& err;
+  bool color_out = false;
+  bool color_err = false;
+};
+
+// Each returns the exit code of an ending that is no error (normally 0), or the error.
+agent::Result<int> command_run(const Parsed& parsed, Context& context);
+agent::Result<int> command_check(const Parsed& parsed, Context& context);
+agent::Result<int> command_init(const Parsed& parsed, Context& context);
+agent::Result<int> command_tools_list(const Parsed& parsed, Context& context);
+agent::Result<int> command_tools_call(const Parsed& parsed, Context& context);
+agent::Result<int> command_exit_codes(const Parsed& parsed, Context& context);
+agent::Result<int> command_schema(const Parsed& parsed, Context& context);
+agent::Result<int> command_completions(const Parsed& parsed, Context& context);
+agent::Result<int> command_man(const Parsed& parsed, Context& context);
+agent::Result<int> command_help(const Parsed& parsed, Context& context);
+agent::Result<int> command_version(const Parsed& parsed, Context& context);
+
+}  // namespace cli

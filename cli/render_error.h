@@ -1,0 +1,17 @@
+// An error as a person reads it: what happened, where, and how to mend it.
+#pragma once
+#include "agent/error.h"
+
+#include <string>
+#include <string_view>
+
+namespace cli {
+
+// Several lines without the last line's end. Colours only where asked; escape sequences of the
+// message are made visible.
+std::string render(const agent::Error& error, bool color);
+
+// The same for what is not yet an error.
+std::string render_warning(const agent::Error& warning, bool color);
+
+}  // namespace cli

@@ -1,0 +1,44 @@
+// Agent files: YAML, or Markdown with YAML front matter, in; a checked agent::AgentSpec out, or
+// every mistake with its place. Nothing here runs an agent, and no network is touched.
+#pragma once
+#include "agent/environment.h"
+#include "agent/error.h"
+#include "agent/spec.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace config {
+
+// Names that exist elsewhere in the program, for checks and suggestions. An empty list switches
+// its check off.
+struct Known {
+  std::vector<std::string> tools;      // built-in tools
+  std::vector<std::string> protocols;  // wire protocols
+};
+
+struct Report {
+  std::optional<agent::AgentSpec> agent;  // set exactly when `errors` is empty
+  std::vector<agent::Error> errors;       // config.invalid or registry.duplicate, in file order
+  std::vector<agent::Error> warnings;     // the same form; they stop nothing
+};
+
+// Files over 1 MiB, and whatever is no regular file, are refused unread. A file whose name ends in
+// ".md" is read as Markdown. Never throws.
+Report load_agent(const std::filesystem::path& file,
+                  const agent::Environment& environment,
+                  const Known& known);
+
+// The same for a text in memory. `shown_file` stands in the messages and in AgentSpec::file;
+// `directory` is where relative paths start.
+Report parse_agent(std::string_view text,
+                   const std::string& shown_file,
+                   const std::filesystem::path& directory,
+                   bool markdown,
+                   const agent::Environment& environment,
+                   const Known& known);
+
+}  // namespace config

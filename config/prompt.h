@@ -1,0 +1,32 @@
+// Templates made into what the model reads.
+//
+// `{{ name }}` stands for a parameter, in `instructions` and `prompt` only. Where more than two
+// braces stand in a row, the last two open the tag: `{{{ name }}}` is the value in braces. Two
+// literal braces are written {{ "{{" }}: whatever stands between the quotes is taken as it is.
+// What was put in is never read again as a template.
+#pragma once
+#include "agent/environment.h"
+#include "agent/result.h"
+#include "agent/spec.h"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace config {
+
+struct Rendered {
+  std::string instructions;  // with the context files, each under a heading line with its path
+  std::string prompt;        // empty: there is none
+};
+
+// `prompt_from_outside` replaces the agent's own prompt and is no template; a required parameter
+// that only the replaced prompt names may then be missing. An optional parameter that was not given
+// and has no default is empty text. cli.usage for wrong, missing and unknown parameters,
+// config.invalid for a context file that cannot be read or is not text.
+agent::Result<Rendered> render(const agent::AgentSpec& spec,
+                               const std::map<std::string, std::string>& parameters,
+                               const std::optional<std::string>& prompt_from_outside,
+                               const agent::Environment& environment);
+
+}  // namespace config

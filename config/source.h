@@ -1,0 +1,55 @@
+// The text of a file that the user wrote, and places in it. Knows no YAML.
+#pragma once
+#include "agent/error.h"
+#include "agent/result.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace config {
+
+// Bytes of a source text.
+struct Span {
+  std::size_t offset = 0;
+  std::size_t length = 0;  // 0: a single place
+
+  bool operator==(const Span&) const = default;
+};
+
+class Source {
+ public:
+  // Takes a text of valid UTF-8 without control characters; drops a byte order mark. config.invalid
+  // with the place of what is no text.
+  static agent::Result<Source> create(std::string text, std::string file);
+
+  const std::string& file() const { return file_; }
+  std::string_view text() const { return text_; }
+
+  // Line, column, length and excerpt of a span; what lies beyond its first line is not marked.
+  // Hidden spans are starred out of the excerpt. A line over 1,000 bytes has no excerpt.
+  agent::Where where(Span span) const;
+  std::size_t line_of(std::size_t offset) const;                 // from 1
+  std::size_t line_begin(std::size_t line) const;                // of line `line` (from 1)
+  std::string_view line_text(std::size_t line) const;            // without its end
+  std::size_t line_count() const { return line_begins_.size(); }
+
+  void hide(Span span) { hidden_.push_back(span); }
+  bool is_hidden(std::size_t offset) const;
+
+ private:
+  Source(std::string text, std::string file);
+
+  std::string text_;
+  std::string file_;
+  std::vector<std::size_t> line_begins_;
+  std::vector<Span> hidden_;
+};
+
+// The whole of a regular file of at most `limit` bytes; config.invalid otherwise. A pipe or device
+// is never opened for longer than it takes to see what it is.
+agent::Result<std::string> read_text_file(const std::filesystem::path& file, std::size_t limit);
+
+}  // namespace config

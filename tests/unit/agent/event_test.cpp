@@ -1,0 +1,84 @@
+#include "agent/event.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+agent::Event event(agent::EventBody body) {
+  return {.run_id = "r",
+          .seq = 7,
+          .time = std::chrono::sys_days(std::chrono::year(2026) / 11 / 21),
+          .body = std::move(body)};
+}
+
+}  // namespace
+
+TEST_CASE("event: each journaled type is read back as it was written", "[agent]") {
+  const agent::Reply reply{.text = "t",
+                           .reasoning = "because",
+                           .tool_calls = {{"id1", "shell", R"({"command":"ls"})"}},
+                           .stop_reason = agent::StopReason::tool_use,
+                           .stop_reason_raw = "tool_calls",
+                           .usage = {.input = 3, .output = 2, .reasoning = 1},
+                           .model = "m",
+                           .request_id = "req",
+                           .raw = R"({"a": 1})",
+                           .protocol = "openai_chat"};
+  const std::vector<agent::EventBody> bodies = {
+      agent::RunStarted{.version = "1", .agent_name = "a", .prompt = "p", .tools = {"shell"}},
+      agent::TurnStarted{.turn = 2},
+      agent::ModelRequested{.turn = 2, .model = "m", .messages = 3, .max_output_tokens = 9},
+      agent::ModelReset{.reason = "cut"},
+      agent::ModelRetrying{.attempt = 1, .max_attempts = 4, .delay = std::chrono::milliseconds(20)},
+      agent::ModelResponded{.turn = 2, .reply = reply, .duration_ms = 4},
+      agent::UserSaid{.text = "go on", .reason = "truncated"},
+      agent::ToolStarted{
+          .turn = 2, .call_id = "id1", .name = "shell", .arguments = R"({"command":"ls"})"},
+      agent::ToolFinished{.turn = 2,
+                          .result = {.call_id = "id1",
+                                     .name = "shell",
+                                     .content = "x",
+                                     .status = agent::ToolStatus::timed_out,
+                                     .code = agent::Code::tool_timeout}},
+      agent::LimitWarning{.limit = "limits.max_turns", .used = 4, .max = 5},
+      agent::Warning{.message = "w", .help = "h"},
+      agent::RunFinished{.result = {.exit_code = 0, .text = "done"}},
+  };
+  for (const agent::EventBody& body : bodies) {
+    INFO(agent::type_name(body));
+    CHECK(agent::is_journaled(body));
+    const agent::Json json = agent::to_json(event(body));
+    const auto read = agent::event_from_json(json);
+    REQUIRE(read);
+    CHECK(agent::to_json(*read) == json);
+  }
+}
+
+TEST_CASE("event: arguments that are no JSON object are kept as the text that came", "[agent]") {
+  agent::Reply reply{.tool_calls = {{"id1", "shell", R"({"command": "l)"}}};
+  const agent::Json json = agent::to_json(event(agent::ModelResponded{.reply = reply}));
+  CHECK(json["tool_calls"][0]["arguments"] == R"({"command": "l)");
+  const auto read = agent::event_from_json(json);
+  REQUIRE(read);
+  CHECK(std::get<agent::ModelResponded>(read->body).reply.tool_calls == reply.tool_calls);
+}
+
+TEST_CASE("event: the head names version, run, number, time and type", "[agent]") {
+  const agent::Json json = agent::to_json(event(agent::TurnStarted{.turn = 1}));
+  CHECK(
+      agent::dump(json) ==
+      R"({"v":1,"run":"r","seq":7,"ts":"2026-11-21T00:00:00.000Z","type":"turn.started","turn":1})");
+}
+
+TEST_CASE("event: what is no event is refused", "[agent]") {
+  const char* text =
+      GENERATE("{}",
+               "[]",
+               R"({"v":1,"run":"r","seq":1,"ts":"yesterday","type":"turn.started"})",
+               R"({"v":1,"run":"r","seq":1,"ts":"2026-11-21T00:00:00.000Z","type":"turn.ended"})");
+  INFO(text);
+  const auto read = agent::event_from_json(*agent::parse_json(text));
+  REQUIRE_FALSE(read);
+  CHECK(read.error().code == agent::Code::storage_corrupt);
+}

@@ -1,0 +1,115 @@
+#include "agent/outcome.h"
+
+#include "agent/error.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace {
+
+bool is_forbidden(int code) {
+  constexpr std::array never = {64, 67, 68, 72, 79, 99, 100, 101, 125, 126, 127, 255};
+  return (code >= 3 && code <= 63) || std::ranges::find(never, code) != never.end();
+}
+
+}  // namespace
+
+TEST_CASE("exit table: numbers and names are unique, and none is another tool's", "[agent]") {
+  std::set<int> codes;
+  std::set<std::string_view> names;
+  for (const agent::ExitRow& row : agent::exit_table()) {
+    INFO(row.name);
+    CHECK(codes.insert(row.exit_code).second);
+    CHECK(names.insert(row.name).second);
+    CHECK_FALSE(is_forbidden(row.exit_code));
+    CHECK_FALSE(row.when.empty());
+  }
+}
+
+TEST_CASE("error table: each exit code of an error stands in the exit table", "[agent]") {
+  for (const agent::CodeRow& row : agent::error_table()) {
+    INFO(row.name);
+    CHECK(agent::code_from_name(row.name) == row.code);
+    CHECK_FALSE(row.advice.empty());
+    if (row.exit_code != 0) {
+      CHECK(agent::exit_row(row.exit_code).exit_code == row.exit_code);
+    }
+  }
+  CHECK_FALSE(agent::code_from_name("provider.nonsense"));
+}
+
+TEST_CASE("outcome: a signal wins over an error, an error over success", "[agent]") {
+  const agent::Error timeout{.code = agent::Code::run_timeout, .message = "", .help = ""};
+  CHECK(agent::exit_code(agent::Ending{}) == 0);
+  CHECK(agent::exit_code(agent::Ending{.error = timeout}) == 124);
+  CHECK(agent::exit_code(agent::Ending{.error = timeout, .signal = 2}) == 130);
+}
+
+TEST_CASE("outcome: an error that is no ending by itself is never success", "[agent]") {
+  for (const agent::CodeRow& row : agent::error_table()) {
+    INFO(row.name);
+    CHECK(agent::exit_code(agent::Error{.code = row.code, .message = "", .help = ""}) != 0);
+  }
+}
+
+TEST_CASE("outcome: the status follows the exit code", "[agent]") {
+  using agent::Status;
+  struct Row {
+    int code;
+    Status status;
+  };
+  const auto row = GENERATE(
+      values<Row>({{0, Status::ok},        {1, Status::failed},      {2, Status::error},
+                   {65, Status::error},    {75, Status::error},      {80, Status::stopped},
+                   {84, Status::stopped},  {85, Status::failed},     {86, Status::stopped},
+                   {87, Status::stopped},  {90, Status::stopped},    {97, Status::stopped},
+                   {98, Status::error},    {102, Status::error},     {110, Status::error},
+                   {111, Status::failed},  {114, Status::failed},    {119, Status::error},
+                   {124, Status::stopped}, {129, Status::cancelled}, {143, Status::cancelled}}));
+  INFO(row.code);
+  CHECK(agent::status_of(row.code) == row.status);
+}
+
+TEST_CASE("result: every field is there on every ending, and null where there is nothing",
+          "[agent]") {
+  const agent::Json json = agent::to_json(agent::RunResult{.exit_code = 0, .text = "hi"});
+  for (const char* key :
+       {"schema",     "status",   "exit_code",  "exit_name", "text",        "output",
+        "partial",    "stop",     "error",      "usage",     "cost_usd",    "turns",
+        "tool_calls", "denials",  "model",      "fallbacks", "over_budget", "run_id",
+        "resume_cmd", "trace_id", "duration_ms"}) {
+    INFO(key);
+    CHECK(json.contains(key));
+  }
+  CHECK(json["exit_name"] == "ok");
+  CHECK(json["stop"].is_null());
+}
+
+TEST_CASE("result: what is written is read back", "[agent]") {
+  agent::RunResult result{.exit_code = 80, .text = "so far", .partial = true};
+  result.stop =
+      agent::Stop{.reason = "max_turns", .limit = "limits.max_turns", .used = 3, .max = 3};
+  result.error =
+      agent::Error{.code = agent::Code::run_max_turns, .message = "no answer", .help = "x"};
+  result.usage = {.input = 7, .output = 2, .cache_read = 1};
+  result.turns = 3;
+  const agent::RunResult read = agent::result_from_json(agent::to_json(result));
+  CHECK(agent::to_json(read) == agent::to_json(result));
+}
+
+TEST_CASE("error: the object says whether to try again, and when", "[agent]") {
+  agent::Error error{
+      .code = agent::Code::provider_rate_limited, .message = "slow down", .help = ""};
+  error.retry_after = std::chrono::milliseconds(1500);
+  agent::Json json = agent::to_json(error);
+  CHECK(json["code"] == "provider.rate_limited");
+  CHECK(json["retryable"] == true);
+  CHECK(json["retry_after_s"] == 1.5);
+  CHECK(json["http_status"].is_null());
+
+  error.server_says_retry = false;
+  CHECK(agent::to_json(error)["retryable"] == false);
+}
