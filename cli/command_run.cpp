@@ -7,11 +7,11 @@
 #include "agent/text.h"
 #include "cli/answer_sink.h"
 #include "cli/commands.h"
+#include "cli/early_end.h"
 #include "cli/log_sink.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/prompt_input.h"
-#include "cli/render_error.h"
 #include "cli/signals.h"
 #include "config/load.h"
 #include "config/prompt.h"
@@ -152,11 +152,11 @@ Result<std::optional<std::string>> prompt_from_outside(const Parsed& parsed,
 
 // ---- from the file to a plan ----
 
-std::expected<Plan, Failures> prepare(const Parsed& parsed, const Context& context) {
+std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed, const Context& context) {
   Plan plan;
   const auto file = agent_file(parsed);
   if (!file) {
-    return std::unexpected(failures(file.error()));
+    return std::unexpected(std::vector{file.error()});
   }
   auto report = config::load_agent(
       *file,
@@ -179,7 +179,7 @@ std::expected<Plan, Failures> prepare(const Parsed& parsed, const Context& conte
     return {};
   };
   if (auto done = rest(); !done) {
-    return std::unexpected(failures(std::move(done).error()));
+    return std::unexpected(std::vector{std::move(done).error()});
   }
   if (plan.model.picked) {
     plan.warnings.push_back({.message = plan.model.picked_because, .help = {}});
@@ -350,34 +350,6 @@ Result<Audience> open_audience(const Parsed& parsed,
   return audience;
 }
 
-// A run that could not begin still has a result, in the format that was asked for.
-int end_before_start(const Failures& mistakes,
-                     const Parsed& parsed,
-                     const Context& context,
-                     Audience& audience,
-                     const std::string& run_id) {
-  for (std::size_t at = 1; at < mistakes.size(); ++at) {
-    context.err << render(mistakes[at], context.color_err) << "\n\n";
-  }
-  agent::RunResult result = agent::make_result(agent::State({}), {.error = mistakes.front()});
-  result.run_id = run_id;
-  std::int64_t seq = 0;
-  const auto tell = [&](agent::EventBody body) {
-    const agent::Event event{.run_id = run_id,
-                             .seq = ++seq,
-                             .time = std::chrono::system_clock::now(),
-                             .body = std::move(body)};
-    for (agent::EventSink* sink : audience.sinks()) {
-      sink->on(event);
-    }
-  };
-  tell(agent::RunStarted{.version = ERRAND_VERSION,
-                         .agent_file = parsed.positionals.empty() ? "" : parsed.positionals.front(),
-                         .cwd = context.cwd.string()});
-  tell(agent::RunFinished{.result = result});
-  return result.exit_code;
-}
-
 Result<void> change_folder(const Parsed& parsed, Context& context) {
   const auto folder = parsed.value("--cwd");
   if (!folder) {
@@ -407,15 +379,25 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   auto plan = prepare(parsed, context);
   block_signals();
   TRY_ASSIGN(Audience audience, open_audience(parsed, context, redactor, cancellation));
+  const auto end_with = [&](std::vector<Error> errors) {
+    return end_early({.errors = std::move(errors),
+                      .run_id = run_id,
+                      .agent_file = parsed.positionals.empty() ? "" : parsed.positionals.front(),
+                      .cwd = context.cwd.string(),
+                      .quiet = parsed.has("--quiet"),
+                      .color = context.color_err},
+                     *audience.answer,
+                     context.err);
+  };
   if (!plan) {
-    return end_before_start(plan.error(), parsed, context, audience, run_id);
+    return end_with(std::move(plan).error());
   }
   redactor.add(plan->model.api_key);
   const SignalWatcher signals(cancellation);
 
   auto journal = open_journal(*plan, parsed, context.environment, plan->warnings);
   if (!journal) {
-    return end_before_start(failures(journal.error()), parsed, context, audience, run_id);
+    return end_with({journal.error()});
   }
   const RunFolder folder(context.environment, run_id, *journal != nullptr);
   agent::SystemClock clock;
@@ -429,7 +411,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                         .redactor = &redactor,
                                         .clock = &clock});
   if (!toolbox) {
-    return end_before_start(failures(toolbox.error()), parsed, context, audience, run_id);
+    return end_with({toolbox.error()});
   }
   auto provider = providers::make(
       plan->model,
@@ -439,7 +421,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
          return config::load_replay_script(std::filesystem::path(plan->agent.directory) / path);
        }});
   if (!provider) {
-    return end_before_start(failures(provider.error()), parsed, context, audience, run_id);
+    return end_with({provider.error()});
   }
 
   std::unique_ptr<RedactingJournal> kept;

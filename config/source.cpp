@@ -136,8 +136,9 @@ agent::Result<void> check_is_readable(const std::filesystem::path& file,
 
 agent::Result<std::string> read_all(int descriptor,
                                     const std::filesystem::path& file,
-                                    std::size_t limit) {
-  std::string text(limit + 1, '\0');
+                                    std::size_t limit,
+                                    std::size_t expected) {
+  std::string text(std::min(limit, std::max<std::size_t>(expected, 65'536)) + 1, '\0');
   std::size_t length = 0;
   while (length < text.size()) {
     const ssize_t got = ::read(descriptor, text.data() + length, text.size() - length);
@@ -152,10 +153,10 @@ agent::Result<std::string> read_all(int descriptor,
     }
     length += static_cast<std::size_t>(got);
   }
-  if (length > limit) {
+  if (length == text.size()) {
     return agent::fail(file_error(
         file,
-        fmt::format("`{}` grew over {} bytes", agent::printable(file.string()), limit),
+        fmt::format("`{}` grew while it was read", agent::printable(file.string())),
         "check that this is the right file"));
   }
   text.resize(length);
@@ -260,7 +261,7 @@ agent::Result<std::string> read_text_file(const std::filesystem::path& file, std
     return agent::fail(open_error(file, errno));
   }
   TRY(check_is_readable(file, status, limit));
-  return read_all(descriptor.get(), file, limit);
+  return read_all(descriptor.get(), file, limit, static_cast<std::size_t>(status.st_size));
 }
 
 }  // namespace config

@@ -172,8 +172,8 @@ agent::Result<void> ReplayProvider::stream(const agent::ReplayStep& step,
                                            const agent::Emit& emit,
                                            std::stop_token stop) {
   using Kind = agent::ModelDelta::Kind;
-  const auto& [text, reasoning] =
-      std::pair(std::string_view(step.reply.text), std::string_view(step.reply.reasoning));
+  const std::string_view text = step.reply.text;
+  const std::string_view reasoning = step.reply.reasoning;
   TRY(pieces(reasoning, Kind::reasoning, step.chunk_delay, emit, stop));
   if (!reasoning.empty() && !text.empty()) {
     TRY(wait(step.chunk_delay, stop));

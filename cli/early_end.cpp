@@ -1,0 +1,43 @@
+#include "cli/early_end.h"
+
+#include "agent/event.h"
+#include "agent/state.h"
+#include "cli/render_error.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+namespace cli {
+namespace {
+
+void tell(AnswerSink& answer, const EarlyEnd& end, std::int64_t seq, agent::EventBody body) {
+  answer.on({.run_id = end.run_id,
+             .seq = seq,
+             .time = std::chrono::system_clock::now(),
+             .body = std::move(body)});
+}
+
+}  // namespace
+
+int end_early(const EarlyEnd& end, AnswerSink& answer, std::ostream& err) {
+  for (const agent::Error& error : end.errors) {
+    err << render(error, end.color) << "\n";
+  }
+  agent::RunResult result = agent::make_result(agent::State({}), {.error = end.errors.front()});
+  result.run_id = end.run_id;
+  if (!end.quiet) {
+    const agent::ExitRow& row = agent::exit_row(result.exit_code);
+    err << fmt::format("errand: {} ({}), retry: {}\n", row.name, row.exit_code, row.retry);
+  }
+  err.flush();
+  tell(answer,
+       end,
+       1,
+       agent::RunStarted{.version = ERRAND_VERSION, .agent_file = end.agent_file, .cwd = end.cwd});
+  tell(answer, end, 2, agent::RunFinished{.result = result});
+  return result.exit_code;
+}
+
+}  // namespace cli

@@ -1,0 +1,25 @@
+// Endings before the first request: a bad option, a bad agent file, no key. They have a result
+// object too, in the format that was asked for.
+#pragma once
+#include "agent/error.h"
+#include "cli/answer_sink.h"
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+struct EarlyEnd {
+  std::vector<agent::Error> errors;  // at least one; the first decides the exit code
+  std::string run_id;
+  std::string agent_file;
+  std::string cwd;
+  bool quiet = false;
+  bool color = false;
+};
+
+// Says every error on `err`, the result on `answer`. Returns the exit code.
+int end_early(const EarlyEnd& end, AnswerSink& answer, std::ostream& err);
+
+}  // namespace cli

@@ -1,0 +1,127 @@
+#include "cli/program.h"
+
+#include "agent/cancellation.h"
+#include "agent/id.h"
+#include "agent/outcome.h"
+#include "agent/redact.h"
+#include "cli/answer_sink.h"
+#include "cli/commands.h"
+#include "cli/early_end.h"
+#include "cli/help.h"
+#include "cli/output.h"
+#include "cli/parse.h"
+#include "cli/render_error.h"
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <sstream>
+#include <unistd.h>
+
+namespace cli {
+namespace {
+
+bool wants_color(int descriptor, std::string_view choice, const agent::Environment& environment) {
+  if (choice == "always" || choice == "never") {
+    return choice == "always";
+  }
+  const auto value = [&](std::string_view name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string_view{} : std::string_view(found->second);
+  };
+  return value("NO_COLOR").empty() && !value("TERM").empty() && value("TERM") != "dumb" &&
+         ::isatty(descriptor) == 1;
+}
+
+// What follows `--output` on a command line that need not be right otherwise.
+Format format_asked_for(std::span<const std::string> arguments) {
+  std::string_view format;
+  for (std::size_t at = 0; at < arguments.size(); ++at) {
+    const std::string_view word = arguments[at];
+    if ((word == "-o" || word == "--output") && at + 1 < arguments.size()) {
+      format = arguments[at + 1];
+    } else if (word.starts_with("--output=")) {
+      format = word.substr(word.find('=') + 1);
+    } else if (word.starts_with("-o") && !word.starts_with("--")) {
+      format = word.substr(2);
+    }
+  }
+  return format == "json" ? Format::json : format == "jsonl" ? Format::jsonl : Format::text;
+}
+
+class Program {
+ public:
+  Program(std::span<const std::string> arguments, const agent::Environment& environment)
+      : arguments_(arguments), environment_(environment) {}
+
+  int run() {
+    auto parsed = parse(arguments_, environment_);
+    if (!parsed) {
+      return fail(std::move(parsed).error());
+    }
+    std::error_code ignored;
+    Context context{
+        .environment = environment_,
+        .cwd = std::filesystem::current_path(ignored),
+        .out = out_,
+        .err = std::cerr,
+        .color_out = color(STDOUT_FILENO, *parsed),
+        .color_err = color_err_ = color(STDERR_FILENO, *parsed),
+    };
+    if (parsed->help || parsed->command == nullptr) {
+      out_ << help_for(*parsed);
+      return finish(0);
+    }
+    auto code = parsed->command->run(*parsed, context);
+    return code ? finish(*code) : fail(std::move(code).error());
+  }
+
+ private:
+  bool color(int descriptor, const Parsed& parsed) const {
+    return wants_color(descriptor, parsed.value("--color").value_or("auto"), environment_);
+  }
+
+  bool is_run() const { return !arguments_.empty() && arguments_.front() == "run"; }
+
+  int fail(const agent::Error& error) {
+    if (!is_run()) {
+      std::cerr << render(error, color_err_) << std::endl;
+      return finish(agent::exit_code(error));
+    }
+    const auto output = Output::to_descriptor(STDOUT_FILENO, "standard output");
+    const agent::Redactor redactor(environment_);
+    agent::Cancellation cancellation;
+    AnswerSink answer({.format = format_asked_for(arguments_)}, *output, redactor, cancellation);
+    return end_early(
+        {.errors = {error}, .run_id = agent::new_run_id(), .color = color_err_}, answer, std::cerr);
+  }
+
+  // What a command printed is its product: where it cannot be written, that is the ending.
+  int finish(int code) {
+    const auto output = Output::to_descriptor(STDOUT_FILENO, "standard output");
+    output->write(out_.view());
+    if (output->reader_is_gone()) {
+      return 128 + SIGPIPE;
+    }
+    if (output->failure() != nullptr) {
+      std::cerr << render(*output->failure(), color_err_) << std::endl;
+      return agent::exit_code(*output->failure());
+    }
+    return code;
+  }
+
+  std::span<const std::string> arguments_;
+  const agent::Environment& environment_;
+  std::ostringstream out_;
+  bool color_err_ = false;
+};
+
+}  // namespace
+
+int run_program(std::span<const std::string> arguments, const agent::Environment& environment) {
+  return Program(arguments, environment).run();
+}
+
+}  // namespace cli

@@ -1,0 +1,160 @@
+#include "config/keys.h"
+
+#include <array>
+
+namespace config {
+namespace {
+
+
+// The two shapes that most rows have; everything beside is named where the row stands.
+constexpr Key later(std::string_view path, std::string_view help) {
+  return {.path = path, .type = Type::anything_map, .help = help, .example = {}, .status = Status::later};
+}
+
+constexpr auto k_keys = std::to_array<Key>({
+    // clang-format off
+    {.path = "version", .type = Type::integer, .help = "The version of this format. There is one so far: 1.", .example = "1", .min = 1, .max = 1, .required = true},
+    {.path = "name", .type = Type::text, .help = "The agent's name: lower-case letters, digits, `-` and `_`, at most 64.", .example = "pr-reviewer", .shape = Shape::agent_name, .required = true},
+    {.path = "description", .type = Type::text, .help = "What the agent is for, in a sentence for people. The model does not read it.", .example = "Reviews a diff and returns a verdict."},
+
+    {.path = "model", .type = Type::text_or_map, .help = "The model, as PROVIDER/NAME; `auto` takes the first provider whose API key is set. The long form is a map of the keys below.", .example = "anthropic/claude-sonnet-4-5", .shape = Shape::model, .required = true},
+    {.path = "model.name", .type = Type::text, .help = "PROVIDER/NAME, or `auto`. With `protocol` and `base_url` given, what stands before the first slash is only a label.", .example = "openai/gpt-5-mini", .shape = Shape::model, .required = true},
+    {.path = "model.protocol", .type = Type::text, .help = "The wire protocol that the server speaks, where it is not the one of a known provider.", .example = "openai_chat", .shape = Shape::filled},
+    {.path = "model.base_url", .type = Type::text, .help = "The address of the server, up to the path that the protocol itself adds.", .example = "http://localhost:11434/v1", .shape = Shape::url},
+    {.path = "model.api_key_env", .type = Type::text, .help = "The name of the environment variable that holds the API key. A `base_url` of your own without it sends no key.", .example = "OPENAI_API_KEY", .shape = Shape::variable},
+    {.path = "model.stream", .type = Type::boolean, .help = "Whether answers are asked for as a stream.", .example = "false", .standard = "true"},
+    {.path = "model.headers", .type = Type::map, .help = "Additional HTTP headers. Take secrets from the environment: ${env:NAME}.", .example = "{X-Team: tools}"},
+    {.path = "model.headers.*", .type = Type::text, .help = "The header's value.", .example = "tools"},
+    {.path = "model.temperature", .type = Type::number, .help = "How freely the model words its answers, from 0 to 2. Left out, the provider decides.", .example = "0.2", .min = 0, .max = 2},
+    {.path = "model.max_output_tokens", .type = Type::count, .help = "The longest answer to ask for, in tokens. Left out, what the model allows.", .example = "8k"},
+    {.path = "model.reasoning", .type = Type::choice, .help = "How much the model may think before it answers. Left out, the provider decides.", .example = "low", .choices = "none|minimal|low|medium|high|xhigh|max"},
+    {.path = "model.timeouts", .type = Type::map, .help = "Deadlines of one request to the model.", .example = "{connect: 5s}"},
+    {.path = "model.timeouts.connect", .type = Type::duration, .help = "Until the connection stands.", .example = "5s", .standard = "10s"},
+    {.path = "model.timeouts.first_byte", .type = Type::duration, .help = "Streamed answers: until the first byte.", .example = "1m", .standard = "2m"},
+    {.path = "model.timeouts.idle", .type = Type::duration, .help = "Streamed answers: the longest silence in the middle.", .example = "30s", .standard = "1m"},
+    {.path = "model.timeouts.request", .type = Type::duration, .help = "Answers that are not streamed: the whole request.", .example = "5m", .standard = "10m"},
+    later("model.cost", "Prices per million tokens, for cost limits."),
+    later("model.requests_per_minute", "How many requests a minute the provider allows."),
+    later("model.max_in_flight", "How many requests may run at the same time."),
+
+    {.path = "instructions", .type = Type::text, .help = "What the model is told before anything else: its task, its manner, its limits. A template: {{ name }} stands for a parameter.", .example = "You are a careful reviewer."},
+    {.path = "prompt", .type = Type::text, .help = "The first message to the model. A prompt on the command line or on stdin replaces it. A template: {{ name }} stands for a parameter.", .example = "Review the newest commit."},
+
+    {.path = "parameters", .type = Type::map, .help = "Values that the templates name and the command line gives (--param NAME=VALUE), by name.", .example = "{target: {type: string, required: true}}", .shape = Shape::parameter_name},
+    {.path = "parameters.*", .type = Type::map, .help = "One parameter; {} is an optional text.", .example = "{type: string, required: true}"},
+    {.path = "parameters.*.type", .type = Type::choice, .help = "What the value must be.", .example = "integer", .standard = "string", .choices = "string|integer|number|boolean"},
+    {.path = "parameters.*.required", .type = Type::boolean, .help = "Whether the command line must give it.", .example = "true", .standard = "false"},
+    {.path = "parameters.*.default", .type = Type::scalar, .help = "The value where the command line gives none. Without a default it is empty text.", .example = "HEAD~1"},
+    {.path = "parameters.*.description", .type = Type::text, .help = "What it means, for people.", .example = "A git range."},
+    {.path = "parameters.*.enum", .type = Type::list, .help = "The only values that are allowed.", .example = "[short, long]"},
+    {.path = "parameters.*.enum[]", .type = Type::scalar, .help = "An allowed value.", .example = "short"},
+
+    {.path = "context", .type = Type::list, .help = "Files that are added to the instructions, in this order. Paths start at the agent file.", .example = "[AGENTS.md, docs/style.md?]"},
+    {.path = "context[]", .type = Type::text, .help = "A path; with a `?` at its end the file may be missing.", .example = "AGENTS.md", .shape = Shape::filled},
+
+    {.path = "tools", .type = Type::list, .help = "What the agent can do: built-in tools by name (read_file), built-in tools with settings ({shell: {timeout: 2m}}), and commands of your own as tools.", .example = "[read_file, {shell: {timeout: 2m}}]"},
+    {.path = "tools[]", .type = Type::text_or_map, .help = "A built-in tool's name, or a map: settings under a built-in tool's name, or the keys of a command tool.", .example = "read_file", .shape = Shape::tool_name},
+    {.path = "tools[].name", .type = Type::text, .help = "Command tools: the name that the model calls: letters, digits, `-` and `_`, at most 64.", .example = "run_tests", .shape = Shape::tool_name, .required = true},
+    {.path = "tools[].description", .type = Type::text, .help = "Command tools: what it does and when to use it, for the model.", .example = "Run the unit tests.", .shape = Shape::filled, .required = true},
+    {.path = "tools[].command", .type = Type::list, .help = "Command tools: the program and its arguments, as a list; no shell reads it. The call's arguments come as JSON on stdin.", .example = "[make, test]", .min = 1, .required = true},
+    {.path = "tools[].command[]", .type = Type::scalar, .help = "The program, then each argument.", .example = "make"},
+    {.path = "tools[].parameters", .type = Type::json_schema, .help = "Command tools: a JSON Schema of the arguments, of type object. Left out, there are none.", .example = "{type: object, properties: {path: {type: string}}}"},
+    {.path = "tools[].timeout", .type = Type::duration, .help = "How long one call may take. Left out, the tool's own default.", .example = "5m"},
+    {.path = "tools[].idle_timeout", .type = Type::duration, .help = "How long a call may write nothing. Left out, there is no such limit.", .example = "30s"},
+    {.path = "tools[].on_error", .type = Type::choice, .help = "What a failure does: the model hears of it (report), or the run ends with exit code 110 (fatal).", .example = "fatal", .standard = "report", .choices = "report|fatal"},
+    {.path = "tools[].parallel", .type = Type::boolean, .help = "Command tools: whether calls may run beside other calls.", .example = "true", .standard = "false"},
+    {.path = "tools[].repeatable", .type = Type::boolean, .help = "Whether the same call with the same result is no loop, as for a tool that waits for something.", .example = "true", .standard = "false"},
+    {.path = "tools[].idempotent", .type = Type::boolean, .help = "Command tools: whether a call may be run again after a transient failure.", .example = "true", .standard = "false"},
+    later("tools[].env", "Environment variables of the tool."),
+    {.path = "tools[].*", .type = Type::map, .help = "Settings of the built-in tool of this name.", .example = "{timeout: 2m}", .shape = Shape::tool_name},
+    {.path = "tools[].*.timeout", .type = Type::duration, .help = "How long one call may take. Left out, the tool's own default.", .example = "2m"},
+    {.path = "tools[].*.idle_timeout", .type = Type::duration, .help = "How long a call may write nothing. Left out, there is no such limit.", .example = "30s"},
+    {.path = "tools[].*.on_error", .type = Type::choice, .help = "What a failure does: the model hears of it (report), or the run ends with exit code 110 (fatal).", .example = "fatal", .standard = "report", .choices = "report|fatal"},
+    {.path = "tools[].*.repeatable", .type = Type::boolean, .help = "Whether the same call with the same result is no loop, as for a tool that waits for something.", .example = "true", .standard = "false"},
+    later("tools[].*.env", "Environment variables of the tool."),
+
+    {.path = "limits", .type = Type::map, .help = "Where the run is stopped, each with an exit code of its own. A limit that is left out does not exist.", .example = "{max_turns: 40, timeout: 20m}"},
+    {.path = "limits.max_turns", .type = Type::count, .help = "How many times the model may answer. Exit code 80.", .example = "40"},
+    {.path = "limits.max_tool_calls", .type = Type::count, .help = "How many tool calls may run. Exit code 83.", .example = "200"},
+    {.path = "limits.max_total_tokens", .type = Type::count, .help = "How many tokens may be used, input and output together. Exit code 81.", .example = "500k"},
+    {.path = "limits.timeout", .type = Type::duration, .help = "How long the run may take. Exit code 124.", .example = "20m"},
+    {.path = "limits.max_repeat_calls", .type = Type::count, .help = "How often the same call may give the same result, or `unlimited`. Exit code 86.", .example = "10", .standard = "5", .choices = "unlimited", .min = 2},
+    later("limits.max_cost_usd", "How much the run may cost, in US dollars."),
+
+    {.path = "retry", .type = Type::map, .help = "How a failed request to the model is tried again.", .example = "{max_attempts: 6}"},
+    {.path = "retry.max_attempts", .type = Type::integer, .help = "How often it is tried, the first time included.", .example = "6", .standard = "4", .min = 1, .max = 100},
+    {.path = "retry.initial_delay", .type = Type::duration, .help = "The upper end of the first wait; each further one doubles it.", .example = "1s", .standard = "500ms", .may_be_zero = true},
+    {.path = "retry.max_delay", .type = Type::duration, .help = "The longest single wait.", .example = "1m", .standard = "30s", .may_be_zero = true},
+    {.path = "retry.max_elapsed", .type = Type::duration, .help = "The most that all waits for one request may add up to.", .example = "5m", .standard = "1m", .may_be_zero = true},
+
+    {.path = "session", .type = Type::map, .help = "Where the run is recorded, so that it can be shown and resumed.", .example = "{store: none}"},
+    {.path = "session.store", .type = Type::text, .help = "`auto` is the user's state folder, `none` records nothing, anything else is the path of the journal file.", .example = "none", .standard = "auto", .shape = Shape::filled},
+    {.path = "session.durability", .type = Type::choice, .help = "What the record survives: the death of the process, or also a power cut (full), which costs time at each step.", .example = "full", .standard = "process", .choices = "process|full"},
+
+    later("fallback", "Other models to turn to when this one fails."),
+    later("permissions", "Which tool calls are allowed, asked for, denied."),
+    later("sandbox", "What tools can reach: files and network."),
+    later("hooks", "Commands that run at certain points of the run."),
+    later("guardrails", "Checks on what goes in and out."),
+    later("output", "A schema that the answer must fit."),
+    later("checks", "Commands that must succeed when the agent is done."),
+    later("attempts", "How often the agent may try until the checks pass."),
+    later("context_management", "What happens when the conversation grows too long."),
+    later("mcp_servers", "MCP servers whose tools the agent can use."),
+    later("sub_agents", "Agents that this agent can call."),
+    later("agents", "Several agents in one file."),
+    // clang-format on
+});
+
+}  // namespace
+
+std::string_view to_string(Type type) {
+  switch (type) {
+    case Type::text:
+      return "text";
+    case Type::integer:
+      return "whole number";
+    case Type::number:
+      return "number";
+    case Type::boolean:
+      return "true or false";
+    case Type::count:
+      return "count";
+    case Type::duration:
+      return "duration";
+    case Type::choice:
+      return "one word";
+    case Type::scalar:
+      return "text, number or boolean";
+    case Type::texts:
+      return "text, or list of texts";
+    case Type::list:
+      return "list";
+    case Type::map:
+      return "map";
+    case Type::text_or_map:
+      return "text or map";
+    case Type::json_schema:
+      return "JSON Schema";
+    case Type::anything_map:
+      return "map";
+  }
+  return "";
+}
+
+std::vector<std::string_view> Key::words() const {
+  std::vector<std::string_view> split;
+  std::string_view rest = choices;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('|'), rest.size());
+    split.push_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return split;
+}
+
+std::span<const Key> keys() {
+  return k_keys;
+}
+
+}  // namespace config

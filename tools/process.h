@@ -1,0 +1,52 @@
+// One program, run to its end: input, output, deadlines, cancellation. Who keeps its process tree
+// together is the supervisor.
+#pragma once
+#include "agent/environment.h"
+#include "agent/spec.h"
+#include "tools/capture.h"
+#include "tools/supervisor.h"
+#include "tools/tool.h"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tools {
+
+struct ProcessRequest {
+  std::vector<std::string> argv;  // argv[0] without a slash is looked up in PATH
+  agent::Environment environment;
+  std::filesystem::path cwd;
+  std::optional<std::string> input;                 // absent: stdin is /dev/null
+  std::optional<agent::Milliseconds> timeout;       // absent: none
+  std::optional<agent::Milliseconds> idle_timeout;  // silence on stdout and stderr; absent: none
+  bool merge_stderr = true;                         // into `output`, in the order it was written
+  CaptureLimits limits;                             // of each stream
+};
+
+struct ProcessResult {
+  enum class End : std::uint8_t { exited, signalled, timed_out, idle, cancelled, not_started };
+  End end = End::not_started;
+  int exit_status = 0;   // when exited
+  int signal = 0;        // when signalled
+  int error_number = 0;  // when not_started; 0: see `message`
+  std::string message;   // when not_started: why, in one line
+  Captured output;
+  Captured errors;    // stderr, unless it was merged
+  int survivors = 0;  // processes of the call that could not be ended
+};
+
+// Runs the program until nothing of it is left. After a deadline or context.stop the tree gets
+// SIGTERM and a second later SIGKILL, after context.kill SIGKILL at once. Thread-safe.
+ProcessResult run_process(Supervisor& supervisor,
+                          const ProcessRequest& request,
+                          const CallContext& context);
+
+// The call's environment, and what keeps programs from asking questions or paging their output,
+// where the user has not set it.
+agent::Environment tool_environment(const CallContext& context);
+
+}  // namespace tools
