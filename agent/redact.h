@@ -2,6 +2,8 @@
 #pragma once
 #include "agent/environment.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +25,16 @@ class Redactor {
   std::string apply(std::string_view text) const;
   bool is_clean(std::string_view text) const;
 
+  // How many bytes at the start of a growing text no later byte can make part of a secret: they
+  // are not, or they belong to one that is complete.
+  std::size_t settled(std::string_view text) const;
+
  private:
-  std::vector<std::string> values_;  // longest first
+  std::vector<std::string> values_;  // in every written form; longest first
 };
 
-// Redacts a stream piece by piece: keeps back what may be the start of a secret (at most 4 KiB).
+// Redacts a stream piece by piece: keeps back what may be the start of a secret (at most 4 KiB, or
+// the longest known value). The rest of a secret that is longer is dropped as it comes.
 class StreamRedactor {
  public:
   explicit StreamRedactor(const Redactor& redactor) : redactor_(redactor) {}
@@ -35,8 +42,11 @@ class StreamRedactor {
   std::string finish();
 
  private:
+  enum class Inside : std::uint8_t { nothing, token, key_block };
+
   const Redactor& redactor_;
   std::string pending_;
+  Inside inside_ = Inside::nothing;  // a secret whose beginning was already redacted
 };
 
 }  // namespace agent

@@ -28,6 +28,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <random>
 #include <unistd.h>
 
 namespace cli {
@@ -269,6 +270,15 @@ agent::RunPlan run_plan(const agent::AgentSpec& spec, const agent::Toolbox& tool
   return plan;
 }
 
+// The variables that no child process may see.
+std::vector<std::string> child_scrub(const providers::Resolved& model) {
+  std::vector<std::string> names = providers::key_variables();
+  if (!model.api_key_env.empty()) {
+    names.push_back(model.api_key_env);
+  }
+  return names;
+}
+
 std::vector<std::string> tool_names(const agent::Toolbox& toolbox) {
   std::vector<std::string> names;
   for (const agent::ToolInfo& tool : toolbox.tools()) {
@@ -406,7 +416,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                        {.cwd = context.cwd,
                                         .temporary = folder.path(),
                                         .environment = context.environment,
-                                        .scrub = providers::key_variables(plan->model),
+                                        .scrub = child_scrub(plan->model),
                                         .supervisor = supervisor.get(),
                                         .redactor = &redactor,
                                         .clock = &clock});
@@ -417,7 +427,10 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
       plan->model,
       plan->agent.model,
       plan->agent.retry,
-      {.http = http, .clock = clock, .load_script = [&](const std::string& path) {
+      {.http = http,
+       .clock = clock,
+       .seed = std::random_device{}(),
+       .load_script = [&](const std::string& path) {
          return config::load_replay_script(std::filesystem::path(plan->agent.directory) / path);
        }});
   if (!provider) {

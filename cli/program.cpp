@@ -71,7 +71,7 @@ class Program {
         .color_err = color_err_ = color(STDERR_FILENO, *parsed),
     };
     if (parsed->help || parsed->command == nullptr) {
-      out_ << help_for(*parsed);
+      out_ << (parsed->command != nullptr ? help(*parsed->command) : help());
       return finish(0);
     }
     auto code = parsed->command->run(*parsed, context);

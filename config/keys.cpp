@@ -1,14 +1,18 @@
 #include "config/keys.h"
 
+#include <algorithm>
 #include <array>
 
 namespace config {
 namespace {
 
-
 // The two shapes that most rows have; everything beside is named where the row stands.
 constexpr Key later(std::string_view path, std::string_view help) {
-  return {.path = path, .type = Type::anything_map, .help = help, .example = {}, .status = Status::later};
+  return {.path = path,
+          .type = Type::anything_map,
+          .help = help,
+          .example = {},
+          .status = Status::later};
 }
 
 constexpr auto k_keys = std::to_array<Key>({
@@ -17,13 +21,13 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "name", .type = Type::text, .help = "The agent's name: lower-case letters, digits, `-` and `_`, at most 64.", .example = "pr-reviewer", .shape = Shape::agent_name, .required = true},
     {.path = "description", .type = Type::text, .help = "What the agent is for, in a sentence for people. The model does not read it.", .example = "Reviews a diff and returns a verdict."},
 
-    {.path = "model", .type = Type::text_or_map, .help = "The model, as PROVIDER/NAME; `auto` takes the first provider whose API key is set. The long form is a map of the keys below.", .example = "anthropic/claude-sonnet-4-5", .shape = Shape::model, .required = true},
+    {.path = "model", .type = Type::text_or_map, .help = "The model, as PROVIDER/NAME; `auto` takes the first provider whose API key is set. The long form is a map of the keys below.", .example = "anthropic/claude-sonnet-4-5", .standard = "auto", .shape = Shape::model},
     {.path = "model.name", .type = Type::text, .help = "PROVIDER/NAME, or `auto`. With `protocol` and `base_url` given, what stands before the first slash is only a label.", .example = "openai/gpt-5-mini", .shape = Shape::model, .required = true},
     {.path = "model.protocol", .type = Type::text, .help = "The wire protocol that the server speaks, where it is not the one of a known provider.", .example = "openai_chat", .shape = Shape::filled},
     {.path = "model.base_url", .type = Type::text, .help = "The address of the server, up to the path that the protocol itself adds.", .example = "http://localhost:11434/v1", .shape = Shape::url},
     {.path = "model.api_key_env", .type = Type::text, .help = "The name of the environment variable that holds the API key. A `base_url` of your own without it sends no key.", .example = "OPENAI_API_KEY", .shape = Shape::variable},
     {.path = "model.stream", .type = Type::boolean, .help = "Whether answers are asked for as a stream.", .example = "false", .standard = "true"},
-    {.path = "model.headers", .type = Type::map, .help = "Additional HTTP headers. Take secrets from the environment: ${env:NAME}.", .example = "{X-Team: tools}"},
+    {.path = "model.headers", .type = Type::map, .help = "Additional HTTP headers. Take secrets from the environment: ${env:NAME}.", .example = "{X-Team: tools}", .shape = Shape::header_name},
     {.path = "model.headers.*", .type = Type::text, .help = "The header's value.", .example = "tools"},
     {.path = "model.temperature", .type = Type::number, .help = "How freely the model words its answers, from 0 to 2. Left out, the provider decides.", .example = "0.2", .min = 0, .max = 2},
     {.path = "model.max_output_tokens", .type = Type::count, .help = "The longest answer to ask for, in tokens. Left out, what the model allows.", .example = "8k"},
@@ -138,6 +142,8 @@ std::string_view to_string(Type type) {
       return "JSON Schema";
     case Type::anything_map:
       return "map";
+    case Type::anything:
+      return "anything";
   }
   return "";
 }

@@ -27,16 +27,18 @@ enum class Type : std::uint8_t {
   text_or_map,   // the short and the long form
   json_schema,   // a map that is a JSON Schema
   anything_map,  // a map whose content is the user's own
+  anything,
 };
 std::string_view to_string(Type type);  // for people: "duration", "list"
 
-// What a text must look like, beside being one.
+// What a text must look like, beside being one (shapes.h).
 enum class Shape : std::uint8_t {
   any,
   filled,  // not empty
   agent_name,
   tool_name,
   parameter_name,
+  header_name,
   variable,  // the name of an environment variable
   model,     // "auto" or "PROVIDER/NAME"
   url,       // http or https
@@ -47,15 +49,15 @@ enum class Status : std::uint8_t { available, later };
 struct Key {
   std::string_view path;  // "limits.max_turns"; "[]" is an item of a list, "*" a free name
   Type type = Type::text;
-  std::string_view help;     // one line
-  std::string_view example;  // its value as YAML in one line; empty for a group of keys
+  std::string_view help;           // one line
+  std::string_view example;        // its value as YAML in one line; empty for a group of keys
   std::string_view standard = {};  // the default, as YAML; empty: none
   std::string_view choices = {};   // "none|low|high"; for a count, a word that it may be instead
   double min = std::numeric_limits<double>::lowest();
   double max = std::numeric_limits<double>::max();
-  Shape shape = Shape::any;       // of a text, or of the free names of a map
-  bool required = false;          // in its map
-  bool may_be_zero = false;       // durations
+  Shape shape = Shape::any;           // of a text, or of the free names of a map
+  bool required = false;              // in its map
+  bool may_be_zero = false;           // durations
   Status status = Status::available;  // `later` is refused as not yet supported
 
   std::vector<std::string_view> words() const;  // `choices`, split

@@ -29,10 +29,10 @@ std::vector<agent::Error> Problems::located(std::vector<Found>& found) const {
   std::vector<agent::Error> errors;
   for (Found& one : found) {
     if (errors.size() == k_most_shown) {
-      errors.push_back({.code = agent::Code::config_invalid,
-                        .message = fmt::format("{} more mistakes are not shown",
-                                               found.size() - k_most_shown),
-                        .where = agent::Where{.file = source_.file(), .excerpt = {}}});
+      errors.push_back(
+          {.code = agent::Code::config_invalid,
+           .message = fmt::format("{} more mistakes are not shown", found.size() - k_most_shown),
+           .where = agent::Where{.file = source_.file(), .excerpt = {}}});
       break;
     }
     errors.push_back({.code = one.code,

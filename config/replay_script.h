@@ -8,7 +8,8 @@
 //         tool_calls:
 //           - read_file: {path: notes.txt}                    # the tool and its arguments
 //           - {name: grep, arguments: {pattern: x}, id: c7}   # the long form, with the call's id
-//           - {name: shell, arguments: '{"command": '}        # text is sent as it is: a broken call
+//           - {name: shell, arguments: '{"command": '}        # text is sent as it is: a broken
+//           call
 //         usage: {input: 120, output: 30, cache_read: 100, cache_write: 0, reasoning: 0}
 //       - error: rate_limited           # a fault instead of a reply
 //         status: 429

@@ -4,14 +4,13 @@
 
 #include <fmt/format.h>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <optional>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace config {
@@ -88,8 +87,9 @@ agent::Error file_error(const std::filesystem::path& file, std::string message, 
 agent::Error open_error(const std::filesystem::path& file, int number) {
   const std::string name = agent::printable(file.string());
   if (number == ENOENT || number == ENOTDIR) {
-    return file_error(
-        file, fmt::format("there is no file `{}`", name), "check the path and the folder it starts from");
+    return file_error(file,
+                      fmt::format("there is no file `{}`", name),
+                      "check the path and the folder it starts from");
   }
   return file_error(
       file,
@@ -118,7 +118,8 @@ agent::Result<void> check_is_readable(const std::filesystem::path& file,
                                       std::size_t limit) {
   const std::string name = agent::printable(file.string());
   if (S_ISDIR(status.st_mode)) {
-    return agent::fail(file_error(file, fmt::format("`{}` is a folder", name), "name a file in it"));
+    return agent::fail(
+        file_error(file, fmt::format("`{}` is a folder", name), "name a file in it"));
   }
   if (!S_ISREG(status.st_mode)) {
     return agent::fail(file_error(file,
@@ -154,10 +155,10 @@ agent::Result<std::string> read_all(int descriptor,
     length += static_cast<std::size_t>(got);
   }
   if (length == text.size()) {
-    return agent::fail(file_error(
-        file,
-        fmt::format("`{}` grew while it was read", agent::printable(file.string())),
-        "check that this is the right file"));
+    return agent::fail(
+        file_error(file,
+                   fmt::format("`{}` grew while it was read", agent::printable(file.string())),
+                   "check that this is the right file"));
   }
   text.resize(length);
   return text;
@@ -192,7 +193,8 @@ agent::Result<Source> Source::create(std::string text, std::string file) {
     return refuse(0, "the file is UTF-16", "save it as UTF-8");
   }
   if (!agent::is_valid_utf8(source.text_)) {
-    return refuse(find_invalid_utf8(source.text_), "the text is not valid UTF-8", "save it as UTF-8");
+    return refuse(
+        find_invalid_utf8(source.text_), "the text is not valid UTF-8", "save it as UTF-8");
   }
   if (const auto at = find_control_character(source.text_)) {
     return refuse(*at,
@@ -256,7 +258,7 @@ agent::Result<std::string> read_text_file(const std::filesystem::path& file, std
   if (descriptor.get() < 0) {
     return agent::fail(open_error(file, errno));
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(descriptor.get(), &status) != 0) {
     return agent::fail(open_error(file, errno));
   }

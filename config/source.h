@@ -31,9 +31,9 @@ class Source {
   // Line, column, length and excerpt of a span; what lies beyond its first line is not marked.
   // Hidden spans are starred out of the excerpt. A line over 1,000 bytes has no excerpt.
   agent::Where where(Span span) const;
-  std::size_t line_of(std::size_t offset) const;                 // from 1
-  std::size_t line_begin(std::size_t line) const;                // of line `line` (from 1)
-  std::string_view line_text(std::size_t line) const;            // without its end
+  std::size_t line_of(std::size_t offset) const;       // from 1
+  std::size_t line_begin(std::size_t line) const;      // of line `line` (from 1)
+  std::string_view line_text(std::size_t line) const;  // without its end
   std::size_t line_count() const { return line_begins_.size(); }
 
   void hide(Span span) { hidden_.push_back(span); }

@@ -96,8 +96,8 @@ Step step_of_escape(std::string_view rest) {
   if (digits > 0 && rest.size() >= 2 + digits) {
     std::uint32_t code_point = 0;
     std::from_chars(rest.data() + 2, rest.data() + 2 + digits, code_point, 16);
-    const bool white = code_point == ' ' || code_point == '\t' || code_point == '\n' ||
-                       code_point == '\r';
+    const bool white =
+        code_point == ' ' || code_point == '\t' || code_point == '\n' || code_point == '\r';
     return {.source = 2 + digits, .value = utf8_length(code_point), .is_white = white};
   }
   if (letter == 'N' || letter == '_') {
@@ -158,8 +158,7 @@ Kind kind_of_plain(std::string_view text) {
   if (is_integer(text)) {
     return Kind::integer;
   }
-  return is_decimal(text) || is_infinity(text) || is_not_a_number(text) ? Kind::number
-                                                                         : Kind::text;
+  return is_decimal(text) || is_infinity(text) || is_not_a_number(text) ? Kind::number : Kind::text;
 }
 
 std::optional<std::int64_t> integer_of(const Value& value) {
@@ -212,8 +211,8 @@ std::optional<bool> boolean_of(const Value& value) {
 std::size_t offset_of(const Source& source, const Value& value, std::size_t index) {
   const std::string_view text = value.text;
   const auto head = text.substr(0, index);
-  auto wanted = static_cast<std::size_t>(
-      std::ranges::count_if(head, [](char c) { return !is_space(c); }));
+  auto wanted =
+      static_cast<std::size_t>(std::ranges::count_if(head, [](char c) { return !is_space(c); }));
   std::size_t at = value.content;
   while (at < source.text().size()) {
     const Step step = next_step(source.text().substr(at), value.style);

@@ -17,8 +17,26 @@
 namespace config {
 namespace {
 
+constexpr std::size_t k_most_open_brackets = 1'000;
+
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+// The library ends a plain scalar inside brackets at any `?`, which YAML does not. A `?` within a
+// word is therefore shown to it as a byte that no valid text holds, and put back in what it
+// returns.
+constexpr char k_question_mark = '\xFF';
+
+std::string with_hidden_question_marks(std::string_view text) {
+  std::string shown(text);
+  for (std::size_t at = 1; at < shown.size(); ++at) {
+    const char before = text[at - 1];
+    if (text[at] == '?' && !is_blank(before) && !std::string_view("[{,\\").contains(before)) {
+      shown[at] = k_question_mark;
+    }
+  }
+  return shown;
 }
 
 // What stands before a node: its anchor and tag.
@@ -109,6 +127,10 @@ class TreeBuilder final : public YAML::EventHandler {
   bool has_root() const { return root_.has_value(); }
   Value take_root() { return std::move(*root_); }
 
+  // For syntax errors: the innermost open list or map, and the first quote behind what was read.
+  std::optional<Span> innermost() const;
+  std::optional<Span> open_quote() const;
+
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (!is_first_document_) {
       refuse_more(offset(mark));
@@ -129,7 +151,8 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& text) override {
     Value value;
     value.text = text;
-    value.kind = tag == "?" ? kind_of_plain(text) : Kind::text;
+    std::ranges::replace(value.text, k_question_mark, '?');
+    value.kind = tag == "?" ? kind_of_plain(value.text) : Kind::text;
     scalar(offset(mark), anchor, std::move(value));
   }
 
@@ -196,9 +219,19 @@ class TreeBuilder final : public YAML::EventHandler {
   std::optional<Value> root_;
   std::map<YAML::anchor_t, Anchored> anchors_;
   Weight total_;
+  std::size_t last_end_ = 0;
   bool failed_ = false;
   bool is_first_document_ = true;
 };
+
+std::optional<Span> TreeBuilder::innermost() const {
+  return open_.empty() ? std::nullopt : std::optional(open_.back().value.span);
+}
+
+std::optional<Span> TreeBuilder::open_quote() const {
+  const std::size_t quote = text().find_first_of("\"'", last_end_);
+  return quote == std::string_view::npos ? std::nullopt : std::optional(Span{quote, 1});
+}
 
 void TreeBuilder::refuse_more(std::size_t at) {
   // The mark of a document is that of its first node; the separator stands above it.
@@ -235,7 +268,11 @@ void TreeBuilder::locate(std::size_t at, Value& value) {
   const char first = begin < end_ ? text()[begin] : '\0';
   value.content = begin;
   value.span = {begin, 0};
-XX || first == '\'') {
+  if (value.kind == Kind::null) {
+    value.span = {null_offset(text(), begin), 1};
+    return;
+  }
+  if (first == '"' || first == '\'') {
     value.style = first == '"' ? Style::double_quoted : Style::single_quoted;
     value.content = begin + 1;
     value.span.length = quoted_length(text(), begin);
@@ -277,6 +314,7 @@ void TreeBuilder::scalar(std::size_t at, YAML::anchor_t anchor, Value value) {
     return;
   }
   locate(at, value);
+  last_end_ = value.span.offset + value.span.length;
   const Weight weight{.values = 1, .bytes = value.text.size()};
   if (!charge(value, weight, static_cast<int>(open_.size()))) {
     return;
@@ -293,8 +331,8 @@ void TreeBuilder::OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) {
   }
   const std::size_t at = offset(mark);
   std::size_t end = at + 1;
-  while (end < end_ && !is_blank(text()[end]) && std::string_view(",]}").find(text()[end]) ==
-                                                      std::string_view::npos) {
+  while (end < end_ && !is_blank(text()[end]) &&
+         std::string_view(",]}").find(text()[end]) == std::string_view::npos) {
     ++end;
   }
   const Span span{at, end - at};
@@ -372,7 +410,9 @@ void TreeBuilder::place(Value value) {
 void TreeBuilder::take_key(Frame& frame, Value value) {
   frame.awaits_key = false;
   if (!value.is_scalar()) {
-    fail(value.span, "a key must be a word, not a list or a map", "write `key: value`");
+    fail(value.span,
+         "a key must be a word, not a list or a map",
+         "write `key: value`, and put quotes around a text that begins with `{` or `[`");
     return;
   }
   if (value.kind == Kind::null) {
@@ -420,9 +460,7 @@ constexpr auto k_wordings = std::to_array<Wording>({
     {"illegal block entry", "a list item where none can begin", "put the list on lines of its own"},
     {"illegal map key", "a key where none can begin", "give each key a line of its own"},
     {"illegal flow end", "a closing bracket without an opening one", "take it out"},
-    {"unknown token",
-     "this character cannot begin a value",
-     "put the value in quotes"},
+    {"unknown token", "this character cannot begin a value", "put the value in quotes"},
     {"illegal EOF in scalar", "a quote is not closed", "close it, or use a block text: `key: |`"},
     {"illegal document indicator in scalar",
      "a line with `---` or `...` inside a quoted text",
@@ -459,19 +497,67 @@ constexpr auto k_wordings = std::to_array<Wording>({
     {"cannot assign multiple", "two tags or anchors on one value", "keep one anchor, and no tag"},
     {"bad file", "lists and maps nest too deep", "make the structure flatter"},
     {"tag handle", "tags are not allowed", "put quotes around a text that begins with `!`"},
-    {"end of verbatim tag", "tags are not allowed", "put quotes around a text that begins with `!`"},
+    {"end of verbatim tag",
+     "tags are not allowed",
+     "put quotes around a text that begins with `!`"},
 });
 
-void report_syntax(const YAML::Exception& error, Span part, Problems& problems) {
+std::size_t indentation_of(std::string_view line) {
+  return std::min(line.find_first_not_of(" \t"), line.size());
+}
+
+bool is_indented_with_tab(std::string_view line) {
+  return line.substr(0, indentation_of(line)).contains('\t');
+}
+
+// A word alone on the line above, indented alike: the parser has read both lines as one key.
+bool lacks_colon(std::string_view above, std::string_view line) {
+  const std::size_t indentation = indentation_of(above);
+  return indentation < above.size() && indentation == indentation_of(line) &&
+         !above.contains(':') && above[indentation] != '-' && above[indentation] != '#';
+}
+
+const Wording* wording_of(std::string_view message) {
+  const auto* row = std::ranges::find_if(
+      k_wordings, [&](const Wording& wording) { return message.starts_with(wording.theirs); });
+  return row == k_wordings.end() ? nullptr : row;
+}
+
+void report_syntax(const YAML::Exception& error,
+                   Span part,
+                   const TreeBuilder& builder,
+                   Problems& problems) {
+  const Source& source = problems.source();
   const auto position = static_cast<std::size_t>(std::max(error.mark.pos, 0));
-  const Span span{std::min(part.offset + position, part.offset + part.length), 1};
-  for (const Wording& wording : k_wordings) {
-    if (error.msg.starts_with(wording.theirs)) {
-      problems.add(span, std::string(wording.message), std::string(wording.help));
-      return;
-    }
+  Span span{std::min(part.offset + position, part.offset + part.length), 1};
+  const std::size_t line = source.line_of(span.offset);
+  if (is_indented_with_tab(source.line_text(line))) {
+    const std::size_t tab = source.line_text(line).find('\t');
+    problems.add(
+        {source.line_begin(line) + tab, 1}, "a tab in the indentation", "indent with spaces");
+    return;
   }
-  problems.add(span, fmt::format("this is not YAML: {}", error.msg), "check the line's syntax");
+  const bool is_value = error.msg == YAML::ErrorMsg::MAP_VALUE;
+  if (is_value && line > 1 && lacks_colon(source.line_text(line - 1), source.line_text(line))) {
+    const std::string_view above = source.line_text(line - 1);
+    const std::size_t indentation = indentation_of(above);
+    problems.add({source.line_begin(line - 1) + indentation, above.size() - indentation},
+                 "this line has no colon",
+                 "write `key: value`");
+    return;
+  }
+  // What is not closed is seen at the end of the file; the place of interest is where it opens.
+  if (error.msg == YAML::ErrorMsg::EOF_IN_SCALAR) {
+    span = builder.open_quote().value_or(span);
+  } else if (error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW ||
+             error.msg == YAML::ErrorMsg::END_OF_SEQ_FLOW) {
+    span = builder.innermost().value_or(span);
+  }
+  const Wording* wording = wording_of(error.msg);
+  problems.add(span,
+               wording != nullptr ? std::string(wording->message)
+                                  : fmt::format("this is not YAML: {}", error.msg),
+               wording != nullptr ? std::string(wording->help) : "check the line's syntax");
 }
 
 // A directive stands alone before the document; the parser would take it without a word.
@@ -491,6 +577,42 @@ bool refuse_directive(const Source& source, Span part, Problems& problems) {
   return false;
 }
 
+// The library keeps every bracket that a line opens until the line ends: memory that is not bounded
+// by the depth. Brackets in quotes are text; one quote too few only makes this check miss.
+std::size_t most_open_brackets(std::string_view line) {
+  std::size_t open = 0;
+  std::size_t most = 0;
+  char quote = '\0';
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
+    if (quote != '\0') {
+      at += quote == '"' && c == '\\' ? 1 : 0;
+      quote = c == quote ? '\0' : quote;
+    } else if ((c == '"' || c == '\'') &&
+               (at == 0 || std::string_view(" \t[{,:").contains(line[at - 1]))) {
+      quote = c;
+    } else if (c == '[' || c == '{') {
+      most = std::max(most, ++open);
+    } else if ((c == ']' || c == '}') && open > 0) {
+      --open;
+    }
+  }
+  return most;
+}
+
+bool refuse_brackets(const Source& source, Span part, Problems& problems) {
+  const std::size_t last = source.line_of(part.offset + part.length);
+  for (std::size_t line = source.line_of(part.offset); line <= last; ++line) {
+    if (most_open_brackets(source.line_text(line)) > k_most_open_brackets) {
+      problems.add({source.line_begin(line), 1},
+                   fmt::format("more than {} brackets are open in this line", k_most_open_brackets),
+                   "close the brackets, or put a text that holds them in quotes");
+      return true;
+    }
+  }
+  return false;
+}
+
 bool is_empty_root(const Value& root) {
   return root.kind == Kind::null && root.text.empty();
 }
@@ -501,18 +623,19 @@ std::optional<Value> parse_yaml(const Source& source,
                                 Span part,
                                 const YamlLimits& limits,
                                 Problems& problems) {
-  if (refuse_directive(source, part, problems)) {
+  if (refuse_directive(source, part, problems) || refuse_brackets(source, part, problems)) {
     return std::nullopt;
   }
   TreeBuilder builder(source, part.offset, part.offset + part.length, limits, problems);
   try {
-    std::istringstream stream(std::string(source.text().substr(part.offset, part.length)));
+    std::istringstream stream(
+        with_hidden_question_marks(source.text().substr(part.offset, part.length)));
     YAML::Parser parser(stream);
     while (!builder.has_failed() && parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& error) {
     if (!builder.has_failed()) {
-      report_syntax(error, part, problems);
+      report_syntax(error, part, builder, problems);
     }
     return std::nullopt;
   }

@@ -12,7 +12,7 @@ namespace config {
 
 struct YamlLimits {
   int depth = 64;
-  std::size_t values = 20'000;           // after aliases are expanded
+  std::size_t values = 20'000;         // after aliases are expanded
   std::size_t text_bytes = 4'194'304;  // of all scalars, after aliases are expanded
 };
 

@@ -6,8 +6,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstring>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,8 @@ using agent::Code;
 using agent::Error;
 using agent::HttpRequest;
 using agent::HttpResponse;
+
+constexpr std::chrono::milliseconds k_finish_grace{100};
 
 // What an error message needs to know about the request.
 struct Sent {
@@ -218,6 +221,7 @@ class Call {
     while (take(bytes)) {
       if (!bytes.empty() && !on_data(bytes)) {
         is_enough_ = true;
+        let_finish();
         return;
       }
     }
@@ -235,6 +239,14 @@ class Call {
   bool is_enough() const { return is_enough_; }
 
  private:
+  // A server ends its answer right after the last event that anybody wants. Only a transfer that
+  // has ended leaves a connection that can be used again.
+  void let_finish() {
+    std::unique_lock lock(exchange_.mutex);
+    exchange_.changed.wait_for(
+        lock, k_finish_grace, [&] { return exchange_.is_done || exchange_.is_stopped; });
+  }
+
   // False: there is nothing more to take.
   bool take(std::string& bytes) {
     bytes.clear();

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <limits>
 #include <optional>
+#include <sys/socket.h>
 #include <system_error>
 #include <utility>
 
@@ -81,6 +82,21 @@ long number(CURL* easy, CURLINFO what) {
   return value;
 }
 
+// Options of one handle; remembers whether one was refused.
+class Options {
+ public:
+  explicit Options(CURL* handle) : handle_(handle) {}
+  template <typename T>
+  void set(CURLoption option, T value) {
+    are_fine_ = curl_easy_setopt(handle_, option, value) == CURLE_OK && are_fine_;
+  }
+  bool are_fine() const { return are_fine_; }
+
+ private:
+  CURL* handle_;
+  bool are_fine_ = true;
+};
+
 // The worker must not be where the process's signals arrive.
 class BlockedSignals {
  public:
@@ -128,6 +144,9 @@ struct HttpWorker::Transfer {
   bool take_header(std::string_view line);
   std::size_t take_body(std::string_view bytes);
   bool set_up(const HttpSettings& settings);
+  void set_request(Options& options) const;
+  void set_callbacks(Options& options);
+  void set_connection(Options& options, const HttpSettings& settings) const;
   void look_for_progress(Steady now);
   std::pair<Deadline, Steady> deadline();
   bool is_connected() const { return counter(easy.get(), CURLINFO_PRETRANSFER_TIME_T) > 0; }
@@ -182,12 +201,33 @@ std::size_t HttpWorker::Transfer::take_body(std::string_view bytes) {
 }
 
 bool HttpWorker::Transfer::set_up(const HttpSettings& settings) {
+  Options options(easy.get());
+  set_request(options);
+  set_callbacks(options);
+  set_connection(options, settings);
+  return headers != nullptr && options.are_fine();
+}
+
+void HttpWorker::Transfer::set_request(Options& options) const {
   const auto& request = exchange.request;
-  auto* const handle = easy.get();
-  bool is_fine = headers != nullptr;
-  const auto set = [&](CURLoption option, auto value) {
-    is_fine = curl_easy_setopt(handle, option, value) == CURLE_OK && is_fine;
-  };
+  options.set(CURLOPT_URL, request.url.c_str());
+  options.set(CURLOPT_HTTPHEADER, headers.get());
+  options.set(CURLOPT_USERAGENT, "errand/" ERRAND_VERSION);
+  options.set(CURLOPT_ACCEPT_ENCODING, "");
+  options.set(CURLOPT_MAXFILESIZE_LARGE,
+              static_cast<curl_off_t>(
+                  std::min<std::size_t>(request.max_body, std::numeric_limits<curl_off_t>::max())));
+  if (request.method == "POST" || !request.body.empty()) {
+    options.set(CURLOPT_POST, 1L);
+    options.set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    options.set(CURLOPT_POSTFIELDS, request.body.empty() ? "" : request.body.data());
+  }
+  if (request.method != "POST" && (request.method != "GET" || !request.body.empty())) {
+    options.set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  }
+}
+
+void HttpWorker::Transfer::set_callbacks(Options& options) {
   const curl_write_callback on_header =
       [](char* data, std::size_t, std::size_t count, void* self) noexcept -> std::size_t {
     return static_cast<Transfer*>(self)->take_header({data, count}) ? count : 0;
@@ -196,44 +236,37 @@ bool HttpWorker::Transfer::set_up(const HttpSettings& settings) {
       [](char* data, std::size_t, std::size_t count, void* self) noexcept -> std::size_t {
     return static_cast<Transfer*>(self)->take_body({data, count});
   };
-  set(CURLOPT_URL, request.url.c_str());
-  set(CURLOPT_HTTPHEADER, headers.get());
-  set(CURLOPT_HEADERFUNCTION, on_header);
-  set(CURLOPT_HEADERDATA, this);
-  set(CURLOPT_WRITEFUNCTION, on_body);
-  set(CURLOPT_WRITEDATA, this);
-  set(CURLOPT_PRIVATE, this);
-  set(CURLOPT_ERRORBUFFER, error_text.data());
-  set(CURLOPT_USERAGENT, "errand/" ERRAND_VERSION);
-  set(CURLOPT_ACCEPT_ENCODING, "");
-  set(CURLOPT_PROTOCOLS_STR, "http,https");
-  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_TCP_KEEPALIVE, 1L);
-  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  set(CURLOPT_QUICK_EXIT, 1L);  // a cancelled look-up of a name is not waited for
-  set(CURLOPT_CONNECTTIMEOUT_MS, to_curl(request.timeouts.connect));
-  set(CURLOPT_MAXFILESIZE_LARGE,
-      static_cast<curl_off_t>(
-          std::min<std::size_t>(request.max_body, std::numeric_limits<curl_off_t>::max())));
-  set(CURLOPT_PROXY,
-      (request.url.starts_with("https") ? settings.https_proxy : settings.http_proxy).c_str());
-  set(CURLOPT_NOPROXY, settings.no_proxy.c_str());
+  const curl_opensocket_callback open_socket =
+      [](void*, curlsocktype, curl_sockaddr* address) noexcept -> curl_socket_t {
+    return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  };
+  options.set(CURLOPT_HEADERFUNCTION, on_header);
+  options.set(CURLOPT_HEADERDATA, this);
+  options.set(CURLOPT_WRITEFUNCTION, on_body);
+  options.set(CURLOPT_WRITEDATA, this);
+  options.set(CURLOPT_PRIVATE, this);
+  options.set(CURLOPT_ERRORBUFFER, error_text.data());
+  options.set(CURLOPT_OPENSOCKETFUNCTION, open_socket);  // no child process inherits a connection
+}
+
+void HttpWorker::Transfer::set_connection(Options& options, const HttpSettings& settings) const {
+  const auto& request = exchange.request;
+  const bool is_tls = request.url.starts_with("https");
+  options.set(CURLOPT_PROTOCOLS_STR, "http,https");
+  options.set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  options.set(CURLOPT_NOSIGNAL, 1L);
+  options.set(CURLOPT_TCP_KEEPALIVE, 1L);
+  options.set(CURLOPT_QUICK_EXIT, 1L);  // a cancelled look-up of a name is not waited for
+  options.set(CURLOPT_CONNECTTIMEOUT_MS, to_curl(request.timeouts.connect));
+  options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  options.set(CURLOPT_PROXY, (is_tls ? settings.https_proxy : settings.http_proxy).c_str());
+  options.set(CURLOPT_NOPROXY, settings.no_proxy.c_str());
   if (!settings.ca_file.empty()) {
-    set(CURLOPT_CAINFO, settings.ca_file.c_str());
+    options.set(CURLOPT_CAINFO, settings.ca_file.c_str());
   }
   if (!settings.ca_directory.empty()) {
-    set(CURLOPT_CAPATH, settings.ca_directory.c_str());
+    options.set(CURLOPT_CAPATH, settings.ca_directory.c_str());
   }
-  if (request.method == "POST" || !request.body.empty()) {
-    set(CURLOPT_POST, 1L);
-    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-    set(CURLOPT_POSTFIELDS, request.body.empty() ? "" : request.body.data());
-  }
-  if (request.method != "POST" && (request.method != "GET" || !request.body.empty())) {
-    set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
-  }
-  return is_fine;
 }
 
 void HttpWorker::Transfer::look_for_progress(Steady now) {

@@ -22,17 +22,19 @@ namespace providers {
 // server's name or address.
 struct Quirks {
   // openai_chat
-  enum class ReasoningField : std::uint8_t { effort, object };  // reasoning_effort, reasoning.effort
+  enum class ReasoningField : std::uint8_t {
+    effort,
+    object
+  };  // reasoning_effort, reasoning.effort
   std::string max_tokens_field = "max_tokens";  // the field's name; max_completion_tokens at OpenAI
   bool stream_options = true;                   // stream_options.include_usage is understood
   bool api_key_header = false;                  // `api-key` in place of `authorization` (Azure)
-  bool developer_role = false;                  // instructions as `developer`, not `system`
   bool send_reasoning = false;                  // reasoning_content goes back with its turn
   bool send_reasoning_details = false;          // reasoning_details goes back with its turn
   ReasoningField reasoning_field = ReasoningField::effort;
   // anthropic_messages
-  bool bearer = false;             // `authorization: Bearer` in place of `x-api-key`
-  bool cache_control = false;      // prompt cache marks on the system block and the request
+  bool bearer = false;                 // `authorization: Bearer` in place of `x-api-key`
+  bool cache_control = false;          // prompt cache marks on the system block and the request
   std::string version = "2023-06-01";  // header anthropic-version
 };
 
@@ -86,9 +88,13 @@ class Wire {
                                 const agent::Headers& headers,
                                 std::string_view body,
                                 agent::Clock::Wall now) const = 0;
-  // Where the server refused a parameter that it knows by another name: uses that from now on and
-  // returns true, once. Only the tail changes.
-  virtual bool adapt(int /*status*/, std::string_view /*body*/) { return false; }
+  // Where the server refused a parameter of `request` that it knows by another name: uses that from
+  // now on and returns true, once. Only the tail changes.
+  virtual bool adapt(int /*status*/,
+                     std::string_view /*body*/,
+                     const agent::ModelRequest& /*request*/) {
+    return false;
+  }
 };
 
 std::unique_ptr<Wire> make_anthropic_messages(WireSettings settings);

@@ -1,33 +1,31 @@
 #!/bin/sh
-# Fails when a folder includes one that the picture in the README does not allow.
+# Fails when a folder includes one that the picture in the README does not allow, or a library that
+# belongs to another.
 cd "${1:-$(dirname "$0")/..}" || exit 1
 bad=0
-forbid() {
-  found=$(find $1 -name '*.h' -o -name '*.cpp' | xargs grep -nE "#include \"($2)/" /dev/null)
-  if [ -n "$found" ]; then
-    printf '%s may not include %s:\n%s\n' "$1" "$2" "$found"
+report() {
+  if [ -n "$2" ]; then
+    printf '%s:\n%s\n' "$1" "$2"
     bad=1
   fi
 }
-outside() {
-  found=$(find agent cli config providers tools -name '*.h' -o -name '*.cpp' | grep -vE "^($1)" |
-    xargs grep -nE "#include <($2)" /dev/null)
-  if [ -n "$found" ]; then
-    printf 'only %s may include %s:\n%s\n' "$1" "$2" "$found"
-    bad=1
-  fi
+forbid() {
+  report "$1 may not include $2" \
+    "$(grep -rnE --include='*.h' --include='*.cpp' "#include \"($2)/" "$1")"
+}
+only() {
+  report "only $1 may include $2" \
+    "$(grep -rnE --include='*.h' --include='*.cpp' "#include <($2)" agent cli config providers tools |
+      grep -v "^$1/")"
 }
 forbid agent 'cli|config|providers|tools'
 forbid config 'cli|providers|tools|agent/store'
 forbid providers 'cli|config|tools|agent/store'
 forbid tools 'cli|config|providers|agent/store'
-found=$(find agent -maxdepth 1 -name '*.h' -o -maxdepth 1 -name '*.cpp' | xargs grep -n '#include "agent/store/' /dev/null)
-if [ -n "$found" ]; then
-  printf 'agent may not include agent/store:\n%s\n' "$found"
-  bad=1
-fi
-outside 'cli/' 'CLI/|spdlog/'
-outside 'config/' 'yaml-cpp/'
-outside 'providers/' 'curl/'
-outside 'agent/store/' 'SQLiteCpp/|sqlite3'
+report "agent may not include agent/store" \
+  "$(grep -nE '#include "agent/store/' agent/*.h agent/*.cpp 2>/dev/null)"
+only cli 'CLI/|spdlog/'
+only config 'yaml-cpp/'
+only providers 'curl/'
+only agent/store 'SQLiteCpp/|sqlite3'
 exit $bad

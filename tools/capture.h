@@ -1,7 +1,7 @@
 // The output of a program: all of it while it is short; beyond that its head and tail in memory
 // and the whole in a file.
 #pragma once
-#include "tools/supervisor.h"
+#include "tools/descriptor.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +17,11 @@ struct CaptureLimits {
 };
 
 struct Captured {
-  std::string text;               // everything; where spill_path is set, head and tail, joined
-  std::string spill_path;         // of the file with the whole; empty: `text` is the whole
+  std::string text;  // everything; unless is_whole, head and tail, joined
+  bool is_whole = true;
+  std::string spill_path;  // of the file with the whole; empty: none was needed or could be made
   std::uint64_t total_bytes = 0;  // that the program wrote
-  std::uint64_t lost_bytes = 0;   // that are neither in the file: its limit, or a full disk
+  std::uint64_t lost_bytes = 0;   // that no file has: over its limit, or a full disk
 };
 
 class Capture {
@@ -32,6 +33,7 @@ class Capture {
   Captured finish();
 
  private:
+  void keep_tail(std::string_view bytes);
   void spill(std::string_view bytes);
   void open_file();
 
@@ -40,7 +42,7 @@ class Capture {
   std::string head_;
   std::string tail_;
   Descriptor file_;
-  bool spilled_ = false;
+  bool is_long_ = false;
   std::uint64_t in_file_ = 0;
   Captured captured_;
 };

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tools {
@@ -28,12 +29,21 @@ struct ProcessRequest {
 };
 
 struct ProcessResult {
-  enum class End : std::uint8_t { exited, signalled, timed_out, idle, cancelled, not_started };
+  // lost: its guard was killed, nobody knows how the program ended.
+  enum class End : std::uint8_t {
+    exited,
+    signalled,
+    timed_out,
+    idle,
+    cancelled,
+    not_started,
+    lost
+  };
   End end = End::not_started;
   int exit_status = 0;   // when exited
   int signal = 0;        // when signalled
   int error_number = 0;  // when not_started; 0: see `message`
-  std::string message;   // when not_started: why, in one line
+  std::string message;   // when not_started or lost: why, in one line
   Captured output;
   Captured errors;    // stderr, unless it was merged
   int survivors = 0;  // processes of the call that could not be ended
@@ -44,6 +54,15 @@ struct ProcessResult {
 ProcessResult run_process(Supervisor& supervisor,
                           const ProcessRequest& request,
                           const CallContext& context);
+
+// What an end other than `exited` means for the model: code, message and suggestion, no text.
+Output failed_end(const ProcessResult& result, const ProcessRequest& request);
+
+// Hands on what `captured` holds, with a last line in brackets for what was lost.
+void put_text(Output& output, Captured captured);
+
+// Puts `line` on a line of its own at the end of `text`.
+void append_line(std::string& text, std::string_view line);
 
 // The call's environment, and what keeps programs from asking questions or paging their output,
 // where the user has not set it.

@@ -3,44 +3,23 @@
 // guard owns whatever the program forks. What a call waits for is process.h's.
 #pragma once
 #include "agent/result.h"
+#include "tools/descriptor.h"
 
-#include <sys/types.h>
-
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <utility>
 #include <vector>
 
 namespace tools {
 
-// An open file descriptor that is closed with its owner.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() { reset(); }
-
-  void reset();
-  int get() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-
- private:
-  int number_ = -1;
-};
-
 // What to run. argv[0] without a slash is looked up in the PATH of `environment`.
 struct Program {
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // "NAME=value"
-  std::string cwd;
+  std::string cwd;                       // absolute
 };
 
 // How a program ended, once nothing of it is left.
@@ -57,8 +36,8 @@ class Running {
   explicit Running(Descriptor control) : control_(std::move(control)) {}
 
   int descriptor() const { return control_.get(); }  // readable when the report is there
-  void terminate();                                  // SIGTERM to the whole tree
-  void kill();                                       // SIGKILL to the whole tree
+  void terminate();  // SIGTERM to the whole tree; then all of it has to end, not the program alone
+  void kill();       // SIGKILL to the whole tree
   // Does not wait: nullopt where nothing has come yet; os.failed where the guard is gone.
   agent::Result<std::optional<Report>> report();
 
@@ -72,7 +51,7 @@ class Supervisor {
   static agent::Result<std::unique_ptr<Supervisor>> start();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
-  ~Supervisor();  // kills what is still running
+  ~Supervisor();  // a program that still runs goes on until its Running is let go
 
   // Starts the program with these three as its stdin, stdout and stderr (borrowed). A program
   // that cannot be started is a Report, not an error; os.failed: the zygote is gone, the request

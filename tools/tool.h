@@ -40,10 +40,11 @@ struct Output {
   std::string suggestion;           // for the model; empty: the code's own
   std::int64_t exit_status = 0;
   bool task_failed = false;
-  // Where the output was too long for memory, the file in the run's folder that has the whole;
-  // `text` is then its head and its tail (at least 100 kB each), joined without a mark.
+  // Where the output was too long for memory: how many bytes the tool produced in all, and the file
+  // in the run's folder that has them (empty where the disk refused it). `text` is then the head
+  // and the tail, at least 100 kB each, joined without a mark. 0: `text` is the whole.
+  std::uint64_t total_bytes = 0;
   std::string spill_path;
-  std::uint64_t total_bytes = 0;  // that the tool produced, when spill_path is set
 };
 
 inline Output failure(agent::Code code, std::string message, std::string suggestion = {}) {

@@ -1,0 +1,335 @@
+#include "agent/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <vector>
+
+namespace agent {
+namespace {
+
+constexpr std::string_view k_replacement = "\xEF\xBF\xBD";
+
+std::uint8_t byte_at(std::string_view text, std::size_t at) {
+  return static_cast<std::uint8_t>(text[at]);
+}
+
+bool is_continuation(char c) {
+  return (static_cast<std::uint8_t>(c) & 0xC0) == 0x80;
+}
+
+// How many bytes at the start are ASCII; eight at a time, because nearly all text is.
+std::size_t ascii_run(std::string_view text) {
+  constexpr std::uint64_t k_high_bits = 0x8080808080808080;
+  std::size_t at = 0;
+  for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, sizeof word);
+    if ((word & k_high_bits) != 0) {
+      break;
+    }
+  }
+  while (at < text.size() && byte_at(text, at) < 0x80) {
+    ++at;
+  }
+  return at;
+}
+
+struct Sequence {
+  enum class Kind : std::uint8_t { valid, invalid, incomplete };
+  Kind kind = Kind::valid;
+  std::size_t length = 0;
+};
+
+struct Lead {
+  std::size_t length = 0;  // 0: no lead byte
+  std::uint8_t second_low = 0x80;
+  std::uint8_t second_high = 0xBF;
+};
+
+// Unicode's table 3-7: overlong forms, surrogates and what is above U+10FFFF are never valid.
+Lead lead_of(std::uint8_t byte) {
+  if (byte < 0x80) {
+    return {1};
+  }
+  if (byte >= 0xC2 && byte <= 0xDF) {
+    return {2};
+  }
+  if (byte >= 0xE0 && byte <= 0xEF) {
+    return {3,
+            static_cast<std::uint8_t>(byte == 0xE0 ? 0xA0 : 0x80),
+            static_cast<std::uint8_t>(byte == 0xED ? 0x9F : 0xBF)};
+  }
+  if (byte >= 0xF0 && byte <= 0xF4) {
+    return {4,
+            static_cast<std::uint8_t>(byte == 0xF0 ? 0x90 : 0x80),
+            static_cast<std::uint8_t>(byte == 0xF4 ? 0x8F : 0xBF)};
+  }
+  return {};
+}
+
+// The first sequence of a text that is not empty. An invalid one is as long as it could have been
+// the start of a character, so that the same bytes are found wherever a stream was cut.
+Sequence first_sequence(std::string_view text) {
+  const Lead lead = lead_of(byte_at(text, 0));
+  if (lead.length == 0) {
+    return {Sequence::Kind::invalid, 1};
+  }
+  for (std::size_t at = 1; at < lead.length; ++at) {
+    if (at == text.size()) {
+      return {Sequence::Kind::incomplete, at};
+    }
+    const std::uint8_t low = at == 1 ? lead.second_low : 0x80;
+    const std::uint8_t high = at == 1 ? lead.second_high : 0xBF;
+    if (byte_at(text, at) < low || byte_at(text, at) > high) {
+      return {Sequence::Kind::invalid, at};
+    }
+  }
+  return {Sequence::Kind::valid, lead.length};
+}
+
+// Appends `bytes` to `out`, made valid, and returns the incomplete sequence at the end.
+std::string_view append_valid(std::string& out, std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (const std::size_t plain = ascii_run(bytes); plain > 0) {
+      out += bytes.substr(0, plain);
+      bytes.remove_prefix(plain);
+      continue;
+    }
+    const Sequence sequence = first_sequence(bytes);
+    if (sequence.kind == Sequence::Kind::incomplete) {
+      return bytes;
+    }
+    out +=
+        sequence.kind == Sequence::Kind::valid ? bytes.substr(0, sequence.length) : k_replacement;
+    bytes.remove_prefix(sequence.length);
+  }
+  return {};
+}
+
+std::string_view suffix(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) {
+    return text;
+  }
+  std::size_t start = text.size() - limit;
+  for (int step = 0; step < 3 && start < text.size() && is_continuation(text[start]); ++step) {
+    ++start;
+  }
+  return text.substr(start);
+}
+
+std::string left_out(std::size_t bytes) {
+  return fmt::format("\n[… {} bytes left out …]\n", bytes);
+}
+
+// Characters that make a terminal or an editor show another text than the one that is there:
+// C1 controls, direction overrides, the byte order mark.
+bool is_deceptive(std::uint32_t point) {
+  return (point >= 0x80 && point <= 0x9F) || point == 0x061C || point == 0x200E ||
+         point == 0x200F || point == 0x2028 || point == 0x2029 ||
+         (point >= 0x202A && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069) ||
+         point == 0xFEFF;
+}
+
+std::uint32_t code_point(std::string_view character) {
+  constexpr std::array<std::uint8_t, 5> k_lead_mask = {0, 0x7F, 0x1F, 0x0F, 0x07};
+  std::uint32_t point = byte_at(character, 0) & k_lead_mask[character.size()];
+  for (std::size_t at = 1; at < character.size(); ++at) {
+    point = (point << 6) | (byte_at(character, at) & 0x3Fu);
+  }
+  return point;
+}
+
+void append_printable(std::string& out, std::string_view character) {
+  const std::uint32_t point = code_point(character);
+  if (point == '\r') {
+    out += "\\r";
+  } else if ((point < 0x20 && point != '\n' && point != '\t') || point == 0x7F) {
+    fmt::format_to(std::back_inserter(out), "\\x{:02x}", point);
+  } else if (is_deceptive(point)) {
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}", point);
+  } else {
+    out += character;
+  }
+}
+
+std::string folded(std::string_view word) {
+  std::string out(word);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') {
+      c = static_cast<char>(c - 'A' + 'a');
+    } else if (c == '-') {
+      c = '_';
+    }
+  }
+  return out;
+}
+
+constexpr std::size_t k_far = 99;
+constexpr std::size_t k_longest_compared = 128;  // a longer word is no typo of a name
+constexpr std::size_t k_shortest_beginning = 3;
+
+// Damerau-Levenshtein with adjacent swaps (optimal string alignment).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last;
+  std::vector<std::size_t> last(b.size() + 1);
+  for (std::size_t column = 0; column <= b.size(); ++column) {
+    last[column] = column;
+  }
+  for (std::size_t row = 1; row <= a.size(); ++row) {
+    std::vector<std::size_t> current(b.size() + 1, row);
+    for (std::size_t column = 1; column <= b.size(); ++column) {
+      const std::size_t change = a[row - 1] == b[column - 1] ? 0 : 1;
+      current[column] =
+          std::min({last[column] + 1, current[column - 1] + 1, last[column - 1] + change});
+      if (row > 1 && column > 1 && a[row - 1] == b[column - 2] && a[row - 2] == b[column - 1]) {
+        current[column] = std::min(current[column], before_last[column - 2] + 1);
+      }
+    }
+    before_last = std::move(last);
+    last = std::move(current);
+  }
+  return last.back();
+}
+
+// Both folded.
+std::size_t distance(std::string_view word, std::string_view candidate) {
+  if (word == candidate) {
+    return 0;
+  }
+  if (word.size() > k_longest_compared || candidate.size() > k_longest_compared) {
+    return k_far;
+  }
+  const bool begins = std::min(word.size(), candidate.size()) >= k_shortest_beginning &&
+                      (word.starts_with(candidate) || candidate.starts_with(word));
+  const std::size_t longer = std::max(word.size(), candidate.size());
+  const std::size_t shorter = std::min(word.size(), candidate.size());
+  const std::size_t edits = longer - shorter > 2 ? k_far : edit_distance(word, candidate);
+  return begins ? std::min<std::size_t>(edits, 2) : edits;
+}
+
+template <typename Text>
+std::optional<std::string> nearest_of(std::string_view word, std::span<const Text> candidates) {
+  const std::string wanted = folded(word);
+  std::string_view best;
+  std::size_t best_distance = k_far;
+  bool is_unique = false;
+  for (const std::string_view candidate : candidates) {
+    if (candidate == word) {
+      return std::string(candidate);
+    }
+    const std::size_t found = distance(wanted, folded(candidate));
+    if (found < best_distance) {
+      best = candidate;
+      best_distance = found;
+      is_unique = true;
+    } else if (found == best_distance && candidate != best) {
+      is_unique = false;
+    }
+  }
+  const bool is_near =
+      best_distance == 0 || (best_distance <= 2 && 2 * best_distance < word.size());
+  return is_near && is_unique ? std::optional<std::string>(best) : std::nullopt;
+}
+
+}  // namespace
+
+bool is_valid_utf8(std::string_view text) {
+  while (!text.empty()) {
+    if (const std::size_t plain = ascii_run(text); plain > 0) {
+      text.remove_prefix(plain);
+      continue;
+    }
+    const Sequence sequence = first_sequence(text);
+    if (sequence.kind != Sequence::Kind::valid) {
+      return false;
+    }
+    text.remove_prefix(sequence.length);
+  }
+  return true;
+}
+
+std::string to_valid_utf8(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  if (!append_valid(out, bytes).empty()) {
+    out += k_replacement;
+  }
+  return out;
+}
+
+std::string Utf8Stream::feed(std::string_view bytes) {
+  std::string out;
+  if (pending_.empty()) {
+    pending_ = append_valid(out, bytes);
+    return out;
+  }
+  std::string joined = std::move(pending_);
+  joined += bytes;
+  pending_ = append_valid(out, joined);
+  return out;
+}
+
+std::string Utf8Stream::finish() {
+  const bool is_cut = !pending_.empty();
+  pending_.clear();
+  return is_cut ? std::string(k_replacement) : std::string();
+}
+
+std::string head_and_tail(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) {
+    return std::string(text);
+  }
+  const std::size_t marker = left_out(text.size()).size();
+  if (limit <= marker) {
+    return std::string(prefix(text, limit));
+  }
+  const std::size_t room = limit - marker;
+  const std::string_view head = prefix(text, room - room / 2);
+  const std::string_view tail = suffix(text.substr(head.size()), room / 2);
+  return std::string(head) + left_out(text.size() - head.size() - tail.size()) + std::string(tail);
+}
+
+std::string_view prefix(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) {
+    return text;
+  }
+  std::size_t end = limit;
+  for (int step = 0; step < 3 && end > 0 && is_continuation(text[end]); ++step) {
+    --end;
+  }
+  // Four continuation bytes in a row are no UTF-8: there is no character to keep whole.
+  return text.substr(0, is_continuation(text[end]) ? limit : end);
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Sequence sequence = first_sequence(text);
+    if (sequence.kind == Sequence::Kind::valid) {
+      append_printable(out, text.substr(0, sequence.length));
+    } else {
+      for (const char c : text.substr(0, sequence.length)) {
+        fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<std::uint8_t>(c));
+      }
+    }
+    text.remove_prefix(sequence.length);
+  }
+  return out;
+}
+
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
+  return nearest_of(word, candidates);
+}
+
+std::optional<std::string> nearest(std::string_view word,
+                                   std::span<const std::string_view> candidates) {
+  return nearest_of(word, candidates);
+}
+
+}  // namespace agent

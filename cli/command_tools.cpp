@@ -1,0 +1,197 @@
+// `errand tools`: what agents can do, looked at and tried by hand.
+#include "agent/clock.h"
+#include "agent/id.h"
+#include "agent/outcome.h"
+#include "agent/redact.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/prompt_input.h"
+#include "cli/render_error.h"
+#include "cli/signals.h"
+#include "config/load.h"
+#include "providers/registry.h"
+#include "tools/registry.h"
+#include "tools/runner.h"
+#include "tools/supervisor.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace cli {
+namespace {
+
+using agent::Code;
+using agent::Json;
+using agent::Result;
+using Specs = std::vector<agent::ToolSpec>;
+
+Specs builtin_tools() {
+  Specs specs;
+  for (const auto& name : tools::builtin_names()) {
+    specs.push_back({.kind = agent::ToolSpec::Kind::builtin, .name = std::string(name)});
+  }
+  return specs;
+}
+
+// Every mistake but the last goes to stderr at once; the last one is the ending.
+Result<agent::AgentSpec> load(const std::string& file, Context& context) {
+  config::Report report = config::load_agent(
+      context.cwd / file,
+      context.environment,
+      {.tools = tools::builtin_names(), .protocols = providers::protocol_names()});
+  for (const agent::Error& warning : report.warnings) {
+    context.err << render_warning(warning, context.color_err) << "\n\n";
+  }
+  if (report.agent) {
+    return std::move(*report.agent);
+  }
+  for (std::size_t at = 0; at + 1 < report.errors.size(); ++at) {
+    context.err << render(report.errors[at], context.color_err) << "\n\n";
+  }
+  return agent::fail(std::move(report.errors.back()));
+}
+
+struct Chosen {
+  Specs specs;
+  std::string key_variable;  // that the agent file names; no tool inherits it
+};
+
+Result<Chosen> tools_of(const std::optional<std::string>& file, Context& context) {
+  if (!file) {
+    return Chosen{.specs = builtin_tools(), .key_variable = {}};
+  }
+  TRY_ASSIGN(agent::AgentSpec spec, load(*file, context));
+  return Chosen{.specs = std::move(spec.tools), .key_variable = spec.model.api_key_env};
+}
+
+std::filesystem::path temporary_folder(const agent::Environment& environment) {
+  const auto found = environment.find("TMPDIR");
+  const bool is_set = found != environment.end() && found->second.starts_with('/');
+  return std::filesystem::path(is_set ? found->second : "/tmp") / ("errand-" + agent::new_run_id());
+}
+
+void write_list(std::span<const agent::ToolInfo> tools, std::ostream& out) {
+  constexpr std::size_t k_indent = 18;
+  for (const agent::ToolInfo& tool : tools) {
+    out << fmt::format(
+        "{:<16}  {}\n", tool.name, wrapped(tool.description, 80 - k_indent, k_indent));
+  }
+}
+
+void write_json(std::span<const agent::ToolInfo> tools, std::ostream& out) {
+  Json json = {{"schema", "errand.tools/1"}, {"tools", Json::array()}};
+  for (const agent::ToolInfo& tool : tools) {
+    json["tools"].push_back({{"name", tool.name},
+                             {"description", tool.description},
+                             {"parameters", agent::parse_json(tool.parameters).value_or(Json())}});
+  }
+  out << agent::dump(json) << "\n";
+}
+
+class Quiet final : public agent::ToolWatcher {
+ public:
+  bool started(const agent::ToolCall&) override { return true; }
+  void output(const agent::ToolCall&, std::string_view) override {}
+  void finished(const agent::ToolResult&) override {}
+};
+
+Result<std::string> arguments_of(const Parsed& parsed) {
+  std::string text = parsed.positionals.size() > 1 ? parsed.positionals[1] : "{}";
+  if (text == "-") {
+    const std::array<std::string, 1> words{"-"};
+    TRY_ASSIGN(const auto input, read_prompt({.words = words, .file = std::nullopt}));
+    text = input.value_or("");
+  }
+  const auto json = agent::parse_json(text);
+  if (!json || !json->is_object()) {
+    return agent::fail(Code::cli_usage,
+                       "the arguments of the tool are no JSON object",
+                       "for example '{\"path\": \"README.md\"}'; mind the shell's quotes");
+  }
+  return text;
+}
+
+Result<int> ending(const agent::ToolResult& result, int signal) {
+  if (signal != 0) {
+    return agent::exit_code(
+        agent::Ending{.error = std::nullopt, .stop = std::nullopt, .signal = signal});
+  }
+  if (!result.code) {
+    return 0;
+  }
+  const bool ends_runs = agent::row(*result.code).exit_code != 0;
+  return agent::fail(ends_runs ? *result.code : Code::tool_failed, result.message);
+}
+
+// Removes the folder of long outputs, unless one was left there for the reader.
+void tidy(const std::filesystem::path& folder, const agent::ToolResult& result) {
+  if (!result.truncated) {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  }
+}
+
+}  // namespace
+
+Result<int> command_tools_list(const Parsed& parsed, Context& context) {
+  const bool is_named = !parsed.positionals.empty();
+  TRY_ASSIGN(
+      const Chosen chosen,
+      tools_of(is_named ? std::optional(parsed.positionals.front()) : std::nullopt, context));
+  agent::SystemClock clock;
+  const agent::Redactor redactor(context.environment);
+  TRY_ASSIGN(const auto toolbox,
+             tools::Runner::create(chosen.specs,
+                                   {.cwd = context.cwd,
+                                    .temporary = temporary_folder(context.environment),
+                                    .environment = context.environment,
+                                    .scrub = {},
+                                    .supervisor = nullptr,
+                                    .redactor = &redactor,
+                                    .clock = &clock}));
+  if (parsed.value("--output") == "json") {
+    write_json(toolbox->tools(), context.out);
+  } else {
+    write_list(toolbox->tools(), context.out);
+  }
+  return 0;
+}
+
+Result<int> command_tools_call(const Parsed& parsed, Context& context) {
+  TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
+  TRY_ASSIGN(Chosen chosen, tools_of(parsed.value("--agent"), context));
+  TRY_ASSIGN(const std::string arguments, arguments_of(parsed));
+  block_signals();
+  agent::Cancellation cancellation;
+  const SignalWatcher signals(cancellation);
+  agent::SystemClock clock;
+  const agent::Redactor redactor(context.environment);
+  std::vector<std::string> scrub = providers::key_variables();
+  if (!chosen.key_variable.empty()) {
+    scrub.push_back(chosen.key_variable);
+  }
+  const std::filesystem::path temporary = temporary_folder(context.environment);
+  TRY_ASSIGN(const auto toolbox,
+             tools::Runner::create(chosen.specs,
+                                   {.cwd = context.cwd,
+                                    .temporary = temporary,
+                                    .environment = context.environment,
+                                    .scrub = scrub,
+                                    .supervisor = supervisor.get(),
+                                    .redactor = &redactor,
+                                    .clock = &clock}));
+  Quiet watcher;
+  const std::array<agent::ToolCall, 1> calls{
+      agent::ToolCall{.id = "call_1", .name = parsed.positionals.front(), .arguments = arguments}};
+  const auto results = toolbox->run(calls, watcher, cancellation.stop(), cancellation.kill());
+  const agent::ToolResult& result = results.front();
+  tidy(temporary, result);
+  context.out << result.content << (result.content.ends_with('\n') ? "" : "\n");
+  return ending(result, cancellation.signal_number());
+}
+
+}  // namespace cli

@@ -1,0 +1,472 @@
+#include "cli/man.h"
+
+#include "agent/error.h"
+#include "agent/outcome.h"
+#include "cli/help.h"
+#include "cli/options.h"
+#include "config/keys.h"
+#include "providers/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace cli {
+namespace {
+
+// Of the texts below, not of the day on which they are printed.
+constexpr std::string_view k_date = "November 21, 2026";
+
+// Text that mdoc takes as it is: no line is a request, no backslash an escape.
+std::string plain(std::string_view text) {
+  std::string escaped;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool starts_line = at == 0 || text[at - 1] == '\n';
+    if (starts_line && (text[at] == '.' || text[at] == '\'')) {
+      escaped += "\\&";
+    }
+    if (text[at] == '\\') {
+      escaped += "\\e";
+    } else if (text.substr(at).starts_with("…")) {
+      escaped += "...";
+      at += std::string_view("…").size() - 1;
+    } else {
+      escaped += text[at];
+    }
+  }
+  return escaped;
+}
+
+// A paragraph with a line for each sentence, as mdoc wants it.
+std::string prose(std::string_view text) {
+  std::string lines = plain(text);
+  for (std::size_t at = lines.find(". "); at != std::string::npos; at = lines.find(". ", at)) {
+    lines[at + 1] = '\n';
+  }
+  return lines + "\n";
+}
+
+// Code: what is copied from it must be what is meant.
+std::string literal(std::string_view text) {
+  std::string escaped;
+  for (const char byte : plain(text)) {
+    escaped += byte == '-' ? "\\-" : std::string(1, byte);
+  }
+  return escaped;
+}
+
+// One argument of a macro.
+std::string quoted(std::string_view text) {
+  std::string escaped;
+  for (const char byte : literal(text)) {
+    escaped += byte == '"' ? "\\(dq" : std::string(1, byte);
+  }
+  return "\"" + escaped + "\"";
+}
+
+std::string display(std::string_view code) {
+  return fmt::format(
+      ".Bd -literal -offset indent\n{}{}.Ed\n", literal(code), code.ends_with('\n') ? "" : "\n");
+}
+
+std::string head(std::string_view title,
+                 int section,
+                 std::string_view name,
+                 std::string_view summary) {
+  return fmt::format(
+      ".\\\" Made by `errand man`; edit the tables of the program instead.\n"
+      ".Dd {}\n.Dt {} {}\n.Os\n.Sh NAME\n.Nm {}\n.Nd {}\n",
+      k_date,
+      title,
+      section,
+      name,
+      summary);
+}
+
+// ---- errand(1) ----
+
+std::string argument(const Positional& positional) {
+  const std::string dots = positional.repeated ? " ..." : "";
+  if (!positional.choices.empty()) {
+    return fmt::format(
+        "{}Cm {}{}", positional.required ? "" : "Op ", fmt::join(positional.choices, " | "), dots);
+  }
+  return fmt::format("{}Ar {}{}", positional.required ? "" : "Op ", positional.name, dots);
+}
+
+std::string synopsis() {
+  std::string text = ".Sh SYNOPSIS\n";
+  for (const Command& command : commands()) {
+    if (command.hidden) {
+      continue;
+    }
+    text += fmt::format(".Nm\n.Cm {}\n", literal(command.name));
+    text += command.options.empty() ? "" : ".Op Ar options\n";
+    for (const Positional& positional : command.positionals) {
+      text += fmt::format(".{}\n", argument(positional));
+    }
+  }
+  return text + ".Nm\n.Fl -version | -help\n";
+}
+
+std::string flag(std::string_view name) {
+  return "Fl " + literal(name.substr(1));
+}
+
+std::string option_item(const Option& option) {
+  std::string item = ".It ";
+  if (!option.short_name.empty()) {
+    item += flag(option.short_name) + " , ";
+  }
+  item += flag(option.name);
+  if (!option.value.empty()) {
+    item += " Ar " + std::string(option.value);
+  }
+  std::string text = item + "\n" + prose(std::string(option.help) + ".");
+  if (!option.details.empty()) {
+    text += prose(option.details);
+  }
+  if (!option.environment.empty()) {
+    text += fmt::format("The variable\n.Ev {}\nsets it where the option is not given.\n",
+                        option.environment);
+  }
+  return text;
+}
+
+std::string command_section(const Command& command) {
+  std::string text = fmt::format(".Ss errand {}\n", literal(command.name));
+  text += prose(command.description);
+  text += ".Bl -tag -width Ds\n";
+  for (const Positional& positional : command.positionals) {
+    text +=
+        fmt::format(".It Ar {}\n{}", positional.name, prose(std::string(positional.help) + "."));
+  }
+  for (const Option& option : command.options) {
+    text += option_item(option);
+  }
+  text += ".El\n";
+  return text;
+}
+
+std::string environment_section() {
+  std::string text = ".Sh ENVIRONMENT\n.Bl -tag -width Ds\n";
+  for (const Command& command : commands()) {
+    for (const Option& option : command.options) {
+      if (!option.environment.empty()) {
+        text += fmt::format(".It Ev {}\nAs\n.{}\nof\n.Cm {} .\n{}",
+                            option.environment,
+                            flag(option.name),
+                            literal(command.name),
+                            option.kind == Kind::flag ? "1 switches it on, 0 off.\n" : "");
+      }
+    }
+  }
+  for (const Variable& variable : variables()) {
+    text += fmt::format(".It Ev {}\n{}", variable.name, prose(variable.help));
+  }
+  return text + ".El\n";
+}
+
+std::string exit_section() {
+  std::string text =
+      ".Sh EXIT STATUS\n"
+      "The numbers and names never change; see\n.Xr errand-exit-codes 7\nfor the whole contract.\n"
+      ".Bl -tag -width 3n -compact\n";
+  for (const agent::ExitRow& row : agent::exit_table()) {
+    text += fmt::format(".It {}\n{}: {}\n", row.exit_code, row.name, plain(row.when));
+  }
+  return text + ".El\n";
+}
+
+constexpr std::string_view k_script = R"sh(errand run review.yaml -o json --output-file out.json
+case $? in
+  0)   jq -r .text out.json ;;
+  1)   echo 'the agent says that the task failed' ;;
+  75)  sleep "$(jq '.error.retry_after_s // 60' out.json)" ;;
+  8?)  echo "a limit: $(jq -r .stop.detail out.json)" ;;
+  9?)  echo 'somebody said no' ;;
+  77|78|10?)
+       jq -r '.error.message, .error.help' out.json ;;
+esac
+)sh";
+
+std::string examples_section() {
+  std::string text = ".Sh EXAMPLES\n";
+  for (const Command& command : commands()) {
+    if (command.hidden) {
+      continue;
+    }
+    for (const Example& example : command.examples) {
+      text += fmt::format("{}:\n{}", plain(example.says), display(example.line));
+    }
+  }
+  return text + "A script that knows how the run ended:\n" + display(k_script);
+}
+
+std::string errand_page() {
+  std::string text = head("ERRAND", 1, "errand", "run an AI agent and tell how the run ended");
+  text += synopsis();
+  text +=
+      ".Sh DESCRIPTION\n"
+      ".Nm\n"
+      "runs an AI agent that a file describes, in a loop of model calls and tool calls.\n"
+      "Standard output carries the answer and nothing else;\n"
+      "everything else goes to standard error.\n"
+      "The exit status says how the run ended, on every ending.\n"
+      ".Pp\n"
+      "Standard input is read only where neither the command line nor the agent has a prompt,\n"
+      "or where\n"
+      ".Sq \\-\n"
+      "asks for it, and never from a terminal.\n"
+      "An option wins over its variable, the variable over the agent file.\n"
+      "The argument\n"
+      ".Sq \\-\\-\n"
+      "ends the options.\n"
+      ".Pp\n"
+      "Every command has the option\n"
+      ".Fl h , Fl -help .\n"
+      ".Sh COMMANDS\n";
+  for (const Command& command : commands()) {
+    if (!command.hidden) {
+      text += command_section(command);
+    }
+  }
+  text += environment_section();
+  text +=
+      ".Sh FILES\n"
+      ".Bl -tag -width Ds\n"
+      ".It Pa agent.yaml , agent.yml , errand.yaml , agent.md\n"
+      "The agent of a folder, where the command line names none.\n"
+      ".It Pa $XDG_STATE_HOME/errand/journal.db\n"
+      "The journal: every event of every run, unless\n"
+      ".Fl -no-session\n"
+      "or the agent file switches it off.\n"
+      ".El\n";
+  text += exit_section();
+  text += examples_section();
+  text +=
+      ".Sh SEE ALSO\n"
+      ".Xr errand-agent 5 ,\n"
+      ".Xr errand-exit-codes 7\n";
+  return text;
+}
+
+// ---- errand-agent(5) ----
+
+constexpr std::string_view k_agent_example = R"(version: 1
+name: reviewer
+model: anthropic/claude-sonnet-4-5
+instructions: You are a careful reviewer.
+prompt: Review {{ target }}.
+parameters:
+  target: {type: string, required: true}
+context: [AGENTS.md?]
+tools:
+  - read_file
+  - shell: {timeout: 2m}
+  - name: run_tests
+    description: Run the unit tests.
+    command: [make, test]
+limits: {max_turns: 40, max_total_tokens: 500k, timeout: 20m}
+)";
+
+constexpr std::string_view k_markdown_example = R"(---
+version: 1
+name: explainer
+model: auto
+tools: [read_file, grep]
+---
+You explain code to newcomers.
+)";
+
+std::string key_item(const config::Key& key) {
+  std::string text = fmt::format(".It Ic {}\n{}", quoted(key.path), prose(key.help));
+  std::string facts = fmt::format("Type: {}", config::to_string(key.type));
+  if (!key.choices.empty()) {
+    facts += fmt::format(
+        "{}{}", key.type == config::Type::choice ? ": " : ", or ", fmt::join(key.words(), ", "));
+  }
+  facts += key.required ? "; required" : "";
+  text += plain(facts) + ".\n";
+  if (!key.standard.empty()) {
+    text += fmt::format("Default:\n.Ql {} .\n", quoted(key.standard));
+  }
+  if (!key.example.empty()) {
+    const std::string_view name = key.path.substr(key.path.rfind('.') + 1);
+    text +=
+        name.ends_with("[]") || name == "*"
+            ? fmt::format("Example:\n.Ql {}\n", quoted(key.example))
+            : fmt::format("Example:\n.Ql {}\n", quoted(fmt::format("{}: {}", name, key.example)));
+  }
+  return text;
+}
+
+std::string key_list(config::Status status) {
+  std::string text;
+  for (const config::Key& key : config::keys()) {
+    if (key.status == status) {
+      text += key_item(key);
+    }
+  }
+  return text.empty() ? text : ".Bl -tag -width Ds\n" + text + ".El\n";
+}
+
+std::string later_keys() {
+  std::string text;
+  for (const config::Key& key : config::keys()) {
+    if (key.status == config::Status::later) {
+      text += fmt::format(".It Ic {}\n{}", quoted(key.path), prose(key.help));
+    }
+  }
+  return text.empty() ? text
+                      : ".Sh KEYS OF LATER VERSIONS\n"
+                        "These are refused as not yet supported, never ignored.\n"
+                        ".Bl -tag -width Ds\n" +
+                            text + ".El\n";
+}
+
+std::string provider_section() {
+  std::string text =
+      ".Sh PROVIDERS\n"
+      "What may stand before the first slash of\n"
+      ".Ic model.name :\n"
+      ".Bl -tag -width Ds\n";
+  for (const providers::Preset& preset : providers::presets()) {
+    text += fmt::format(".It Cm {}\n{}", literal(preset.name), prose(preset.description));
+    if (!preset.key_variable.empty()) {
+      text += fmt::format("Key:\n.Ev {} .\n", preset.key_variable);
+    }
+    if (!preset.base_url_variable.empty()) {
+      text += fmt::format("Address:\n.Ev {} .\n", preset.base_url_variable);
+    }
+  }
+  return text + ".El\n";
+}
+
+std::string agent_page() {
+  std::string text = head("ERRAND-AGENT", 5, "errand-agent", "the agent file of errand");
+  text +=
+      ".Sh DESCRIPTION\n"
+      "An agent file is YAML 1.2, or Markdown with the same keys as front matter and the\n"
+      "instructions as its text.\n"
+      "It is strict: an unknown key, a key twice, a wrong type or an unset variable is an error\n"
+      "with line and column.\n"
+      "Keys that begin with\n"
+      ".Ql x\\-\n"
+      "are free.\n"
+      ".Pp\n"
+      "A duration carries a unit: 500ms, 90s, 10m, 1h30m.\n"
+      "A count may end in k or M: 500k.\n"
+      "Any text may name an environment variable as\n"
+      ".Ql ${env:NAME}\n"
+      "or\n"
+      ".Ql ${env:NAME:\\-default} .\n"
+      "Secrets stand in the environment, never in the file.\n"
+      "In\n"
+      ".Ic instructions\n"
+      "and\n"
+      ".Ic prompt ,\n"
+      ".Ql {{ name }}\n"
+      "stands for a parameter.\n"
+      "Relative paths start at the folder of the file.\n"
+      ".Pp\n"
+      ".Dl errand check FILE\n"
+      ".Pp\n"
+      "finds every mistake, and\n"
+      ".Pp\n"
+      ".Dl errand schema agent\n"
+      ".Pp\n"
+      "prints the JSON Schema, for editors.\n"
+      ".Sh KEYS\n"
+      "In the names,\n"
+      ".Ql []\n"
+      "is an item of a list, and\n"
+      ".Ql *\n"
+      "a name of your own.\n";
+  text += key_list(config::Status::available);
+  text += later_keys();
+  text += provider_section();
+  text += ".Sh EXAMPLES\nA reviewer with a parameter and a command as a tool:\n";
+  text += display(k_agent_example);
+  text += "The same as Markdown, much smaller:\n";
+  text += display(k_markdown_example);
+  return text + ".Sh SEE ALSO\n.Xr errand 1 ,\n.Xr errand-exit-codes 7\n";
+}
+
+// ---- errand-exit-codes(7) ----
+
+std::string exit_item(const agent::ExitRow& row) {
+  const auto known = [](std::string_view word) { return word != "-"; };
+  std::string text = fmt::format(".It {} {}\n{}.\n", row.exit_code, row.name, plain(row.when));
+  if (known(row.retry)) {
+    text += fmt::format("Run it again: {}.\n", row.retry);
+  }
+  if (known(row.resumable)) {
+    text += fmt::format("Resumable: {}.\n", row.resumable);
+  }
+  return text;
+}
+
+std::string code_item(const agent::CodeRow& row) {
+  std::string text = fmt::format(".It {}\n{}", row.name, prose(row.advice));
+  text += row.exit_code == 0  ? std::string("No exit code of its own")
+          : row.only_if_fatal ? fmt::format("Exit code {} where it ends the run", row.exit_code)
+                              : fmt::format("Exit code {}", row.exit_code);
+  text += fmt::format(
+      "; domain {}; retry {}", agent::to_string(row.domain), agent::to_string(row.retry));
+  text += row.retry_note.empty() ? "" : fmt::format(" ({})", plain(row.retry_note));
+  text += row.since.empty() ? "; not built yet.\n" : fmt::format("; since {}.\n", row.since);
+  return text;
+}
+
+std::string exit_codes_page() {
+  std::string text = head("ERRAND-EXIT-CODES", 7, "errand-exit-codes", "how a run of errand ends");
+  text += fmt::format(
+      ".Sh DESCRIPTION\n"
+      "Every run ends with one exit code, and with one result object that says the same\n"
+      "(\n.Fl o Cm json ) .\n"
+      "Numbers and names never change; this is version {} of the contract.\n"
+      "A script can read them by decade:\n"
+      "8x is a limit that somebody set, 9x a no of somebody, 10x something to mend,\n"
+      "75 a trouble that passes.\n"
+      "A signal ends the process as it would end any other: a shell shows 128 and its number.\n"
+      ".Pp\n"
+      "The same tables as JSON:\n"
+      ".Pp\n"
+      ".Dl errand exit\\-codes \\-o json\n",
+      agent::k_exit_code_contract);
+  text += ".Sh EXIT CODES\n.Bl -tag -width Ds\n";
+  for (const agent::ExitRow& row : agent::exit_table()) {
+    text += exit_item(row);
+  }
+  text +=
+      ".El\n"
+      ".Sh ERROR CODES\n"
+      "The\n"
+      ".Ic error.code\n"
+      "of the result object says more than the exit code.\n"
+      "Retry says who may try again: the program itself (automatic), the model, the caller,\n"
+      "or nobody (never).\n"
+      ".Bl -tag -width Ds\n";
+  for (const agent::CodeRow& row : agent::error_table()) {
+    text += code_item(row);
+  }
+  text += ".El\n.Sh EXAMPLES\nWhat the last ending means:\n";
+  text += display("errand exit-codes $?");
+  return text + ".Sh SEE ALSO\n.Xr errand 1 ,\n.Xr errand-agent 5\n";
+}
+
+constexpr auto k_pages = std::to_array<ManPage>({
+    {"errand.1", errand_page},
+    {"errand-agent.5", agent_page},
+    {"errand-exit-codes.7", exit_codes_page},
+});
+
+}  // namespace
+
+std::span<const ManPage> man_pages() {
+  return k_pages;
+}
+
+}  // namespace cli

@@ -1,0 +1,397 @@
+#include "cli/options.h"
+
+#include "cli/commands.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cli {
+namespace {
+
+using Names = std::string_view;
+
+constexpr auto k_formats = std::to_array<Names>({"text", "json"});
+constexpr auto k_run_formats = std::to_array<Names>({"text", "json", "jsonl"});
+constexpr auto k_when = std::to_array<Names>({"auto", "always", "never"});
+constexpr auto k_schemas = std::to_array<Names>({"agent", "result", "events"});
+constexpr auto k_shells = std::to_array<Names>({"bash", "zsh", "fish"});
+constexpr auto k_pages =
+    std::to_array<Names>({"errand.1", "errand-agent.5", "errand-exit-codes.7"});
+constexpr auto k_not_verbose = std::to_array<Names>({"--verbose"});
+constexpr auto k_other_prompts = std::to_array<Names>({"--prompt-file", "PROMPT"});
+constexpr auto k_no_prompt_words = std::to_array<Names>({"PROMPT"});
+
+constexpr Option k_help{
+    .name = "--help",
+    .short_name = "-h",
+    .help = "show this help",
+};
+
+constexpr Option k_color{
+    .name = "--color",
+    .value = "WHEN",
+    .kind = Kind::choice,
+    .help = "colours on stderr: auto, always or never",
+    .details = "The default, auto, colours where stderr is a terminal and NO_COLOR is not set.",
+    .choices = k_when,
+};
+
+constexpr Option k_output{
+    .name = "--output",
+    .short_name = "-o",
+    .value = "FORMAT",
+    .kind = Kind::choice,
+    .help = "what stdout gets: text (the default) or json",
+    .choices = k_formats,
+};
+
+constexpr auto k_run_options = std::to_array<Option>({
+    {.name = "--prompt",
+     .short_name = "-p",
+     .value = "TEXT",
+     .kind = Kind::text,
+     .help = "the prompt, in place of words after AGENT",
+     .excludes = k_other_prompts},
+    {.name = "--prompt-file",
+     .short_name = "-f",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "read the prompt from FILE; - is standard input",
+     .excludes = k_no_prompt_words},
+    {.name = "--param",
+     .short_name = "-P",
+     .value = "K=V",
+     .kind = Kind::key_value,
+     .help = "set the agent's parameter K to V; repeatable",
+     .repeated = true},
+    {.name = "--model",
+     .short_name = "-m",
+     .value = "NAME",
+     .kind = Kind::text,
+     .environment = "ERRAND_MODEL",
+     .help = "use this model instead of the agent file's",
+     .details = "A model of another provider leaves the base URL and the key of the file behind."},
+    {.name = "--cwd",
+     .short_name = "-C",
+     .value = "DIR",
+     .kind = Kind::directory,
+     .help = "change to DIR before anything else",
+     .details = "Paths on the command line are then relative to it."},
+    {.name = "--timeout",
+     .value = "DURATION",
+     .kind = Kind::duration,
+     .environment = "ERRAND_TIMEOUT",
+     .help = "end the run after this time: 90s, 10m, 1h30m",
+     .details = "Replaces limits.timeout; the run then ends with exit code 124."},
+    {.name = "--max-turns",
+     .value = "N",
+     .kind = Kind::count,
+     .environment = "ERRAND_MAX_TURNS",
+     .help = "end the run after N model responses",
+     .details = "Replaces limits.max_turns; the run then ends with exit code 80."},
+    {.name = "--output",
+     .short_name = "-o",
+     .value = "FORMAT",
+     .kind = Kind::choice,
+     .environment = "ERRAND_OUTPUT",
+     .help = "what stdout gets: text (the default), json or jsonl",
+     .details = "text is the answer alone; json is the result object, on every ending; jsonl is "
+                "one event a line, the last of which holds the result object.",
+     .choices = k_run_formats},
+    {.name = "--output-file",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "write the output to FILE instead of stdout",
+     .details = "The file appears whole, at the end, or not at all."},
+    {.name = "--no-session",
+     .environment = "ERRAND_NO_SESSION",
+     .help = "keep no record of this run"},
+    {.name = "--quiet",
+     .short_name = "-q",
+     .help = "errors alone on stderr",
+     .excludes = k_not_verbose},
+    {.name = "--verbose",
+     .short_name = "-v",
+     .help = "more on stderr; -vv for everything",
+     .repeated = true},
+    {.name = "--log-file",
+     .value = "FILE",
+     .kind = Kind::file,
+     .environment = "ERRAND_LOG_FILE",
+     .help = "append a line for each event to FILE"},
+    k_color,
+});
+
+constexpr auto k_output_options = std::to_array<Option>({k_output});
+constexpr auto k_check_options = std::to_array<Option>({k_output, k_color});
+constexpr auto k_init_options = std::to_array<Option>({
+    {.name = "--force", .help = "overwrite the file where it exists"},
+});
+constexpr auto k_call_options = std::to_array<Option>({
+    {.name = "--agent",
+     .value = "FILE",
+     .kind = Kind::agent,
+     .help = "take the tool as this agent file configures it"},
+});
+
+constexpr auto k_run_positionals = std::to_array<Positional>({
+    {.name = "AGENT",
+     .kind = Kind::agent,
+     .help = "the agent file; agent.yaml, agent.yml, errand.yaml or agent.md here by default"},
+    {.name = "PROMPT",
+     .help = "what to do, in place of the agent's own prompt; - reads standard input",
+     .repeated = true},
+});
+constexpr auto k_check_positionals = std::to_array<Positional>({
+    {.name = "FILE",
+     .kind = Kind::agent,
+     .help = "an agent file",
+     .required = true,
+     .repeated = true},
+});
+constexpr auto k_init_positionals = std::to_array<Positional>({
+    {.name = "FILE", .kind = Kind::agent, .help = "the file to write; agent.yaml by default"},
+});
+constexpr auto k_list_positionals = std::to_array<Positional>({
+    {.name = "AGENT",
+     .kind = Kind::agent,
+     .help = "an agent file; without one, the built-in tools"},
+});
+constexpr auto k_call_positionals = std::to_array<Positional>({
+    {.name = "TOOL", .kind = Kind::tool, .help = "the tool's name", .required = true},
+    {.name = "JSON", .help = "its arguments, as a JSON object; - reads standard input"},
+});
+constexpr auto k_codes_positionals = std::to_array<Positional>({
+    {.name = "CODE",
+     .kind = Kind::code,
+     .help = "an exit code, its name, or an error code: 75, max_turns, provider.auth"},
+});
+constexpr auto k_schema_positionals = std::to_array<Positional>({
+    {.name = "NAME",
+     .kind = Kind::choice,
+     .help = "agent (the agent file), result (-o json) or events (-o jsonl)",
+     .choices = k_schemas,
+     .required = true},
+});
+constexpr auto k_shell_positionals = std::to_array<Positional>({
+    {.name = "SHELL",
+     .kind = Kind::choice,
+     .help = "bash, zsh or fish",
+     .choices = k_shells,
+     .required = true},
+});
+constexpr auto k_page_positionals = std::to_array<Positional>({
+    {.name = "PAGE",
+     .kind = Kind::choice,
+     .help = "errand.1, errand-agent.5 or errand-exit-codes.7",
+     .choices = k_pages,
+     .required = true},
+});
+constexpr auto k_help_positionals = std::to_array<Positional>({
+    {.name = "COMMAND", .kind = Kind::command, .help = "a command's name", .repeated = true},
+});
+
+constexpr auto k_run_examples = std::to_array<Example>({
+    {"errand run agent.yaml \"Why does the build fail?\"", "one prompt, the answer on stdout"},
+    {"git diff | errand run review.yaml -", "the prompt from a pipe"},
+    {"errand run review.yaml -P target=main -o json", "a parameter; the result object on stdout"},
+    {"errand run -m auto --timeout 10m --max-turns 20", "agent.yaml of this folder, within limits"},
+});
+constexpr auto k_check_examples = std::to_array<Example>({
+    {"errand check agent.yaml", "every mistake, with line and column"},
+    {"errand check -o json agents/*.yaml", "for CI"},
+});
+constexpr auto k_init_examples = std::to_array<Example>({
+    {"errand init", "writes agent.yaml"},
+    {"errand init reviewer.md", "writes a Markdown agent"},
+});
+constexpr auto k_list_examples = std::to_array<Example>({
+    {"errand tools list", "the built-in tools"},
+    {"errand tools list agent.yaml -o json", "the tools of an agent, with their JSON Schemas"},
+});
+constexpr auto k_call_examples = std::to_array<Example>({
+    {"errand tools call glob '{\"pattern\": \"*.md\"}'", "a built-in tool"},
+    {"errand tools call run_tests --agent agent.yaml", "a tool that an agent file configures"},
+});
+constexpr auto k_codes_examples = std::to_array<Example>({
+    {"errand exit-codes", "the whole contract"},
+    {"errand exit-codes $?", "what the last ending means"},
+    {"errand exit-codes provider.auth -o json", "one error code, for scripts"},
+});
+constexpr auto k_schema_examples = std::to_array<Example>({
+    {"errand schema agent >agent.schema.json", "for an editor"},
+});
+constexpr auto k_shell_examples = std::to_array<Example>({
+    {"source <(errand completions bash)", "in ~/.bashrc"},
+    {"errand completions fish | source", "in ~/.config/fish/config.fish"},
+});
+constexpr auto k_help_examples = std::to_array<Example>({
+    {"errand help tools call", "the same as errand tools call --help"},
+});
+
+constexpr auto k_commands = std::to_array<Command>({
+    {.name = "run",
+     .summary = "run an agent to its end",
+     .description =
+         "Runs the agent in a loop of model calls and tool calls. stdout gets the answer and "
+         "nothing else; stderr gets everything else; the exit code says how the run ended.",
+     .positionals = k_run_positionals,
+     .options = k_run_options,
+     .examples = k_run_examples,
+     .run = command_run},
+    {.name = "check",
+     .summary = "find every mistake in agent files",
+     .description = "Loads each file as run would, without network and without a key. Exits with "
+                    "78 where one of them has a mistake.",
+     .positionals = k_check_positionals,
+     .options = k_check_options,
+     .examples = k_check_examples,
+     .run = command_check},
+    {.name = "init",
+     .summary = "write a first agent file",
+     .description = "Writes a commented agent file that works. An existing file is left alone.",
+     .positionals = k_init_positionals,
+     .options = k_init_options,
+     .examples = k_init_examples,
+     .run = command_init},
+    {.name = "tools list",
+     .summary = "list tools",
+     .description = "Lists the built-in tools, or the tools of an agent.",
+     .positionals = k_list_positionals,
+     .options = k_output_options,
+     .examples = k_list_examples,
+     .run = command_tools_list},
+    {.name = "tools call",
+     .summary = "call one tool by hand",
+     .description = "Calls one tool as a model would, and prints what the model would read. Exits "
+                    "with 0 where the tool worked.",
+     .positionals = k_call_positionals,
+     .options = k_call_options,
+     .examples = k_call_examples,
+     .run = command_tools_call},
+    {.name = "exit-codes",
+     .summary = "explain exit codes and error codes",
+     .description = "Prints the contract of exit codes and error codes, or the rows of one code.",
+     .positionals = k_codes_positionals,
+     .options = k_output_options,
+     .examples = k_codes_examples,
+     .run = command_exit_codes},
+    {.name = "schema",
+     .summary = "print a JSON Schema",
+     .description = "Prints the JSON Schema of the agent file, of the result or of the events.",
+     .positionals = k_schema_positionals,
+     .options = {},
+     .examples = k_schema_examples,
+     .run = command_schema},
+    {.name = "completions",
+     .summary = "print a shell's completion script",
+     .description = "Prints the script that completes errand's command line in a shell.",
+     .positionals = k_shell_positionals,
+     .options = {},
+     .examples = k_shell_examples,
+     .run = command_completions},
+    {.name = "help",
+     .summary = "show help",
+     .description = "Shows the help of the program, or of one command.",
+     .positionals = k_help_positionals,
+     .options = {},
+     .examples = k_help_examples,
+     .run = command_help},
+    {.name = "version",
+     .summary = "print the version",
+     .description = "Prints the version, as errand --version does.",
+     .positionals = {},
+     .options = k_output_options,
+     .examples = {},
+     .run = command_version,
+     .hidden = true},
+    {.name = "man",
+     .summary = "print the source of a manual page",
+     .description = "Prints the mdoc source of a manual page.",
+     .positionals = k_page_positionals,
+     .options = {},
+     .examples = {},
+     .run = command_man,
+     .hidden = true},
+});
+
+constexpr auto k_planned = std::to_array<Names>(
+    {"chat", "resume", "runs", "models", "mcp", "config", "doctor", "submit", "worker"});
+
+constexpr auto k_variables = std::to_array<Variable>({
+    {"ANTHROPIC_API_KEY, OPENAI_API_KEY",
+     "The keys of the providers. An agent file names another variable with model.api_key_env."},
+    {"HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE", "Proxy and certificates, as curl knows them."},
+    {"NO_COLOR", "Where it is set and not empty, nothing is coloured."},
+    {"TMPDIR", "Where a run keeps the long outputs of its tools; /tmp by default."},
+    {"XDG_STATE_HOME", "Where the journal is kept, in errand/; ~/.local/state by default."},
+});
+
+constexpr auto k_other_names = std::to_array<OtherName>({
+    {"--json", "-o json"},
+    {"--format", "--output"},
+    {"--output-format", "--output"},
+    {"--stream-json", "-o jsonl"},
+    {"--debug", "-vv"},
+    {"--silent", "--quiet"},
+    {"--directory", "--cwd"},
+    {"--workdir", "--cwd"},
+    {"--set", "--param"},
+    {"--var", "--param"},
+    {"--max-iterations", "--max-turns"},
+    {"--message", "--prompt"},
+    {"--no-color", "--color never"},
+    {"--no-colour", "--color never"},
+    {"--colour", "--color"},
+    {"stream-json", "jsonl"},
+    {"ndjson", "jsonl"},
+    {"plain", "text"},
+    {"validate", "check"},
+    {"lint", "check"},
+    {"new", "init"},
+    {"create", "init"},
+    {"exec", "run"},
+    {"start", "run"},
+    {"completion", "completions"},
+    {"exit_codes", "exit-codes"},
+    {"codes", "exit-codes"},
+});
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return k_commands;
+}
+
+const Command* find_command(std::string_view name) {
+  const auto found = std::ranges::find(k_commands, name, &Command::name);
+  return found == k_commands.end() ? nullptr : &*found;
+}
+
+const Option* find_option(const Command& command, std::string_view name) {
+  if (name == k_help.name || name == k_help.short_name) {
+    return &k_help;
+  }
+  const auto found = std::ranges::find_if(command.options, [&](const Option& option) {
+    return option.name == name || (!option.short_name.empty() && option.short_name == name);
+  });
+  return found == command.options.end() ? nullptr : &*found;
+}
+
+const Option& help_option() {
+  return k_help;
+}
+
+std::span<const std::string_view> planned_commands() {
+  return k_planned;
+}
+
+std::span<const Variable> variables() {
+  return k_variables;
+}
+
+std::span<const OtherName> other_names() {
+  return k_other_names;
+}
+
+}  // namespace cli

@@ -1,0 +1,182 @@
+#include "agent/json_schema.h"
+#include "agent/text.h"
+#include "config/build.h"
+#include "config/check.h"
+#include "config/keys.h"
+#include "config/read.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace config {
+namespace {
+
+// The value that a JSON pointer names, as far as it leads.
+const Value& follow(const Value& root, std::string_view pointer) {
+  const Value* at = &root;
+  while (pointer.starts_with('/')) {
+    pointer.remove_prefix(1);
+    const std::string_view part = pointer.substr(0, pointer.find('/'));
+    pointer.remove_prefix(part.size());
+    const Value* next = nullptr;
+    if (at->kind == Kind::map) {
+      std::string key(part);
+      for (const auto& [from, to] : {std::pair{"~1", "/"}, std::pair{"~0", "~"}}) {
+        for (std::size_t found = key.find(from); found != std::string::npos;
+             found = key.find(from, found + 1)) {
+          key.replace(found, 2, to);
+        }
+      }
+      const Entry* entry = at->find(key);
+      next = entry != nullptr ? &entry->value : nullptr;
+    } else if (at->kind == Kind::list) {
+      std::size_t index = 0;
+      const auto result = std::from_chars(part.data(), part.data() + part.size(), index);
+      const bool is_index = result.ec == std::errc{} && index < at->items.size();
+      next = is_index ? &at->items[index] : nullptr;
+    }
+    if (next == nullptr) {
+      break;
+    }
+    at = next;
+  }
+  return *at;
+}
+
+// The JSON pointer that a message about a schema names.
+std::string_view pointer_in(std::string_view message) {
+  const std::size_t begin = message.find('/');
+  if (begin == std::string_view::npos) {
+    return {};
+  }
+  const std::size_t end = message.find_first_of(" `'\":,", begin);
+  return message.substr(begin, end - begin);
+}
+
+std::string build_parameters(const Value& schema, Problems& problems) {
+  const agent::Json json = to_json(schema);
+  const Value* type = value_at(schema, "type");
+  if (type == nullptr || type->kind != Kind::text || type->text != "object") {
+    problems.add(type != nullptr ? type->span : schema.span,
+                 "the parameters of a tool must be a JSON Schema of type object",
+                 "write `parameters: {type: object, properties: {…}}`");
+    return {};
+  }
+  const auto compiled = agent::JsonSchema::compile(json);
+  if (!compiled) {
+    const agent::Error& error = compiled.error();
+    problems.add(follow(schema, pointer_in(error.message)).span, error.message, error.help);
+  }
+  return agent::dump(json);
+}
+
+void read_settings(const Value& map, agent::ToolSpec& tool) {
+  tool.timeout = duration_at(map, "timeout");
+  tool.idle_timeout = duration_at(map, "idle_timeout");
+  if (text_at(map, "on_error") == "fatal") {
+    tool.on_error = agent::ToolSpec::OnError::fatal;
+  }
+  tool.repeatable = boolean_at(map, "repeatable", false);
+}
+
+agent::ToolSpec build_command_tool(const Value& map, const Known& known, Problems& problems) {
+  agent::ToolSpec tool;
+  tool.kind = agent::ToolSpec::Kind::command;
+  tool.name = text_at(map, "name");
+  tool.description = text_at(map, "description");
+  read_settings(map, tool);
+  tool.parallel = boolean_at(map, "parallel", false);
+  tool.idempotent = boolean_at(map, "idempotent", false);
+  if (const Value* command = value_at(map, "command")) {
+    for (const Value& word : command->items) {
+      tool.command.push_back(word.text);
+    }
+    if (!tool.command.empty() && tool.command.front().empty()) {
+      problems.add(command->items.front().span,
+                   "the program of a command tool is empty",
+                   "write the program first: `command: [make, test]`");
+    }
+  }
+  if (const Value* schema = value_at(map, "parameters");
+      schema != nullptr && schema->kind == Kind::map) {
+    tool.parameters = build_parameters(*schema, problems);
+  }
+  if (std::ranges::find(known.tools, tool.name) != known.tools.end()) {
+    problems.add(value_at(map, "name")->span,
+                 fmt::format("`{}` is the name of a built-in tool", tool.name),
+                 "give the command tool another name");
+  }
+  return tool;
+}
+
+void check_built_in(const std::string& name, Span span, const Known& known, Problems& problems) {
+  if (known.tools.empty() || std::ranges::find(known.tools, name) != known.tools.end()) {
+    return;
+  }
+  const auto meant = agent::nearest(name, std::span<const std::string>(known.tools));
+  problems.add(
+      span,
+      fmt::format("there is no built-in tool `{}`", agent::printable(agent::prefix(name, 80))),
+      meant ? fmt::format("did you mean `{}`?", *meant)
+            : fmt::format("one of: {}; or a command tool with `name`, `description` and "
+                          "`command`",
+                          fmt::join(known.tools, ", ")));
+}
+
+struct NamedTool {
+  agent::ToolSpec tool;
+  Span span;  // of the name
+};
+
+NamedTool build_tool(const Value& item, const Known& known, Problems& problems) {
+  agent::ToolSpec tool;
+  if (item.kind == Kind::text) {
+    check_built_in(item.text, item.span, known, problems);
+    tool.name = item.text;
+    return {std::move(tool), item.span};
+  }
+  if (is_keyed_by_name(item, keys(), "tools[]")) {
+    const Entry& entry = item.entries.front();
+    check_built_in(entry.key, entry.key_span, known, problems);
+    tool.name = entry.key;
+    read_settings(entry.value, tool);
+    return {std::move(tool), entry.key_span};
+  }
+  const Value* name = value_at(item, "name");
+  return {build_command_tool(item, known, problems), name != nullptr ? name->span : item.span};
+}
+
+}  // namespace
+
+std::vector<agent::ToolSpec> build_tools(const Value& list,
+                                         const Known& known,
+                                         Problems& problems) {
+  std::vector<agent::ToolSpec> tools;
+  std::map<std::string, Span> seen;
+  for (const Value& item : list.items) {
+    auto [tool, span] = build_tool(item, known, problems);
+    if (tool.name.empty()) {
+      continue;
+    }
+    const auto [first, is_new] = seen.emplace(tool.name, span);
+    if (!is_new) {
+      problems.add(span,
+                   fmt::format("the tool `{}` is there twice", tool.name),
+                   fmt::format("it first stands in line {}; keep one",
+                               problems.source().line_of(first->second.offset)),
+                   agent::Code::registry_duplicate);
+    }
+    tools.push_back(std::move(tool));
+  }
+  return tools;
+}
+
+}  // namespace config

@@ -1,0 +1,163 @@
+#include "config/expand.h"
+
+#include "agent/text.h"
+#include "config/shapes.h"
+#include "config/template.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace config {
+namespace {
+
+constexpr std::string_view k_open = "${env:";
+constexpr std::string_view k_escape = "$${";
+constexpr char k_hole = '\x01';  // stands in no source
+
+struct Reference {
+  std::size_t offset = 0;
+  std::size_t length = 0;  // 0: it is not closed
+  std::string_view name;
+  std::optional<std::string_view> standard;
+};
+
+// The next reference or escape at or after `at`; an escape has the name "$".
+std::optional<Reference> next_reference(std::string_view text, std::size_t at) {
+  for (std::size_t sign = text.find('$', at); sign != std::string_view::npos;
+       sign = text.find('$', sign + 1)) {
+    const std::string_view rest = text.substr(sign);
+    if (rest.starts_with(k_escape)) {
+      return Reference{.offset = sign, .length = k_escape.size(), .name = "$", .standard = {}};
+    }
+    if (!rest.starts_with(k_open)) {
+      continue;
+    }
+    const std::size_t close = rest.find('}');
+    if (close == std::string_view::npos) {
+      return Reference{.offset = sign, .length = 0, .name = {}, .standard = {}};
+    }
+    Reference found{.offset = sign, .length = close + 1, .name = {}, .standard = {}};
+    const std::string_view inside = rest.substr(k_open.size(), close - k_open.size());
+    const std::size_t dash = inside.find(":-");
+    found.name = inside.substr(0, dash);
+    if (dash != std::string_view::npos) {
+      found.standard = inside.substr(dash + 2);
+    }
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> value_of(const Reference& reference,
+                                    const agent::Environment& environment) {
+  const auto variable = environment.find(reference.name);
+  const bool is_set = variable != environment.end();
+  if (is_set && (!variable->second.empty() || !reference.standard)) {
+    return agent::to_valid_utf8(variable->second);
+  }
+  if (reference.standard) {
+    return std::string(*reference.standard);
+  }
+  return std::nullopt;
+}
+
+Span span_of(const Reference& reference, const Value& value, const Problems& problems) {
+  return {offset_of(problems.source(), value, reference.offset),
+          std::max(reference.length, k_open.size())};
+}
+
+// What stands for the reference; nothing where it is a mistake, which is then reported.
+std::string replacement(const Reference& reference,
+                        const Value& value,
+                        const agent::Environment& environment,
+                        Problems& problems) {
+  const Span span = span_of(reference, value, problems);
+  if (reference.length == 0) {
+    problems.add(span, "the reference to a variable is not closed", "write `${env:NAME}`");
+    return {};
+  }
+  if (!fits(Shape::variable, reference.name)) {
+    problems.add(span,
+                 fmt::format("`{}` is no name of a variable", reference.name),
+                 "write `${env:NAME}` or `${env:NAME:-default}`");
+    return {};
+  }
+  if (auto found = value_of(reference, environment)) {
+    return *std::move(found);
+  }
+  problems.add(span,
+               fmt::format("the environment variable `{}` is not set", reference.name),
+               fmt::format("set it, or give a default: `${{env:{}:-default}}`", reference.name));
+  return {};
+}
+
+bool is_free_key(std::string_view key) {
+  return key.starts_with("x-");
+}
+
+void expand_below(Value& value, const agent::Environment& environment, Problems& problems) {
+  if (value.kind == Kind::text) {
+    expand_text(value, false, environment, problems);
+  }
+  for (Value& item : value.items) {
+    expand_below(item, environment, problems);
+  }
+  for (Entry& entry : value.entries) {
+    expand_below(entry.value, environment, problems);
+  }
+}
+
+}  // namespace
+
+std::string without_references(std::string_view text) {
+  std::string masked(text);
+  std::size_t at = 0;
+  while (const auto reference = next_reference(text, at)) {
+    const std::size_t length = std::max(reference->length, std::size_t{1});
+    if (reference->name != "$") {
+      std::fill_n(masked.begin() + static_cast<std::ptrdiff_t>(reference->offset), length, k_hole);
+    }
+    at = reference->offset + length;
+  }
+  return masked;
+}
+
+void expand_text(Value& value,
+                 bool is_template,
+                 const agent::Environment& environment,
+                 Problems& problems) {
+  std::string expanded;
+  std::size_t at = 0;
+  while (const auto reference = next_reference(value.text, at)) {
+    expanded.append(value.text, at, reference->offset - at);
+    if (reference->name == "$") {
+      expanded += "${";
+    } else {
+      const std::string found = replacement(*reference, value, environment, problems);
+      expanded += is_template ? quoted_for_template(found) : found;
+    }
+    at = reference->offset + std::max(reference->length, k_open.size());
+    if (reference->name == "$") {
+      at = reference->offset + k_escape.size();
+    }
+  }
+  expanded.append(value.text, std::min(at, value.text.size()));
+  value.text = std::move(expanded);
+}
+
+void expand_environment(Value& root, const agent::Environment& environment, Problems& problems) {
+  for (Entry& entry : root.entries) {
+    const bool is_template = entry.key == "instructions" || entry.key == "prompt";
+    if (is_template && entry.value.kind == Kind::text) {
+      expand_text(entry.value, true, environment, problems);
+    } else if (!is_free_key(entry.key)) {
+      expand_below(entry.value, environment, problems);
+    }
+  }
+}
+
+}  // namespace config

@@ -1,0 +1,28 @@
+// ${env:NAME} and ${env:NAME:-default} in the texts of a file. A variable that is set, but empty,
+// takes the default too, as in a shell; the default ends at the first `}`. What a variable holds is
+// never read again. $${ is written for a literal ${.
+#pragma once
+#include "agent/environment.h"
+#include "config/problems.h"
+#include "config/tree.h"
+
+#include <string>
+#include <string_view>
+
+namespace config {
+
+// Expands each text of the agent file's tree in place, but for x-* keys at the top. Unset variables
+// and broken references become problems with their column.
+void expand_environment(Value& root, const agent::Environment& environment, Problems& problems);
+
+// One text. In a template, what comes from a variable is quoted for it.
+void expand_text(Value& value,
+                 bool is_template,
+                 const agent::Environment& environment,
+                 Problems& problems);
+
+// The text with its references to variables made unreadable, byte for byte: what templates are
+// checked on, before expansion.
+std::string without_references(std::string_view text);
+
+}  // namespace config

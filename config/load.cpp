@@ -1,0 +1,139 @@
+#include "config/load.h"
+
+#include "config/build.h"
+#include "config/check.h"
+#include "config/expand.h"
+#include "config/markdown.h"
+#include "config/problems.h"
+#include "config/secrets.h"
+#include "config/source.h"
+#include "config/yaml.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace config {
+namespace {
+
+constexpr std::size_t k_largest_file = 1'048'576;
+constexpr std::int64_t k_version = 1;
+
+Report refused(agent::Error error) {
+  Report report;
+  report.errors.push_back(std::move(error));
+  return report;
+}
+
+Report finish(Problems& problems, std::optional<agent::AgentSpec> spec) {
+  Report report;
+  report.errors = problems.take_errors();
+  report.warnings = problems.take_warnings();
+  if (report.errors.empty()) {
+    report.agent = std::move(spec);
+  }
+  return report;
+}
+
+// Keys are starred out of every excerpt, and reported.
+void refuse_keys(const std::vector<Span>& found, Source& source, Problems& problems) {
+  for (const Span& span : found) {
+    if (source.is_hidden(span.offset + span.length / 2)) {
+      continue;
+    }
+    source.hide(span);
+    problems.add(span,
+                 "this looks like a secret key",
+                 "take it out of the file: name its variable with `api_key_env`, or write "
+                 "`${env:NAME}` in its place");
+  }
+}
+
+// Another version has other keys: then nothing else is worth saying.
+bool is_other_version(const Value& root) {
+  const Entry* version = root.find("version");
+  const auto number = version != nullptr ? integer_of(version->value) : std::nullopt;
+  return number && *number != k_version;
+}
+
+void refuse_version(const Value& root, Problems& problems) {
+  const Value& version = root.find("version")->value;
+  problems.add(
+      version.span,
+      fmt::format("version {} of the agent file is not supported", version.text),
+      fmt::format("this program reads version {0} alone: write `version: {0}`", k_version));
+}
+
+// The tree of the whole file: the body of a Markdown file stands in it as `instructions`.
+std::optional<Value> read_tree(const Source& source, bool markdown, Problems& problems) {
+  if (!markdown) {
+    return parse_yaml(source, {0, source.text().size()}, {}, problems);
+  }
+  auto parts = split_markdown(source, problems);
+  if (!parts) {
+    return std::nullopt;
+  }
+  auto root = parse_yaml(source, parts->front_matter, {}, problems);
+  if (root && root->kind == Kind::map && parts->body) {
+    if (const Entry* instructions = root->find("instructions")) {
+      problems.add(instructions->key_span,
+                   "the instructions are there twice: here and as the text of the file",
+                   "keep one of them");
+      return root;
+    }
+    const Span span = parts->body->span;
+    root->entries.push_back(Entry{"instructions", span, *std::move(parts->body)});
+  }
+  return root;
+}
+
+}  // namespace
+
+Report parse_agent(std::string_view text,
+                   const std::string& shown_file,
+                   const std::filesystem::path& directory,
+                   bool markdown,
+                   const agent::Environment& environment,
+                   const Known& known) {
+  auto source = Source::create(std::string(text), shown_file);
+  if (!source) {
+    return refused(std::move(source).error());
+  }
+  Problems problems(*source);
+  refuse_keys(find_key_shapes(*source), *source, problems);
+  auto root = read_tree(*source, markdown, problems);
+  if (!root) {
+    return finish(problems, std::nullopt);
+  }
+  if (is_other_version(*root)) {
+    refuse_version(*root, problems);
+    return finish(problems, std::nullopt);
+  }
+  refuse_keys(find_literal_keys(*root), *source, problems);
+  check_templates(*root, problems);
+  expand_environment(*root, environment, problems);
+  check(*root, keys(), known.tools, problems);
+  agent::AgentSpec spec = build_agent(*root, directory, known, problems);
+  spec.file = shown_file;
+  spec.directory = directory.string();
+  return finish(problems, std::move(spec));
+}
+
+Report load_agent(const std::filesystem::path& file,
+                  const agent::Environment& environment,
+                  const Known& known) {
+  auto text = read_text_file(file, k_largest_file);
+  if (!text) {
+    return refused(std::move(text).error());
+  }
+  std::error_code failure;
+  const auto absolute = std::filesystem::absolute(file, failure);
+  const auto directory = (failure ? file : absolute).lexically_normal().parent_path();
+  const bool markdown = file.extension() == ".md";
+  return parse_agent(*text, file.string(), directory, markdown, environment, known);
+}
+
+}  // namespace config

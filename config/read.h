@@ -1,0 +1,44 @@
+// Values out of a tree that check() has seen: what is missing or of another type is left out.
+#pragma once
+#include "agent/duration.h"
+#include "agent/spec.h"
+#include "config/tree.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace config {
+
+inline const Value* value_at(const Value& map, std::string_view key) {
+  const Entry* entry = map.find(key);
+  return entry == nullptr || entry->value.kind == Kind::null ? nullptr : &entry->value;
+}
+
+inline std::string text_at(const Value& map,
+                           std::string_view key,
+                           std::string_view otherwise = {}) {
+  const Value* value = value_at(map, key);
+  return value != nullptr && value->kind == Kind::text ? value->text : std::string(otherwise);
+}
+
+inline bool boolean_at(const Value& map, std::string_view key, bool otherwise) {
+  const Value* value = value_at(map, key);
+  return value != nullptr ? boolean_of(*value).value_or(otherwise) : otherwise;
+}
+
+inline std::optional<agent::Milliseconds> duration_at(const Value& map, std::string_view key) {
+  const Value* value = value_at(map, key);
+  return value != nullptr && value->kind == Kind::text ? agent::parse_duration(value->text)
+                                                       : std::nullopt;
+}
+
+inline std::optional<std::int64_t> count_at(const Value& map, std::string_view key) {
+  const Value* value = value_at(map, key);
+  if (value == nullptr) {
+    return std::nullopt;
+  }
+  return value->kind == Kind::text ? agent::parse_count(value->text) : integer_of(*value);
+}
+
+}  // namespace config

@@ -1,0 +1,160 @@
+#include "config/shapes.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace config {
+namespace {
+
+constexpr std::size_t k_longest_name = 64;
+
+bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return is_lower(c) || is_upper(c);
+}
+
+// A word of `first` characters at its beginning and `rest` characters after it.
+template <typename First, typename Rest>
+bool is_word(std::string_view text, std::size_t longest, First first, Rest rest) {
+  return !text.empty() && text.size() <= longest && first(text.front()) &&
+         std::ranges::all_of(text.substr(1), rest);
+}
+
+bool is_agent_name(std::string_view text) {
+  return is_word(
+      text,
+      k_longest_name,
+      [](char c) { return is_lower(c) || is_digit(c); },
+      [](char c) { return is_lower(c) || is_digit(c) || c == '_' || c == '-'; });
+}
+
+bool is_tool_name(std::string_view text) {
+  const auto allowed = [](char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-'; };
+  return is_word(text, k_longest_name, allowed, allowed);
+}
+
+bool is_identifier(std::string_view text, std::size_t longest) {
+  return is_word(
+      text,
+      longest,
+      [](char c) { return is_letter(c) || c == '_'; },
+      [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+}
+
+bool is_header_name(std::string_view text) {
+  const auto allowed = [](char c) {
+    return is_letter(c) || is_digit(c) || std::string_view("!#$%&'*+.^_`|~-").contains(c);
+  };
+  return is_word(text, 256, allowed, allowed);
+}
+
+bool is_model(std::string_view text) {
+  if (text == "auto") {
+    return true;
+  }
+  const std::size_t slash = text.find('/');
+  return slash != std::string_view::npos && slash > 0 && slash + 1 < text.size() &&
+         std::ranges::none_of(text, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
+}
+
+bool is_url(std::string_view text) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (text.starts_with(scheme)) {
+      return text.size() > scheme.size() && text[scheme.size()] != '/' &&
+             std::ranges::none_of(text, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool fits(Shape shape, std::string_view text) {
+  switch (shape) {
+    case Shape::any:
+      return true;
+    case Shape::filled:
+      return text.find_first_not_of(" \t\n") != std::string_view::npos;
+    case Shape::agent_name:
+      return is_agent_name(text);
+    case Shape::tool_name:
+      return is_tool_name(text);
+    case Shape::parameter_name:
+      return is_identifier(text, k_longest_name);
+    case Shape::header_name:
+      return is_header_name(text);
+    case Shape::variable:
+      return is_identifier(text, 1'024);
+    case Shape::model:
+      return is_model(text);
+    case Shape::url:
+      return is_url(text);
+  }
+  return false;
+}
+
+std::string_view pattern(Shape shape) {
+  switch (shape) {
+    case Shape::any:
+      return "";
+    case Shape::filled:
+      return R"([^ \t\n])";
+    case Shape::agent_name:
+      return "^[a-z0-9][a-z0-9_-]{0,63}$";
+    case Shape::tool_name:
+      return "^[a-zA-Z0-9_-]{1,64}$";
+    case Shape::parameter_name:
+      return "^[a-zA-Z_][a-zA-Z0-9_]{0,63}$";
+    case Shape::header_name:
+      return "^[a-zA-Z0-9!#$%&'*+.^_`|~-]+$";
+    case Shape::variable:
+      return "^[a-zA-Z_][a-zA-Z0-9_]*$";
+    case Shape::model:
+      return R"(^auto$|^[^/ \t\n]+/[^ \t\n]+$)";
+    case Shape::url:
+      return R"(^https?://[^/ \t\n][^ \t\n]*$)";
+  }
+  return "";
+}
+
+std::string_view describe(Shape shape) {
+  switch (shape) {
+    case Shape::any:
+      return "text";
+    case Shape::filled:
+      return "text that is not empty";
+    case Shape::agent_name:
+      return "at most 64 lower-case letters, digits, `-` and `_`, and begin with a letter or digit";
+    case Shape::tool_name:
+      return "at most 64 letters, digits, `-` and `_`";
+    case Shape::parameter_name:
+      return "at most 64 letters, digits and `_`, and not begin with a digit";
+    case Shape::header_name:
+      return "the name of an HTTP header";
+    case Shape::variable:
+      return "the name of an environment variable: letters, digits and `_`";
+    case Shape::model:
+      return "PROVIDER/NAME, or `auto`";
+    case Shape::url:
+      return "an address that begins with http:// or https://";
+  }
+  return "";
+}
+
+std::string_view duration_pattern() {
+  return R"(^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$)";
+}
+
+std::string_view count_pattern() {
+  return R"(^[0-9]+(\.[0-9]+)?[kM]?$)";
+}
+
+}  // namespace config

@@ -1,0 +1,17 @@
+// What a text must look like, for the loader and, as a pattern, for the JSON Schema.
+#pragma once
+#include "config/keys.h"
+
+#include <string_view>
+
+namespace config {
+
+bool fits(Shape shape, std::string_view text);
+std::string_view pattern(Shape shape);   // RE2, unanchored where it has no ^; empty: anything
+std::string_view describe(Shape shape);  // completes "must be …"
+
+// What a duration and a short count look like, as patterns.
+std::string_view duration_pattern();
+std::string_view count_pattern();
+
+}  // namespace config

@@ -1,0 +1,318 @@
+#include "config/unknown_key.h"
+
+#include "agent/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace config {
+namespace {
+
+// A name that other tools use, spelled as in canonical(), for a key of ours.
+struct OtherName {
+  std::string_view map;
+  std::string_view other;
+  std::string_view ours;  // a path of the table
+};
+
+constexpr auto k_other_names = std::to_array<OtherName>({
+    {"", "instruction", "instructions"},
+    {"", "systemprompt", "instructions"},
+    {"", "systemmessage", "instructions"},
+    {"", "system", "instructions"},
+    {"", "developerinstructions", "instructions"},
+    {"", "role", "instructions"},
+    {"", "goal", "instructions"},
+    {"", "backstory", "instructions"},
+    {"", "task", "prompt"},
+    {"", "message", "prompt"},
+    {"", "userprompt", "prompt"},
+    {"", "title", "name"},
+    {"", "id", "name"},
+    {"", "llm", "model"},
+    {"", "models", "model"},
+    {"", "provider", "model"},
+    {"", "settings", "model"},
+    {"", "modelconfig", "model"},
+    {"", "engine", "model"},
+    {"", "effort", "model.reasoning"},
+    {"", "reasoningeffort", "model.reasoning"},
+    {"", "endpoint", "model.base_url"},
+    {"", "tokenkey", "model.api_key_env"},
+    {"", "maxiterations", "limits.max_turns"},
+    {"", "maxiter", "limits.max_turns"},
+    {"", "maxsteps", "limits.max_turns"},
+    {"", "steps", "limits.max_turns"},
+    {"", "maxconsecutivetoolcalls", "limits.max_repeat_calls"},
+    {"", "budget", "limits"},
+    {"", "budgets", "limits"},
+    {"", "maxexecutiontime", "limits.timeout"},
+    {"", "maxtime", "limits.timeout"},
+    {"", "timeoutminutes", "limits.timeout"},
+    {"", "stopafter", "limits.timeout"},
+    {"", "maxcost", "limits.max_cost_usd"},
+    {"", "maxbudgetusd", "limits.max_cost_usd"},
+    {"", "toolsets", "tools"},
+    {"", "extensions", "tools"},
+    {"", "usetools", "tools"},
+    {"", "functions", "tools"},
+    {"", "allowedtools", "tools"},
+    {"", "mcps", "mcp_servers"},
+    {"", "mcp", "mcp_servers"},
+    {"", "response", "output"},
+    {"", "responseformat", "output"},
+    {"", "outputschema", "output"},
+    {"", "structuredoutput", "output"},
+    {"", "jsonschema", "output"},
+    {"", "outputtype", "output"},
+    {"", "variables", "parameters"},
+    {"", "inputs", "parameters"},
+    {"", "inputschema", "parameters"},
+    {"", "params", "parameters"},
+    {"", "addpromptfiles", "context"},
+    {"", "contextfiles", "context"},
+    {"", "knowledge", "context"},
+    {"", "permission", "permissions"},
+    {"", "permissionmode", "permissions"},
+    {"", "disallowedtools", "permissions"},
+    {"", "handoffs", "sub_agents"},
+    {"", "subrecipes", "sub_agents"},
+    {"", "fallbackmodel", "fallback"},
+    {"", "retries", "retry"},
+    {"", "maxretries", "retry.max_attempts"},
+    {"", "maxretrylimit", "retry.max_attempts"},
+    {"", "compaction", "context_management"},
+    {"model", "model", "model.name"},
+    {"model", "id", "model.name"},
+    {"model", "modelname", "model.name"},
+    {"model", "provider", "model.name"},
+    {"model", "api", "model.protocol"},
+    {"model", "apitype", "model.protocol"},
+    {"model", "wireapi", "model.protocol"},
+    {"model", "type", "model.protocol"},
+    {"model", "url", "model.base_url"},
+    {"model", "endpoint", "model.base_url"},
+    {"model", "apibase", "model.base_url"},
+    {"model", "host", "model.base_url"},
+    {"model", "tokenkey", "model.api_key_env"},
+    {"model", "envkey", "model.api_key_env"},
+    {"model", "keyenv", "model.api_key_env"},
+    {"model", "streaming", "model.stream"},
+    {"model", "extraheaders", "model.headers"},
+    {"model", "httpheaders", "model.headers"},
+    {"model", "maxtokens", "model.max_output_tokens"},
+    {"model", "maxcompletiontokens", "model.max_output_tokens"},
+    {"model", "effort", "model.reasoning"},
+    {"model", "reasoningeffort", "model.reasoning"},
+    {"model", "thinking", "model.reasoning"},
+    {"model", "thinkingbudget", "model.reasoning"},
+    {"model", "timeout", "model.timeouts"},
+    {"model.timeouts", "firsttoken", "model.timeouts.first_byte"},
+    {"model.timeouts", "total", "model.timeouts.request"},
+    {"model.timeouts", "read", "model.timeouts.idle"},
+    {"limits", "maxiterations", "limits.max_turns"},
+    {"limits", "maxsteps", "limits.max_turns"},
+    {"limits", "steps", "limits.max_turns"},
+    {"limits", "turns", "limits.max_turns"},
+    {"limits", "maxtokens", "limits.max_total_tokens"},
+    {"limits", "tokens", "limits.max_total_tokens"},
+    {"limits", "maxtime", "limits.timeout"},
+    {"limits", "maxexecutiontime", "limits.timeout"},
+    {"limits", "duration", "limits.timeout"},
+    {"limits", "maxcost", "limits.max_cost_usd"},
+    {"limits", "cost", "limits.max_cost_usd"},
+    {"limits", "maxbudgetusd", "limits.max_cost_usd"},
+    {"retry", "maxretries", "retry.max_attempts"},
+    {"retry", "retries", "retry.max_attempts"},
+    {"retry", "attempts", "retry.max_attempts"},
+    {"retry", "backoff", "retry.initial_delay"},
+    {"retry", "delay", "retry.initial_delay"},
+    {"retry", "timeout", "retry.max_elapsed"},
+    {"parameters.*", "inputtype", "parameters.*.type"},
+    {"parameters.*", "requirement", "parameters.*.required"},
+    {"parameters.*", "options", "parameters.*.enum"},
+    {"parameters.*", "choices", "parameters.*.enum"},
+    {"parameters.*", "value", "parameters.*.default"},
+    {"tools[]", "cmd", "tools[].command"},
+    {"tools[]", "run", "tools[].command"},
+    {"tools[]", "args", "tools[].command"},
+    {"tools[]", "argv", "tools[].command"},
+    {"tools[]", "inputschema", "tools[].parameters"},
+    {"tools[]", "schema", "tools[].parameters"},
+    {"tools[]", "arguments", "tools[].parameters"},
+    {"tools[]", "timeoutseconds", "tools[].timeout"},
+    {"session", "path", "session.store"},
+    {"session", "file", "session.store"},
+    {"replies[]", "content", "replies[].text"},
+    {"replies[]", "message", "replies[].text"},
+    {"replies[]", "thinking", "replies[].reasoning"},
+    {"replies[]", "tools", "replies[].tool_calls"},
+    {"replies[]", "calls", "replies[].tool_calls"},
+    {"replies[]", "toolcall", "replies[].tool_calls"},
+    {"replies[]", "finishreason", "replies[].stop_reason"},
+    {"replies[]", "times", "replies[].repeat"},
+    {"replies[]", "code", "replies[].error"},
+    {"replies[]", "fault", "replies[].error"},
+    {"replies[].tool_calls[]", "input", "replies[].tool_calls[].arguments"},
+    {"replies[].tool_calls[]", "args", "replies[].tool_calls[].arguments"},
+    {"replies[].tool_calls[]", "tool", "replies[].tool_calls[].name"},
+    {"", "steps", "replies"},
+    {"", "turns", "replies"},
+    {"", "responses", "replies"},
+});
+
+// One spelling for max_turns, maxTurns, max-turns, MAX_TURNS.
+std::string canonical(std::string_view name) {
+  std::string letters;
+  for (const char c : name) {
+    if (c != '-' && c != '_' && c != ' ') {
+      letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+  }
+  return letters;
+}
+
+const Key* other_spelling(std::span<const Key* const> candidates, std::string_view key) {
+  const auto found = std::ranges::find(
+      candidates, canonical(key), [](const Key* row) { return canonical(last_part(row->path)); });
+  return found == candidates.end() ? nullptr : *found;
+}
+
+const Key* name_of_another_tool(std::span<const Key> table,
+                                std::string_view map,
+                                std::string_view key) {
+  const std::string name = canonical(key);
+  for (const OtherName& row : k_other_names) {
+    if (row.map == map && row.other == name) {
+      if (const Key* ours = find_key(table, row.ours)) {
+        return ours;
+      }
+    }
+  }
+  return nullptr;
+}
+
+const Key* nearest_key(std::span<const Key* const> candidates, std::string_view key) {
+  std::vector<std::string_view> names;
+  for (const Key* row : candidates) {
+    names.push_back(last_part(row->path));
+  }
+  const auto name = agent::nearest(key, std::span<const std::string_view>(names));
+  return name
+             ? candidates[static_cast<std::size_t>(std::ranges::find(names, *name) - names.begin())]
+             : nullptr;
+}
+
+// A key that exists, but in one other map: `temperature` at the top.
+const Key* key_of_another_map(std::span<const Key> table, std::string_view key) {
+  const Key* found = nullptr;
+  for (const Key& row : table) {
+    const bool is_named = row.path.find_first_of("*[") == std::string_view::npos;
+    if (is_named && canonical(last_part(row.path)) == canonical(key)) {
+      if (found != nullptr) {
+        return nullptr;
+      }
+      found = &row;
+    }
+  }
+  return found;
+}
+
+std::string names_of(std::span<const Key* const> rows) {
+  std::vector<std::string_view> names;
+  for (const Key* row : rows) {
+    if (row->status == Status::available) {
+      names.push_back(last_part(row->path));
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string_view parent_of(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string_view::npos ? std::string_view{} : path.substr(0, dot);
+}
+
+std::string advise(const Key& meant, std::string_view map) {
+  const std::string_view name = last_part(meant.path);
+  if (meant.status == Status::later) {
+    return fmt::format("that would be `{}`, which is not supported yet: take it out", meant.path);
+  }
+  if (parent_of(meant.path) != map) {
+    return fmt::format("write `{}` under `{}:`", name, parent_of(meant.path));
+  }
+  return fmt::format("did you mean `{}`?", name);
+}
+
+std::string place(std::string_view map) {
+  return map.empty() ? std::string("at the top") : fmt::format("in `{}`", map);
+}
+
+}  // namespace
+
+std::string_view last_part(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string_view::npos ? path : path.substr(dot + 1);
+}
+
+std::string join(std::string_view map, std::string_view key) {
+  return map.empty() ? std::string(key) : fmt::format("{}.{}", map, key);
+}
+
+const Key* find_key(std::span<const Key> table, std::string_view path) {
+  const auto row = std::ranges::find(table, path, &Key::path);
+  return row == table.end() ? nullptr : &*row;
+}
+
+std::vector<const Key*> children(std::span<const Key> table, std::string_view map) {
+  std::vector<const Key*> rows;
+  for (const Key& row : table) {
+    const std::string_view name = last_part(row.path);
+    if (parent_of(row.path) == map && name != "*" && !name.ends_with("[]")) {
+      rows.push_back(&row);
+    }
+  }
+  return rows;
+}
+
+bool names_a_secret(std::string_view key) {
+  const std::string name = canonical(key);
+  constexpr auto k_names = std::to_array<std::string_view>(
+      {"apikey", "key", "token", "apitoken", "accesstoken", "authtoken", "secret", "password"});
+  return std::ranges::find(k_names, name) != k_names.end();
+}
+
+Advice unknown_key(std::span<const Key> table, std::string_view map, std::string_view key) {
+  const std::string message =
+      fmt::format("unknown key `{}` {}", agent::printable(agent::prefix(key, 80)), place(map));
+  const auto here = children(table, map);
+  if (names_a_secret(key)) {
+    return {
+        fmt::format("an API key does not belong in the file: unknown key `{}`", key),
+        "put it into an environment variable and name that: `api_key_env: NAME` under `model:`"};
+  }
+  if (map.empty() && canonical(key) == "maxtokens" && find_key(table, "limits") != nullptr) {
+    return {message,
+            "write `max_output_tokens` under `model:` for one answer, or `max_total_tokens` under "
+            "`limits:` for the whole run"};
+  }
+  const Key* meant = other_spelling(here, key);
+  if (meant == nullptr) {
+    meant = name_of_another_tool(table, map, key);
+  }
+  if (meant == nullptr) {
+    meant = nearest_key(here, key);
+  }
+  if (meant == nullptr) {
+    meant = key_of_another_map(table, key);
+  }
+  return {message,
+          meant != nullptr ? advise(*meant, map)
+                           : fmt::format("known here: {}; x-… is free", names_of(here))};
+}
+
+}  // namespace config

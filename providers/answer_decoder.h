@@ -1,0 +1,56 @@
+// What all decoders of JSON answers share: telling a stream of events from one JSON body, and both
+// from something else altogether. The protocols derive from it.
+#pragma once
+#include "agent/json.h"
+#include "providers/sse.h"
+#include "providers/wire.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace providers {
+
+class AnswerDecoder : public Decoder {
+ public:
+  agent::Result<bool> feed(std::string_view bytes, const agent::Emit& emit) final;
+  agent::Result<agent::Reply> finish(const agent::Headers& headers, const agent::Emit& emit) final;
+
+ protected:
+  // One event of a stream; `data` is an object and reports no error.
+  virtual void take_event(std::string_view name,
+                          const agent::Json& data,
+                          const agent::Emit& emit) = 0;
+  // The whole answer as one object. False: it is no answer of this protocol.
+  virtual bool take_document(const agent::Json& document, const agent::Emit& emit) = 0;
+  // `[DONE]`, which only some protocols know.
+  virtual void take_done() = 0;
+  // The terminal mark has come: the answer stands, though more of it may follow.
+  virtual bool is_complete() const = 0;
+  // Nothing that follows belongs to the answer.
+  virtual bool is_over() const = 0;
+  virtual agent::Reply reply() = 0;
+
+ private:
+  enum class Form : std::uint8_t { unknown, stream, document, garbage };
+
+  void find_form(std::string_view bytes);
+  bool on_event(const SseEvent& event, const agent::Emit& emit);
+  agent::Result<void> read_document(const agent::Emit& emit);
+  agent::Error broken() const;
+
+  Form form_ = Form::unknown;
+  std::string body_;  // of a document; of anything else the first bytes, for messages
+  SseParser parser_;
+  std::optional<agent::Error> error_;
+  // An event that looks cut: no fault if it is the last one.
+  std::optional<std::string> cut_event_;
+};
+
+// JSON as servers send it: bytes that are no UTF-8 and lone surrogates become U+FFFD.
+std::optional<agent::Json> parse_lenient(std::string_view text);
+
+void emit_text(const agent::Emit& emit, std::string_view text);
+void emit_reasoning(const agent::Emit& emit, std::string_view text);
+
+}  // namespace providers

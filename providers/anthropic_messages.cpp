@@ -1,0 +1,257 @@
+// Anthropic Messages: requests. What comes back is anthropic_decode.h's.
+#include "agent/json.h"
+#include "providers/anthropic_decode.h"
+#include "providers/classify.h"
+#include "providers/wire.h"
+#include "providers/wire_text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace providers {
+namespace {
+
+constexpr std::string_view k_name = "anthropic_messages";
+constexpr std::string_view k_cache_mark = R"("cache_control":{"type":"ephemeral"})";
+
+// How many tokens a model may put out, for agents that do not say: the protocol demands a number.
+struct ModelRow {
+  std::string_view part;  // of the model's name; the first row that fits counts
+  std::int64_t max_output;
+};
+constexpr std::array k_models = {
+    ModelRow{"claude-3-7", 64'000},
+    ModelRow{"claude-3-5", 8'192},
+    ModelRow{"claude-3-", 4'096},
+    ModelRow{"claude-opus-4-1", 32'000},
+    ModelRow{"claude-opus-4-2", 32'000},  // claude-opus-4-20250514
+    ModelRow{"claude-opus-4-0", 32'000},
+    ModelRow{"claude-opus-4-", 64'000},
+    ModelRow{"claude-sonnet-4-", 64'000},
+    ModelRow{"claude-haiku-4-", 64'000},
+};
+constexpr std::int64_t k_unknown_max_output = 8'192;
+// Above this an answer that is not streamed may take longer than ten minutes.
+constexpr std::int64_t k_max_unstreamed = 21'333;
+
+// Models that take a thinking budget; the later ones take an effort.
+constexpr std::array<std::string_view, 7> k_budget_models = {"claude-3-7",
+                                                             "claude-opus-4-0",
+                                                             "claude-opus-4-1",
+                                                             "claude-opus-4-2",
+                                                             "claude-sonnet-4-0",
+                                                             "claude-sonnet-4-2",
+                                                             "-4-5"};
+
+struct Effort {
+  std::string_view name;
+  std::string_view wire;  // what the protocol knows
+  std::int64_t budget;    // tokens
+};
+constexpr std::array k_efforts = {
+    Effort{"minimal", "low", 1'024},
+    Effort{"low", "low", 2'048},
+    Effort{"medium", "medium", 8'192},
+    Effort{"high", "high", 16'384},
+    Effort{"xhigh", "xhigh", 32'000},
+    Effort{"max", "max", 60'000},
+};
+
+std::int64_t default_max_output(const WireSettings& settings) {
+  const auto* const row = std::ranges::find_if(
+      k_models, [&](const ModelRow& known) { return settings.model.contains(known.part); });
+  const std::int64_t limit = row == k_models.end() ? k_unknown_max_output : row->max_output;
+  return settings.stream ? limit : std::min(limit, k_max_unstreamed);
+}
+
+bool takes_budget(std::string_view model) {
+  return std::ranges::any_of(k_budget_models,
+                             [&](std::string_view part) { return model.contains(part); });
+}
+
+// A budget has to stay below the answer's own limit, and has a lower bound: where that leaves
+// nothing, the answer goes without thinking.
+std::string thinking(const WireSettings& settings, std::int64_t max_output) {
+  if (settings.reasoning.empty()) {
+    return {};
+  }
+  const auto* const effort = std::ranges::find(k_efforts, settings.reasoning, &Effort::name);
+  if (effort == k_efforts.end()) {
+    return R"(,"thinking":{"type":"disabled"})";
+  }
+  if (!takes_budget(settings.model)) {
+    return fmt::format(R"(,"thinking":{{"type":"adaptive"}},"output_config":{{"effort":"{}"}})",
+                       effort->wire);
+  }
+  constexpr std::int64_t k_least_budget = 1'024;
+  const std::int64_t budget = std::min(effort->budget, max_output / 2);
+  return budget < k_least_budget
+             ? std::string()
+             : fmt::format(R"(,"thinking":{{"type":"enabled","budget_tokens":{}}})", budget);
+}
+
+std::string encode(const agent::ToolMessage& message) {
+  return fmt::format(R"({{"type":"tool_result","tool_use_id":{},"content":{}{}}})",
+                     json_text(message.call_id),
+                     json_text(message.content),
+                     message.is_error ? R"(,"is_error":true)" : "");
+}
+
+std::string encode(const agent::AssistantMessage& message) {
+  const agent::Reply& reply = message.reply;
+  if (reply.protocol == k_name && !reply.raw.empty()) {
+    return fmt::format(R"({{"role":"assistant","content":{}}})", reply.raw);
+  }
+  std::string blocks;
+  if (!reply.text.empty()) {
+    blocks = fmt::format(R"({{"type":"text","text":{}}})", json_text(reply.text));
+  }
+  for (const agent::ToolCall& call : reply.tool_calls) {
+    blocks += fmt::format(R"({}{{"type":"tool_use","id":{},"name":{},"input":{}}})",
+                          blocks.empty() ? "" : ",",
+                          json_text(call.id),
+                          json_text(call.name),
+                          history_arguments(call.arguments));
+  }
+  return blocks.empty() ? blocks : fmt::format(R"({{"role":"assistant","content":[{}]}})", blocks);
+}
+
+// What the user's side says between two turns of the model: one message, results first.
+class UserTurn {
+ public:
+  void add(const agent::ToolMessage& message) { add(results_, encode(message)); }
+  void add(const agent::UserMessage& message) {
+    if (!message.text.empty()) {
+      add(texts_, fmt::format(R"({{"type":"text","text":{}}})", json_text(message.text)));
+    }
+  }
+  std::string take() {
+    std::string blocks = std::exchange(results_, {});
+    if (!texts_.empty()) {
+      add(blocks, std::exchange(texts_, {}));
+    }
+    return blocks.empty() ? blocks : fmt::format(R"({{"role":"user","content":[{}]}})", blocks);
+  }
+
+ private:
+  static void add(std::string& list, const std::string& block) {
+    list += (list.empty() ? "" : ",") + block;
+  }
+
+  std::string results_;
+  std::string texts_;
+};
+
+class AnthropicMessages final : public Wire {
+ public:
+  explicit AnthropicMessages(WireSettings settings) : settings_(std::move(settings)) {}
+
+  const WireSettings& settings() const override { return settings_; }
+  std::string_view name() const override { return k_name; }
+
+  std::string url() const override {
+    const std::string versioned = join_url(settings_.base_url, "/v1");
+    return versioned.contains("/v1/messages") ? settings_.base_url
+                                              : join_url(versioned, "/messages");
+  }
+
+  agent::Headers headers() const override {
+    agent::Headers own = {{"anthropic-version", settings_.quirks.version}};
+    if (!settings_.api_key.empty()) {
+      if (settings_.quirks.bearer) {
+        own.emplace_back("authorization", "Bearer " + settings_.api_key);
+      } else {
+        own.emplace_back("x-api-key", settings_.api_key);
+      }
+    }
+    return request_headers(settings_, std::move(own));
+  }
+
+  std::string body_head(const agent::ModelRequest& request) const override {
+    std::string head = R"({"model":)" + json_text(settings_.model);
+    std::string_view separator = R"(,"tools":[)";
+    for (const agent::ToolInfo& tool : request.tools) {
+      head += fmt::format(R"({}{{"name":{},"description":{},"input_schema":{}}})",
+                          separator,
+                          json_text(tool.name),
+                          json_text(tool.description),
+                          json_object(tool.parameters, R"({"type":"object","properties":{}})"));
+      separator = ",";
+    }
+    head += request.tools.empty() ? "" : "]";
+    if (!request.instructions.empty()) {
+      const std::string text = json_text(request.instructions);
+      head += settings_.quirks.cache_control
+                  ? fmt::format(R"(,"system":[{{"type":"text","text":{},{}}}])", text, k_cache_mark)
+                  : R"(,"system":)" + text;
+    }
+    return head + R"(,"messages":[)";
+  }
+
+  std::string body_messages(std::span<const agent::Message> messages) const override;
+
+  std::string body_tail(const agent::ModelRequest& request) const override {
+    const std::int64_t most = default_max_output(settings_);
+    std::int64_t limit = settings_.max_output_tokens.value_or(most);
+    limit = std::min(limit, request.max_output_tokens.value_or(limit));
+    std::string tail = fmt::format(R"(],"max_tokens":{})", limit);
+    if (settings_.temperature) {
+      tail += R"(,"temperature":)" + agent::dump(agent::number_json(*settings_.temperature));
+    }
+    tail += thinking(settings_, limit);
+    if (settings_.quirks.cache_control) {
+      tail += fmt::format(",{}", k_cache_mark);
+    }
+    tail += settings_.stream ? R"(,"stream":true})" : "}";
+    return tail;
+  }
+
+  std::unique_ptr<Decoder> decoder() const override { return make_anthropic_decoder(); }
+
+  agent::Error classify(int status,
+                        const agent::Headers& headers,
+                        std::string_view body,
+                        agent::Clock::Wall now) const override {
+    return classify_answer(status, headers, body, now, settings_.base_url);
+  }
+
+ private:
+  WireSettings settings_;
+};
+
+std::string AnthropicMessages::body_messages(std::span<const agent::Message> messages) const {
+  std::string joined;
+  const auto add = [&](const std::string& message) {
+    if (!message.empty()) {
+      joined += (joined.empty() ? "" : ",") + message;
+    }
+  };
+  UserTurn user;
+  for (const agent::Message& message : messages) {
+    if (const auto* assistant = std::get_if<agent::AssistantMessage>(&message)) {
+      // A turn without content is not sent; what stands around it becomes one message.
+      if (const std::string turn = encode(*assistant); !turn.empty()) {
+        add(user.take());
+        add(turn);
+      }
+    } else if (const auto* tool = std::get_if<agent::ToolMessage>(&message)) {
+      user.add(*tool);
+    } else {
+      user.add(std::get<agent::UserMessage>(message));
+    }
+  }
+  add(user.take());
+  return joined;
+}
+
+}  // namespace
+
+std::unique_ptr<Wire> make_anthropic_messages(WireSettings settings) {
+  return std::make_unique<AnthropicMessages>(std::move(settings));
+}
+
+}  // namespace providers

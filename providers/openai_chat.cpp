@@ -1,0 +1,180 @@
+// Chat Completions: requests. What comes back is openai_chat_decode.h's.
+#include "agent/json.h"
+#include "providers/classify.h"
+#include "providers/error_body.h"
+#include "providers/openai_chat_decode.h"
+#include "providers/wire.h"
+#include "providers/wire_text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <utility>
+
+namespace providers {
+namespace {
+
+constexpr std::string_view k_name = "openai_chat";
+
+std::string encode(const agent::UserMessage& message) {
+  return fmt::format(R"({{"role":"user","content":{}}})", json_text(message.text));
+}
+
+std::string encode(const agent::ToolMessage& message) {
+  return fmt::format(R"({{"role":"tool","tool_call_id":{},"content":{}}})",
+                     json_text(message.call_id),
+                     json_text(message.content));
+}
+
+std::string encode(const agent::AssistantMessage& message) {
+  const agent::Reply& reply = message.reply;
+  if (reply.protocol == k_name && !reply.raw.empty()) {
+    return reply.raw;
+  }
+  if (reply.text.empty() && reply.tool_calls.empty()) {
+    return {};
+  }
+  std::string text = R"({"role":"assistant","content":)";
+  text += reply.text.empty() ? "null" : json_text(reply.text);
+  std::string_view separator = R"(,"tool_calls":[)";
+  for (const agent::ToolCall& call : reply.tool_calls) {
+    text +=
+        fmt::format(R"({}{{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}})",
+                    separator,
+                    json_text(call.id),
+                    json_text(call.name),
+                    json_text(history_arguments(call.arguments)));
+    separator = ",";
+  }
+  text += reply.tool_calls.empty() ? "}" : "]}";
+  return text;
+}
+
+std::string encode(const agent::ToolInfo& tool) {
+  return fmt::format(
+      R"({{"type":"function","function":{{"name":{},"description":{},"parameters":{}}}}})",
+      json_text(tool.name),
+      json_text(tool.description),
+      json_object(tool.parameters, R"({"type":"object","properties":{}})"));
+}
+
+class OpenaiChat final : public Wire {
+ public:
+  explicit OpenaiChat(WireSettings settings) : settings_(std::move(settings)) {}
+
+  const WireSettings& settings() const override { return settings_; }
+  std::string_view name() const override { return k_name; }
+  std::string url() const override { return join_url(settings_.base_url, "/chat/completions"); }
+
+  agent::Headers headers() const override {
+    agent::Headers own;
+    if (!settings_.api_key.empty()) {
+      if (settings_.quirks.api_key_header) {
+        own.emplace_back("api-key", settings_.api_key);
+      } else {
+        own.emplace_back("authorization", "Bearer " + settings_.api_key);
+      }
+    }
+    return request_headers(settings_, std::move(own));
+  }
+
+  std::string body_head(const agent::ModelRequest& request) const override {
+    std::string head = R"({"model":)" + json_text(settings_.model);
+    std::string_view separator = R"(,"tools":[)";
+    for (const agent::ToolInfo& tool : request.tools) {
+      head += separator;
+      head += encode(tool);
+      separator = ",";
+    }
+    head += request.tools.empty() ? R"(,"messages":[)" : R"(],"messages":[)";
+    if (!request.instructions.empty()) {
+      head += fmt::format(R"({{"role":"system","content":{}}})", json_text(request.instructions));
+    }
+    return head;
+  }
+
+  std::string body_messages(std::span<const agent::Message> messages) const override {
+    std::string joined;
+    for (const agent::Message& message : messages) {
+      const std::string one = std::visit([](const auto& m) { return encode(m); }, message);
+      if (!one.empty()) {
+        joined += joined.empty() ? "" : ",";
+        joined += one;
+      }
+    }
+    return joined;
+  }
+
+  std::string body_tail(const agent::ModelRequest& request) const override {
+    std::string tail = "]";
+    if (const auto limit = max_tokens(settings_, request)) {
+      tail += fmt::format(R"(,"{}":{})", settings_.quirks.max_tokens_field, *limit);
+    }
+    if (settings_.temperature) {
+      tail += R"(,"temperature":)" + agent::dump(agent::number_json(*settings_.temperature));
+    }
+    if (!settings_.reasoning.empty()) {
+      const bool is_object = settings_.quirks.reasoning_field == Quirks::ReasoningField::object;
+      tail += is_object
+                  ? fmt::format(R"(,"reasoning":{{"effort":{}}})", json_text(settings_.reasoning))
+                  : R"(,"reasoning_effort":)" + json_text(settings_.reasoning);
+    }
+    if (settings_.stream) {
+      tail += R"(,"stream":true)";
+      tail += settings_.quirks.stream_options ? R"(,"stream_options":{"include_usage":true})" : "";
+    }
+    return tail + "}";
+  }
+
+  std::unique_ptr<Decoder> decoder() const override {
+    return make_openai_chat_decoder(settings_.quirks);
+  }
+
+  agent::Error classify(int status,
+                        const agent::Headers& headers,
+                        std::string_view body,
+                        agent::Clock::Wall now) const override {
+    return classify_answer(status, headers, body, now, settings_.base_url);
+  }
+
+  bool adapt(int status, std::string_view body, const agent::ModelRequest& request) override;
+
+ private:
+  WireSettings settings_;
+  bool has_adapted_ = false;
+};
+
+// The one parameter with two names: reasoning models refuse the old, older servers the new one.
+bool OpenaiChat::adapt(int status, std::string_view body, const agent::ModelRequest& request) {
+  if (has_adapted_ || (status != 400 && status != 422) || !max_tokens(settings_, request)) {
+    return false;
+  }
+  constexpr std::array<std::string_view, 6> k_refusals = {"unsupported parameter",
+                                                          "not supported",
+                                                          "unrecognized",
+                                                          "unknown",
+                                                          "extra inputs",
+                                                          "extra_forbidden"};
+  const ErrorBody error = read_error_body(body);
+  std::string& field = settings_.quirks.max_tokens_field;
+  const std::string text = to_lower(error.message);
+  bool is_refused = error.has_word("unsupported_parameter");
+  for (const std::string_view refusal : k_refusals) {
+    is_refused = is_refused || text.contains(refusal);
+  }
+  if (!is_refused || (error.param != field && !text.contains(field))) {
+    return false;
+  }
+  field = field == "max_tokens" ? "max_completion_tokens" : "max_tokens";
+  has_adapted_ = true;
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<Wire> make_openai_chat(WireSettings settings) {
+  return std::make_unique<OpenaiChat>(std::move(settings));
+}
+
+}  // namespace providers

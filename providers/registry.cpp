@@ -1,0 +1,434 @@
+#include "providers/registry.h"
+
+#include "agent/text.h"
+#include "providers/replay_provider.h"
+#include "providers/retry_provider.h"
+#include "providers/url.h"
+#include "providers/wire.h"
+#include "providers/wire_provider.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace providers {
+namespace {
+
+using agent::Code;
+using agent::Environment;
+using agent::ModelSpec;
+
+constexpr std::string_view k_replay = "replay";
+constexpr std::string_view k_custom = "custom";
+
+// `auto` tries them from the top.
+constexpr auto k_presets = std::to_array<Preset>({
+    {.name = "anthropic",
+     .protocol = "anthropic_messages",
+     .base_url = "https://api.anthropic.com",
+     .base_url_variable = "ANTHROPIC_BASE_URL",
+     .key_variable = "ANTHROPIC_API_KEY",
+     .default_model = "claude-sonnet-4-5",
+     .description = "Anthropic's Claude models"},
+    {.name = "openai",
+     .protocol = "openai_chat",
+     .base_url = "https://api.openai.com/v1",
+     .base_url_variable = "OPENAI_BASE_URL",
+     .key_variable = "OPENAI_API_KEY",
+     .default_model = "gpt-5-mini",
+     .description = "OpenAI's models over Chat Completions"},
+    {.name = "ollama",
+     .protocol = "openai_chat",
+     .base_url = "http://127.0.0.1:11434/v1",
+     .base_url_variable = "OLLAMA_HOST",
+     .description = "a local Ollama server"},
+    {.name = k_replay,
+     .protocol = k_replay,
+     .description = "plays a script of replies; no key, no network"},
+});
+
+struct Protocol {
+  std::string_view name;
+  std::unique_ptr<Wire> (*make)(WireSettings);  // null: not over HTTP
+  bool needs_max_output_tokens = false;
+};
+constexpr auto k_protocols = std::to_array<Protocol>({
+    {"anthropic_messages", make_anthropic_messages, true},
+    {"openai_chat", make_openai_chat},
+    {k_replay, nullptr},
+});
+constexpr auto k_later_protocols =
+    std::to_array<std::string_view>({"openai_responses", "gemini", "ollama", "bedrock"});
+
+// Keys of providers that have no preset of their own, or a second variable.
+constexpr auto k_other_key_variables = std::to_array<std::string_view>({
+    "ANTHROPIC_AUTH_TOKEN",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "AZURE_OPENAI_API_KEY",
+    "CEREBRAS_API_KEY",
+    "COHERE_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "FIREWORKS_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GROQ_API_KEY",
+    "MISTRAL_API_KEY",
+    "MOONSHOT_API_KEY",
+    "OLLAMA_API_KEY",
+    "OPENROUTER_API_KEY",
+    "PERPLEXITY_API_KEY",
+    "TOGETHER_API_KEY",
+    "XAI_API_KEY",
+});
+
+struct ModelLimit {
+  std::string_view prefix;
+  std::int64_t max_output_tokens;
+};
+constexpr std::int64_t k_unknown_model_limit = 8'192;
+// The longest prefix counts.
+constexpr auto k_model_limits = std::to_array<ModelLimit>({
+    {"claude-3-haiku", 4'096},
+    {"claude-3-sonnet", 4'096},
+    {"claude-3-opus", 4'096},
+    {"claude-3-5-haiku", 8'192},
+    {"claude-3-5-sonnet", 8'192},
+    {"claude-3-7-sonnet", 64'000},
+    {"claude-sonnet-4", 64'000},
+    {"claude-haiku-4", 64'000},
+    {"claude-opus-4", 32'000},
+    {"claude-opus-4-5", 64'000},
+    {"claude-opus-4.5", 64'000},
+});
+
+std::unexpected<agent::Error> invalid(std::string message, std::string help) {
+  return agent::fail(Code::config_invalid, std::move(message), std::move(help));
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view k_space = " \t\r\n";
+  const auto first = text.find_first_not_of(k_space);
+  return first == std::string_view::npos
+             ? std::string_view{}
+             : text.substr(first, text.find_last_not_of(k_space) - first + 1);
+}
+
+// The variable's value; one that is empty is as good as none.
+std::string value_of(const Environment& environment, std::string_view name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string{} : std::string(trimmed(found->second));
+}
+
+template <typename Row, std::size_t N>
+const Row* find_row(const std::array<Row, N>& table, std::string_view name) {
+  const auto found = std::ranges::find(table, name, &Row::name);
+  return found == table.end() ? nullptr : &*found;
+}
+
+template <typename Row, std::size_t N>
+std::vector<std::string_view> names_of(const std::array<Row, N>& table) {
+  std::vector<std::string_view> names;
+  std::ranges::transform(table, std::back_inserter(names), &Row::name);
+  return names;
+}
+
+template <typename Row, std::size_t N>
+std::string suggestion(const std::array<Row, N>& table, std::string_view word) {
+  const auto names = names_of(table);
+  const auto near = agent::nearest(word, names);
+  return fmt::format("{}Known: {}.",
+                     near ? fmt::format("Did you mean `{}`? ", *near) : "",
+                     fmt::join(names, ", "));
+}
+
+agent::Result<void> check_protocol(const std::string& name) {
+  if (find_row(k_protocols, name) != nullptr) {
+    return {};
+  }
+  if (std::ranges::find(k_later_protocols, name) != k_later_protocols.end()) {
+    return invalid(fmt::format("`model.protocol` `{}` is not yet supported", name),
+                   fmt::format("So far: {}.", fmt::join(names_of(k_protocols), ", ")));
+  }
+  return invalid(fmt::format("`model.protocol` names the unknown protocol `{}`", name),
+                 suggestion(k_protocols, name));
+}
+
+// `source` is the key or the variable that holds the URL.
+agent::Result<std::string> checked_base_url(std::string url, std::string_view source) {
+  while (url.ends_with('/')) {
+    url.pop_back();
+  }
+  auto parts = parse_url(url, Code::config_invalid);
+  if (!parts) {
+    auto error = std::move(parts).error();
+    error.message = fmt::format("`{}`: {}", source, error.message);
+    return agent::fail(std::move(error));
+  }
+  if (parts->has_credentials) {
+    return invalid(fmt::format("`{}` holds a user name or a password", source),
+                   "Leave them out; a key is named by `model.api_key_env`.");
+  }
+  if (parts->has_query) {
+    return invalid(fmt::format("`{}` holds a query or a fragment", source),
+                   "Give the address only, up to the part before the protocol's own path.");
+  }
+  return url;
+}
+
+// OLLAMA_HOST may be a host, host:port, :port, a URL, or the address that the server binds.
+std::string ollama_url(std::string host) {
+  std::string scheme = "http://";
+  std::string default_port = ":11434";
+  if (const auto end = host.find("://"); end != std::string::npos) {
+    scheme = host.substr(0, end + 3);
+    host.erase(0, end + 3);
+    default_port.clear();  // the scheme's own
+  }
+  const auto slash = std::min(host.find('/'), host.size());
+  auto path = host.substr(slash);
+  host.resize(slash);
+  const auto bracket = host.rfind(']');
+  const auto colon = host.find(':', bracket == std::string::npos ? 0 : bracket);
+  auto port = colon == std::string::npos ? default_port : host.substr(colon);
+  auto name = host.substr(0, colon);
+  if (name.empty() || name == "0.0.0.0" || name == "[::]") {
+    name = "127.0.0.1";
+  }
+  while (path.ends_with('/')) {
+    path.pop_back();
+  }
+  return scheme + name + port + path + "/v1";
+}
+
+agent::Result<std::string> preset_base_url(const Preset& preset, const Environment& environment) {
+  auto value = preset.base_url_variable.empty() ? std::string{}
+                                                : value_of(environment, preset.base_url_variable);
+  if (value.empty()) {
+    return std::string(preset.base_url);
+  }
+  return checked_base_url(preset.name == "ollama" ? ollama_url(std::move(value)) : std::move(value),
+                          preset.base_url_variable);
+}
+
+agent::Result<void> read_key(Resolved& resolved, const Environment& environment) {
+  if (resolved.api_key_env.empty()) {
+    return {};
+  }
+  resolved.api_key = value_of(environment, resolved.api_key_env);
+  const auto no_key = [&](std::string_view what) {
+    agent::Error error{
+        .code = Code::provider_auth,
+        .message =
+            fmt::format("{} {}, the API key of {}", resolved.api_key_env, what, resolved.provider),
+        .help = fmt::format("Set it: export {}=…, or name another variable in `model.api_key_env`.",
+                            resolved.api_key_env),
+        .provider = resolved.provider,
+        .model = resolved.model};
+    return agent::fail(std::move(error));
+  };
+  if (resolved.api_key.empty()) {
+    return no_key(environment.contains(resolved.api_key_env) ? "is empty" : "is not set");
+  }
+  if (std::ranges::any_of(resolved.api_key, [](char c) { return c < '!' || c > '~'; })) {
+    return no_key("holds characters that no key has");
+  }
+  return {};
+}
+
+agent::Result<Resolved> pick(const Environment& environment) {
+  std::vector<std::string_view> variables;
+  for (const auto& preset : k_presets) {
+    if (preset.default_model.empty()) {
+      continue;
+    }
+    if (!value_of(environment, preset.key_variable).empty()) {
+      TRY_ASSIGN(auto base_url, preset_base_url(preset, environment));
+      Resolved resolved{.provider = std::string(preset.name),
+                        .model = std::string(preset.default_model),
+                        .protocol = std::string(preset.protocol),
+                        .base_url = std::move(base_url),
+                        .api_key_env = std::string(preset.key_variable),
+                        .picked = true,
+                        .picked_because = fmt::format("{} is set", preset.key_variable)};
+      TRY(read_key(resolved, environment));
+      return resolved;
+    }
+    variables.push_back(preset.key_variable);
+  }
+  return agent::fail(
+      Code::provider_auth,
+      fmt::format("`model: auto` found no API key: none of {} is set", fmt::join(variables, ", ")),
+      "Set one of them, or name a model that needs no key, like ollama/MODEL.");
+}
+
+// What stands before and after the first slash.
+std::pair<std::string, std::string> split(const std::string& name) {
+  const auto slash = name.find('/');
+  return slash == std::string::npos ? std::pair(std::string{}, name)
+                                    : std::pair(name.substr(0, slash), name.substr(slash + 1));
+}
+
+agent::Result<Resolved> resolve_custom(const ModelSpec& spec) {
+  auto [label, model] = split(spec.name);
+  Resolved resolved{.provider = label.empty() ? std::string(k_custom) : std::move(label),
+                    .model = std::move(model),
+                    .protocol = spec.protocol,
+                    .api_key_env = spec.api_key_env};
+  TRY_ASSIGN(resolved.base_url, checked_base_url(spec.base_url, "model.base_url"));
+  return resolved;
+}
+
+std::unexpected<agent::Error> unknown_provider(const ModelSpec& spec, const std::string& provider) {
+  const auto help = fmt::format("{} For another server give `model.protocol` and `model.base_url`.",
+                                suggestion(k_presets, provider));
+  return spec.name.find('/') == std::string::npos
+             ? invalid(fmt::format("`model` `{}` does not name its provider: write PROVIDER/{}",
+                                   spec.name,
+                                   spec.name),
+                       help)
+             : invalid(fmt::format("`model` names the unknown provider `{}`", provider), help);
+}
+
+agent::Result<Resolved> resolve_preset(const ModelSpec& spec, const Environment& environment) {
+  auto [provider, model] = split(spec.name);
+  const auto* const preset = find_row(k_presets, provider);
+  if (preset == nullptr) {
+    return unknown_provider(spec, provider);
+  }
+  Resolved resolved{
+      .provider = std::move(provider),
+      .model = std::move(model),
+      .protocol = spec.protocol.empty() ? std::string(preset->protocol) : spec.protocol,
+      .api_key_env = spec.api_key_env};
+  if (spec.base_url.empty()) {
+    TRY_ASSIGN(resolved.base_url, preset_base_url(*preset, environment));
+  } else {
+    TRY_ASSIGN(resolved.base_url, checked_base_url(spec.base_url, "model.base_url"));
+  }
+  // A key goes to the provider that it belongs to, not to whoever `base_url` names.
+  const bool is_own_server = spec.base_url.empty() || resolved.base_url == preset->base_url;
+  if (resolved.api_key_env.empty() && is_own_server) {
+    resolved.api_key_env = preset->key_variable;
+  }
+  return resolved;
+}
+
+// Replay has no server, and every other protocol needs one.
+agent::Result<void> check_replay(Resolved& resolved, const ModelSpec& spec) {
+  if (resolved.protocol != k_replay) {
+    if (resolved.base_url.empty()) {
+      return invalid(fmt::format("the provider `{}` has no server that speaks `{}`",
+                                 resolved.provider,
+                                 resolved.protocol),
+                     "Leave `model.protocol` out, or set `model.base_url` as well.");
+    }
+    return {};
+  }
+  if (!spec.base_url.empty()) {
+    return invalid("`model.base_url` is set, but the protocol `replay` has no server",
+                   "Leave `model.base_url` out.");
+  }
+  if (resolved.provider != k_replay) {
+    return invalid(fmt::format("the protocol `replay` needs a script, and `{}` is none", spec.name),
+                   "Write `model: replay/PATH`.");
+  }
+  resolved.api_key_env.clear();
+  return {};
+}
+
+}  // namespace
+
+std::span<const Preset> presets() {
+  return k_presets;
+}
+
+std::vector<std::string> protocol_names() {
+  const auto names = names_of(k_protocols);
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> key_variables() {
+  std::vector<std::string> names(k_other_key_variables.begin(), k_other_key_variables.end());
+  for (const auto& preset : k_presets) {
+    if (!preset.key_variable.empty()) {
+      names.emplace_back(preset.key_variable);
+    }
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+agent::Result<Resolved> resolve(const ModelSpec& spec, const Environment& environment) {
+  if (!spec.protocol.empty()) {
+    TRY(check_protocol(spec.protocol));
+  }
+  const bool is_custom = !spec.protocol.empty() && !spec.base_url.empty();
+  if (spec.name == "auto" && !is_custom) {
+    if (!spec.protocol.empty() || !spec.base_url.empty() || !spec.api_key_env.empty()) {
+      return invalid(
+          "`model.name: auto` picks provider, server and key by itself, but `model` sets them too",
+          "Name the model, or leave `protocol`, `base_url` and `api_key_env` out.");
+    }
+    return pick(environment);
+  }
+  TRY_ASSIGN(auto resolved, is_custom ? resolve_custom(spec) : resolve_preset(spec, environment));
+  if (resolved.model.empty()) {
+    return invalid(fmt::format("`model` `{}` names no model", spec.name),
+                   "Write it as PROVIDER/MODEL.");
+  }
+  TRY(check_replay(resolved, spec));
+  TRY(read_key(resolved, environment));
+  return resolved;
+}
+
+std::optional<std::int64_t> default_max_output_tokens(std::string_view protocol,
+                                                      std::string_view model) {
+  const auto* const row = find_row(k_protocols, protocol);
+  if (row == nullptr || !row->needs_max_output_tokens) {
+    return std::nullopt;
+  }
+  const auto name = model.substr(model.rfind('/') + 1);  // gateways put the vendor before it
+  const ModelLimit* best = nullptr;
+  for (const auto& limit : k_model_limits) {
+    if (name.starts_with(limit.prefix) &&
+        (best == nullptr || limit.prefix.size() > best->prefix.size())) {
+      best = &limit;
+    }
+  }
+  return best == nullptr ? k_unknown_model_limit : best->max_output_tokens;
+}
+
+agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
+                                                     const ModelSpec& spec,
+                                                     const agent::RetryPolicy& policy,
+                                                     const Dependencies& dependencies) {
+  TRY(check_protocol(resolved.protocol));
+  const auto& protocol = *find_row(k_protocols, resolved.protocol);
+  std::unique_ptr<agent::Provider> inner;
+  if (protocol.make == nullptr) {
+    TRY_ASSIGN(auto script, dependencies.load_script(resolved.model));
+    inner = std::make_unique<ReplayProvider>(std::move(script), dependencies.clock, spec.stream);
+  } else {
+    auto wire = protocol.make(
+        {.provider = resolved.provider,
+         .model = resolved.model,
+         .base_url = resolved.base_url,
+         .api_key = resolved.api_key,
+         .stream = spec.stream,
+         .extra_headers = spec.headers,
+         .temperature = spec.temperature,
+         .max_output_tokens = spec.max_output_tokens
+                                  ? spec.max_output_tokens
+                                  : default_max_output_tokens(resolved.protocol, resolved.model),
+         .reasoning = spec.reasoning,
+         .timeouts = spec.timeouts,
+         .quirks = default_quirks(resolved.provider, resolved.base_url)});
+    inner = make_wire_provider(std::move(wire), dependencies.http, dependencies.clock);
+  }
+  return std::make_unique<RetryProvider>(
+      std::move(inner), policy, dependencies.clock, dependencies.seed);
+}
+
+}  // namespace providers

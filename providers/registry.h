@@ -1,0 +1,77 @@
+// Which provider a model name means: the tables of presets and protocols, and the way from an
+// agent file's `model` to a Provider. To add a provider, add its row in registry.cpp.
+#pragma once
+#include "agent/clock.h"
+#include "agent/environment.h"
+#include "agent/http.h"
+#include "agent/provider.h"
+#include "agent/replay_script.h"
+#include "agent/result.h"
+#include "agent/spec.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace providers {
+
+// A provider that errand knows by name.
+struct Preset {
+  std::string_view name;
+  std::string_view protocol;
+  std::string_view base_url;           // empty: it has no server
+  std::string_view base_url_variable;  // overrides base_url; empty: none
+  std::string_view key_variable;       // empty: it needs no key
+  std::string_view default_model;      // what `auto` asks for; empty: `auto` never picks it
+  std::string_view description;
+};
+std::span<const Preset> presets();
+
+// The protocols that `model.protocol` may name.
+std::vector<std::string> protocol_names();
+// The variables in which model providers expect a key, of presets and others: no child process
+// may inherit them (nor the one that an agent file names).
+std::vector<std::string> key_variables();
+
+// Who will be asked, and how.
+struct Resolved {
+  std::string provider;  // a preset's name, or a label
+  std::string model;     // as the server names it; the script's path for `replay`
+  std::string protocol;
+  std::string base_url;     // without a trailing slash
+  std::string api_key_env;  // where api_key comes from; empty: no key is sent
+  std::string api_key;
+  bool picked = false;         // the name was `auto`
+  std::string picked_because;  // "ANTHROPIC_API_KEY is set"
+};
+
+// Errors: config.invalid (unknown provider or protocol, bad URL, contradiction), provider.auth (the
+// key's variable is unset or empty; `auto` found no key). No network, no file.
+agent::Result<Resolved> resolve(const agent::ModelSpec& spec,
+                                const agent::Environment& environment);
+
+// What the model is allowed to write in one reply where the agent file does not say: a number only
+// where the protocol demands one.
+std::optional<std::int64_t> default_max_output_tokens(std::string_view protocol,
+                                                      std::string_view model);
+
+// What a provider is built with. All borrowed; outlives it.
+struct Dependencies {
+  agent::Http& http;
+  agent::Clock& clock;
+  std::uint64_t seed = 0;  // of the waits between two attempts
+  std::function<agent::Result<agent::ReplayScript>(const std::string& path)> load_script = nullptr;
+};
+
+// Retry over the protocol. Errors: those of load_script; config.invalid.
+agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
+                                                     const agent::ModelSpec& spec,
+                                                     const agent::RetryPolicy& policy,
+                                                     const Dependencies& dependencies);
+
+}  // namespace providers

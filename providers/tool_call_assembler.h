@@ -1,0 +1,48 @@
+// Tool calls out of the pieces that chat servers stream, as wrongly as they do: without index,
+// with the same index for all, without id, with the id or the name in every piece.
+#pragma once
+#include "agent/json.h"
+#include "agent/message.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace providers {
+
+struct AssembledCall {
+  std::string id;
+  std::string name;
+  std::string arguments;
+  std::optional<long long> index;
+  bool is_custom = false;     // a kind of tool that is not offered here: `arguments` stay empty,
+  std::string input;          // because what came is this free text
+  std::string extra_content;  // JSON to be sent back with the call; empty: none
+};
+
+class ToolCallAssembler {
+ public:
+  // One element of a delta's `tool_calls`.
+  void add_piece(const agent::Json& piece);
+  // One element of a whole message's `tool_calls`: always a call of its own.
+  void add_call(const agent::Json& call);
+  // The old `function_call` object.
+  void add_function_call(const agent::Json& call);
+
+  bool empty() const { return calls_.empty(); }
+  // The calls, each with an id of its own: missing and repeated ids are replaced by nine letters
+  // and digits made from `seed` and the position. Arguments that came as nothing are "{}", but
+  // where the answer `is_cut` they stay empty.
+  std::vector<AssembledCall> finish(std::string_view seed, bool is_cut) const;
+
+ private:
+  AssembledCall& call_for(std::string_view id,
+                          std::optional<long long> index,
+                          std::string_view name,
+                          std::string_view arguments);
+
+  std::vector<AssembledCall> calls_;
+};
+
+}  // namespace providers

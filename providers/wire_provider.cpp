@@ -1,0 +1,156 @@
+#include "providers/wire_provider.h"
+
+#include "providers/classify.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace providers {
+namespace {
+
+using agent::Code;
+using agent::Error;
+using agent::ModelRequest;
+using agent::Reply;
+using agent::Result;
+
+// The bytes of a request. What was encoded for earlier turns is kept and only grows.
+class Body {
+ public:
+  std::string_view build(const Wire& wire, const ModelRequest& request) {
+    const agent::Conversation& conversation = request.conversation;
+    const std::string head = wire.body_head(request);
+    const bool is_known = conversation_ == &conversation && revision_ == conversation.revision &&
+                          encoded_ <= conversation.messages.size() &&
+                          std::string_view(bytes_).starts_with(head);
+    if (is_known) {
+      bytes_.resize(end_of_messages_);
+    } else {
+      bytes_ = head;
+      encoded_ = 0;
+    }
+    const auto added = wire.body_messages(std::span(conversation.messages).subspan(encoded_));
+    if (!added.empty()) {
+      bytes_ += bytes_.ends_with('[') ? "" : ",";
+      bytes_ += added;
+    }
+    conversation_ = &conversation;
+    revision_ = conversation.revision;
+    encoded_ = conversation.messages.size();
+    end_of_messages_ = bytes_.size();
+    return change_tail(wire, request);
+  }
+
+  std::string_view change_tail(const Wire& wire, const ModelRequest& request) {
+    bytes_.resize(end_of_messages_);
+    bytes_ += wire.body_tail(request);
+    return bytes_;
+  }
+
+ private:
+  std::string bytes_;
+  std::size_t end_of_messages_ = 0;
+  std::size_t encoded_ = 0;                            // messages
+  const agent::Conversation* conversation_ = nullptr;  // only compared, never read
+  std::uint64_t revision_ = 0;
+};
+
+class WireProvider final : public agent::Provider {
+ public:
+  WireProvider(std::unique_ptr<Wire> wire, agent::Http& http, const agent::Clock& clock)
+      : wire_(std::move(wire)), http_(http), clock_(clock) {}
+
+  Result<Reply> complete(const ModelRequest& request,
+                         const agent::Emit& emit,
+                         std::stop_token stop) override {
+    body_.build(*wire_, request);
+    auto reply = ask(request, emit, stop);
+    if (!reply) {
+      Error error = std::move(reply).error();
+      error.provider = wire_->settings().provider;
+      error.model = wire_->settings().model;
+      return agent::fail(std::move(error));
+    }
+    return reply;
+  }
+
+ private:
+  Result<Reply> ask(const ModelRequest& request, const agent::Emit& emit, std::stop_token stop);
+  Result<Reply> read(const Result<agent::HttpResponse>& response,
+                     std::optional<Error> refused,
+                     Decoder& decoder,
+                     const agent::Emit& emit) const;
+
+  std::unique_ptr<Wire> wire_;
+  agent::Http& http_;
+  const agent::Clock& clock_;
+  Body body_;
+};
+
+Result<Reply> WireProvider::ask(const ModelRequest& request,
+                                const agent::Emit& emit,
+                                std::stop_token stop) {
+  const WireSettings& settings = wire_->settings();
+  for (;;) {
+    const auto decoder = wire_->decoder();
+    std::optional<Error> refused;
+    // Read to its end even when the rest is not wanted: the connection can then be used again.
+    const auto on_data = [&](std::string_view bytes) {
+      if (auto wanted = decoder->feed(bytes, emit); !wanted) {
+        refused = std::move(wanted).error();
+      }
+      return !refused;
+    };
+    const auto response = http_.send({.url = wire_->url(),
+                                      .headers = wire_->headers(),
+                                      .body = body_.change_tail(*wire_, request),
+                                      .streamed = settings.stream,
+                                      .timeouts = settings.timeouts},
+                                     on_data,
+                                     stop);
+    const bool is_answer = response && response->status >= 200 && response->status < 300;
+    if (!response || is_answer) {
+      return read(response, std::move(refused), *decoder, emit);
+    }
+    if (!wire_->adapt(response->status, response->body, request)) {
+      return agent::fail(
+          wire_->classify(response->status, response->headers, response->body, clock_.wall()));
+    }
+  }
+}
+
+// What is lost on the way after the answer's end mark does not undo the answer.
+Result<Reply> WireProvider::read(const Result<agent::HttpResponse>& response,
+                                 std::optional<Error> refused,
+                                 Decoder& decoder,
+                                 const agent::Emit& emit) const {
+  const agent::Headers none;
+  const agent::Headers& headers = response ? response->headers : none;
+  auto reply =
+      refused ? Result<Reply>(agent::fail(*std::move(refused))) : decoder.finish(headers, emit);
+  if (reply) {
+    return reply;
+  }
+  if (!response && reply.error().code == Code::provider_stream_broken) {
+    return agent::fail(response.error());
+  }
+  Error error = std::move(reply).error();
+  if (response) {
+    error.http_status = response->status;
+  }
+  if (error.request_id.empty()) {
+    error.request_id = request_id(headers);
+  }
+  return agent::fail(std::move(error));
+}
+
+}  // namespace
+
+std::unique_ptr<agent::Provider> make_wire_provider(std::unique_ptr<Wire> wire,
+                                                    agent::Http& http,
+                                                    const agent::Clock& clock) {
+  return std::make_unique<WireProvider>(std::move(wire), http, clock);
+}
+
+}  // namespace providers

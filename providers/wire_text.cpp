@@ -1,0 +1,76 @@
+#include "providers/wire_text.h"
+
+#include "agent/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace providers {
+namespace {
+
+bool is_same_name(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+}  // namespace
+
+std::string join_url(std::string_view base, std::string_view path) {
+  const auto query = std::min(base.find('?'), base.size());
+  std::string_view front = base.substr(0, query);
+  while (front.ends_with('/')) {
+    front.remove_suffix(1);
+  }
+  std::string url(front);
+  if (!front.ends_with(path)) {
+    url += path;
+  }
+  url += base.substr(query);
+  return url;
+}
+
+agent::Headers request_headers(const WireSettings& settings, agent::Headers own) {
+  agent::Headers headers = {
+      {"content-type", "application/json"},
+      {"accept", settings.stream ? "text/event-stream" : "application/json"},
+      {"user-agent", "errand/" ERRAND_VERSION},
+  };
+  headers.insert(headers.end(), own.begin(), own.end());
+  for (const auto& extra : settings.extra_headers) {
+    std::erase_if(headers,
+                  [&](const auto& field) { return is_same_name(field.first, extra.first); });
+  }
+  headers.insert(headers.end(), settings.extra_headers.begin(), settings.extra_headers.end());
+  return headers;
+}
+
+std::string json_text(std::string_view text) {
+  return agent::dump(agent::Json(text));
+}
+
+std::string json_object(std::string_view text, std::string_view otherwise) {
+  const auto json = agent::parse_json(text);
+  return json && json->is_object() ? agent::dump(*json) : std::string(otherwise);
+}
+
+std::string history_arguments(std::string_view arguments) {
+  if (arguments.empty()) {
+    return "{}";
+  }
+  const auto json = agent::parse_json(arguments);
+  return json && json->is_object() ? std::string(arguments)
+                                   : R"({"malformed_arguments":)" + json_text(arguments) + "}";
+}
+
+std::optional<std::int64_t> max_tokens(const WireSettings& settings,
+                                       const agent::ModelRequest& request) {
+  if (settings.max_output_tokens && request.max_output_tokens) {
+    return std::min(*settings.max_output_tokens, *request.max_output_tokens);
+  }
+  return settings.max_output_tokens ? settings.max_output_tokens : request.max_output_tokens;
+}
+
+}  // namespace providers

@@ -1,0 +1,33 @@
+// What the wire protocols share on the way out: addresses, headers and pieces of JSON text.
+#pragma once
+#include "agent/http.h"
+#include "providers/wire.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace providers {
+
+// `base` with `path` behind it, before its query. A base that ends in `path` already is kept.
+std::string join_url(std::string_view base, std::string_view path);
+
+// content-type, accept and user-agent, then `own`, all replaced by the settings' extra headers.
+agent::Headers request_headers(const WireSettings& settings, agent::Headers own);
+
+// `text` as a JSON string.
+std::string json_text(std::string_view text);
+
+// `text` where it is one JSON object, compact; else `otherwise`.
+std::string json_object(std::string_view text, std::string_view otherwise);
+
+// The arguments of a call as the JSON object that servers demand of history: those that are none
+// become {"malformed_arguments": "…"}, so that the model sees what it did.
+std::string history_arguments(std::string_view arguments);
+
+// The lower of the agent's maximum and the budget's.
+std::optional<std::int64_t> max_tokens(const WireSettings& settings,
+                                       const agent::ModelRequest& request);
+
+}  // namespace providers

@@ -1,0 +1,535 @@
+#include "config/load.h"
+
+#include "load_support.h"
+#include <catch2/catch.hpp>
+
+#include <chrono>
+
+using namespace config_test;
+using namespace std::chrono_literals;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+const std::string k_everything = R"(version: 1
+name: pr-reviewer
+description: Reviews a diff.
+model:
+  name: openai/gpt-5-mini
+  protocol: openai_chat
+  base_url: http://localhost:11434/v1
+  api_key_env: MY_KEY
+  stream: false
+  headers: {X-Team: tools, x-request-source: "${env:SOURCE}"}
+  temperature: 0.5
+  max_output_tokens: 8k
+  reasoning: low
+  timeouts: {connect: 5s, first_byte: 1m, idle: 30s, request: 1m30s}
+instructions: |
+  You are careful.
+prompt: "Review {{ target }}"
+parameters:
+  target: {type: string, required: true, description: A git range, enum: [a, b]}
+  depth: {type: integer, default: 3}
+context: [AGENTS.md, docs/style.md?]
+tools:
+  - read_file
+  - shell: {timeout: 2m, idle_timeout: 30s, on_error: fatal, repeatable: true}
+  - name: run_tests
+    description: Run the unit tests
+    command: [make, test, 5]
+    parameters: {type: object, properties: {path: {type: string}}}
+    timeout: 5m
+    idle_timeout: 10s
+    on_error: fatal
+    parallel: true
+    repeatable: true
+    idempotent: true
+limits: {max_turns: 40, max_tool_calls: 200, max_total_tokens: 500k, timeout: 20m, max_repeat_calls: unlimited}
+retry: {max_attempts: 6, initial_delay: 1s, max_delay: 1m, max_elapsed: 5m}
+session: {store: runs.db, durability: full}
+x-owner: {team: tools, key: [1, 2]}
+)";
+
+}  // namespace
+
+TEST_CASE("load: every key reaches the spec", "[config]") {
+  const Folder folder;
+  const auto file = folder.write("agent.yaml", k_everything);
+  folder.write("AGENTS.md", "be kind\n");
+  const auto report = config::load_agent(file, {{"SOURCE", "ci"}}, known());
+  REQUIRE(lines_of(report.errors) == Lines{});
+  CHECK(lines_of(report.warnings) == Lines{"20:3 no template names the parameter `depth`"});
+  const agent::AgentSpec& spec = *report.agent;
+  CHECK(spec.file == file.string());
+  CHECK(spec.directory == folder.path().string());
+  CHECK(spec.name == "pr-reviewer");
+  CHECK(spec.description == "Reviews a diff.");
+  CHECK(spec.model.name == "openai/gpt-5-mini");
+  CHECK(spec.model.protocol == "openai_chat");
+  CHECK(spec.model.base_url == "http://localhost:11434/v1");
+  CHECK(spec.model.api_key_env == "MY_KEY");
+  CHECK_FALSE(spec.model.stream);
+  CHECK(spec.model.headers == std::vector<std::pair<std::string, std::string>>{
+                                  {"X-Team", "tools"}, {"x-request-source", "ci"}});
+  CHECK(spec.model.temperature == 0.5);
+  CHECK(spec.model.max_output_tokens == 8'000);
+  CHECK(spec.model.reasoning == "low");
+  CHECK(spec.model.timeouts == agent::Timeouts{5s, 1min, 30s, 90s});
+  CHECK(spec.instructions == "You are careful.\n");
+  CHECK(spec.prompt == "Review {{ target }}");
+  REQUIRE(spec.parameters.size() == 2);
+  CHECK(spec.parameters[0].required);
+  CHECK(spec.parameters[0].description == "A git range");
+  CHECK(spec.parameters[0].options == Lines{"a", "b"});
+  CHECK(spec.parameters[1].type == "integer");
+  CHECK(spec.parameters[1].fallback == "3");
+  REQUIRE(spec.context.size() == 2);
+  CHECK(spec.context[1].path == "docs/style.md");
+  CHECK(spec.context[1].optional);
+  REQUIRE(spec.tools.size() == 3);
+  CHECK(spec.tools[0].name == "read_file");
+  CHECK(spec.tools[1].timeout == 2min);
+  CHECK(spec.tools[1].on_error == agent::ToolSpec::OnError::fatal);
+  CHECK(spec.tools[1].repeatable);
+  CHECK(spec.tools[2].kind == agent::ToolSpec::Kind::command);
+  CHECK(spec.tools[2].command == Lines{"make", "test", "5"});
+  CHECK(spec.tools[2].parameters == R"({"type":"object","properties":{"path":{"type":"string"}}})");
+  CHECK(spec.tools[2].idle_timeout == 10s);
+  CHECK(spec.tools[2].parallel);
+  CHECK(spec.tools[2].idempotent);
+  CHECK(spec.limits.max_turns == 40);
+  CHECK(spec.limits.max_total_tokens == 500'000);
+  CHECK(spec.limits.timeout == 20min);
+  CHECK(spec.limits.max_repeat_calls == std::nullopt);
+  CHECK(spec.retry.max_attempts == 6);
+  CHECK(spec.retry.max_elapsed == 5min);
+  CHECK(spec.session.store == "runs.db");
+  CHECK(spec.session.durability == agent::SessionSpec::Durability::full);
+}
+
+TEST_CASE("load: the smallest agent has the defaults", "[config]") {
+  const auto report = parse("version: 1\nname: a\n");
+  REQUIRE(report.agent);
+  CHECK(report.agent->model.name == "auto");
+  CHECK(report.agent->limits.max_turns == std::nullopt);
+  CHECK(report.agent->limits.max_repeat_calls == 5);
+  CHECK(report.agent->retry.max_attempts == 4);
+  CHECK(report.agent->session.store == "auto");
+  CHECK(report.warnings.empty());
+}
+
+TEST_CASE("load: scalars follow the core schema of YAML 1.2", "[config]") {
+  const auto text =
+      GENERATE(as<std::string>{}, "no", "yes", "on", "off", "y", "'5'", "0o8", "1_000");
+  INFO(text);
+  const auto report = parse(k_head + "description: " + text + "\n");
+  CHECK(lines_of(report.errors) == Lines{});
+  const auto turns = [](const std::string& number) {
+    return parse(k_head + "limits: {max_turns: " + number + "}").agent->limits.max_turns;
+  };
+  CHECK(turns("017") == 17);
+  CHECK(turns("0o17") == 15);
+  CHECK(turns("0x1F") == 31);
+  CHECK(turns("+3") == 3);
+  CHECK(parse(k_head + "model: {name: a/b, stream: FALSE}").agent->model.stream == false);
+}
+
+TEST_CASE("load: a byte order mark and CRLF change no position", "[config]") {
+  const auto report =
+      parse("\xEF\xBB\xBFversion: 1\r\nname: a\r\nfoo: 1\r\nprompt: |\r\n  x {{ y }}\r\n");
+  CHECK(lines_of(report.errors) == Lines{"3:1 unknown key `foo` at the top",
+                                         "5:5 the template names `y`, which is no parameter"});
+  CHECK(report.errors.at(0).where->excerpt == "foo: 1");
+}
+
+TEST_CASE("load: one mistake, its place and its words", "[config]") {
+  struct Row {
+    std::string text;  // below `version: 1` and `name: a`
+    std::string line;
+    std::string mark;
+  };
+  const auto row = GENERATE(values<Row>({
+      {"instructons: x", "3:1 unknown key `instructons` at the top", "instructons"},
+      {"model: gpt-5", "3:8 `model` must be PROVIDER/NAME, or `auto`", "gpt-5"},
+      {"model: [a/b]", "3:8 `model` must be text or map, not a list", "["},
+      {"model: {name: a/b, temperature: hot}",
+       "3:33 `model.temperature` must be a number, not text",
+       "hot"},
+      {"model: {name: a/b, temperature: 2.5}",
+       "3:33 `model.temperature` must be from 0 to 2",
+       "2.5"},
+      {"model: {name: a/b, temperature: .nan}",
+       "3:33 `model.temperature` must be from 0 to 2",
+       ".nan"},
+      {"model: {name: a/b, stream: yes}",
+       "3:28 `model.stream` must be true or false, not text",
+       "yes"},
+      {"model: {name: a/b, reasoning: hi}", "3:31 `model.reasoning` cannot be `hi`", "hi"},
+      {"model: {name: a/b, protocol: openai_chta}",
+       "3:30 there is no protocol `openai_chta`",
+       "openai_chta"},
+      {"model: {name: a/b, base_url: localhost}",
+       "3:30 `model.base_url` must be an address that begins with http:// or https://",
+       "localhost"},
+      {"model: {name: a/b, headers: {a b: c}}",
+       "3:30 the name `a b` must be the name of an HTTP header",
+       "a b"},
+      {"model: {name: auto, base_url: http://h}",
+       "3:21 `model.base_url` does not go with the model `auto`",
+       "base_url"},
+      {"model: {stream: true}", "3:8 `model.name` is missing", "{"},
+      {"model: {name: a/b, timeouts: {idle: 10}}", "3:37 `model.timeouts.idle` needs a unit", "10"},
+      {"description: 5", "3:14 `description` must be text, not a whole number", "5"},
+      {"description:", "3:1 `description` has no value", "description"},
+      {"description: ~", "3:1 `description` has no value", "description"},
+      {"prompt: [a]", "3:9 `prompt` must be text, not a list", "["},
+      {"prompt: {{ x }}", "3:10 a key must be a word, not a list or a map", "{"},
+      {"prompt: 'é {{ x }}'", "3:12 the template names `x`, which is no parameter", "{{ x }}"},
+      {"prompt: \"\\u00e9\\t{{ x }}\"",
+       "3:18 the template names `x`, which is no parameter",
+       "{{ x }}"},
+      {"prompt: '{{ x'", "3:10 a template tag is not closed", "{{"},
+      {"prompt: '{{ a b }}'", "3:10 a template tag that holds no plain name", "{{ a b }}"},
+      {"prompt: '{{}}'", "3:10 a template tag without a name", "{{}}"},
+      {"prompt: '{{ ${env:HOME} }}'",
+       "3:10 a template tag that holds no plain name",
+       "{{ ${env:HOME} }}"},
+      {"instructions: |\n  Ü\n    as {{ x }}",
+       "5:8 the template names `x`, which is no parameter",
+       "{{ x }}"},
+      {"instructions: >-\n  a\n  b {{ x }}",
+       "5:5 the template names `x`, which is no parameter",
+       "{{ x }}"},
+      {"instructions: a\n  b {{ x }}",
+       "4:5 the template names `x`, which is no parameter",
+       "{{ x }}"},
+      {"description: 'it''s ${env:NOPE}'",
+       "3:21 the environment variable `NOPE` is not set",
+       "${env:NOPE}"},
+      {"description: x ${env:NOPE", "3:16 the reference to a variable is not closed", "${env:"},
+      {"description: ${env:1}", "3:14 `1` is no name of a variable", "${env:1}"},
+      {"parameters: {1x: {}}",
+       "3:14 the name `1x` must be at most 64 letters, digits and `_`, and not begin with a digit",
+       "1x"},
+      {"parameters: {x: {type: int}}", "3:24 `parameters.x.type` cannot be `int`", "int"},
+      {"parameters: {x: {type: integer, default: y}}",
+       "3:42 `parameters.x.default` is no integer",
+       "y"},
+      {"parameters: {x: {enum: [a], default: b}}",
+       "3:38 `parameters.x.default` is not in `enum`",
+       "b"},
+      {"parameters: {x: {required: true, default: b}}",
+       "3:34 the required parameter `x` has a default",
+       "default"},
+      {"context: AGENTS.md", "3:10 `context` must be a list, not text", "AGENTS.md"},
+      {"context: [a.md?, b.md]", "3:18 there is no file `b.md`", "b.md"},
+      {"tools: [read_fiel]", "3:9 there is no built-in tool `read_fiel`", "read_fiel"},
+      {"tools: [shel: {timeout: 1s}]", "3:9 there is no built-in tool `shel`", "shel"},
+      {"tools:\n  - shell:", "4:5 no settings stand under `shell`", "shell"},
+      {"tools:\n  - shell:\n    timeout: 2m", "4:5 no settings stand under `shell`", "shell"},
+      {"tools: [shell: {parallel: true}]",
+       "3:17 unknown key `parallel` in `tools[].*`",
+       "parallel"},
+      {"tools: [shell: {env: {}}]", "3:17 `tools[].shell.env` is not supported yet", "env"},
+      {"tools: [shell, {shell: {}}]", "3:17 the tool `shell` is there twice", "shell"},
+      {"tools: [{name: t, description: d, command: make test}]",
+       "3:44 `tools[].command` must be a list, not text",
+       "make test"},
+      {"tools: [{name: t, description: d, command: []}]", "3:44 `tools[].command` is empty", "["},
+      {"tools: [{name: t, description: d, command: ['']}]",
+       "3:45 the program of a command tool is empty",
+       "''"},
+      {"tools: [{name: t, command: [x]}]", "3:9 `tools[].description` is missing", "{"},
+      {"tools: [{name: shell, description: d, command: [x]}]",
+       "3:16 `shell` is the name of a built-in tool",
+       "shell"},
+      {"tools: [{name: a b, description: d, command: [x]}]",
+       "3:16 `tools[].name` must be at most 64 letters, digits, `-` and `_`",
+       "a b"},
+      {"tools: [{name: t, description: d, command: [x], parameters: {type: array}}]",
+       "3:68 the parameters of a tool must be a JSON Schema of type object",
+       "array"},
+      {"limits: {max_turns: 0}", "3:21 `limits.max_turns` cannot be 0", "0"},
+      {"limits: {max_turns: -1}", "3:21 `limits.max_turns` must be at least 1", "-1"},
+      {"limits: {max_turns: 1.5}", "3:21 `limits.max_turns` must be a count, not `1.5`", "1.5"},
+      {"limits: {max_turns: 99999999999999999999}",
+       "3:21 `limits.max_turns` must be a count, not `99999999999999999999`",
+       "99999999999999999999"},
+      {"limits: {max_repeat_calls: 1}",
+       "3:28 `limits.max_repeat_calls` must be at least 2, or `unlimited`",
+       "1"},
+      {"limits: {timeout: '10'}", "3:19 `limits.timeout` needs a unit", "'10'"},
+      {"limits: {timeout: 10 parsecs}",
+       "3:19 `limits.timeout` must be a duration, not `10 parsecs`",
+       "10 parsecs"},
+      {"limits: {timeout: 0s}", "3:19 `limits.timeout` cannot be 0", "0s"},
+      {"limits: {max_cost_usd: 1}",
+       "3:10 `limits.max_cost_usd` is not supported yet",
+       "max_cost_usd"},
+      {"limits: [1]", "3:9 `limits` must be a map, not a list", "["},
+      {"retry: {max_attempts: 0}", "3:23 `retry.max_attempts` must be from 1 to 100", "0"},
+      {"retry: {initial_delay: 2m}",
+       "3:24 `retry.initial_delay` (2m) is longer than `retry.max_delay` (30s)",
+       "2m"},
+      {"session: {durability: ful}", "3:23 `session.durability` cannot be `ful`", "ful"},
+      {"x: 1", "3:1 unknown key `x` at the top", "x"},
+      {"<<: {}", "3:1 merge keys (`<<`) are not supported", "<<"},
+      {"description: !!str 5", "3:14 the tag `!!str` is not allowed", "!!str"},
+      {"name: b", "3:1 the key `name` is there twice", "name"},
+      {"x-a: {b: 1, b: 2}", "3:13 the key `b` is there twice", "b"},
+      {"? [a]\n: b", "3:3 a key must be a word, not a list or a map", "["},
+      {"x-a: *b", "3:6 the alias names no anchor above it", "*"},
+      {"x-a: &b [*b]", "3:10 the alias stands inside the value that it names", "*b"},
+      {"---\nversion: 1", "3:1 a second document begins here", "---"},
+      {"description: a: b", "3:15 a colon where no value can begin", ":"},
+      {"tools\nprompt: x", "3:1 this line has no colon", "tools"},
+      {"tools: [a, b\nprompt: x", "3:8 a `[` is not closed", "["},
+      {"prompt: \"x", "3:9 a quote is not closed", "\""},
+      {"limits:\n\tmax_turns: 1", "4:1 a tab in the indentation", "\t"},
+      {"prompt: @x", "3:9 this character cannot begin a value", "@"},
+      {"prompt: \"a\" b", "3:13 this line does not fit the keys above it", "b"},
+  }));
+  INFO(row.text);
+  const auto report = parse(k_head + row.text + "\n", {{"HOME", "/"}});
+  CHECK(lines_of(report.errors) == Lines{row.line});
+  CHECK_FALSE(report.agent);
+  REQUIRE(report.errors.size() == 1);
+  CHECK(marked(report.errors[0]) == row.mark);
+  CHECK_FALSE(report.errors[0].help.empty());
+  CHECK(report.errors[0].where->file == "agent.yaml");
+}
+
+TEST_CASE("load: several mistakes are reported at once, in file order", "[config]") {
+  const auto report = parse(R"(name: Bad Name
+verzion: 1
+limits: {max_turns: none, timeout: 5}
+permissions: {}
+tools: [reed_file]
+prompt: "{{ who }} ${env:NOPE}"
+)");
+  CHECK(lines_of(report.errors) ==
+        Lines{"1:1 `version` is missing",
+              "1:7 `name` must be at most 64 lower-case letters, digits, `-` and `_`, and begin "
+              "with a letter or digit",
+              "2:1 unknown key `verzion` at the top",
+              "3:21 `limits.max_turns` must be a count, not `none`",
+              "3:36 `limits.timeout` needs a unit",
+              "4:1 `permissions` is not supported yet",
+              "5:9 there is no built-in tool `reed_file`",
+              "6:10 the template names `who`, which is no parameter",
+              "6:20 the environment variable `NOPE` is not set"});
+}
+
+TEST_CASE("load: many mistakes are counted, not lost", "[config]") {
+  std::string text = k_head;
+  for (int index = 0; index < 150; ++index) {
+    text += "k" + std::to_string(index) + ": 1\n";
+  }
+  const auto report = parse(text);
+  REQUIRE(report.errors.size() == 101);
+  CHECK(report.errors.back().message == "50 more mistakes are not shown");
+}
+
+TEST_CASE("load: a name that another tool uses gets the right key named", "[config]") {
+  struct Row {
+    std::string text;
+    std::string help;
+  };
+  const auto row = GENERATE(values<Row>({
+      {"instruction: x", "did you mean `instructions`?"},
+      {"system_prompt: x", "did you mean `instructions`?"},
+      {"systemPrompt: x", "did you mean `instructions`?"},
+      {"max_iterations: 5", "write `max_turns` under `limits:`"},
+      {"maxTurns: 5", "write `max_turns` under `limits:`"},
+      {"max-turns: 5", "write `max_turns` under `limits:`"},
+      {"budget: {}", "did you mean `limits`?"},
+      {"toolsets: []", "did you mean `tools`?"},
+      {"extensions: []", "did you mean `tools`?"},
+      {"mcps: []", "that would be `mcp_servers`, which is not supported yet: take it out"},
+      {"response: {}", "that would be `output`, which is not supported yet: take it out"},
+      {"output_schema: {}", "that would be `output`, which is not supported yet: take it out"},
+      {"temperature: 1", "write `temperature` under `model:`"},
+      {"max_tokens: 1",
+       "write `max_output_tokens` under `model:` for one answer, or `max_total_tokens` under "
+       "`limits:` for the whole run"},
+      {"limits: {maxTurns: 5}", "did you mean `max_turns`?"},
+      {"limits: {max-turns: 5}", "did you mean `max_turns`?"},
+      {"limits: {max_tokens: 5}", "did you mean `max_total_tokens`?"},
+      {"model: {name: a/b, max_tokens: 5}", "did you mean `max_output_tokens`?"},
+      {"model: {name: a/b, baseURL: 'http://h'}", "did you mean `base_url`?"},
+      {"model: {name: a/b, api_base: 'http://h'}", "did you mean `base_url`?"},
+      {"parameters: {p: {options: [a]}}", "did you mean `enum`?"},
+      {"retry: {max_retries: 3}", "did you mean `max_attempts`?"},
+  }));
+  INFO(row.text);
+  const auto report = parse(k_head + row.text);
+  REQUIRE(report.errors.size() == 1);
+  CHECK(report.errors[0].help == row.help);
+}
+
+TEST_CASE("load: keys of later versions are refused, never ignored", "[config]") {
+  const auto key = GENERATE(as<std::string>{},
+                            "fallback",
+                            "permissions",
+                            "sandbox",
+                            "hooks",
+                            "guardrails",
+                            "output",
+                            "checks",
+                            "attempts",
+                            "mcp_servers",
+                            "mcpServers",
+                            "sub_agents",
+                            "agents",
+                            "context_management");
+  const auto report = parse(k_head + key + ": {a: 1}\n");
+  CHECK(lines_of(report.errors) == Lines{"3:1 `" + key + "` is not supported yet"});
+  const auto cost = parse(k_head + "model: {name: a/b, cost: {input: 1}}");
+  CHECK(lines_of(cost.errors) == Lines{"3:20 `model.cost` is not supported yet"});
+}
+
+TEST_CASE("load: another version is the only thing that is reported", "[config]") {
+  const auto report = parse("version: 2\nname: B\nnew_key: 1\n");
+  CHECK(lines_of(report.errors) == Lines{"1:10 version 2 of the agent file is not supported"});
+  CHECK(report.errors[0].help == "this program reads version 1 alone: write `version: 1`");
+  CHECK(lines_of(parse("version: '1'\nname: a").errors) ==
+        Lines{"1:10 `version` must be a whole number, not text"});
+}
+
+TEST_CASE("load: a duplicate tool has a code of its own", "[config]") {
+  const auto report = parse(k_head + "tools: [grep, grep]");
+  REQUIRE(report.errors.size() == 1);
+  CHECK(report.errors[0].code == agent::Code::registry_duplicate);
+  CHECK(report.errors[0].help == "it first stands in line 3; keep one");
+}
+
+TEST_CASE("load: aliases stand for their values, and are bounded", "[config]") {
+  const auto report =
+      parse(k_head + "x-wait: &wait 5s\nlimits: {timeout: *wait}\nretry: {max_delay: *wait}\n");
+  REQUIRE(report.agent);
+  CHECK(report.agent->limits.timeout == 5s);
+  CHECK(report.agent->retry.max_delay == 5s);
+}
+
+TEST_CASE("load: a wrong aliased value is reported once, where it stands", "[config]") {
+  const auto report =
+      parse(k_head + "x-a: &a 10\nmodel: {name: a/b, timeouts: {idle: *a, connect: *a}}\n");
+  REQUIRE(report.errors.size() == 2);
+  CHECK(line_of(report.errors[0]) == "3:9 `model.timeouts.idle` needs a unit");
+}
+
+TEST_CASE("load: variables expand in texts, once", "[config]") {
+  const agent::Environment environment{
+      {"A", "{{ target }} ${env:B}"}, {"B", "b"}, {"EMPTY", ""}, {"OPEN", "{"}};
+  const auto spec = [&](const std::string& text) {
+    const auto report = parse(k_head + text, environment);
+    INFO((report.errors.empty() ? "" : line_of(report.errors[0])));
+    REQUIRE(report.agent);
+    return *report.agent;
+  };
+  CHECK(spec("description: '${env:B}-${env:B}'").description == "b-b");
+  CHECK(spec("description: ${env:A}").description == "{{ target }} ${env:B}");
+  CHECK(spec("description: ${env:NOPE:-x y}").description == "x y");
+  CHECK(spec("description: 'x${env:EMPTY:-d}${env:EMPTY}'").description == "xd");
+  CHECK(spec("description: $${env:B} ${B} $B").description == "${env:B} ${B} $B");
+  CHECK(spec("limits: {max_turns: '${env:NOPE:-7}'}").limits.max_turns == 7);
+  CHECK(spec("x-free: ${env:NOPE}").name == "a");
+  CHECK(spec("tools: [{name: t, description: d, command: [echo, '${env:B}']}]").tools[0].command ==
+        Lines{"echo", "b"});
+}
+
+TEST_CASE("load: a key in the file is refused, and starred out of the excerpt", "[config]") {
+  struct Row {
+    std::string text;
+    std::string line;
+  };
+  const auto row = GENERATE(values<Row>({
+      {"model: {name: a/b, headers: {X-K: sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123}}",
+       "3:35 this looks like a secret key"},
+      {"instructions: |\n  use ghp_0123456789abcdefghijABCDEFGHIJ012345 for that",
+       "4:7 this looks like a secret key"},
+      {"# sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123", "3:3 this looks like a secret key"},
+      {"model: {name: a/b, headers: {X-Auth: Bearer 0123456789abcdefghij}}",
+       "3:45 this looks like a secret key"},
+      {"model: {name: a/b, headers: {api-key: 0123456789abcdef}}",
+       "3:39 this looks like a secret key"},
+      {"x-note: -----BEGIN RSA PRIVATE KEY-----", "3:9 this looks like a secret key"},
+  }));
+  INFO(row.text);
+  const auto report = parse(k_head + row.text + "\n");
+  REQUIRE(lines_of(report.errors) == Lines{row.line});
+  CHECK(marked(report.errors[0]).find_first_not_of('*') == std::string::npos);
+  CHECK(report.errors[0].help.find("api_key_env") != std::string::npos);
+}
+
+TEST_CASE("load: the syntax of a file does not show its keys either", "[config]") {
+  const auto report = parse("a: b: sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123\n");
+  REQUIRE(report.errors.size() == 2);
+  for (const agent::Error& error : report.errors) {
+    CHECK(error.where->excerpt.find("abcdefghijkl") == std::string::npos);
+  }
+}
+
+TEST_CASE("load: `api_key` is answered with the way to do it", "[config]") {
+  const auto report = parse(k_head + "model:\n  name: a/b\n  apiKey: 0123456789\n");
+  CHECK(lines_of(report.errors) ==
+        Lines{"5:3 an API key does not belong in the file: unknown key `apiKey`",
+              "5:11 this looks like a secret key"});
+  CHECK(report.errors[0].help.find("api_key_env") != std::string::npos);
+  CHECK(report.errors[0].where->excerpt == "  apiKey: **********");
+}
+
+TEST_CASE("load: a header may take its key from the environment", "[config]") {
+  const auto report =
+      parse(k_head + "model: {name: a/b, headers: {Authorization: 'Bearer ${env:DOCS_TOKEN}'}}\n",
+            {{"DOCS_TOKEN", "0123456789abcdef0123"}});
+  REQUIRE(lines_of(report.errors) == Lines{});
+  CHECK(report.agent->model.headers[0].second == "Bearer 0123456789abcdef0123");
+}
+
+TEST_CASE("markdown: the front matter holds the keys, the text the instructions", "[config]") {
+  const auto report = parse(
+      "---\r\nversion: 1\r\nname: a\r\n---\r\n\r\n# You\r\n\r\nare careful.\r\n\r\n", {}, true);
+  REQUIRE(lines_of(report.errors) == Lines{});
+  CHECK(report.agent->instructions == "# You\n\nare careful.");
+}
+
+TEST_CASE("markdown: mistakes stand at their place in the whole file", "[config]") {
+  struct Row {
+    std::string text;
+    std::string line;
+  };
+  const auto row = GENERATE(values<Row>({
+      {"---\nversion: 1\nname: A\n---\nx",
+       "3:7 `name` must be at most 64 lower-case letters, "
+       "digits, `-` and `_`, and begin with a letter or digit"},
+      {"---\nversion: 1\nname: a\n---\n\nx\n  é {{ y }}\n",
+       "7:5 the template names `y`, which is no parameter"},
+      {"---\nversion: 1\nname: a\n---\n${env:NOPE}",
+       "5:1 the environment variable `NOPE` is not set"},
+      {"---\nversion: 1\nname: a\ninstructions: x\n---\ny",
+       "4:1 the instructions are there twice: here and as the text of the file"},
+      {"# Title\n", "1:1 the front matter is missing"},
+      {"---\nversion: 1\n", "1:1 the front matter is not closed"},
+      {"---\nversion: 1\nname: [\n---\nx", "3:7 a `[` is not closed"},
+      {"---\n---\nx", "2:1 the file is empty"},
+      {"", "1:1 the front matter is missing"},
+  }));
+  INFO(row.text);
+  CHECK(lines_of(parse(row.text, {}, true).errors) == Lines{row.line});
+}
+
+TEST_CASE("markdown: a rule in the text ends nothing", "[config]") {
+  const auto report = parse("---\nversion: 1\nname: a\n---\none\n\n---\n\ntwo\n", {}, true);
+  REQUIRE(report.agent);
+  CHECK(report.agent->instructions == "one\n\n---\n\ntwo");
+}
+
+TEST_CASE("markdown: a file is Markdown by its name", "[config]") {
+  const Folder folder;
+  const auto file = folder.write("agent.md", "---\nversion: 1\nname: a\n---\nBe kind.\n");
+  const auto report = config::load_agent(file, {}, known());
+  REQUIRE(report.agent);
+  CHECK(report.agent->instructions == "Be kind.");
+}

@@ -1,0 +1,51 @@
+// The makers of the file tools and of task_failed, one source file each. Which of them an agent
+// gets, and under which name, is registry.h's.
+#pragma once
+#include "agent/spec.h"
+#include "tools/tool.h"
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace tools {
+
+// What the makers below return: thread-safe, without state of its own.
+std::unique_ptr<Tool> make_read_file(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_write_file(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_edit_file(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_list_directory(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_glob(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_grep(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_task_failed(const agent::ToolSpec& spec);
+
+// How much of its own output a tool shows before it says how to go on: below the runner's cap, so
+// that nothing is cut out of the middle.
+constexpr std::size_t k_page_bytes = 28'000;
+
+// A tool that is a function.
+class FunctionTool final : public Tool {
+ public:
+  using Call = Output (*)(const agent::Json& arguments, const CallContext& context);
+  struct Policy {
+    bool parallel = false;
+    bool idempotent = false;
+  };
+
+  FunctionTool(agent::ToolInfo info, Policy policy, Call function)
+      : info_(std::move(info)), policy_(policy), function_(function) {}
+
+  const agent::ToolInfo& info() const override { return info_; }
+  bool parallel() const override { return policy_.parallel; }
+  bool idempotent() const override { return policy_.idempotent; }
+  Output call(const agent::Json& arguments, const CallContext& context) override {
+    return function_(arguments, context);
+  }
+
+ private:
+  agent::ToolInfo info_;
+  Policy policy_;
+  Call function_;
+};
+
+}  // namespace tools

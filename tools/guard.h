@@ -1,0 +1,36 @@
+// The far side of the fork: the zygote, which forks a guard a call, and the guard, which forks the
+// program and owns all that comes of it. Both are single-threaded and never return; errand's side
+// is supervisor.h.
+#pragma once
+#include "tools/supervisor.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tools {
+
+// A request on a call's control socket: this, with stdin, stdout and stderr attached, then `bytes`
+// of NUL-terminated strings: the folder, the arguments, the environment.
+struct SpawnHeader {
+  std::uint32_t bytes = 0;
+  std::uint32_t arguments = 0;
+  std::uint32_t variables = 0;
+};
+constexpr std::size_t k_max_request = 4u << 20;
+
+// What errand may say on the control socket afterwards. Closing it is `kill`. The guard's one
+// answer is a Report.
+enum class Order : char { terminate = 'T', kill = 'K' };
+
+// Waits on `socket` for packets that carry a control socket each; ends with the other side.
+[[noreturn]] void run_zygote(int socket);
+
+// Runs the request that comes in on `control`, until nothing of it is left.
+[[noreturn]] void run_guard(int control);
+
+// Receives up to `size` bytes and up to `capacity` descriptors (close-on-exec, `count` of them).
+// As recvmsg(2), but for EINTR.
+ssize_t receive_with_descriptors(
+    int socket, void* data, std::size_t size, int* descriptors, int capacity, int& count);
+
+}  // namespace tools

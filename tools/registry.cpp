@@ -1,0 +1,49 @@
+#include "tools/registry.h"
+
+#include "tools/builtins.h"
+#include "tools/deadline.h"
+#include "tools/shell.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tools {
+namespace {
+
+constexpr std::array k_builtins = {
+    Builtin{"edit_file", "replace one exact text in a file by another", make_edit_file},
+    Builtin{"glob", "find files by name: **/*.cpp", make_glob},
+    Builtin{"grep", "find lines that match a regular expression (RE2)", make_grep},
+    Builtin{"list_directory", "list one folder", make_list_directory},
+    Builtin{"read_file", "read a text file, page by page", make_read_file},
+    Builtin{"shell", "run a command line with /bin/sh", make_shell, true},
+    Builtin{"task_failed", "let the agent say that it failed (exit code 1)", make_task_failed},
+    Builtin{"write_file", "write a whole file", make_write_file},
+};
+
+}  // namespace
+
+std::span<const Builtin> builtins() {
+  return k_builtins;
+}
+
+std::vector<std::string> builtin_names() {
+  std::vector<std::string> names;
+  std::ranges::transform(
+      k_builtins, std::back_inserter(names), [](const Builtin& row) { return row.name; });
+  return names;
+}
+
+std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec) {
+  const auto row = std::ranges::find(k_builtins, spec.name, &Builtin::name);
+  if (row == k_builtins.end()) {
+    return nullptr;
+  }
+  auto tool = row->make(spec);
+  if (spec.timeout && !row->runs_programs) {
+    tool = with_deadline(std::move(tool), *spec.timeout);
+  }
+  return tool;
+}
+
+}  // namespace tools

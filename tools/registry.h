@@ -1,0 +1,27 @@
+// The built-in tools: the whole list, one row each. A new one is a file and a row.
+#pragma once
+#include "agent/spec.h"
+#include "tools/tool.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tools {
+
+struct Builtin {
+  std::string_view name;
+  std::string_view help;  // one line for `errand tools list`
+  std::unique_ptr<Tool> (*make)(const agent::ToolSpec& spec);
+  bool runs_programs = false;  // timeout and idle_timeout are its own business
+};
+
+std::span<const Builtin> builtins();  // sorted by name
+std::vector<std::string> builtin_names();
+
+// The tool of that name with the spec's settings; nullptr where there is none.
+std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec);
+
+}  // namespace tools

@@ -1,0 +1,78 @@
+// Runs the calls of a reply: what every call goes through, whatever the tool. What a tool does is
+// in its own file.
+#pragma once
+#include "agent/clock.h"
+#include "agent/environment.h"
+#include "agent/json_schema.h"
+#include "agent/redact.h"
+#include "agent/result.h"
+#include "agent/spec.h"
+#include "agent/toolbox.h"
+#include "tools/tool.h"
+#include "tools/tool_result.h"
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tools {
+
+struct RunnerOptions {
+  std::filesystem::path cwd;                 // absolute
+  std::filesystem::path temporary;           // the run's own folder; made when first needed (0700)
+  agent::Environment environment;            // as the process has it
+  std::vector<std::string> scrub;            // variables that tools never see: provider keys
+  Supervisor* supervisor = nullptr;          // borrowed
+  const agent::Redactor* redactor = nullptr; // borrowed; what the model and the watcher read
+  agent::Clock* clock = nullptr;             // borrowed, required
+};
+
+// A tool as an agent has it.
+struct Equipped {
+  std::unique_ptr<Tool> tool;
+  agent::ToolSpec::OnError on_error = agent::ToolSpec::OnError::report;
+};
+
+// One for a run; run() is not to be called twice at once.
+class Runner final : public agent::Toolbox {
+ public:
+  // config.invalid: an unknown built-in, a schema that cannot be used, a setting that the tool
+  // does not have. registry.duplicate: two tools of one name.
+  static agent::Result<std::unique_ptr<Runner>> create(const std::vector<agent::ToolSpec>& tools,
+                                                       RunnerOptions options);
+  static agent::Result<std::unique_ptr<Runner>> create(std::vector<Equipped> tools,
+                                                       RunnerOptions options);
+
+  std::span<const agent::ToolInfo> tools() const override { return infos_; }
+
+  // Repairs the name, checks the arguments, announces the call, runs it. Neighbours that are all
+  // parallel run side by side, at most eight; any other call runs alone. A call that has not begun
+  // when `stop` is requested, or that the watcher refuses, is tool.cancelled, and so are those
+  // after it. Idempotent tools get one more try half a second after a failure of the system. A
+  // tool may ask for a corrected call three times in a run; then that is tool.failed.
+  std::vector<agent::ToolResult> run(std::span<const agent::ToolCall> calls,
+                                     agent::ToolWatcher& watcher,
+                                     std::stop_token stop,
+                                     std::stop_token kill) override;
+
+ private:
+  struct Entry {
+    Equipped equipped;
+    agent::JsonSchema schema;
+    int model_retries = 0;
+  };
+  class Round;
+
+  Runner(std::vector<Entry> entries, RunnerOptions options);
+
+  RunnerOptions options_;
+  std::vector<Entry> entries_;          // sorted by name
+  std::vector<agent::ToolInfo> infos_;  // of entries_, in the same order
+  std::vector<std::string> names_;
+  ResultMaker results_;
+};
+
+}  // namespace tools

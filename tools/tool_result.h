@@ -1,0 +1,39 @@
+// From what a tool returned to what the model and the user read: worded, redacted, valid UTF-8,
+// and short enough, with the whole kept in a file.
+#pragma once
+#include "agent/redact.h"
+#include "agent/toolbox.h"
+#include "tools/tool.h"
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace tools {
+
+constexpr std::size_t k_max_content = 30'000;  // bytes that the model gets to see of one result
+
+class ResultMaker {
+ public:
+  // `temporary` is made (0700) when the first output is too long. Both are borrowed.
+  ResultMaker(const std::filesystem::path& temporary, const agent::Redactor* redactor)
+      : temporary_(temporary), redactor_(redactor) {}
+
+  // Everything but fatal and duration_ms.
+  agent::ToolResult make(const std::string& call_id, const std::string& name, Output output);
+
+ private:
+  std::string clean(std::string_view bytes) const;
+  void put_content(agent::ToolResult& result, const Output& output, std::string_view block);
+  std::string keep(std::string_view whole);
+
+  const std::filesystem::path& temporary_;
+  const agent::Redactor* redactor_;
+  int files_ = 0;
+};
+
+agent::ToolStatus status_of(const Output& output);
+
+}  // namespace tools
