@@ -30,10 +30,9 @@ class JsonSchema {
   ~JsonSchema();
 
  private:
-  struct Node;
-  struct Compiler;
-  explicit JsonSchema(std::unique_ptr<Compiler> compiled);
-  std::unique_ptr<Compiler> compiled_;
+  struct Program;
+  explicit JsonSchema(std::unique_ptr<Program> program);
+  std::unique_ptr<Program> program_;
 };
 
 }  // namespace agent

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/prompt_input.h"
+#include "cli/redacting_journal.h"
 #include "cli/signals.h"
 #include "config/load.h"
 #include "config/prompt.h"
@@ -48,13 +49,6 @@ struct Plan {
   providers::Resolved model;
   std::vector<agent::Warning> warnings;
 };
-
-// One mistake ends a run; an agent file may show several at once.
-using Failures = std::vector<Error>;
-
-Failures failures(Error error) {
-  return {std::move(error)};
-}
 
 // ---- what the command line says ----
 
@@ -286,26 +280,6 @@ std::vector<std::string> tool_names(const agent::Toolbox& toolbox) {
   }
   return names;
 }
-
-// The journal as a sink of redacted events: what is kept can be shown.
-class RedactingJournal final : public agent::Journal {
- public:
-  RedactingJournal(agent::Journal& journal, const agent::Redactor& redactor)
-      : journal_(journal), redactor_(redactor) {}
-
-  Result<void> append(const agent::Event& event) override {
-    if (redactor_.is_clean(agent::dump(agent::to_json(event)))) {
-      return journal_.append(event);
-    }
-    const auto json = agent::parse_json(redacted_line(agent::to_json(event), redactor_), 1000);
-    TRY_ASSIGN(const agent::Event clean, agent::event_from_json(json.value_or(agent::Json())));
-    return journal_.append(clean);
-  }
-
- private:
-  agent::Journal& journal_;
-  const agent::Redactor& redactor_;
-};
 
 // Everything that shows a run: stdout, stderr, the log file.
 struct Audience {

@@ -74,12 +74,31 @@ std::filesystem::path temporary_folder(const agent::Environment& environment) {
   return std::filesystem::path(is_set ? found->second : "/tmp") / ("errand-" + agent::new_run_id());
 }
 
-void write_list(std::span<const agent::ToolInfo> tools, std::ostream& out) {
+struct Line {
+  std::string_view name;
+  std::string_view help;
+};
+
+void write_list(const std::vector<Line>& lines, std::ostream& out) {
   constexpr std::size_t k_indent = 18;
-  for (const agent::ToolInfo& tool : tools) {
-    out << fmt::format(
-        "{:<16}  {}\n", tool.name, wrapped(tool.description, 80 - k_indent, k_indent));
+  for (const Line& line : lines) {
+    out << fmt::format("{:<16}  {}\n", line.name, wrapped(line.help, 80 - k_indent, k_indent));
   }
+}
+
+// People get the one line of the table for a built-in tool, not what is written for models.
+std::vector<Line> lines_of(std::span<const agent::ToolInfo> tools, bool of_agent) {
+  std::vector<Line> lines;
+  if (of_agent) {
+    for (const agent::ToolInfo& tool : tools) {
+      lines.push_back({tool.name, tool.description});
+    }
+    return lines;
+  }
+  for (const tools::Builtin& builtin : tools::builtins()) {
+    lines.push_back({builtin.name, builtin.help});
+  }
+  return lines;
 }
 
 void write_json(std::span<const agent::ToolInfo> tools, std::ostream& out) {
@@ -156,7 +175,7 @@ Result<int> command_tools_list(const Parsed& parsed, Context& context) {
   if (parsed.value("--output") == "json") {
     write_json(toolbox->tools(), context.out);
   } else {
-    write_list(toolbox->tools(), context.out);
+    write_list(lines_of(toolbox->tools(), is_named), context.out);
   }
   return 0;
 }

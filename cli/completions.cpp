@@ -131,6 +131,9 @@ std::string bash_positionals(const Command& command) {
         fmt::format("        {}) {} ;;\n", positional.repeated ? "*" : std::to_string(at), values);
     ++at;
   }
+  if (command.positionals.empty() || !command.positionals.back().repeated) {
+    cases += "        *) ;;\n";
+  }
   return cases;
 }
 
@@ -154,7 +157,7 @@ std::string bash_command(const Command& command) {
       "      case $option in\n{}        *) matched=no ;;\n      esac\n"
       "      [[ $matched = yes ]] && return\n"
       "      [[ $current = -* && $dashes = no ]] && {{ _errand_words \"$options\"; return; }}\n"
-      "      case $position in\n{}        *) ;;\n      esac\n"
+      "      case $position in\n{}      esac\n"
       "      ;;\n",
       command.name,
       joined(names),
@@ -403,8 +406,10 @@ std::string fish_command(const Command& command) {
   for (const Option* option : options_of(command)) {
     const std::string short_name =
         option->short_name.empty() ? "" : fmt::format(" -s {}", option->short_name.substr(1));
-    const std::string value =
-        option->kind == Kind::flag ? "" : " -r" + fish_values(option->kind, option->choices);
+    const std::string value = option->kind == Kind::flag ? ""
+                              : option->kind == Kind::file
+                                  ? " -r -F"
+                                  : " -x" + fish_values(option->kind, option->choices);
     text += fmt::format("{}{} -l {}{} -d '{}'\n",
                         fish_condition(command),
                         short_name,

@@ -38,13 +38,30 @@ std::string plain(std::string_view text) {
   return escaped;
 }
 
-// A paragraph with a line for each sentence, as mdoc wants it.
+constexpr std::size_t k_width = 76;
+
+// A paragraph with a line for each sentence, as mdoc wants it, and no long lines.
 std::string prose(std::string_view text) {
-  std::string lines = plain(text);
-  for (std::size_t at = lines.find(". "); at != std::string::npos; at = lines.find(". ", at)) {
-    lines[at + 1] = '\n';
+  std::string lines;
+  while (!text.empty()) {
+    const auto end = text.find(". ");
+    const std::string_view sentence =
+        end == std::string_view::npos ? text : text.substr(0, end + 1);
+    lines += wrapped(sentence, k_width, 0) + "\n";
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 2);
   }
-  return lines + "\n";
+  return plain(lines);
+}
+
+// A phrase of the table as a sentence; what is a name keeps its spelling.
+std::string sentence(std::string_view phrase) {
+  std::string text(phrase);
+  const std::string_view first = phrase.substr(0, phrase.find(' '));
+  const bool is_name = first.find_first_of("./-") != std::string_view::npos;
+  if (!is_name && text[0] >= 'a' && text[0] <= 'z') {
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  }
+  return text + ".";
 }
 
 // Code: what is copied from it must be what is meant.
@@ -123,7 +140,7 @@ std::string option_item(const Option& option) {
   if (!option.value.empty()) {
     item += " Ar " + std::string(option.value);
   }
-  std::string text = item + "\n" + prose(std::string(option.help) + ".");
+  std::string text = item + "\n" + prose(sentence(option.help));
   if (!option.details.empty()) {
     text += prose(option.details);
   }
@@ -137,10 +154,17 @@ std::string option_item(const Option& option) {
 std::string command_section(const Command& command) {
   std::string text = fmt::format(".Ss errand {}\n", literal(command.name));
   text += prose(command.description);
+  for (const Example& example : command.examples) {
+    std::string says = sentence(example.says);
+    says.back() = ':';
+    text += ".Pp\n" + prose(says) + display(example.line);
+  }
+  if (command.positionals.empty() && command.options.empty()) {
+    return text;
+  }
   text += ".Bl -tag -width Ds\n";
   for (const Positional& positional : command.positionals) {
-    text +=
-        fmt::format(".It Ar {}\n{}", positional.name, prose(std::string(positional.help) + "."));
+    text += fmt::format(".It Ar {}\n{}", positional.name, prose(sentence(positional.help)));
   }
   for (const Option& option : command.options) {
     text += option_item(option);
@@ -174,7 +198,8 @@ std::string exit_section() {
       "The numbers and names never change; see\n.Xr errand-exit-codes 7\nfor the whole contract.\n"
       ".Bl -tag -width 3n -compact\n";
   for (const agent::ExitRow& row : agent::exit_table()) {
-    text += fmt::format(".It {}\n{}: {}\n", row.exit_code, row.name, plain(row.when));
+    text +=
+        fmt::format(".It {}\n{}", row.exit_code, prose(fmt::format("{}: {}", row.name, row.when)));
   }
   return text + ".El\n";
 }
@@ -192,16 +217,8 @@ esac
 )sh";
 
 std::string examples_section() {
-  std::string text = ".Sh EXAMPLES\n";
-  for (const Command& command : commands()) {
-    if (command.hidden) {
-      continue;
-    }
-    for (const Example& example : command.examples) {
-      text += fmt::format("{}:\n{}", plain(example.says), display(example.line));
-    }
-  }
-  return text + "A script that knows how the run ended:\n" + display(k_script);
+  return ".Sh EXAMPLES\nA script that knows how the run ended:\n" + display(k_script) +
+         ".Pp\nThe sections of the commands have more.\n";
 }
 
 std::string errand_page() {
@@ -215,8 +232,8 @@ std::string errand_page() {
       "everything else goes to standard error.\n"
       "The exit status says how the run ended, on every ending.\n"
       ".Pp\n"
-      "Standard input is read only where neither the command line nor the agent has a prompt,\n"
-      "or where\n"
+      "Standard input is read only where neither the command line nor the agent has a\n"
+      "prompt, or where\n"
       ".Sq \\-\n"
       "asks for it, and never from a terminal.\n"
       "An option wins over its variable, the variable over the agent file.\n"
@@ -288,7 +305,7 @@ std::string key_item(const config::Key& key) {
         "{}{}", key.type == config::Type::choice ? ": " : ", or ", fmt::join(key.words(), ", "));
   }
   facts += key.required ? "; required" : "";
-  text += plain(facts) + ".\n";
+  text += prose(facts + ".");
   if (!key.standard.empty()) {
     text += fmt::format("Default:\n.Ql {} .\n", quoted(key.standard));
   }
@@ -348,10 +365,10 @@ std::string agent_page() {
   std::string text = head("ERRAND-AGENT", 5, "errand-agent", "the agent file of errand");
   text +=
       ".Sh DESCRIPTION\n"
-      "An agent file is YAML 1.2, or Markdown with the same keys as front matter and the\n"
-      "instructions as its text.\n"
-      "It is strict: an unknown key, a key twice, a wrong type or an unset variable is an error\n"
-      "with line and column.\n"
+      "An agent file is YAML 1.2, or Markdown with the same keys as front matter and\n"
+      "the instructions as its text.\n"
+      "It is strict: an unknown key, a key twice, a wrong type or an unset variable\n"
+      "is an error with line and column.\n"
       "Keys that begin with\n"
       ".Ql x\\-\n"
       "are free.\n"
@@ -398,7 +415,8 @@ std::string agent_page() {
 
 std::string exit_item(const agent::ExitRow& row) {
   const auto known = [](std::string_view word) { return word != "-"; };
-  std::string text = fmt::format(".It {} {}\n{}.\n", row.exit_code, row.name, plain(row.when));
+  std::string text =
+      fmt::format(".It {} {}\n{}", row.exit_code, row.name, prose(sentence(row.when)));
   if (known(row.retry)) {
     text += fmt::format("Run it again: {}.\n", row.retry);
   }
@@ -409,15 +427,15 @@ std::string exit_item(const agent::ExitRow& row) {
 }
 
 std::string code_item(const agent::CodeRow& row) {
-  std::string text = fmt::format(".It {}\n{}", row.name, prose(row.advice));
-  text += row.exit_code == 0  ? std::string("No exit code of its own")
-          : row.only_if_fatal ? fmt::format("Exit code {} where it ends the run", row.exit_code)
-                              : fmt::format("Exit code {}", row.exit_code);
-  text += fmt::format(
+  std::string policy = row.exit_code == 0 ? std::string("No exit code of its own")
+                       : row.only_if_fatal
+                           ? fmt::format("Exit code {} where it ends the run", row.exit_code)
+                           : fmt::format("Exit code {}", row.exit_code);
+  policy += fmt::format(
       "; domain {}; retry {}", agent::to_string(row.domain), agent::to_string(row.retry));
-  text += row.retry_note.empty() ? "" : fmt::format(" ({})", plain(row.retry_note));
-  text += row.since.empty() ? "; not built yet.\n" : fmt::format("; since {}.\n", row.since);
-  return text;
+  policy += row.retry_note.empty() ? "" : fmt::format(" ({})", row.retry_note);
+  policy += row.since.empty() ? "; not built yet." : fmt::format("; since {}.", row.since);
+  return fmt::format(".It {}\n{}{}", row.name, prose(row.advice), prose(policy));
 }
 
 std::string exit_codes_page() {
@@ -425,12 +443,13 @@ std::string exit_codes_page() {
   text += fmt::format(
       ".Sh DESCRIPTION\n"
       "Every run ends with one exit code, and with one result object that says the same\n"
-      "(\n.Fl o Cm json ) .\n"
+      ".Pq Fl o Cm json .\n"
       "Numbers and names never change; this is version {} of the contract.\n"
       "A script can read them by decade:\n"
       "8x is a limit that somebody set, 9x a no of somebody, 10x something to mend,\n"
       "75 a trouble that passes.\n"
-      "A signal ends the process as it would end any other: a shell shows 128 and its number.\n"
+      "A signal ends the process as it would end any other:\n"
+      "a shell shows 128 and its number.\n"
       ".Pp\n"
       "The same tables as JSON:\n"
       ".Pp\n"
@@ -446,8 +465,8 @@ std::string exit_codes_page() {
       "The\n"
       ".Ic error.code\n"
       "of the result object says more than the exit code.\n"
-      "Retry says who may try again: the program itself (automatic), the model, the caller,\n"
-      "or nobody (never).\n"
+      "Retry says who may try again:\n"
+      "the program itself (automatic), the model, the caller, or nobody (never).\n"
       ".Bl -tag -width Ds\n";
   for (const agent::CodeRow& row : agent::error_table()) {
     text += code_item(row);

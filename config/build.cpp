@@ -127,9 +127,8 @@ agent::RetryPolicy build_retry(const Value& map, Problems& problems) {
   read_duration(map, "max_delay", retry.max_delay);
   read_duration(map, "max_elapsed", retry.max_elapsed);
   const Value* initial = value_at(map, "initial_delay");
-  const Value* longest = value_at(map, "max_delay");
-  if (retry.initial_delay > retry.max_delay && (initial != nullptr || longest != nullptr)) {
-    problems.add((initial != nullptr ? initial : longest)->span,
+  if (retry.initial_delay > retry.max_delay && initial != nullptr) {
+    problems.add(initial->span,
                  fmt::format("`retry.initial_delay` ({}) is longer than `retry.max_delay` ({})",
                              agent::format_duration(retry.initial_delay),
                              agent::format_duration(retry.max_delay)),

@@ -6,6 +6,7 @@
 #include "config/unknown_key.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +27,7 @@ std::string shown(const Value& value) {
 }
 
 std::string number_text(double number) {
-  return fmt::format("{}", number);
+  return agent::dump(agent::number_json(number));
 }
 
 std::string article(Type type) {
@@ -194,6 +195,11 @@ void Checker::check_count(const Value& value, const Key& key, const std::string&
         value.span,
         fmt::format("`{}` must be at least {}{}", shown_path, number_text(minimum(key)), or_word),
         example(key));
+  } else if (static_cast<double>(*count) > key.max) {
+    problems_.add(
+        value.span,
+        fmt::format("`{}` must be at most {}{}", shown_path, number_text(key.max), or_word),
+        example(key));
   }
 }
 
@@ -201,9 +207,10 @@ void Checker::check_duration(const Value& value, const Key& key, const std::stri
   const bool is_bare_number =
       kind_of_plain(value.text) == Kind::integer || kind_of_plain(value.text) == Kind::number;
   if (value.is_scalar() && is_bare_number) {
-    problems_.add(value.span,
-                  fmt::format("`{}` needs a unit", shown_path),
-                  fmt::format("write `{0}s` or `{0}m`; the units are ms, s, m and h", value.text));
+    problems_.add(
+        value.span,
+        fmt::format("`{}` needs a unit", shown_path),
+        fmt::format("write `{0}s` or `{0}m`; the units are ms, s, m, h and d", value.text));
     return;
   }
   if (value.kind != Kind::text) {

@@ -130,6 +130,9 @@ void expand_text(Value& value,
                  bool is_template,
                  const agent::Environment& environment,
                  Problems& problems) {
+  if (value.text.contains('\0')) {
+    problems.add(value.span, "a NUL character in the text", "take the escape out");
+  }
   std::string expanded;
   std::size_t at = 0;
   while (const auto reference = next_reference(value.text, at)) {

@@ -39,8 +39,9 @@ Json text_like(std::string_view pattern) {
   return schema;
 }
 
-Json positive(Json schema) {
-  schema["allOf"] = Json::array({{{"pattern", fmt::format("[1-9]|{}", k_reference)}}});
+// A text that also matches `pattern`: patterns cannot be joined by "and".
+Json also_like(Json schema, std::string_view pattern) {
+  schema["allOf"] = Json::array({text_like(pattern)});
   return schema;
 }
 
@@ -75,8 +76,12 @@ Json with_range(std::string_view type, const Key& key) {
 
 Json SchemaWriter::count(const Key& key) const {
   Json forms = Json::array();
-  forms.push_back({{"type", "integer"}, {"minimum", agent::number_json(std::max(key.min, 1.0))}});
-  forms.push_back(positive(text_like(count_pattern())));
+  Json whole{{"type", "integer"}, {"minimum", agent::number_json(std::max(key.min, 1.0))}};
+  if (key.max != std::numeric_limits<double>::max()) {
+    whole["maximum"] = agent::number_json(key.max);
+  }
+  forms.push_back(std::move(whole));
+  forms.push_back(also_like(text_like(count_pattern()), "[1-9]"));
   if (!key.choices.empty()) {
     forms.push_back({{"enum", key.words()}});
   }
@@ -157,8 +162,7 @@ Json SchemaWriter::bare_value(const Key& key) const {
     case Type::count:
       return count(key);
     case Type::duration:
-      return key.may_be_zero ? text_like(duration_pattern())
-                             : positive(text_like(duration_pattern()));
+      return also_like(text_like(duration_pattern()), key.may_be_zero ? "[0-9]" : "[1-9]");
     case Type::choice:
       return choice(key);
     case Type::scalar:

@@ -150,11 +150,12 @@ std::string_view describe(Shape shape) {
 }
 
 std::string_view duration_pattern() {
-  return R"(^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$)";
+  return R"(^([0-9]+(\.[0-9]+)?d)?([0-9]+(\.[0-9]+)?h)?([0-9]+(\.[0-9]+)?m)?)"
+         R"(([0-9]+(\.[0-9]+)?s)?([0-9]+(\.[0-9]+)?ms)?$)";
 }
 
 std::string_view count_pattern() {
-  return R"(^[0-9]+(\.[0-9]+)?[kM]?$)";
+  return R"(^[0-9]+(\.[0-9]+)?[kKMG]?$)";
 }
 
 }  // namespace config

@@ -10,7 +10,8 @@ bool fits(Shape shape, std::string_view text);
 std::string_view pattern(Shape shape);   // RE2, unanchored where it has no ^; empty: anything
 std::string_view describe(Shape shape);  // completes "must be …"
 
-// What a duration and a short count look like, as patterns.
+// What a duration and a short count look like, as patterns. That of a duration lets the empty text
+// through.
 std::string_view duration_pattern();
 std::string_view count_pattern();
 

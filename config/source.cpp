@@ -60,7 +60,8 @@ std::size_t find_invalid_utf8(std::string_view text) {
       ++next;
     }
     if (!agent::is_valid_utf8(text.substr(at, next - at))) {
-      return at;
+      const bool is_ascii = static_cast<unsigned char>(text[at]) < 0x80;
+      return is_ascii ? at + 1 : at;
     }
     at = next;
   }

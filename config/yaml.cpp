@@ -1,5 +1,7 @@
 #include "config/yaml.h"
 
+#include "agent/text.h"
+
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -37,6 +39,27 @@ std::string with_hidden_question_marks(std::string_view text) {
     }
   }
   return shown;
+}
+
+// The library writes the escapes \\N and \\_ as one byte each, which is no UTF-8.
+void repair_escapes(std::string& text) {
+  if (agent::is_valid_utf8(text)) {
+    return;
+  }
+  std::string repaired;
+  std::size_t expected = 0;  // bytes that the character still has
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (expected > 0) {
+      --expected;
+    } else if (byte == 0x85 || byte == 0xA0) {
+      repaired += '\xC2';
+    } else if (byte >= 0xC0) {
+      expected = byte >= 0xF0 ? 3 : byte >= 0xE0 ? 2 : 1;
+    }
+    repaired += c;
+  }
+  text = agent::to_valid_utf8(repaired);
 }
 
 // What stands before a node: its anchor and tag.
@@ -152,6 +175,7 @@ class TreeBuilder final : public YAML::EventHandler {
     Value value;
     value.text = text;
     std::ranges::replace(value.text, k_question_mark, '?');
+    repair_escapes(value.text);
     value.kind = tag == "?" ? kind_of_plain(value.text) : Kind::text;
     scalar(offset(mark), anchor, std::move(value));
   }
@@ -203,6 +227,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void refuse_more(std::size_t at);
   void refuse_tag(const Properties& properties);
   void locate(std::size_t at, Value& value);
+  void check_is_closed(const Value& quoted);
   bool charge(const Value& value, const Weight& weight, int depth);
   void scalar(std::size_t at, YAML::anchor_t anchor, Value value);
   void open(Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor);
@@ -276,12 +301,24 @@ void TreeBuilder::locate(std::size_t at, Value& value) {
     value.style = first == '"' ? Style::double_quoted : Style::single_quoted;
     value.content = begin + 1;
     value.span.length = quoted_length(text(), begin);
+    check_is_closed(value);
   } else if (first == '|' || first == '>') {
     value.style = Style::block;
     value.content = std::min(text().find('\n', begin), end_);
     value.span.length = 1;
   } else {
     value.span.length = plain_length(text(), begin, value.text);
+  }
+}
+
+// The parser also ends a quoted scalar where the file or the indentation ends, without a word.
+void TreeBuilder::check_is_closed(const Value& quoted) {
+  const std::size_t end = offset_of(source_, quoted, quoted.text.size());
+  const char quote = quoted.style == Style::double_quoted ? '"' : '\'';
+  if (end <= quoted.span.offset || end >= end_ || source_.text()[end] != quote) {
+    fail({quoted.span.offset, 1},
+         "a quote is not closed",
+         "close it, or use a block text: `key: |`");
   }
 }
 
@@ -345,6 +382,9 @@ void TreeBuilder::OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) {
   place_of_alias.span = span;
   const Weight& weight = found->second.weight;
   if (charge(place_of_alias, weight, static_cast<int>(open_.size()) + weight.depth)) {
+    if (!open_.empty()) {
+      open_.back().depth_below = std::max(open_.back().depth_below, weight.depth);
+    }
     place(found->second.value);
   }
 }

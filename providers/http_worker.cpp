@@ -251,7 +251,7 @@ void HttpWorker::Transfer::set_callbacks(Options& options) {
 
 void HttpWorker::Transfer::set_connection(Options& options, const HttpSettings& settings) const {
   const auto& request = exchange.request;
-  const bool is_tls = request.url.starts_with("https");
+  const bool is_tls = request.url.find(':') == 5;  // http or https, in any case
   options.set(CURLOPT_PROTOCOLS_STR, "http,https");
   options.set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   options.set(CURLOPT_NOSIGNAL, 1L);

@@ -56,7 +56,7 @@ StopReason reason_of(std::string_view word) {
 long long first_integer(const Json& object, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
     if (const Json* member = agent::find(object, key); member && member->is_number()) {
-      return std::max(0LL, member->get<long long>());
+      return member->is_number_integer() ? std::max(0LL, member->get<long long>()) : 0;
     }
   }
   return 0;
@@ -139,6 +139,7 @@ class OpenaiChatDecoder final : public AnswerDecoder {
   std::string model_;
   std::string text_;
   std::string reasoning_;
+  bool has_plain_reasoning_ = false;
   std::string refusal_;
   std::string finish_reason_;
   std::string native_reason_;
@@ -243,7 +244,8 @@ void OpenaiChatDecoder::take_content(const Json& content, bool is_whole, const a
   }
 }
 
-// The same words may come under several names at once: the first one counts.
+// The same words may come under several names at once: the details' text counts only in answers
+// that have it nowhere else.
 void OpenaiChatDecoder::take_reasoning(const Json& message,
                                        bool is_whole,
                                        const agent::Emit& emit) {
@@ -251,6 +253,7 @@ void OpenaiChatDecoder::take_reasoning(const Json& message,
   if (said.empty()) {
     said = agent::text_at(message, "reasoning");
   }
+  has_plain_reasoning_ = has_plain_reasoning_ || !said.empty();
   const Json* details = agent::find(message, "reasoning_details");
   if (details != nullptr && details->is_array()) {
     for (const Json& detail : *details) {
@@ -259,8 +262,7 @@ void OpenaiChatDecoder::take_reasoning(const Json& message,
       } else {
         merge_detail(detail);
       }
-      if (agent::text_at(message, "reasoning_content").empty() &&
-          agent::text_at(message, "reasoning").empty()) {
+      if (!has_plain_reasoning_) {
         said += agent::text_at(detail, "text", agent::text_at(detail, "summary"));
       }
     }

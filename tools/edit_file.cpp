@@ -65,7 +65,8 @@ std::string with_crlf(std::string_view text) {
 // Every line ends in CR LF, and there is one.
 bool uses_crlf(std::string_view text) {
   bool has_one = false;
-  for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) {
+  for (std::size_t at = text.find('\n'); at != std::string_view::npos;
+       at = text.find('\n', at + 1)) {
     if (at == 0 || text[at - 1] != '\r') {
       return false;
     }
@@ -98,7 +99,8 @@ std::string squeeze(std::string_view text, std::vector<std::size_t>* lines) {
 bool has_line_numbers(std::string_view text) {
   const std::size_t tab = text.find('\t');
   return tab != std::string_view::npos && tab > 0 &&
-         std::ranges::all_of(text.substr(0, tab), [](char byte) { return byte >= '0' && byte <= '9'; });
+         std::ranges::all_of(text.substr(0, tab),
+                             [](char byte) { return byte >= '0' && byte <= '9'; });
 }
 
 // Why the text is not there, as far as a cheap look can tell.
@@ -123,9 +125,10 @@ std::string hint_for(std::string_view text, std::string_view wanted) {
   }
   const std::size_t at = first.size() < 4 ? std::string_view::npos : text.find(first);
   if (at != std::string_view::npos) {
-    return fmt::format("Its first line stands in line {}, but what follows differs; read the file "
-                       "there.",
-                       line_at(text, at));
+    return fmt::format(
+        "Its first line stands in line {}, but what follows differs; read the file "
+        "there.",
+        line_at(text, at));
   }
   return "Read the file and copy the text exactly.";
 }
@@ -285,8 +288,8 @@ std::string excerpt(std::string_view content, const Edit& edit) {
                         old_lines.size() + around,
                         first + shift,
                         new_lines.size() + around);
-    text += marked(before, ' ') + marked(old_lines, '-') + marked(new_lines, '+') +
-            marked(after, ' ');
+    text +=
+        marked(before, ' ') + marked(old_lines, '-') + marked(new_lines, '+') + marked(after, ' ');
     shift += static_cast<std::ptrdiff_t>(new_lines.size()) -
              static_cast<std::ptrdiff_t>(old_lines.size());
     index = hunk.last + 1;

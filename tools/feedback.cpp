@@ -112,12 +112,11 @@ std::string one_line(std::string_view text, std::size_t limit) {
 
 std::string error_block(Code code, std::string_view message, std::string_view suggestion) {
   const Category& kind = category(code);
-  return fmt::format(
-      "[tool_error]\ncategory: {}\nerror: {}\nsuggestion: {}\nretryable: {}\n",
-      kind.label(),
-      one_line(message.empty() ? "the tool gave no reason" : message),
-      one_line(suggestion.empty() ? kind.suggestion : suggestion),
-      kind.same_call_may_work());
+  return fmt::format("[tool_error]\ncategory: {}\nerror: {}\nsuggestion: {}\nretryable: {}",
+                     kind.label(),
+                     one_line(message.empty() ? "the tool gave no reason" : message),
+                     one_line(suggestion.empty() ? kind.suggestion : suggestion),
+                     kind.same_call_may_work());
 }
 
 }  // namespace tools

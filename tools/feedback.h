@@ -19,10 +19,10 @@ struct Category {
   bool reformat_helps;          // other wording of the same arguments may be all that it takes
   std::string_view suggestion;  // what the model can do
 
-  std::string_view label() const;      // the code's name without "tool."
-  agent::Domain domain() const;        // the code's row has it
-  bool counts_against_model() const;   // planning and reflection; infrastructure never does
-  bool same_call_may_work() const;     // made again unchanged: what `retryable` says
+  std::string_view label() const;     // the code's name without "tool."
+  agent::Domain domain() const;       // the code's row has it
+  bool counts_against_model() const;  // planning and reflection; infrastructure never does
+  bool same_call_may_work() const;    // made again unchanged: what `retryable` says
 };
 
 // One row for each tool.* code.
@@ -31,7 +31,7 @@ std::span<const Category> categories();
 const Category& category(agent::Code code);
 std::string_view to_string(Phase phase);
 
-// "[tool_error]" and its four lines, with a final newline. `message` and `suggestion` become one
+// "[tool_error]" and its four lines, without a final newline. `message` and `suggestion` become one
 // line each and are cut at 2,000 bytes; an empty suggestion is the category's. Secrets are the
 // caller's to remove.
 std::string error_block(agent::Code code, std::string_view message, std::string_view suggestion);

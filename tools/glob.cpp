@@ -128,8 +128,7 @@ class Translator {
     if (braces_.size() == k_max_braces) {
       return wrong("too many nested braces");
     }
-    braces_.push_back(
-        {.at_name = at_name_, .star_at_start = star_before_, .star_at_end = false});
+    braces_.push_back({.at_name = at_name_, .star_at_start = star_before_, .star_at_end = false});
     take(1);
     at_name_ = braces_.back().at_name;
     regex_ += "(?:";

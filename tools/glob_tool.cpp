@@ -85,15 +85,13 @@ Output call(const agent::Json& arguments, const CallContext& context) {
   }
   Listing listing(folder->shown);
   const WalkOptions options = options_for(*glob);
-  auto end = walk(*folder,
-                  options,
-                  context.stop,
-                  [&](const std::string& relative, const FolderEntry&) {
-                    if (glob->matches(relative)) {
-                      listing.add(relative);
-                    }
-                    return Walk::go_on;
-                  });
+  auto end =
+      walk(*folder, options, context.stop, [&](const std::string& relative, const FolderEntry&) {
+        if (glob->matches(relative)) {
+          listing.add(relative);
+        }
+        return Walk::go_on;
+      });
   if (!end) {
     return failure(end.error());
   }

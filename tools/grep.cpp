@@ -39,8 +39,8 @@ constexpr const char* k_parameters = R"({
 Result<std::unique_ptr<RE2>> compile(std::string_view pattern) {
   RE2::Options options;
   options.set_log_errors(false);
-  auto expression = std::make_unique<RE2>(
-      re2::StringPiece(pattern.data(), pattern.size()), options);
+  auto expression =
+      std::make_unique<RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
   if (!expression->ok()) {
     return fail(Code::tool_invalid_parameters,
                 fmt::format("the pattern is not a valid RE2 expression: {}", expression->error()),
@@ -82,13 +82,11 @@ class Search {
       return finish({});
     }
     const WalkOptions options{.hidden = glob_ && glob_->names_hidden()};
-    TRY_ASSIGN(const WalkEnd end,
-               walk(start,
-                    options,
-                    stop_,
-                    [&](const std::string& relative, const FolderEntry& entry) {
-                      return visit(start, relative, entry);
-                    }));
+    TRY_ASSIGN(
+        const WalkEnd end,
+        walk(start, options, stop_, [&](const std::string& relative, const FolderEntry& entry) {
+          return visit(start, relative, entry);
+        }));
     return finish(end);
   }
 
@@ -97,8 +95,8 @@ class Search {
     if (entry.type != std::filesystem::file_type::regular || !is_wanted(relative, entry)) {
       return Walk::go_on;
     }
-    const auto searched = in_file({.shown = join_shown(start.shown, relative),
-                                   .path = start.path / relative});
+    const auto searched =
+        in_file({.shown = join_shown(start.shown, relative), .path = start.path / relative});
     if (!searched && searched.error().code != Code::tool_cancelled) {
       ++unread_;
     }
@@ -154,8 +152,8 @@ class Search {
       text_ = fmt::format("[no match in {} file{}]\n", files_, files_ == 1 ? "" : "s");
     }
     if (is_full_) {
-      text_ += fmt::format("[more than these {} matches; narrow the pattern, path or glob]\n",
-                           matches_);
+      text_ +=
+          fmt::format("[more than these {} matches; narrow the pattern, path or glob]\n", matches_);
     }
     if (unread_ > 0) {
       text_ += fmt::format("[{} file{} could not be read]\n", unread_, unread_ == 1 ? "" : "s");

@@ -63,10 +63,11 @@ class Page {
     has_cr_ = has_cr_ || line.had_cr;
     if (!fits || line.is_cut) {
       text_ += agent::prefix(shown, k_page_bytes);
-      text_ += fmt::format("\n[line {} is longer than what can be shown; use grep for its parts, "
-                           "or offset {} to go on after it]\n",
-                           number_,
-                           number_ + 1);
+      text_ += fmt::format(
+          "\n[line {} is longer than what can be shown; use grep for its parts, "
+          "or offset {} to go on after it]\n",
+          number_,
+          number_ + 1);
       return false;
     }
     text_ += shown;
@@ -85,23 +86,22 @@ class Page {
       return Output{.text = "[the file is empty]\n"};
     }
     if (number_ < first_) {
-      return agent::fail(
-          Code::tool_failed,
-          fmt::format("`{}` has only {} lines; there is no line {}",
-                      one_line(name_.shown, 400),
-                      number_,
-                      first_),
-          "Use a smaller offset.");
+      return agent::fail(Code::tool_failed,
+                         fmt::format("`{}` has only {} lines; there is no line {}",
+                                     one_line(name_.shown, 400),
+                                     number_,
+                                     first_),
+                         "Use a smaller offset.");
     }
     close_lines();
     return Output{.text = std::move(text_)};
   }
 
   Result<Output> binary() const {
-    return agent::fail(
-        Code::tool_result_unusable,
-        fmt::format("`{}` is a binary file, no text (it has NUL bytes)", one_line(name_.shown, 400)),
-        "Look at it with a program that knows its format.");
+    return agent::fail(Code::tool_result_unusable,
+                       fmt::format("`{}` is a binary file, no text (it has NUL bytes)",
+                                   one_line(name_.shown, 400)),
+                       "Look at it with a program that knows its format.");
   }
 
   const NamedPath& name_;

@@ -29,8 +29,9 @@ std::span<const Builtin> builtins() {
 
 std::vector<std::string> builtin_names() {
   std::vector<std::string> names;
-  std::ranges::transform(
-      k_builtins, std::back_inserter(names), [](const Builtin& row) { return row.name; });
+  for (const Builtin& row : k_builtins) {
+    names.emplace_back(row.name);
+  }
   return names;
 }
 

@@ -2,14 +2,14 @@
 
 #include "tools/feedback.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <fcntl.h>
+#include <sys/random.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace tools {
@@ -165,21 +165,19 @@ std::unexpected<agent::Error> file_error(std::string_view doing,
                   fmt::format("no permission to {} {}", doing, name),
                   "Use another path; this one is closed to you.");
     case ENOTDIR:
-      return fail(Code::tool_failed,
-                  fmt::format("cannot {} {}: a part of the path is a file, not a folder",
-                              doing,
-                              name),
-                  "Check the path: list the folder that should hold it.");
+      return fail(
+          Code::tool_failed,
+          fmt::format("cannot {} {}: a part of the path is a file, not a folder", doing, name),
+          "Check the path: list the folder that should hold it.");
     case ENXIO:  // a pipe without a reader, a socket, a device without a driver
       return fail(Code::tool_failed,
                   fmt::format("{} is no regular file", name),
                   "Only regular files can be used.");
     default:
-      return fail(Code::tool_failed,
-                  fmt::format("cannot {} {}: {}",
-                              doing,
-                              name,
-                              std::generic_category().message(error_number)));
+      return fail(
+          Code::tool_failed,
+          fmt::format(
+              "cannot {} {}: {}", doing, name, std::generic_category().message(error_number)));
   }
 }
 
@@ -197,9 +195,8 @@ Result<NamedPath> resolve(std::string_view path, const CallContext& context) {
 }
 
 Result<RegularFile> open_regular(const NamedPath& file) {
-  RegularFile opened{
-      .descriptor = Descriptor(::open(file.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC |
-                                                             O_NOCTTY))};
+  RegularFile opened{.descriptor = Descriptor(
+                         ::open(file.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY))};
   if (!opened.descriptor) {
     return file_error("read", file.shown, errno);
   }

@@ -5,13 +5,12 @@
 #include "tools/descriptor.h"
 #include "tools/tool.h"
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 
 namespace tools {
 

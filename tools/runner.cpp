@@ -76,15 +76,16 @@ Done call_tool(Tool& tool,
 }
 
 Output unknown_tool(std::string_view name, std::span<const std::string> names) {
-  return failure(
-      Code::tool_not_found,
-      fmt::format("there is no tool `{}`", agent::prefix(name, 100)),
-      names.empty() ? "You have no tools; answer without one."
-                    : fmt::format("Use one of: {}.", fmt::join(names.begin(), names.end(), ", ")));
+  return failure(Code::tool_not_found,
+                 fmt::format("there is no tool `{}`", agent::prefix(name, 100)),
+                 names.empty()
+                     ? "You have no tools; answer without one."
+                     : fmt::format("Use one of: {}.", fmt::join(names.begin(), names.end(), ", ")));
 }
 
 Output not_started() {
-  return failure(Code::tool_cancelled, "not started: the run is being stopped", "Nothing was done.");
+  return failure(
+      Code::tool_cancelled, "not started: the run is being stopped", "Nothing was done.");
 }
 
 }  // namespace
@@ -118,8 +119,8 @@ class Runner::Round {
 
  private:
   struct Prepared {
-    agent::ToolCall call;      // with the repaired name and the arguments as parsed
-    Entry* entry = nullptr;    // null: no such tool
+    agent::ToolCall call;    // with the repaired name and the arguments as parsed
+    Entry* entry = nullptr;  // null: no such tool
     agent::Json arguments;
     std::optional<Output> rejected = std::nullopt;  // why it cannot run
 
@@ -214,8 +215,7 @@ class Runner::Round {
         .kill = kill_,
         .on_output = [&mailbox, index](std::string_view bytes) { mailbox.post(index, bytes); }};
     const Prepared& prepared = calls_[index];
-    return call_tool(
-        *prepared.entry->equipped.tool, prepared.arguments, context, *options.clock);
+    return call_tool(*prepared.entry->equipped.tool, prepared.arguments, context, *options.clock);
   }
 
   // True: that was the end of the call.
@@ -251,15 +251,15 @@ class Runner::Round {
       return;
     }
     output.code = Code::tool_failed;
-    output.message += fmt::format(" (it asked for a corrected call {} times before)",
-                                  entry.model_retries - 1);
+    output.message +=
+        fmt::format(" (it asked for a corrected call {} times before)", entry.model_retries - 1);
     output.suggestion = "Go another way; corrected calls did not help.";
   }
 
   // Wrong arguments and cancellation are not the tool's failure.
   static bool is_fatal(const Prepared& prepared, const agent::ToolResult& result) {
-    const bool has_failed = result.status == agent::ToolStatus::failed ||
-                            result.status == agent::ToolStatus::timed_out;
+    const bool has_failed =
+        result.status == agent::ToolStatus::failed || result.status == agent::ToolStatus::timed_out;
     return has_failed && result.code != Code::tool_model_retry && prepared.entry != nullptr &&
            prepared.entry->equipped.on_error == agent::ToolSpec::OnError::fatal;
   }
@@ -283,8 +283,7 @@ Result<std::unique_ptr<Runner>> Runner::create(const std::vector<agent::ToolSpec
   return create(std::move(equipped), std::move(options));
 }
 
-Result<std::unique_ptr<Runner>> Runner::create(std::vector<Equipped> tools,
-                                               RunnerOptions options) {
+Result<std::unique_ptr<Runner>> Runner::create(std::vector<Equipped> tools, RunnerOptions options) {
   std::ranges::sort(tools, {}, [](const Equipped& tool) { return tool.tool->info().name; });
   std::vector<Entry> entries;
   for (Equipped& equipped : tools) {
@@ -292,8 +291,8 @@ Result<std::unique_ptr<Runner>> Runner::create(std::vector<Equipped> tools,
     if (!entries.empty() && entries.back().equipped.tool->info().name == info.name) {
       return fail(Code::registry_duplicate, fmt::format("the tool `{}` is there twice", info.name));
     }
-    auto schema = agent::JsonSchema::compile(
-        agent::parse_json(info.parameters).value_or(agent::Json()));
+    auto schema =
+        agent::JsonSchema::compile(agent::parse_json(info.parameters).value_or(agent::Json()));
     if (!schema) {
       return fail(std::move(schema).error().while_(
           fmt::format("reading the parameters of the tool `{}`", info.name)));

@@ -21,13 +21,13 @@
 namespace tools {
 
 struct RunnerOptions {
-  std::filesystem::path cwd;                 // absolute
-  std::filesystem::path temporary;           // the run's own folder; made when first needed (0700)
-  agent::Environment environment;            // as the process has it
-  std::vector<std::string> scrub;            // variables that tools never see: provider keys
-  Supervisor* supervisor = nullptr;          // borrowed
-  const agent::Redactor* redactor = nullptr; // borrowed; what the model and the watcher read
-  agent::Clock* clock = nullptr;             // borrowed, required
+  std::filesystem::path cwd;                  // absolute
+  std::filesystem::path temporary;            // the run's own folder; made when first needed (0700)
+  agent::Environment environment;             // as the process has it
+  std::vector<std::string> scrub;             // variables that tools never see: provider keys
+  Supervisor* supervisor = nullptr;           // borrowed
+  const agent::Redactor* redactor = nullptr;  // borrowed; what the model and the watcher read
+  agent::Clock* clock = nullptr;              // borrowed, required
 };
 
 // A tool as an agent has it.

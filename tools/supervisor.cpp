@@ -148,13 +148,20 @@ Result<std::optional<Report>> Running::report() {
 
 Result<std::unique_ptr<Supervisor>> Supervisor::start() {
   TRY_ASSIGN(auto ends, socket_pair(SOCK_SEQPACKET));
+  // Held back until the zygote ignores them: a Ctrl-C at this moment is errand's alone.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
   const pid_t zygote = ::fork();
   if (zygote == 0) {
     ends.first.reset();
     run_zygote(ends.second.get());
   }
+  const int error = errno;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   if (zygote < 0) {
-    return os_failure("cannot fork the process that starts tools", errno);
+    return os_failure("cannot fork the process that starts tools", error);
   }
   ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_send_patience, sizeof k_send_patience);
   return std::unique_ptr<Supervisor>(new Supervisor(std::move(ends.first), zygote));

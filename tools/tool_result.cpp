@@ -4,14 +4,14 @@
 #include "tools/descriptor.h"
 #include "tools/feedback.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace tools {
@@ -102,7 +102,7 @@ void ResultMaker::put_content(agent::ToolResult& result,
     result.content = block.empty() ? "[no output]" : std::string(block);
     return;
   }
-  const std::string head = block.empty() ? std::string() : fmt::format("{}\n", block);
+  const std::string head = block.empty() ? std::string() : fmt::format("{}\n\n", block);
   const std::size_t whole = head.size() + output.text.size();
   if (output.spill_path.empty() && whole <= k_max_content) {
     result.content = head + output.text;
@@ -111,11 +111,11 @@ void ResultMaker::put_content(agent::ToolResult& result,
   result.truncated = true;
   result.full_output = output.spill_path.empty() ? keep(output.text) : output.spill_path;
   const std::uint64_t total = std::max<std::uint64_t>(output.total_bytes, output.text.size());
-  const std::string line = fmt::format(
-      "\n[… cut here: the output has {} bytes; {} …]\n",
-      total,
-      result.full_output.empty() ? "the rest could not be kept"
-                                 : "the whole is in the file " + result.full_output);
+  const std::string line =
+      fmt::format("\n[… cut here: the output has {} bytes; {} …]\n",
+                  total,
+                  result.full_output.empty() ? "the rest could not be kept"
+                                             : "the whole is in the file " + result.full_output);
   const std::size_t room = k_max_content - std::min(k_max_content, head.size() + line.size());
   const std::size_t half = std::min(room, output.text.size()) / 2;
   result.content = head;

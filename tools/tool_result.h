@@ -5,7 +5,7 @@
 #include "agent/toolbox.h"
 #include "tools/tool.h"
 
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>

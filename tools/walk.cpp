@@ -57,7 +57,10 @@ class Walker {
 
  private:
   // False: the walk is over.
-  bool show(const NamedPath& at, const std::string& prefix, const Folder& folder, std::size_t depth) {
+  bool show(const NamedPath& at,
+            const std::string& prefix,
+            const Folder& folder,
+            std::size_t depth) {
     end_.is_whole = end_.is_whole && folder.is_whole;
     for (const FolderEntry& entry : folder.entries) {
       if (stop_.stop_requested()) {
@@ -118,8 +121,8 @@ Result<Folder> read_folder(const NamedPath& folder, const std::stop_token& stop)
       break;
     }
     std::error_code ignored;
-    read.entries.push_back({.name = at->path().filename().string(),
-                            .type = at->symlink_status(ignored).type()});
+    read.entries.push_back(
+        {.name = at->path().filename().string(), .type = at->symlink_status(ignored).type()});
   }
   if (error) {
     return cannot_list(folder, error.value());

@@ -32,15 +32,15 @@ agent::Result<Folder> read_folder(const NamedPath& folder, const std::stop_token
 enum class Walk : std::uint8_t { go_on, end };
 
 struct WalkOptions {
-  bool hidden = false;           // enter folders and show names that begin with a dot
-  std::size_t max_depth = 100;   // names in a path; deeper folders are left out and counted
+  bool hidden = false;          // enter folders and show names that begin with a dot
+  std::size_t max_depth = 100;  // names in a path; deeper folders are left out and counted
 };
 
 struct WalkEnd {
-  bool stopped = false;         // by the stop token
-  std::size_t unread = 0;       // folders that could not be read
-  std::size_t too_deep = 0;     // folders below max_depth
-  bool is_whole = true;         // false: over a million entries, or a folder over its own limit
+  bool stopped = false;      // by the stop token
+  std::size_t unread = 0;    // folders that could not be read
+  std::size_t too_deep = 0;  // folders below max_depth
+  bool is_whole = true;      // false: over a million entries, or a folder over its own limit
 
   // What the model must know about the gaps: "[2 folders could not be read]"; lines or empty.
   std::string notes() const;
@@ -48,11 +48,11 @@ struct WalkEnd {
 
 // Shows every file (and link, pipe, …) below the folder with its path relative to it, folders
 // left out. tool.failed only where the first folder cannot be read.
-agent::Result<WalkEnd> walk(const NamedPath& folder,
-                            const WalkOptions& options,
-                            const std::stop_token& stop,
-                            const std::function<Walk(const std::string& relative,
-                                                     const FolderEntry& entry)>& visit);
+agent::Result<WalkEnd> walk(
+    const NamedPath& folder,
+    const WalkOptions& options,
+    const std::stop_token& stop,
+    const std::function<Walk(const std::string& relative, const FolderEntry& entry)>& visit);
 
 // `folder/name` as the model may write it in its next call.
 std::string join_shown(std::string_view folder, std::string_view name);

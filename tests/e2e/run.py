@@ -26,7 +26,8 @@ import time
 import tomllib
 import uuid
 
-import server as scripted
+sys.dont_write_bytecode = True  # a test run leaves nothing in the source tree
+import server as scripted  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
@@ -59,7 +60,7 @@ class Case:
 
     def variants(self):
         """(format or None, protocol, stream): every format once, every wire form once."""
-        formats = FORMATS if self.expect.get("formats") == "all" else (None,)
+        formats = FORMATS if self.expect.get("formats") == "all" else (None,)  # None: as the line says
         protocols = {"both": ("openai_chat", "anthropic_messages")}.get(
             self.expect.get("protocol", "openai_chat"), (self.expect.get("protocol", "openai_chat"),))
         streams = {"both": (True, False)}.get(self.expect.get("stream", True), (self.expect.get("stream", True),))
@@ -87,9 +88,9 @@ class Step:
 def parse_cmd(text):
     steps, pending, env, limits = [], {}, {}, {}
     for line in text.splitlines():
-        words = shlex.split(line, comments=True)
-        if not words:
+        if not line.strip() or line.startswith("#"):
             continue
+        words = line.split(maxsplit=1) if line.startswith("sh ") else shlex.split(line)
         verb = words[0]
         if verb == "env":
             name, _, value = words[1].partition("=")
@@ -105,7 +106,7 @@ def parse_cmd(text):
         elif verb == "signal":
             pending.setdefault("signals", []).append(words[1:])
         elif verb == "sh":
-            step = Step(shell=line.partition(" ")[2])
+            step = Step(shell=words[1])
             step.env = dict(env)
             steps.append(step)
         elif verb == "errand":
@@ -137,7 +138,8 @@ class World:
         self.names = {"SERVER": self.server.url, "PORT": str(self.server.port), "DIR": str(self.work),
                       "HOME": str(self.home), "TMP": str(self.tmp), "PROTOCOL": self.protocol,
                       "STREAM": "true" if self.stream else "false",
-                      "CA": options.certificate[0] if options.certificate else ""}
+                      "CA": options.certificate[0] if options.certificate else "",
+                      "SOURCE": str(HERE.parent.parent), "ERRAND": str(options.errand)}
         files = case.folder / "files"
         if files.exists():
             shutil.copytree(files, self.work, dirs_exist_ok=True, symlinks=True)
@@ -222,19 +224,22 @@ class Process:
             words[1:1] = ["-o", world.format]
         limits = {getattr(resource, "RLIMIT_" + name.upper()): value for name, value in step.limits.items()}
 
+        closed = [number for number, how in ((1, step.stdout), (2, step.stderr)) if how[0] == "closed"]
+
         def in_child():
-            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             for kind, value in limits.items():
                 resource.setrlimit(kind, (value, value))
-        begin = time.monotonic()
-        self.begin = begin
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a full disk is an error, not a signal
+            for number in closed:
+                os.close(number)
+        self.begin = time.monotonic()
         stdin, feed = self._input(step.stdin)
         stdout, stdout_reader = self._output(step.stdout)
         stderr, stderr_reader = self._output(step.stderr)
         self.process = subprocess.Popen(
             [str(world.options.errand), *words], cwd=world.work, env=world.environment(step),
-            stdin=stdin, stdout=stdout, stderr=stderr, preexec_fn=in_child, restore_signals=False,
-            start_new_session=True)
+            stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True,
+            preexec_fn=in_child if limits or closed else None)
         for descriptor in (stdin, stdout, stderr):
             if descriptor in self.opened:
                 os.close(descriptor)
@@ -262,7 +267,6 @@ class Process:
         if how[0] == "file":
             return self._own(os.open(self.world.work / how[1], os.O_RDONLY))[0], None
         read, write = self._own(*os.pipe())
-        os.set_inheritable(write, False)
         if how[0] == "open":  # a pipe that nobody writes to and nobody closes
             return read, None
         text = {"empty": "", "text": how[-1]}[how[0]]
@@ -278,10 +282,8 @@ class Process:
             pass
 
     def _output(self, how):
-        if how[0] == "full":
+        if how[0] in ("full", "closed"):
             return self._own(os.open("/dev/full", os.O_WRONLY))[0], None
-        if how[0] == "closed":
-            return self._own(os.open("/dev/null", os.O_RDONLY))[0], None  # writes fail: EBADF
         if how[0] == "pty":
             master, slave = self._own(*pty.openpty())
             return slave, master
@@ -364,10 +366,10 @@ class Process:
 
 # ---- what must have come of it ----
 
-EXPECTATIONS = {"exit", "formats", "protocol", "stream", "tags", "needs", "timeout_s", "result", "results", "events",
+EXPECTATIONS = {"exit", "formats", "protocol", "stream", "tags", "needs", "timeout_s", "result", "events",
                 "event", "no_events", "requests", "request", "connections", "prefix_stable", "files",
                 "left", "stdout_contains", "stdout_lacks", "stderr_contains", "stderr_lacks", "max_rss_mb",
-                "max_seconds", "journal", "unanswered", "stdout_json", "broken_requests", "why", "answer_file"}
+                "max_seconds", "stdout_json", "broken_requests"}
 
 
 def mismatch(expected, actual, path=""):
@@ -437,7 +439,7 @@ class Checker:
 
     def step(self, step, index, outcome, expected_exit):
         """What holds for every command line."""
-        if expected_exit is not None and outcome.code != expected_exit:
+        if str(outcome.code) not in str(expected_exit).split("|"):
             self.fail(f"exit code {outcome.code}, expected {expected_exit}")
         if outcome.code > 128 and not outcome.by_signal:
             self.fail(f"exit code {outcome.code} without dying by the signal")
@@ -688,8 +690,11 @@ def run_variant(case, variant, options):
         deadline = time.monotonic() + limit
         for index, step in enumerate(case.steps):
             if step.shell is not None:
-                subprocess.run(["/bin/sh", "-c", world.fill(step.shell)], cwd=world.work, check=True, timeout=limit,
-                               env=world.environment(step), stdin=subprocess.DEVNULL)
+                done = subprocess.run(["/bin/sh", "-c", world.fill(step.shell)], cwd=world.work, timeout=limit,
+                                      env=world.environment(step), stdin=subprocess.DEVNULL, capture_output=True,
+                                      text=True)
+                if done.returncode != 0:
+                    checker.fail(f"exit status {done.returncode} of: {step.shell}\n{done.stdout}{done.stderr}")
                 continue
             running = [Process(world, step, deadline) for _ in range(step.together)]
             with concurrent.futures.ThreadPoolExecutor(len(running)) as pool:
@@ -703,7 +708,7 @@ def run_variant(case, variant, options):
         checker.check_journal()
     except TimedOut:
         checker.fail(f"it did not end within {limit} s")
-    except (OSError, subprocess.SubprocessError, sqlite3.Error) as error:
+    except (OSError, subprocess.SubprocessError) as error:
         checker.fail(f"the harness could not run it: {error!r}")
     finally:
         world.close()
@@ -717,10 +722,12 @@ def run_variant(case, variant, options):
     return checker.wrong, reached, codes
 
 
-def missing(case):
+def missing(case, options):
     needs = case.expect.get("needs", [])
     if "openssl" in needs and not shutil.which("openssl"):
         return "openssl is not installed"
+    if "plain" in needs and options.patience > 1:
+        return "not with sanitizers"
     if "user" in needs and os.geteuid() == 0:
         return "root may write everywhere"
     return None
@@ -779,13 +786,14 @@ def main():
     options.certificate = make_certificate()
 
     cases = [Case(file.parent) for file in sorted(HERE.rglob("cmd"))]
+    cases.sort(key=lambda case: "slow" not in case.tags)  # those that mostly wait start first
     chosen = [case for case in cases if options.k in case.name and (not options.tag or options.tag in case.tags)]
     passed = failed = skipped = 0
     reached, codes = set(), set()
     begin = time.monotonic()
 
     def run_case(case):
-        if reason := missing(case):
+        if reason := missing(case, options):
             return case, reason, []
         return case, None, [(variant, run_variant(case, variant, options)) for variant in case.variants()]
 

@@ -255,6 +255,7 @@ class Server:
             while not self.closing.is_set():
                 request = self._read(reader)
                 if request is None:
+                    connection.sendall(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
                     break
                 number, step = self._next_step(request)
                 try:
@@ -273,6 +274,8 @@ class Server:
             connection.close()
 
     def _read(self, reader):
+        if reader.peek(1)[:1] == b"\x16":  # a TLS greeting to a plain port
+            return None
         line = reader.readline().decode("latin-1").split()
         if len(line) < 2:
             return None

@@ -70,8 +70,8 @@ TEST_CASE("hostile: deep nesting is refused with its place", "[config]") {
   const auto row = GENERATE_COPY(values<Row>({
       {"x-a: " + repeated("[", 10'000), "1:1 more than 1000 brackets are open in this line"},
       {"x-a: " + repeated("{a: ", 40'000), "1:1 more than 1000 brackets are open in this line"},
-      {"x-a: " + repeated("[", 100), "1:69 " + too_deep},
-      {"x-a:\n" + repeated("[\n", 20'000), "65:1 " + too_deep},
+      {"x-a: " + repeated("[", 100), "1:38 " + too_deep},
+      {"x-a:\n" + repeated("[\n", 20'000), "34:1 " + too_deep},
       {repeated("- ", 20'000), "1:129 " + too_deep},
       {indented, "65:65 " + too_deep},
   }));

@@ -285,6 +285,7 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
       {"description: a: b", "3:15 a colon where no value can begin", ":"},
       {"tools\nprompt: x", "3:1 this line has no colon", "tools"},
       {"tools: [a, b\nprompt: x", "3:8 a `[` is not closed", "["},
+      {"prompt: \"x\\0y\"", "3:9 a NUL character in the text", "\"x\\0y\""},
       {"prompt: \"x", "3:9 a quote is not closed", "\""},
       {"limits:\n\tmax_turns: 1", "4:1 a tab in the indentation", "\t"},
       {"prompt: @x", "3:9 this character cannot begin a value", "@"},
@@ -395,6 +396,21 @@ TEST_CASE("load: another version is the only thing that is reported", "[config]"
   CHECK(report.errors[0].help == "this program reads version 1 alone: write `version: 1`");
   CHECK(lines_of(parse("version: '1'\nname: a").errors) ==
         Lines{"1:10 `version` must be a whole number, not text"});
+}
+
+TEST_CASE("load: a wrong schema is marked inside the file", "[config]") {
+  const auto report = parse(k_head + R"(tools:
+  - name: t
+    description: d
+    command: [x]
+    parameters:
+      type: object
+      properties:
+        a: {type: strin}
+)");
+  REQUIRE(report.errors.size() == 1);
+  CHECK(report.errors[0].where->line == 10);
+  CHECK(marked(report.errors[0]) == "strin");
 }
 
 TEST_CASE("load: a duplicate tool has a code of its own", "[config]") {

@@ -60,6 +60,8 @@ std::string agent_with(std::string_view path, const std::string& value) {
       }
     } else if (rest == "model" && name != "name") {
       beside = ", name: a/b";
+    } else if (rest == "retry" && name == "initial_delay") {
+      beside = ", max_delay: 9d";
     } else if (rest.empty()) {
       beside = name == "version" ? ", name: a"
                : name == "name"  ? ", version: 1"
@@ -103,15 +105,15 @@ Forms forms_of(const config::Key& key) {
       add_invalid({"yes", "0", "'true'", "[true]"});
       break;
     case Type::count:
-      forms.valid.insert(forms.valid.end(), {"2", "500k", "1.5M", "'20'"});
+      forms.valid.insert(forms.valid.end(), {"2", "500k", "2K", "1G", "1.5M", "'20'"});
       if (!words.empty()) {
         forms.valid.push_back(words);
       }
       add_invalid({"0", "-1", "1.5", "1.5x", "many", "true", "[1]", "'0'"});
       break;
     case Type::duration:
-      forms.valid.insert(forms.valid.end(), {"1ms", "10s", "2m", "1h30m", "1.5s"});
-      add_invalid({"10", "'10'", "10 s", "fast", "-1s", "true", "[1s]", "s"});
+      forms.valid.insert(forms.valid.end(), {"1ms", "10s", "2m", "1d", "1h30m", "1.5s"});
+      add_invalid({"10", "'10'", "10 s", "fast", "''", "1m1h", "1s1s", "-1s", "true", "[1s]", "s"});
       if (!key.may_be_zero) {
         forms.invalid.push_back("0s");
       } else {

@@ -32,6 +32,11 @@ TEST_CASE("yaml: values by the core schema", "[config]") {
       {"a: |\n  x\n   y\n\n  z\n", R"({"a":"x\n y\n\nz\n"})"},
       {"a: >-\n  x\n  y\n\n  z\n", R"({"a":"x y\nz"})"},
       {"a: x\n  y", R"({"a":"x y"})"},
+      {R"(["\N\_\L\P", "é\_é"])", "[\"\u0085\u00a0\u2028\u2029\",\"é\u00a0é\"]"},
+      {"a: \"x\n", "a quote is not closed"},
+      {"a: 'x\n", "a quote is not closed"},
+      {"a: \"x\nb: \"y\"\n", "this line does not fit the keys above it"},
+      {"- \"x\n- y\n", "a quote is not closed"},
       {"a:\nb: []\nc: {}", R"({"a":null,"b":[],"c":{}})"},
       {"{a?: b?c, d: [e?, ?f, 'g?', \"h?\\x3f\"]}",
        R"yaml(this character cannot begin a value)yaml"},
@@ -49,6 +54,14 @@ TEST_CASE("yaml: values by the core schema", "[config]") {
   CHECK(read(row.text) == row.json);
 }
 
+TEST_CASE("yaml: the depth of closed lists is counted one by one", "[config]") {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  CHECK(read(nested(64)) == nested(64));
+  CHECK(read(nested(65)) == "lists and maps nest more than 64 levels deep");
+}
+
 TEST_CASE("yaml: a character of a scalar is found in its source", "[config]") {
   struct Row {
     std::string text;
@@ -59,13 +72,13 @@ TEST_CASE("yaml: a character of a scalar is found in its source", "[config]") {
       {"a: xZ", 5, 1},
       {"a: x\n  y Z", 5, 2},
       {"a: 'it''s Z'", 11, 1},
-      {"a: \"\\x41\\t\\\"\\u00e9\\U0001F600 \\N\\_\\L Z\"", 38, 1},
+      {"a: \"\\x41\\t\\\"\\u00e9\\U0001F600 \\N\\_\\L Z\"", 37, 1},
       {"a: \"x\\\n   \\  Z\"", 6 + 1, 2},
       {"a: |\n  x\n\n    é Z\n", 7, 4},
       {"a: >\n  x\n\n  y Z\n", 5, 4},
       {"a: |2-  # comment with Y\n  x Z\n", 5, 2},
       {"a: &anchor\n  x Z", 5, 2},
-      {"- [b, 'c', {d: \"\xC3\xA9Z\"}]", 19, 1},
+      {"- [b, 'c', {d: \"\xC3\xA9Z\"}]", 18, 1},
   }));
   INFO(row.text);
   const auto source = config::Source::create(row.text, "f");

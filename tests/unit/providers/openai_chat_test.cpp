@@ -406,6 +406,30 @@ TEST_CASE("openai_chat: any cut of a stream gives the same reply", "[providers]"
   }
 }
 
+TEST_CASE("openai_chat: broken bytes give an answer or an error, never a crash", "[providers]") {
+  const std::string body =
+      delta(
+          R"("content":[{"type":"text","text":"x"}],"reasoning_details":[{"index":0,"text":"y"}])") +
+      piece(R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":[1]}"}})") +
+      finish("tool_calls") +
+      R"(data: {"choices":[],"usage":{"prompt_tokens":1}})"
+      "\n\n";
+  constexpr std::string_view k_bytes = "{}[]\":,0n\\\n\xFF d";
+  int answers = 0;
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    std::mt19937 rng(seed);
+    std::string broken = seed % 2 == 0 ? body : body.substr(6, body.find('\n') - 6);
+    for (int i = 0; i < 3; ++i) {
+      broken[rng() % broken.size()] = k_bytes[rng() % k_bytes.size()];
+    }
+    const auto played = tests::play_in_pieces(*chat(), broken, {}, seed);
+    answers += played.reply ? 1 : 0;
+    CHECK((played.reply || !played.reply.error().message.empty()));
+  }
+  CHECK(answers > 0);
+  CHECK(answers < 500);
+}
+
 TEST_CASE("openai_chat: a request is head, messages and tail", "[providers]") {
   const std::vector<agent::ToolInfo> tools = {
       {.name = "f", .description = "Does \"f\"", .parameters = "{ \"type\": \"object\" }"}};

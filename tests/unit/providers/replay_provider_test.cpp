@@ -141,13 +141,13 @@ TEST_CASE("replay: a fault is an error with everything the script says", "[provi
 }
 
 TEST_CASE("replay: a fault with text cuts the stream after it", "[providers]") {
-  Player player({{.reply = {.text = "half an ans"},
+  Player player({{.reply = {.text = "half an answer"},
                   .fault = agent::ReplayFault{.code = Code::provider_stream_broken}}});
   const auto result = player.ask();
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Code::provider_stream_broken);
   CHECK(result.error().message == "the replay script says provider.stream_broken");
-  CHECK(player.text == "half an ans");
+  CHECK(player.text == "half an answer");
 }
 
 TEST_CASE("replay: a step may be repeated, a few times or for ever", "[providers]") {

@@ -120,7 +120,7 @@ TEST_CASE("retry provider: each wait is announced before it is made", "[provider
 
 TEST_CASE("retry provider: what was streamed of a failed attempt is reset", "[providers]") {
   FakeClock clock;
-  const auto got = run({failing(of(Code::provider_stream_broken), {"half an ", "ans"}),
+  const auto got = run({failing(of(Code::provider_stream_broken), {"half an ", "answer"}),
                         failing(of(Code::provider_unavailable)),
                         saying("whole")},
                        clock);

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Measures errand beside a minimal libcurl program: the same bodies to the same loopback server, the
+same commands between them, in turn A B A B. It measures and asserts nothing.
+
+    bench/run.py [--build DIR] [--pairs N] [--long TURNS]"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
+AGENT = """version: 1
+name: bench
+model: {{name: local/m, protocol: openai_chat, base_url: "{url}"}}
+instructions: You are measured.
+tools: [shell]
+limits: {{max_repeat_calls: unlimited}}
+"""
+REPLAY_AGENT = """version: 1
+name: bench
+model: replay/bench.replay.yaml
+tools: [shell]
+limits: {max_repeat_calls: unlimited}
+"""
+
+
+class Run:
+    def __init__(self, wall_ms, usage):
+        self.wall_ms = wall_ms
+        self.cpu_ms = (usage.ru_utime + usage.ru_stime) * 1000
+        self.peak_mb = usage.ru_maxrss / 1024
+
+
+class Bench:
+    def __init__(self, options):
+        self.build, self.pairs = options.build, options.pairs
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="errand-bench-"))
+        self.env = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "LANG": "C.UTF-8"}
+        self.servers = []
+        self.quiet = os.open("/dev/null", os.O_RDWR)
+        self.server = self.serve()
+
+    def serve(self, *arguments):
+        process = subprocess.Popen([self.build / "bench_server", *arguments], stdout=subprocess.PIPE, text=True)
+        self.servers.append(process)
+        return process.stdout.readline().strip()
+
+    def close(self):
+        for process in self.servers:
+            process.kill()
+            process.wait()
+        shutil.rmtree(self.folder)
+
+    def agent(self, port, turns):
+        file = self.folder / f"agent-{port}-{turns}.yaml"
+        file.write_text(AGENT.format(url=f"http://127.0.0.1:{port}/{turns}"))
+        return file
+
+    def errand(self, agent, *options):
+        return [str(self.build / "errand"), "run", str(agent), "go", "-o", "json", *options]
+
+    def record(self, turns):
+        """The bodies of one errand run, for the baseline to send."""
+        file = self.folder / f"bodies-{turns}"
+        if not file.exists():
+            port = self.serve(file)
+            self.run(self.errand(self.agent(port, turns)))
+        return file
+
+    def baseline(self, turns, *marks):
+        return [str(self.build / "bench_baseline"), f"http://127.0.0.1:{self.server}/{turns}/chat/completions",
+                str(self.record(turns)), *map(str, marks)]
+
+    def run(self, command):
+        actions = [(os.POSIX_SPAWN_DUP2, self.quiet, number) for number in (0, 1, 2)]
+        begin = time.perf_counter()
+        pid = os.posix_spawn(shutil.which(command[0]), command, self.env, file_actions=actions)
+        _, status, usage = os.wait4(pid, 0)
+        wall = time.perf_counter() - begin
+        if status != 0:
+            raise SystemExit(f"bench: exit code {os.waitstatus_to_exitcode(status)}: {' '.join(command)}")
+        return Run(wall * 1000, usage)
+
+    def compare(self, title, ours, theirs, pairs=None):
+        """A B A B after one warm-up each: medians, and the ratio pair by pair."""
+        self.run(ours)
+        self.run(theirs)
+        couples = [(self.run(ours), self.run(theirs)) for _ in range(pairs or self.pairs)]
+        for name, unit in (("wall_ms", "ms"), ("cpu_ms", "ms CPU"), ("peak_mb", "MB peak")):
+            a = [getattr(one, name) for one, _ in couples]
+            b = [getattr(other, name) for _, other in couples]
+            ratios = sorted(x / y for x, y in zip(a, b) if y)
+            if not ratios:
+                continue
+            line = (f"{title if name == 'wall_ms' else '':<34}{statistics.median(a):>10.2f} {unit:<8}"
+                    f"{statistics.median(b):>10.2f} {unit:<8}"
+                    f"{statistics.median(ratios):>7.2f}× ({ratios[0]:.2f} to {ratios[-1]:.2f})")
+            print(line, flush=True)
+
+
+def cpu_of(pid):
+    """Nanoseconds of all live threads."""
+    total = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            total += int((task / "schedstat").read_text().split()[0])
+        except (OSError, IndexError):
+            pass
+    return total
+
+
+def errand_marks(bench, command, marks):
+    """CPU and wall time of errand itself (not of its tools) at the start of those turns."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=bench.quiet, env=bench.env, stdin=bench.quiet)
+    found = {}
+    for line in process.stdout:
+        if b'"type":"turn.started"' in line:
+            turn = json.loads(line)["turn"]
+            if turn in marks:
+                found[turn] = (cpu_of(process.pid) / 1e6, time.perf_counter() * 1000)
+    if process.wait() != 0:
+        raise SystemExit(f"bench: exit code {process.returncode}: {' '.join(command)}")
+    return found
+
+
+def baseline_marks(bench, turns, marks):
+    done = subprocess.run(bench.baseline(turns, *marks), env=bench.env, stdout=subprocess.PIPE, text=True, check=True)
+    return {int(turn): (int(cpu) / 1e6, 0) for turn, cpu in (line.split() for line in done.stdout.splitlines())}
+
+
+def per_turn(found, window, column):
+    first, last = window
+    return (found[last][column] - found[first][column]) / (last - first)
+
+
+def long_run(bench, turns):
+    """What a turn costs early and late. The baseline's growth is what the longer bodies cost."""
+    width = min(50, turns // 4)
+    windows = [(10, 10 + width), (turns // 2, turns // 2 + width), (turns - width, turns)]
+    marks = sorted({mark for window in windows for mark in window})
+    agent = bench.agent(bench.server, turns)
+    bodies = bench.record(turns).stat().st_size
+    script = bench.folder / "bench.replay.yaml"
+    script.write_text("version: 1\nreplies:\n" + "".join(
+        f"  - tool_calls: [{{shell: {{command: echo {turn}}}}}]\n" for turn in range(1, turns + 1)) + "  - Done.\n")
+    replay = bench.folder / "replay.yaml"
+    replay.write_text(REPLAY_AGENT)
+    rows = {
+        "errand": errand_marks(bench, bench.errand(agent)[:4] + ["-o", "jsonl"], marks),
+        "errand, --no-session": errand_marks(bench, bench.errand(agent)[:4] + ["-o", "jsonl", "--no-session"], marks),
+        "errand, replay (no bodies)": errand_marks(bench, bench.errand(replay)[:4] + ["-o", "jsonl"], marks),
+        "baseline": baseline_marks(bench, turns, marks),
+    }
+    print(f"\nCPU of a turn in ms, its tool's process not counted, in one run of {turns} turns "
+          f"({bodies / 1e6:.0f} MB sent)\n")
+    print(f"{'':<34}" + "".join(f"{f'turns {first}–{last}':>18}" for first, last in windows) + f"{'late / early':>15}")
+    for name, found in rows.items():
+        costs = [per_turn(found, window, 0) for window in windows]
+        print(f"{name:<34}" + "".join(f"{cost:>18.3f}" for cost in costs) + f"{costs[-1] / costs[0]:>14.2f}×", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build" / "release")
+    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--long", type=int, default=1000, metavar="TURNS", help="0 leaves the long run out")
+    options = parser.parse_args()
+    bench = Bench(options)
+    try:
+        print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {options.pairs} pairs; medians, "
+              "and the ratio pair by pair with its range\n")
+        print(f"{'':<34}{'errand':<19}{'beside it':<19}")
+        errand = str(bench.build / "errand")
+        bench.compare("errand --version, curl --version", [errand, "--version"],
+                      [shutil.which("curl"), "--version"], options.pairs * 3)
+        bench.compare("one turn", bench.errand(bench.agent(bench.server, 0)), bench.baseline(0))
+        bench.compare("one turn, --no-session", bench.errand(bench.agent(bench.server, 0), "--no-session"),
+                      bench.baseline(0))
+        bench.compare("100 turns, a tool call each", bench.errand(bench.agent(bench.server, 100)), bench.baseline(100))
+        bench.compare("100 turns, --no-session", bench.errand(bench.agent(bench.server, 100), "--no-session"),
+                      bench.baseline(100))
+        if options.long:
+            long_run(bench, options.long)
+    finally:
+        bench.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+// What starting /bin/true costs, three ways: a plain posix_spawn, a guard forked for each call from
+// a process with threads and N MB in use, and a guard forked by the zygote. Prints medians of 200
+// calls in microseconds. Usage: spawn_cost [MB [THREADS]]
+#include "tools/guard.h"
+#include "tools/process_table.h"
+#include "tools/supervisor.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+constexpr int k_calls = 200;
+constexpr std::string_view k_body{"/\0/bin/true\0PATH=/bin\0", 22};
+
+[[noreturn]] void stop(const char* what) {
+  std::perror(what);
+  std::exit(1);
+}
+
+double median_us(const std::function<void()>& call) {
+  std::vector<double> times;
+  for (int i = 0; i < k_calls; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    call();
+    times.push_back(
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+            .count());
+  }
+  std::nth_element(times.begin(), times.begin() + k_calls / 2, times.end());
+  return times[k_calls / 2];
+}
+
+void plain_spawn() {
+  std::string name = "/bin/true";
+  std::string variable = "PATH=/bin";
+  std::array<char*, 2> arguments{name.data(), nullptr};
+  std::array<char*, 2> variables{variable.data(), nullptr};
+  pid_t pid = 0;
+  int status = 0;
+  if (::posix_spawn(&pid, name.c_str(), nullptr, nullptr, arguments.data(), variables.data()) !=
+          0 ||
+      ::waitpid(pid, &status, 0) != pid || status != 0) {
+    stop("posix_spawn");
+  }
+}
+
+void wait_for_report(int control) {
+  tools::Report report;
+  if (::recv(control, &report, sizeof report, 0) != sizeof report ||
+      report.kind != tools::Report::Kind::exited || report.value != 0) {
+    stop("report");
+  }
+}
+
+void send_request(int control) {
+  const tools::SpawnHeader header{
+      .bytes = static_cast<std::uint32_t>(k_body.size()), .arguments = 1, .variables = 1};
+  const std::array<int, 3> standard{0, 1, 2};
+  std::array<char, sizeof header> data{};
+  std::memcpy(data.data(), &header, sizeof header);
+  iovec part{.iov_base = data.data(), .iov_len = data.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof standard)> space{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = space.data();
+  message.msg_controllen = space.size();
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof standard);
+  std::memcpy(CMSG_DATA(rights), standard.data(), sizeof standard);
+  if (::sendmsg(control, &message, 0) < 0 || ::send(control, k_body.data(), header.bytes, 0) < 0) {
+    stop("sendmsg");
+  }
+}
+
+// What a guard a call would do without a zygote: the fork copies the page tables of all of errand.
+void direct_guard() {
+  std::array<int, 2> ends{-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    stop("socketpair");
+  }
+  const pid_t guard = ::fork();
+  if (guard == 0) {
+    ::dup2(ends[1], 3);
+    tools::close_from(4);
+    tools::run_guard(3);
+  }
+  ::close(ends[1]);
+  send_request(ends[0]);
+  wait_for_report(ends[0]);
+  ::waitpid(guard, nullptr, 0);
+  ::close(ends[0]);
+}
+
+void zygote_guard(tools::Supervisor& supervisor) {
+  auto running =
+      supervisor.spawn({.argv = {"/bin/true"}, .environment = {"PATH=/bin"}, .cwd = "/"}, 0, 1, 2);
+  if (!running) {
+    stop("spawn");
+  }
+  pollfd event{.fd = running->descriptor(), .events = POLLIN, .revents = 0};
+  ::poll(&event, 1, -1);
+  const auto report = running->report();
+  if (!report || !*report || (*report)->kind != tools::Report::Kind::exited) {
+    stop("report");
+  }
+}
+
+// Threads that wait, as errand's own do.
+class Sleepers {
+ public:
+  explicit Sleepers(int count) {
+    for (int i = 0; i < count; ++i) {
+      threads_.emplace_back([this](std::stop_token token) {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, token, [] { return false; });
+      });
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::size_t megabytes = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 25;
+  const int threads = argc > 2 ? std::atoi(argv[2]) : 4;
+  auto supervisor = tools::Supervisor::start();
+  if (!supervisor) {
+    std::fprintf(stderr, "%s\n", supervisor.error().message.c_str());
+    return 1;
+  }
+  const std::vector<char> memory(megabytes << 20, 'x');  // touched
+  const Sleepers sleepers(threads);
+  const double plain = median_us(plain_spawn);
+  const double direct = median_us(direct_guard);
+  const double zygote = median_us([&] { zygote_guard(**supervisor); });
+  std::printf(
+      "%zu MB, %d threads, median of %d calls in us: posix_spawn %.0f, guard forked directly "
+      "%.0f, guard forked by the zygote %.0f\n",
+      megabytes,
+      threads,
+      k_calls,
+      plain,
+      direct,
+      zygote);
+}

@@ -1,0 +1,225 @@
+# bash completion of errand; made by `errand completions bash`.
+
+_errand_words() {
+  local word
+  for word in $1; do
+    [[ $word = "$current"* ]] && COMPREPLY+=("$word")
+  done
+}
+
+_errand_files() {
+  local file
+  compopt -o filenames 2>/dev/null
+  while IFS= read -r file; do
+    COMPREPLY+=("$file")
+  done < <(compgen -f -- "$current")
+}
+
+_errand_directories() {
+  local directory
+  compopt -o filenames 2>/dev/null
+  while IFS= read -r directory; do
+    COMPREPLY+=("$directory")
+  done < <(compgen -d -- "$current")
+}
+
+_errand_agents() {
+  local file
+  compopt -o filenames 2>/dev/null
+  while IFS= read -r file; do
+    if [[ -d $file || $file = *.yaml || $file = *.yml || $file = *.md ]]; then
+      COMPREPLY+=("$file")
+    fi
+  done < <(compgen -f -- "$current")
+}
+
+# What stands before the cursor: the option that waits for its value, if there is one, and how many
+# arguments that are no options.
+_errand_scan() {
+  local index word
+  option='' position=0 dashes=no matched=yes
+  for ((index = first; index < ${#words[@]}; ++index)); do
+    word=${words[index]}
+    if [[ -n $option ]]; then
+      option=''
+    elif [[ $dashes = no && $word = -- ]]; then
+      dashes=yes
+    elif [[ $dashes = no && $word = -?* ]]; then
+      [[ $valued = *"|$word|"* ]] && option=$word
+    else
+      position=$((position + 1))
+    fi
+  done
+}
+
+_errand() {
+  local current index command first option valued options position dashes matched
+  local -a words=()
+  COMPREPLY=()
+  # bash makes words of their own of the = in --option=value
+  for ((index = 1; index < COMP_CWORD; ++index)); do
+    [[ ${COMP_WORDS[index]} = = ]] || words+=("${COMP_WORDS[index]}")
+  done
+  current=${COMP_WORDS[COMP_CWORD]}
+  [[ $current = = ]] && current=''
+  command=${words[0]-}
+  first=1
+  if [[ ${#words[@]} -eq 0 ]]; then
+    _errand_words 'run check init tools exit-codes schema completions help --help --version'
+    return
+  fi
+  if [[ $command = tools ]]; then
+    if [[ ${#words[@]} -lt 2 ]]; then
+      _errand_words 'list call'
+      return
+    fi
+    command="tools ${words[1]}"
+    first=2
+  fi
+  case $command in
+    'run')
+      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --timeout --max-turns --output -o --output-file --no-session --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--timeout|--max-turns|-o|--output|--output-file|--log-file|--color|'
+      _errand_scan
+      case $option in
+        -p|--prompt) : ;;
+        -f|--prompt-file) _errand_files ;;
+        -P|--param) : ;;
+        -m|--model) : ;;
+        -C|--cwd) _errand_directories ;;
+        --timeout) : ;;
+        --max-turns) : ;;
+        -o|--output) _errand_words 'text json jsonl' ;;
+        --output-file) _errand_files ;;
+        --log-file) _errand_files ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_agents ;;
+        *) : ;;
+      esac
+      ;;
+    'check')
+      options='--output -o --color --help -h'
+      valued='|-o|--output|--color|'
+      _errand_scan
+      case $option in
+        -o|--output) _errand_words 'text json' ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        *) _errand_agents ;;
+      esac
+      ;;
+    'init')
+      options='--force --help -h'
+      valued=''
+      _errand_scan
+      case $option in
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_agents ;;
+        *) ;;
+      esac
+      ;;
+    'tools list')
+      options='--output -o --help -h'
+      valued='|-o|--output|'
+      _errand_scan
+      case $option in
+        -o|--output) _errand_words 'text json' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_agents ;;
+        *) ;;
+      esac
+      ;;
+    'tools call')
+      options='--agent --help -h'
+      valued='|--agent|'
+      _errand_scan
+      case $option in
+        --agent) _errand_agents ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_words 'edit_file glob grep list_directory read_file shell task_failed write_file' ;;
+        1) : ;;
+        *) ;;
+      esac
+      ;;
+    'exit-codes')
+      options='--output -o --help -h'
+      valued='|-o|--output|'
+      _errand_scan
+      case $option in
+        -o|--output) _errand_words 'text json' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_words '0 ok 1 task_failed 2 usage 65 invalid_request 66 no_input 69 helper_unavailable 70 internal 71 os_error 73 cant_create 74 storage 75 provider_unavailable 76 protocol 77 auth 78 config 80 max_turns 81 token_budget 82 cost_budget 83 tool_call_limit 84 context_overflow 85 truncated 86 loop_detected 87 handoff_limit 90 hook_terminated 91 guardrail_denied 92 approval_required 93 sandbox 94 user_declined 95 model_refused 96 kill_switch 97 signal_timeout 98 lease_lost 102 model_not_found 103 quota_exhausted 104 unsupported 110 tool_fatal 111 output_invalid 112 no_result 113 checks_failed 114 subagent_failed 119 replay_miss 124 timeout 129 sighup 130 sigint 141 sigpipe 143 sigterm provider.network provider.tls provider.rate_limited provider.timeout provider.unavailable provider.model_loading provider.stream_broken provider.circuit_open provider.busy provider.bad_response provider.auth provider.invalid_request provider.model_not_found provider.quota provider.unsupported provider.refused provider.other context.overflow context.compaction_failed context.compaction_provider output.truncated output.invalid output.empty run.max_turns run.token_budget run.cost_budget run.tool_call_limit run.timeout run.loop_detected run.task_failed run.declined run.checks_failed run.cancelled tool.not_found tool.invalid_parameters tool.type_mismatch tool.model_retry tool.failed tool.policy_blocked tool.confirmation_required tool.cancelled tool.rate_limited tool.server_error tool.network tool.timeout tool.result_unusable tool.interrupted hook.terminated hook.failed guardrail.denied guardrail.killed sandbox.violation sandbox.setup sandbox.exec_failed sandbox.invalid_state sandbox.not_found sandbox.connect sandbox.agent_timeout sandbox.rpc sandbox.rpc_timeout sandbox.protocol sandbox.backend mcp.connection mcp.initialization mcp.tool_call mcp.transport mcp.other a2a.remote team.invalid team.handoff_limit team.member_failed registry.duplicate registry.missing config.invalid durable.activity_failed durable.cancelled durable.signal_timeout durable.continue_as_new durable.lease_lost durable.other storage.not_found storage.corrupt storage.io storage.other memory.failed knowledge.failed embedding.auth embedding.rate_limited embedding.invalid_request embedding.network embedding.other daemon.failed trigger.failed channel.failed cli.usage cli.no_input cli.cannot_create os.failed replay.miss internal' ;;
+        *) ;;
+      esac
+      ;;
+    'schema')
+      options='--help -h'
+      valued=''
+      _errand_scan
+      case $option in
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_words 'agent result events' ;;
+        *) ;;
+      esac
+      ;;
+    'completions')
+      options='--help -h'
+      valued=''
+      _errand_scan
+      case $option in
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_words 'bash zsh fish' ;;
+        *) ;;
+      esac
+      ;;
+    'help')
+      options='--help -h'
+      valued=''
+      _errand_scan
+      case $option in
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        *) _errand_words 'run check init tools exit-codes schema completions help' ;;
+      esac
+      ;;
+    *) ;;
+  esac
+}
+
+complete -F _errand errand
