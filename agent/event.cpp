@@ -27,8 +27,11 @@ constexpr auto k_names = std::to_array<std::string_view>({"run.started",
                                                           "run.finished"});
 static_assert(k_names.size() == std::variant_size_v<EventBody>);
 
-// Arguments are shown as the object that they are, or as the text that came.
+// Arguments are shown as the object that they are, or as the text that came; null: none came.
 Json arguments_json(const std::string& arguments) {
+  if (arguments.empty()) {
+    return nullptr;
+  }
   auto parsed = parse_json(arguments);
   return parsed && parsed->is_object() ? std::move(*parsed) : Json(arguments);
 }

@@ -430,9 +430,10 @@ constexpr std::string_view k_fish_head =
     R"fish(# fish completion of errand; made by `errand completions fish`.
 
 function __errand_agents
-    __fish_complete_suffix .yaml
-    __fish_complete_suffix .yml
-    __fish_complete_suffix .md
+    set -l start (commandline -ct)
+    for file in $start*.yaml $start*.yml $start*.md $start*/
+        echo $file
+    end
 end
 
 # True where the command line begins with these words.

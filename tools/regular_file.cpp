@@ -98,7 +98,8 @@ class Draft {
   }
   // The owner only where the process may; the mode after it, because a new owner clears bits.
   int take_over(const struct stat& old) {
-    if (::fchown(descriptor_.get(), old.st_uid, old.st_gid) != 0 && errno != EPERM) {
+    const bool is_given = ::fchown(descriptor_.get(), old.st_uid, old.st_gid) == 0;
+    if (!is_given && errno != EPERM && errno != EINVAL) {
       return errno;
     }
     return ::fchmod(descriptor_.get(), old.st_mode & k_mode_bits) == 0 ? 0 : errno;

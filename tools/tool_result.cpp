@@ -103,14 +103,14 @@ void ResultMaker::put_content(agent::ToolResult& result,
     return;
   }
   const std::string head = block.empty() ? std::string() : fmt::format("{}\n\n", block);
-  const std::size_t whole = head.size() + output.text.size();
-  if (output.spill_path.empty() && whole <= k_max_content) {
+  const bool is_partial = output.total_bytes > 0;  // who could keep the whole was the tool
+  if (!is_partial && head.size() + output.text.size() <= k_max_content) {
     result.content = head + output.text;
     return;
   }
   result.truncated = true;
-  result.full_output = output.spill_path.empty() ? keep(output.text) : output.spill_path;
-  const std::uint64_t total = std::max<std::uint64_t>(output.total_bytes, output.text.size());
+  result.full_output = is_partial ? output.spill_path : keep(output.text);
+  const std::uint64_t total = is_partial ? output.total_bytes : output.text.size();
   const std::string line =
       fmt::format("\n[… cut here: the output has {} bytes; {} …]\n",
                   total,
@@ -137,7 +137,11 @@ std::string ResultMaker::keep(std::string_view whole) {
     if (!file && errno == EEXIST) {
       continue;  // of the same run, before it was resumed
     }
-    if (!file || write_all(file.get(), whole) != 0) {
+    if (!file) {
+      break;
+    }
+    if (write_all(file.get(), whole) != 0) {
+      ::unlink(path.c_str());
       break;
     }
     return path.string();

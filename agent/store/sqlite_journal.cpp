@@ -136,42 +136,13 @@ int pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();
 }
 
-// Whether the database is one of ours; false where it is still empty. Reads only.
-Result<bool> is_journal(SQLite::Database& database, const std::filesystem::path& file) {
-  const int application = pragma(database, "application_id");
-  const int version = pragma(database, "user_version");
-  if (application == k_application_id && version == k_version) {
-    return true;
-  }
-  if (application == k_application_id && version > k_version) {
-    return not_ours(file, fmt::format("a newer one wrote it (version {})", version));
-  }
-  const bool is_empty = application == 0 && version == 0 &&
-                        database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
-  return is_empty ? Result<bool>(false) : Result<bool>(not_ours(file, "it holds something else"));
-}
-
-// Switching to WAL needs the file for itself for a moment, and SQLite does not wait for that.
-void switch_to_wal(SQLite::Database& database) {
-  const auto deadline = std::chrono::steady_clock::now() + k_patience;
-  for (;;) {
-    try {
-      database.exec("PRAGMA journal_mode = WAL");
-      return;
-    } catch (const SQLite::Exception& exception) {
-      if (exception.getErrorCode() != SQLITE_BUSY || std::chrono::steady_clock::now() > deadline) {
-        throw;
-      }
-    }
-    std::this_thread::sleep_for(milliseconds{2});
-  }
-}
-
-// Rolls back what was not committed; SQLITE_BUSY at BEGIN has waited for k_patience already.
+// Rolls back what was not committed. Waits for other writers at its begin, k_patience at most.
 class Transaction {
  public:
-  explicit Transaction(SQLite::Database& database) : database_(database) {
-    database_.exec("BEGIN IMMEDIATE");
+  enum class Kind : std::uint8_t { read, write };
+
+  Transaction(SQLite::Database& database, Kind kind) : database_(database) {
+    database_.exec(kind == Kind::read ? "BEGIN" : "BEGIN IMMEDIATE");
   }
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
@@ -190,10 +161,47 @@ class Transaction {
   bool is_open_ = true;
 };
 
+// Whether the database is one of ours; false where it is still empty. Reads only, and inside a
+// transaction, because another process may be making the tables between two reads.
+Result<bool> is_journal(SQLite::Database& database, const std::filesystem::path& file) {
+  const int application = pragma(database, "application_id");
+  const int version = pragma(database, "user_version");
+  if (application == k_application_id && version == k_version) {
+    return true;
+  }
+  if (application == k_application_id && version > k_version) {
+    return not_ours(file, fmt::format("a newer one wrote it (version {})", version));
+  }
+  const bool is_empty = application == 0 && version == 0 &&
+                        database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
+  return is_empty ? Result<bool>(false) : Result<bool>(not_ours(file, "it holds something else"));
+}
+
+Result<bool> is_journal_now(SQLite::Database& database, const std::filesystem::path& file) {
+  const Transaction snapshot(database, Transaction::Kind::read);
+  return is_journal(database, file);
+}
+
+// Switching to WAL needs the file for itself for a moment, and SQLite does not wait for that.
+void switch_to_wal(SQLite::Database& database) {
+  const auto deadline = std::chrono::steady_clock::now() + k_patience;
+  for (;;) {
+    try {
+      database.exec("PRAGMA journal_mode = WAL");
+      return;
+    } catch (const SQLite::Exception& exception) {
+      if (exception.getErrorCode() != SQLITE_BUSY || std::chrono::steady_clock::now() > deadline) {
+        throw;
+      }
+    }
+    std::this_thread::sleep_for(milliseconds{2});
+  }
+}
+
 // Many processes may do this at once to the same new file: who comes second finds it done.
 Result<void> create(SQLite::Database& database, const std::filesystem::path& file) {
   switch_to_wal(database);
-  Transaction transaction(database);
+  Transaction transaction(database, Transaction::Kind::write);
   TRY_ASSIGN(const bool is_done, is_journal(database, file));
   if (is_done) {
     return {};
@@ -235,9 +243,18 @@ struct SqliteJournal::Impl {
       : file(path),
         database(path.string(), SQLite::OPEN_READWRITE, static_cast<int>(k_patience.count())) {}
 
-  void prepare(SessionSpec::Durability durability) {
-    database.exec(durability == SessionSpec::Durability::full ? "PRAGMA synchronous = FULL"
-                                                              : "PRAGMA synchronous = NORMAL");
+  // Where surviving SIGKILL is enough, nothing waits for the disk but a checkpoint: not the making
+  // of the file, and not the end of each run, which leaves its events in the -wal file.
+  void make_durable(SessionSpec::Durability durability, bool is_new) {
+    if (durability == SessionSpec::Durability::full) {
+      database.exec("PRAGMA synchronous = FULL");
+      return;
+    }
+    database.exec(is_new ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = NORMAL");
+    sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  }
+
+  void prepare() {
     insert.emplace(database,
                    "INSERT INTO events(run_id, seq, time, type, json) VALUES(?, ?, ?, ?, ?)");
   }
@@ -285,7 +302,7 @@ struct SqliteJournal::Impl {
       insert_event(event);
       return;
     }
-    Transaction transaction(database);
+    Transaction transaction(database, Transaction::Kind::write);
     insert_event(event);
     if (started != nullptr) {
       note_start(event, *started);
@@ -306,11 +323,13 @@ Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const std::filesystem
   TRY(make_file(file));
   try {
     auto impl = std::make_unique<Impl>(file);
-    TRY_ASSIGN(const bool is_ready, is_journal(impl->database, file));
+    TRY_ASSIGN(const bool is_ready, is_journal_now(impl->database, file));
+    impl->make_durable(durability, !is_ready);
     if (!is_ready) {
       TRY(create(impl->database, file));
+      impl->make_durable(durability, false);
     }
-    impl->prepare(durability);
+    impl->prepare();
     return std::unique_ptr<SqliteJournal>(new SqliteJournal(std::move(impl)));
   } catch (const SQLite::Exception& exception) {
     return failed("cannot open", file, exception);
@@ -342,6 +361,7 @@ Result<std::vector<Event>> read_run(const std::filesystem::path& file, const std
   try {
     SQLite::Database database(
         file.string(), SQLite::OPEN_READONLY, static_cast<int>(k_patience.count()));
+    const Transaction snapshot(database, Transaction::Kind::read);
     TRY_ASSIGN(const bool is_ready, is_journal(database, file));
     std::vector<Event> events;
     if (is_ready) {

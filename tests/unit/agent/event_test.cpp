@@ -64,6 +64,15 @@ TEST_CASE("event: arguments that are no JSON object are kept as the text that ca
   CHECK(std::get<agent::ModelResponded>(read->body).reply.tool_calls == reply.tool_calls);
 }
 
+TEST_CASE("event: arguments that never came are null, and stay empty", "[agent]") {
+  const agent::Reply reply{.tool_calls = {{"id1", "shell", ""}}};
+  const agent::Json json = agent::to_json(event(agent::ModelResponded{.reply = reply}));
+  CHECK(json["tool_calls"][0]["arguments"].is_null());
+  const auto read = agent::event_from_json(json);
+  REQUIRE(read);
+  CHECK(std::get<agent::ModelResponded>(read->body).reply.tool_calls == reply.tool_calls);
+}
+
 TEST_CASE("event: the head names version, run, number, time and type", "[agent]") {
   const agent::Json json = agent::to_json(event(agent::TurnStarted{.turn = 1}));
   CHECK(

@@ -428,7 +428,8 @@ TEST_CASE("journal: a file that is none of ours is left as it is", "[agent]") {
     write_bytes(file, "not a database");
   } else if (what == "half") {
     {
-      REQUIRE(opened(file)->append(event("run", 1, agent::TurnStarted{1})));
+      REQUIRE(opened(file, SessionSpec::Durability::full)
+                  ->append(event("run", 1, agent::TurnStarted{1})));
     }
     write_bytes(file, bytes_of(file).substr(0, 4'096));
   } else if (what == "other") {
@@ -436,7 +437,7 @@ TEST_CASE("journal: a file that is none of ours is left as it is", "[agent]") {
         .exec("CREATE TABLE notes(text)");
   } else {
     {
-      opened(file);
+      opened(file, SessionSpec::Durability::full);
     }
     SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99");
   }

@@ -233,6 +233,7 @@ TEST_CASE("documents: zsh and fish accept their completions", "[cli]") {
   Folder folder;
   folder.write("_errand", cli::zsh_completions());
   folder.write("errand.fish", cli::fish_completions());
+  folder.write("agent.yaml", "");
   if (is_there("zsh")) {
     const Shell zsh = shell(fmt::format("zsh -n '{}/_errand'", folder.path.string()));
     INFO(zsh.out);
@@ -252,6 +253,8 @@ TEST_CASE("documents: zsh and fish accept their completions", "[cli]") {
     CHECK_FALSE(contains(offers("errand check -o "), "jsonl"));
     CHECK_FALSE(contains(offers("errand check -o "), "errand.fish"));
     CHECK(contains(offers("errand run -f "), "errand.fish"));
+    CHECK(contains(offers("errand run "), "agent.yaml"));
+    CHECK_FALSE(contains(offers("errand run "), "errand.fish"));
     CHECK(contains(offers("errand tools c"), "call\t"));
     CHECK(contains(offers("errand tools call read"), "read_file"));
   }

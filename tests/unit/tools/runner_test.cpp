@@ -366,6 +366,15 @@ TEST_CASE("runner: output that the tool spilled already keeps its file", "[tools
 
 TEST_CASE("runner: where the rest cannot be kept, that is said", "[tools]") {
   Stage stage;
+  const auto lost = stage.run_one(fake("t", [](const agent::Json&, const CallContext&) {
+    return Output{.text = std::string(20'000, 'x'), .total_bytes = 7'000'000};
+  }));
+  CHECK(lost.truncated);
+  CHECK(lost.full_output.empty());
+  CHECK_THAT(lost.content,
+             Catch::Contains("7000000 bytes") && Catch::Contains("could not be kept"));
+  CHECK_FALSE(std::filesystem::exists(stage.folder.at("run")));
+
   stage.folder.write("run", "a file where the folder should be");
   const auto result = stage.run_one(fake("t", says(std::string(50'000, 'x'))));
   CHECK(result.truncated);
