@@ -2,6 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+#include <cstdint>
+
 namespace agent {
 namespace {
 
@@ -73,7 +76,13 @@ std::string_view text_at(const Json& object, std::string_view key, std::string_v
 
 long long integer_at(const Json& object, std::string_view key, long long otherwise) {
   const Json* member = find(object, key);
-  return member != nullptr && member->is_number() ? member->get<long long>() : otherwise;
+  if (member == nullptr || !member->is_number()) {
+    return otherwise;
+  }
+  constexpr double k_bound = 9.2e18;  // a float outside of the range has no integer
+  return member->is_number_float() && !(std::abs(member->get<double>()) < k_bound)
+             ? otherwise
+             : member->get<long long>();
 }
 
 bool bool_at(const Json& object, std::string_view key, bool otherwise) {

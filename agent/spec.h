@@ -1,6 +1,8 @@
 // One agent, checked and plain: what an agent file says after loading. No YAML here, no defaults
 // that depend on the environment.
 #pragma once
+#include "agent/error.h"
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -32,6 +34,7 @@ struct ModelSpec {
   std::optional<std::int64_t> max_output_tokens;
   std::string reasoning;  // "", "none", "minimal", "low", "medium", "high", "xhigh", "max"
   Timeouts timeouts;
+  std::optional<Where> where;  // of the name in the agent file, for messages
 };
 
 struct ToolSpec {

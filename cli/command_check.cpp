@@ -60,6 +60,9 @@ Checked check(const std::string& file, const Context& context) {
       {.tools = tools::builtin_names(), .protocols = providers::protocol_names()});
   Checked checked{
       .file = file, .errors = std::move(report.errors), .warnings = std::move(report.warnings)};
+  if (report.agent) {
+    check_model(*report.agent, context.environment, checked);
+  }
   const std::string loaded = (context.cwd / file).string();
   for (auto* list : {&checked.errors, &checked.warnings}) {
     for (Error& error : *list) {
@@ -67,9 +70,6 @@ Checked check(const std::string& file, const Context& context) {
         error.where->file = file;  // as it was asked for
       }
     }
-  }
-  if (report.agent) {
-    check_model(*report.agent, context.environment, checked);
   }
   return checked;
 }

@@ -25,7 +25,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -107,6 +109,7 @@ void override_model(agent::ModelSpec& model, const std::string& name) {
     model.api_key_env.clear();
   }
   model.name = name;
+  model.where.reset();  // what is wrong with it stands on the command line
 }
 
 Result<void> apply_options(agent::AgentSpec& spec, const Parsed& parsed) {
@@ -264,6 +267,18 @@ agent::RunPlan run_plan(const agent::AgentSpec& spec, const agent::Toolbox& tool
   return plan;
 }
 
+// Headers that carry a credential, by what they are usually called.
+void add_secret_headers(agent::Redactor& redactor, const agent::Headers& headers) {
+  constexpr std::array<std::string_view, 5> k_words = {"auth", "key", "token", "secret", "cookie"};
+  for (const auto& [name, value] : headers) {
+    std::string lower(name);
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (std::ranges::any_of(k_words, [&](auto word) { return lower.contains(word); })) {
+      redactor.add(value.substr(value.rfind(' ') + 1));  // behind "Bearer "
+    }
+  }
+}
+
 // The variables that no child process may see.
 std::vector<std::string> child_scrub(const providers::Resolved& model) {
   std::vector<std::string> names = providers::key_variables();
@@ -377,6 +392,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
     return end_with(std::move(plan).error());
   }
   redactor.add(plan->model.api_key);
+  add_secret_headers(redactor, plan->agent.model.headers);
   const SignalWatcher signals(cancellation);
 
   auto journal = open_journal(*plan, parsed, context.environment, plan->warnings);

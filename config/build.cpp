@@ -81,7 +81,11 @@ agent::ModelSpec build_model(const Value& value, const Known& known, Problems& p
   model.name = "auto";
   if (value.kind == Kind::text) {
     model.name = value.text;
+    model.where = problems.source().where(value.span);
     return model;
+  }
+  if (const Value* name = value_at(value, "name")) {
+    model.where = problems.source().where(name->span);
   }
   check_protocol(value, known, problems);
   check_automatic(value, problems);

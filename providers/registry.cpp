@@ -288,7 +288,9 @@ std::unexpected<agent::Error> unknown_provider(const ModelSpec& spec, const std:
                                    spec.name,
                                    spec.name),
                        help)
-             : invalid(fmt::format("`model` names the unknown provider `{}`", provider), help);
+             : agent::fail(Code::registry_missing,
+                           fmt::format("`model` names the unknown provider `{}`", provider),
+                           help);
 }
 
 agent::Result<Resolved> resolve_preset(const ModelSpec& spec, const Environment& environment) {
@@ -338,6 +340,29 @@ agent::Result<void> check_replay(Resolved& resolved, const ModelSpec& spec) {
   return {};
 }
 
+agent::Result<Resolved> resolve_name(const ModelSpec& spec, const Environment& environment) {
+  if (!spec.protocol.empty()) {
+    TRY(check_protocol(spec.protocol));
+  }
+  const bool is_custom = !spec.protocol.empty() && !spec.base_url.empty();
+  if (spec.name == "auto" && !is_custom) {
+    if (!spec.protocol.empty() || !spec.base_url.empty() || !spec.api_key_env.empty()) {
+      return invalid(
+          "`model.name: auto` picks provider, server and key by itself, but `model` sets them too",
+          "Name the model, or leave `protocol`, `base_url` and `api_key_env` out.");
+    }
+    return pick(environment);
+  }
+  TRY_ASSIGN(auto resolved, is_custom ? resolve_custom(spec) : resolve_preset(spec, environment));
+  if (resolved.model.empty()) {
+    return invalid(fmt::format("`model` `{}` names no model", spec.name),
+                   "Write it as PROVIDER/MODEL.");
+  }
+  TRY(check_replay(resolved, spec));
+  TRY(read_key(resolved, environment));
+  return resolved;
+}
+
 }  // namespace
 
 std::span<const Preset> presets() {
@@ -361,25 +386,10 @@ std::vector<std::string> key_variables() {
 }
 
 agent::Result<Resolved> resolve(const ModelSpec& spec, const Environment& environment) {
-  if (!spec.protocol.empty()) {
-    TRY(check_protocol(spec.protocol));
+  auto resolved = resolve_name(spec, environment);
+  if (!resolved) {
+    resolved.error().where = spec.where;
   }
-  const bool is_custom = !spec.protocol.empty() && !spec.base_url.empty();
-  if (spec.name == "auto" && !is_custom) {
-    if (!spec.protocol.empty() || !spec.base_url.empty() || !spec.api_key_env.empty()) {
-      return invalid(
-          "`model.name: auto` picks provider, server and key by itself, but `model` sets them too",
-          "Name the model, or leave `protocol`, `base_url` and `api_key_env` out.");
-    }
-    return pick(environment);
-  }
-  TRY_ASSIGN(auto resolved, is_custom ? resolve_custom(spec) : resolve_preset(spec, environment));
-  if (resolved.model.empty()) {
-    return invalid(fmt::format("`model` `{}` names no model", spec.name),
-                   "Write it as PROVIDER/MODEL.");
-  }
-  TRY(check_replay(resolved, spec));
-  TRY(read_key(resolved, environment));
   return resolved;
 }
 

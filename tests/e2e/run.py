@@ -60,13 +60,14 @@ class Case:
 
     def variants(self):
         """(format or None, protocol, stream): every format once, every wire form once."""
-        formats = FORMATS if self.expect.get("formats") == "all" else (None,)  # None: as the line says
+        asked = self.expect.get("formats")
+        formats = FORMATS if asked == "all" else (asked,)  # None: as the line says
         protocols = {"both": ("openai_chat", "anthropic_messages")}.get(
             self.expect.get("protocol", "openai_chat"), (self.expect.get("protocol", "openai_chat"),))
         streams = {"both": (True, False)}.get(self.expect.get("stream", True), (self.expect.get("stream", True),))
         wire = [(protocol, stream) for protocol in protocols for stream in streams]
         first = [(form, *wire[0]) for form in formats]
-        return first + [("jsonl", *form) for form in wire[1:]]
+        return first + [(asked if asked in FORMATS else "jsonl", *form) for form in wire[1:]]
 
     def agent_file(self, name):
         """The case's own file, or the one of its area."""
@@ -456,7 +457,7 @@ class Checker:
             self.run_output(step, outcome)
 
     def run_output(self, step, outcome):
-        form = self.world.format
+        form = self.world.format or step.env.get("ERRAND_OUTPUT")
         for at, word in enumerate(step.words):
             if word in ("-o", "--output") and at + 1 < len(step.words):
                 form = step.words[at + 1]
@@ -571,10 +572,11 @@ class Checker:
     def golden(self, actual):
         for name, file in self.case.golden.items():
             text = self.world.normal(actual[name])
+            expected = file.read_bytes().decode()
             if os.environ.get("UPDATE") == "1":
-                file.write_text(text)
-            elif text != file.read_text():
-                self.fail(f"{name} differs:\n" + difference(file.read_text(), text))
+                file.write_bytes(text.encode())
+            elif text != expected:
+                self.fail(f"{name} differs:\n" + difference(expected, text))
 
     def check_events(self):
         if not self.events:
@@ -677,7 +679,7 @@ class Checker:
 def difference(expected, actual):
     import difflib
     return "\n".join("      " + line for line in difflib.unified_diff(
-        expected.splitlines(), actual.splitlines(), "expected", "actual", lineterm="", n=2))
+        expected.split("\n"), actual.split("\n"), "expected", "actual", lineterm="", n=2))
 
 
 def run_variant(case, variant, options):
@@ -726,7 +728,7 @@ def missing(case, options):
     needs = case.expect.get("needs", [])
     if "openssl" in needs and not shutil.which("openssl"):
         return "openssl is not installed"
-    if "plain" in needs and options.patience > 1:
+    if "plain" in needs and options.sanitized:
         return "not with sanitizers"
     if "user" in needs and os.geteuid() == 0:
         return "root may write everywhere"
@@ -775,6 +777,7 @@ def main():
     parser.add_argument("-j", "--jobs", type=int, default=4)
     parser.add_argument("-v", "--verbose", action="store_true", help="show stderr of what failed")
     parser.add_argument("--keep", action="store_true", help="keep the folders of the cases")
+    parser.add_argument("--sanitized", action="store_true", help="the program is built with sanitizers")
     parser.add_argument("--patience", type=float, default=1, help="multiplies every time limit")
     options = parser.parse_args()
     options.errand = options.errand.resolve()
@@ -782,7 +785,6 @@ def main():
         sys.exit(f"e2e: there is no program {options.errand}; ./dev build makes it")
     version = subprocess.run([options.errand, "--version"], capture_output=True, text=True, timeout=20).stdout
     options.version = (version.split() or ["?"])[-1]
-    options.sanitized = options.patience > 1
     options.certificate = make_certificate()
 
     cases = [Case(file.parent) for file in sorted(HERE.rglob("cmd"))]
@@ -793,12 +795,13 @@ def main():
     begin = time.monotonic()
 
     def run_case(case):
-        if reason := missing(case, options):
-            return case, reason, []
-        return case, None, [(variant, run_variant(case, variant, options)) for variant in case.variants()]
+        start = time.monotonic()
+        reason = missing(case, options)
+        runs = [] if reason else [(variant, run_variant(case, variant, options)) for variant in case.variants()]
+        return case, reason, runs, time.monotonic() - start
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for case, reason, runs in pool.map(run_case, chosen):
+        for case, reason, runs, seconds in pool.map(run_case, chosen):
             if reason:
                 skipped += 1
                 print(f"skip {case.name}: {reason}")
@@ -810,7 +813,8 @@ def main():
                 label = " ".join(str(part) for part in (variant[0] or "-", variant[1], "stream" if variant[2] else "whole"))
                 wrong += [f"[{label}] {problem}" for problem in problems]
             passed, failed = passed + (not wrong), failed + bool(wrong)
-            print(f"{'FAIL' if wrong else 'ok  '} {case.name}", flush=True)
+            took = f"  ({seconds:.1f} s)" if seconds > 5 else ""
+            print(f"{'FAIL' if wrong else 'ok  '} {case.name}{took}", flush=True)
             for problem in wrong:
                 print(f"    {problem}", flush=True)
     if not options.k and not options.tag:
