@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <functional>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -29,10 +30,29 @@ class Recorder {
     keep(event);
     advance(state_, event.body);
     for (EventSink* sink : ports_.sinks) {
-      sink->on(event);
-      if (!failure_ && sink->failure() != nullptr) {
-        failure_ = *sink->failure();
-      }
+      tell(*sink, event);
+    }
+  }
+
+  // The last event. The first sink is what the run is for: what it cannot take in changes the
+  // ending, and everybody else hears of that one.
+  void finish(RunResult& result, const std::function<std::optional<Ending>()>& ending_now) {
+    Event event{.run_id = run_id_,
+                .seq = ++seq_,
+                .time = ports_.clock.wall(),
+                .body = RunFinished{.result = result}};
+    if (!ports_.sinks.empty()) {
+      tell(*ports_.sinks.front(), event);
+    }
+    if (const auto ending = ending_now()) {
+      result.exit_code = exit_code(*ending);
+      result.error = ending->error;
+      event.body = RunFinished{.result = result};
+    }
+    keep(event);
+    advance(state_, event.body);
+    for (std::size_t at = 1; at < ports_.sinks.size(); ++at) {
+      tell(*ports_.sinks[at], event);
     }
   }
 
@@ -41,6 +61,13 @@ class Recorder {
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
+  void tell(EventSink& sink, const Event& event) {
+    sink.on(event);
+    if (!failure_ && sink.failure() != nullptr) {
+      failure_ = *sink.failure();
+    }
+  }
+
   void keep(const Event& event) {
     if (ports_.journal == nullptr || journal_is_broken_ || !is_journaled(event.body)) {
       return;
@@ -241,12 +268,13 @@ class Run {
     result.model = request_.started.model;
     result.run_id = request_.run_id;
     result.duration_ms = milliseconds_since(begin_, ports_.clock);
-    const bool was_whole = !recorder_.failure();
-    recorder_.record(RunFinished{.result = result});
-    if (was_whole && recorder_.failure() && cancellation_.signal_number() == 0) {
-      result.error = recorder_.failure();
-      result.exit_code = exit_code(*result.error);
-    }
+    const bool was_failing = recorder_.failure().has_value();
+    const int signal = cancellation_.signal_number();
+    recorder_.finish(result, [&]() -> std::optional<Ending> {
+      const bool is_failing = recorder_.failure() && !was_failing;
+      const bool is_signalled = cancellation_.signal_number() == SIGPIPE && signal == 0;
+      return is_failing || is_signalled ? interruption() : std::nullopt;
+    });
     return result;
   }
 

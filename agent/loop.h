@@ -20,21 +20,21 @@ namespace agent {
 struct Ports {
   Provider& provider;
   Toolbox& toolbox;
-  std::span<EventSink* const> sinks;
-  Journal* journal = nullptr;  // null: nothing is kept
+  std::span<EventSink* const> sinks;  // the first one is what the run is for: stdout
+  Journal* journal = nullptr;         // null: nothing is kept
   Clock& clock;
 };
 
 struct RunRequest {
   std::string run_id;
-  RunStarted started;  // prompt and instructions are taken from here
+  RunStarted started;                  // prompt and instructions are taken from here
   std::vector<Warning> warnings = {};  // what came up before the start; told right after it
   RunPlan plan;
 };
 
 // Runs to one of the endings and returns its result object; never throws for a failure of the
 // run. The first event that the sinks see is run.started, the last one run.finished with that
-// result. A sink that breaks afterwards (stdout) changes the returned result only.
+// result; where the first sink cannot take that in, the others hear of the ending that this makes.
 RunResult run(const RunRequest& request, const Ports& ports, Cancellation& cancellation);
 
 }  // namespace agent

@@ -361,7 +361,7 @@ void advance(State& state, const EventBody& event) {
 }
 
 std::int64_t estimated_input(const State& state) {
-  return state.last_usage.total() + state.new_bytes / k_bytes_per_token;
+  return state.last_usage.total() + (state.new_bytes + k_bytes_per_token - 1) / k_bytes_per_token;
 }
 
 Step next(const State& state) {

@@ -30,10 +30,9 @@ limits: {max_repeat_calls: unlimited}
 
 
 class Run:
-    def __init__(self, wall_ms, usage):
-        self.wall_ms = wall_ms
-        self.cpu_ms = (usage.ru_utime + usage.ru_stime) * 1000
-        self.peak_mb = usage.ru_maxrss / 1024
+    def __init__(self, line):
+        wall, user, system, peak = map(int, line.split())
+        self.wall_ms, self.cpu_ms, self.peak_mb = wall / 1e6, (user + system) / 1e6, peak / 1024
 
 
 class Bench:
@@ -77,14 +76,11 @@ class Bench:
                 str(self.record(turns)), *map(str, marks)]
 
     def run(self, command):
-        actions = [(os.POSIX_SPAWN_DUP2, self.quiet, number) for number in (0, 1, 2)]
-        begin = time.perf_counter()
-        pid = os.posix_spawn(shutil.which(command[0]), command, self.env, file_actions=actions)
-        _, status, usage = os.wait4(pid, 0)
-        wall = time.perf_counter() - begin
-        if status != 0:
-            raise SystemExit(f"bench: exit code {os.waitstatus_to_exitcode(status)}: {' '.join(command)}")
-        return Run(wall * 1000, usage)
+        done = subprocess.run([self.build / "bench_measure", *command], env=self.env, stdout=subprocess.PIPE,
+                              text=True, cwd=self.folder)
+        if done.returncode != 0:
+            raise SystemExit(f"bench: exit code {done.returncode}: {' '.join(command)}")
+        return Run(done.stdout)
 
     def compare(self, title, ours, theirs, pairs=None):
         """A B A B after one warm-up each: medians, and the ratio pair by pair."""

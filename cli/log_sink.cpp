@@ -6,6 +6,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/basic_file_sink.h>
 
+#include <filesystem>
 #include <variant>
 
 namespace cli {
@@ -31,6 +32,13 @@ struct LogSink::Impl {
 
 agent::Result<std::unique_ptr<LogSink>> LogSink::open(const std::string& file,
                                                       const agent::Redactor& redactor) {
+  if (const auto folder = std::filesystem::absolute(file).parent_path();
+      !std::filesystem::is_directory(folder)) {  // spdlog would make it
+    return agent::fail(
+        agent::Code::cli_cannot_create,
+        "cannot open the log file `" + file + "`: there is no folder " + folder.string(),
+        "name a file in a folder that exists and may be written");
+  }
   try {
     auto sink = std::make_shared<spdlog::sinks::basic_file_sink_st>(file);
     auto impl = std::make_unique<Impl>(Impl{.logger = spdlog::logger("errand", std::move(sink))});

@@ -164,10 +164,6 @@ void AnswerDecoder::find_form(std::string_view bytes) {
 
 bool AnswerDecoder::on_event(const SseEvent& event, const agent::Emit& emit) {
   const std::string_view data = trim(event.data);
-  if (cut_event_ && !is_over()) {
-    error_ = garbage(*cut_event_);
-    return false;
-  }
   if (data.empty() || is_over()) {
     return true;
   }
@@ -176,10 +172,6 @@ bool AnswerDecoder::on_event(const SseEvent& event, const agent::Emit& emit) {
     return true;
   }
   const auto json = parse_lenient(data);
-  if (!json && is_cut_json(data)) {
-    cut_event_ = data;
-    return true;
-  }
   if (json) {
     error_ = error_inside(*json);
   }

@@ -43,8 +43,6 @@ class AnswerDecoder : public Decoder {
   std::string body_;  // of a document; of anything else the first bytes, for messages
   SseParser parser_;
   std::optional<agent::Error> error_;
-  // An event that looks cut: no fault if it is the last one.
-  std::optional<std::string> cut_event_;
 };
 
 // JSON as servers send it: bytes that are no UTF-8 and lone surrogates become U+FFFD.

@@ -349,7 +349,9 @@ Error classify_answer(int status,
     error.message = message_of(status, raw, body);
     error.retry_after = wait_asked_for(error, headers, body, now);
     error.server_says_retry = should_retry(headers);
-    error.retry_once = !is_transient(status);
+    if (!error.server_says_retry && !is_transient(status)) {
+      error.server_says_retry = false;  // 501 and the like: the same request fails again
+    }
     if (status == 404 && error.code == Code::provider_invalid_request) {
       error.help = wrong_address_help(base_url);
     }

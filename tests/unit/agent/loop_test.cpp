@@ -159,7 +159,7 @@ TEST_CASE("loop: the token budget is kept before and after a call", "[agent]") {
     CHECK(stage.conversations.size() == 1);
   }
   SECTION("one token above that, it is asked for what is left") {
-    stage.request.plan.limits.max_total_tokens = 33;  // 15 used, 15 + 2 of new text estimated
+    stage.request.plan.limits.max_total_tokens = 34;  // 15 used, 15 + 3 of new text estimated
     const auto result =
         stage.run({answers(call_reply({{"a", "x", "{}"}})), answers(text_reply("ok"))});
     CHECK(result.exit_code == 0);
@@ -427,4 +427,31 @@ TEST_CASE("loop: four fifths of a limit are worth a warning, once", "[agent]") {
   }
   CHECK(stage.run(std::move(script)).exit_code == 80);
   CHECK(stage.count("limit.warning") == 1);
+}
+
+TEST_CASE("loop: a product that cannot be written is the ending that everybody else hears of",
+          "[agent]") {
+  struct Broken final : agent::EventSink {
+    void on(const agent::Event& event) override {
+      if (std::holds_alternative<agent::RunFinished>(event.body)) {
+        error = agent::Error{.code = Code::storage_io, .message = "disk full", .help = {}};
+      }
+    }
+    const agent::Error* failure() const override { return error ? &*error : nullptr; }
+    std::optional<agent::Error> error;
+  };
+  Stage stage;
+  Broken product;
+  ScriptedProvider provider({answers(text_reply("hi"))});
+  const std::vector<agent::EventSink*> sinks{&product, &stage.sink};
+  const auto result = agent::run(stage.request,
+                                 {.provider = provider,
+                                  .toolbox = stage.toolbox,
+                                  .sinks = sinks,
+                                  .journal = &stage.journal,
+                                  .clock = stage.clock},
+                                 stage.cancellation);
+  CHECK(result.exit_code == 74);
+  CHECK(std::get<agent::RunFinished>(stage.sink.events.back().body).result.exit_code == 74);
+  CHECK(std::get<agent::RunFinished>(stage.journal.events.back().body).result.exit_code == 74);
 }
