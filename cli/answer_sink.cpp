@@ -89,6 +89,9 @@ void AnswerSink::stream(std::string_view text) {
     return;
   }
   const std::string shown = agent::printable(text);
+  if (make_room_) {
+    make_room_();
+  }
   write(shown);
   streamed_ = true;
   mid_line_ = shown.back() != '\n';

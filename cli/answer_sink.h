@@ -6,8 +6,11 @@
 #include "agent/redact.h"
 #include "cli/output.h"
 
+#include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace cli {
 
@@ -28,8 +31,10 @@ class AnswerSink final : public agent::EventSink {
 
   void on(const agent::Event& event) override;
   const agent::Error* failure() const override;
-  // True while streamed text stands on an unfinished line of the terminal.
+  // True while streamed text stands on an unfinished line of the terminal. Thread-safe.
   bool is_mid_line() const { return mid_line_; }
+  // Called before streamed text goes out: whoever shares the terminal makes room.
+  void make_room_by(std::function<void()> make_room) { make_room_ = std::move(make_room); }
 
  private:
   void write(std::string_view text);
@@ -42,7 +47,8 @@ class AnswerSink final : public agent::EventSink {
   const agent::Redactor& redactor_;
   agent::Cancellation& cancellation_;
   std::optional<agent::StreamRedactor> stream_redactor_;
-  bool mid_line_ = false;
+  std::function<void()> make_room_;
+  std::atomic<bool> mid_line_ = false;
   bool streamed_ = false;  // something of the last reply was shown
 };
 

@@ -346,6 +346,9 @@ Result<Audience> open_audience(const Parsed& parsed,
                         .shows_partial = format == Format::text,
                         .beside = streams ? audience.answer.get() : nullptr},
       redactor);
+  if (streams) {
+    audience.answer->make_room_by([progress = audience.progress.get()] { progress->make_room(); });
+  }
   return audience;
 }
 

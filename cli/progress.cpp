@@ -86,6 +86,11 @@ void Progress::on(const agent::Event& event) {
   draw();
 }
 
+void Progress::make_room() {
+  const std::lock_guard lock(mutex_);
+  erase();
+}
+
 void Progress::show(const agent::Event& event) {
   const int verbosity = options_.verbosity;
   if (const auto* run = std::get_if<agent::RunStarted>(&event.body)) {
@@ -123,7 +128,8 @@ void Progress::show(const agent::Event& event) {
                              agent::to_string(reply->reply.stop_reason),
                              seconds(reply->duration_ms))));
     }
-    if (verbosity >= 0 && !reply->reply.tool_calls.empty() && !reply->reply.text.empty()) {
+    if (verbosity >= 0 && options_.beside == nullptr && !reply->reply.tool_calls.empty() &&
+        !reply->reply.text.empty()) {
       line(clean(excerpt(reply->reply.text, 4 * k_argument_bytes)));
     }
     if (verbosity >= 2 && !reply->reply.reasoning.empty()) {

@@ -29,6 +29,7 @@ class Progress final : public agent::EventSink {
   ~Progress() override;
 
   void on(const agent::Event& event) override;
+  void make_room();  // takes the live line away, until the next event
 
  private:
   using Steady = std::chrono::steady_clock;

@@ -191,10 +191,10 @@ TEST_CASE("classify: x-should-retry is the server's own word", "[providers]") {
   CHECK(classify(500, "").server_says_retry == std::nullopt);
 }
 
-TEST_CASE("classify: 5xx that say never are tried once more at most", "[providers]") {
-  CHECK(classify(501, "").retry_once);
-  CHECK_FALSE(classify(503, "").retry_once);
-  CHECK_FALSE(classify(529, "").retry_once);
+TEST_CASE("classify: a 5xx that cannot heal is not tried again", "[providers]") {
+  CHECK(classify(501, "").server_says_retry == false);
+  CHECK_FALSE(classify(503, "").server_says_retry.has_value());
+  CHECK_FALSE(classify(529, "").server_says_retry.has_value());
 }
 
 TEST_CASE("classify: the server's delay is found in all its forms", "[providers]") {
