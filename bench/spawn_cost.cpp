@@ -1,6 +1,7 @@
 // What starting /bin/true costs, three ways: a plain posix_spawn, a guard forked for each call from
-// a process with threads and N MB in use, and a guard forked by the zygote. Prints medians of 200
-// calls in microseconds. Usage: spawn_cost [MB [THREADS]]
+// a process with threads and N MB in use, and the supervisor, whose guards the zygote forks and who
+// serve call after call. Prints medians of 200 calls in microseconds. Usage: spawn_cost [MB
+// [THREADS]]
 #include "tools/guard.h"
 #include "tools/process_table.h"
 #include "tools/supervisor.h"
@@ -108,11 +109,11 @@ void direct_guard() {
   ::close(ends[1]);
   send_request(ends[0]);
   wait_for_report(ends[0]);
-  ::waitpid(guard, nullptr, 0);
   ::close(ends[0]);
+  ::waitpid(guard, nullptr, 0);
 }
 
-void zygote_guard(tools::Supervisor& supervisor) {
+void supervised(tools::Supervisor& supervisor) {
   auto running =
       supervisor.spawn({.argv = {"/bin/true"}, .environment = {"PATH=/bin"}, .cwd = "/"}, 0, 1, 2);
   if (!running) {
@@ -158,14 +159,14 @@ int main(int argc, char** argv) {
   const Sleepers sleepers(threads);
   const double plain = median_us(plain_spawn);
   const double direct = median_us(direct_guard);
-  const double zygote = median_us([&] { zygote_guard(**supervisor); });
+  const double served = median_us([&] { supervised(**supervisor); });
   std::printf(
       "%zu MB, %d threads, median of %d calls in us: posix_spawn %.0f, guard forked directly "
-      "%.0f, guard forked by the zygote %.0f\n",
+      "%.0f, supervisor %.0f\n",
       megabytes,
       threads,
       k_calls,
       plain,
       direct,
-      zygote);
+      served);
 }

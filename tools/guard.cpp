@@ -8,9 +8,13 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
+#include <optional>
 #include <poll.h>
+#include <sched.h>
 #include <string>
 #include <string_view>
 #include <sys/prctl.h>
@@ -28,9 +32,8 @@ using Steady = std::chrono::steady_clock;
 constexpr std::string_view k_default_path = "/usr/local/bin:/usr/bin:/bin";
 constexpr std::chrono::seconds k_patience{5};  // with processes that SIGKILL does not end
 constexpr int k_kill_again_ms = 10;
-constexpr int k_failure = 3;  // where the program's process keeps the pipe that says why not
 
-// Everything the program's process needs, made before the fork: after it nothing is allocated.
+// Everything the program's process needs, made before it is there: in it nothing is allocated.
 struct Request {
   std::string body;
   const char* folder = nullptr;
@@ -125,6 +128,14 @@ int receive_request(int control, Request& request) {
   return 0;
 }
 
+// What the program's process is given, and where it says why it could not become the program. The
+// guard stands still until then and shares its memory with it: no page table is copied.
+struct Start {
+  const Request& request;
+  pid_t guard;
+  std::optional<Report> failure;
+};
+
 // From here to the exec: async-signal-safe calls only.
 void reset_signals() {
   for (int number = 1; number < NSIG; ++number) {
@@ -137,50 +148,53 @@ void reset_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-[[noreturn]] void give_up(Report::Kind kind, int error) {
-  const Report report{.kind = kind, .value = error};
-  [[maybe_unused]] const ssize_t done = ::write(k_failure, &report, sizeof report);
-  ::_exit(127);
-}
-
-[[noreturn]] void try_candidates(const Request& request) {
+// The errno that says why none of them could be run.
+int try_candidates(const Request& request) {
   int error = ENOENT;
   for (const std::string& candidate : request.candidates) {
     ::execve(candidate.c_str(), request.arguments.data(), request.variables.data());
     if (errno == EACCES) {
       error = EACCES;  // kept: a later folder of the PATH may still have it
     } else if (errno != ENOENT && errno != ENOTDIR) {
-      give_up(Report::Kind::no_exec, errno);
+      return errno;
     }
   }
-  give_up(Report::Kind::no_exec, error);
+  return error;
 }
 
-[[noreturn]] void become_program(const Request& request, int failure, pid_t guard) {
+int become_program(void* argument) {
+  auto& start = *static_cast<Start*>(argument);
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != guard) {
-    ::_exit(127);
+  if (::getppid() != start.guard) {
+    return 127;
   }
   // All of them are above 2, which the zygote keeps taken.
   for (int number = 0; number < 3; ++number) {
-    ::dup2(request.standard[static_cast<std::size_t>(number)], number);
+    ::dup2(start.request.standard[static_cast<std::size_t>(number)], number);
   }
-  if (failure != k_failure) {
-    ::dup3(failure, k_failure, O_CLOEXEC);
-  }
-  close_from(k_failure + 1);
+  close_from(3);
   reset_signals();
-  if (::chdir(request.folder) != 0) {
-    give_up(Report::Kind::no_folder, errno);
+  if (::chdir(start.request.folder) != 0) {
+    start.failure = {.kind = Report::Kind::no_folder, .value = errno};
+  } else {
+    start.failure = {.kind = Report::Kind::no_exec, .value = try_candidates(start.request)};
   }
-  try_candidates(request);
+  return 127;
 }
 
-class Guard {
+// Its process id, or -1 (errno says why not).
+pid_t start_process(Start& start) {
+  constexpr std::size_t k_stack = 64u << 10;
+  const auto stack = std::make_unique<std::byte[]>(k_stack);
+  return ::clone(become_program, &stack[k_stack], CLONE_VM | CLONE_VFORK | SIGCHLD, &start);
+}
+
+// One program, until nothing of it is left.
+class Watch {
  public:
-  explicit Guard(int control) : control_(control) {}
-  [[noreturn]] void run();
+  Watch(int control, int signals) : control_(control), signals_(signals) {}
+  bool run();  // false where the guard has to end with it
 
  private:
   void start(const Request& request);
@@ -193,60 +207,46 @@ class Guard {
   int poll_timeout() const { return is_killing_ ? k_kill_again_ms : -1; }
   bool is_out_of_patience() const { return is_killing_ && Steady::now() > killing_ends_; }
   Report result() const;
-  [[noreturn]] void finish(const Report& report) const;
+  bool answer(const Report& report) const;
 
   int control_;
-  int signals_ = -1;
-  int failure_ = -1;  // a Report, where the program could not be started
+  int signals_;
+  std::optional<Report> failure_;  // where the program could not be started
   pid_t program_ = -1;
   int status_ = 0;
   bool has_ended_ = false;  // the program itself
   bool is_alone_ = false;   // nothing is left
+  bool is_open_ = true;     // errand listens
   bool is_terminating_ = false;
   bool is_killing_ = false;
   Steady::time_point killing_ends_;
 };
 
-void Guard::run() {
-  ::setsid();
-  ::prctl(PR_SET_NAME, "errand-guard");
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+bool Watch::run() {
   Request request;
   const int error = receive_request(control_, request);
   if (error != 0) {
-    finish({.kind = Report::Kind::no_process, .value = error});
+    answer({.kind = Report::Kind::no_process, .value = error});
+    return false;
   }
   start(request);
   for (const int descriptor : request.standard) {
     ::close(descriptor);
   }
-  watch();
-  finish(result());
+  if (program_ > 0) {
+    watch();
+  }
+  return answer(result()) && is_alone_;
 }
 
-void Guard::start(const Request& request) {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGCHLD);
-  sigprocmask(SIG_SETMASK, &set, nullptr);
-  signals_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  std::array<int, 2> failure{-1, -1};
-  if (signals_ < 0 || ::pipe2(failure.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    finish({.kind = Report::Kind::no_process, .value = errno});
-  }
-  const pid_t self = ::getpid();
-  program_ = ::fork();
-  if (program_ == 0) {
-    become_program(request, failure[1], self);
-  }
-  if (program_ < 0) {
-    finish({.kind = Report::Kind::no_process, .value = errno});
-  }
-  ::close(failure[1]);
-  failure_ = failure[0];
+void Watch::start(const Request& request) {
+  Start start{.request = request, .guard = ::getpid(), .failure = std::nullopt};
+  program_ = start_process(start);
+  failure_ =
+      program_ < 0 ? Report{.kind = Report::Kind::no_process, .value = errno} : start.failure;
 }
 
-void Guard::watch() {
+void Watch::watch() {
   for (;;) {
     reap();
     if (has_ended_ && !is_alone_ && !is_terminating_) {
@@ -258,7 +258,7 @@ void Guard::watch() {
     if (is_killing_) {
       kill_children();
     }
-    std::array<pollfd, 2> events{{{.fd = control_, .events = POLLIN, .revents = 0},
+    std::array<pollfd, 2> events{{{.fd = is_open_ ? control_ : -1, .events = POLLIN, .revents = 0},
                                   {.fd = signals_, .events = POLLIN, .revents = 0}}};
     if (::poll(events.data(), events.size(), poll_timeout()) > 0 && events[0].revents != 0) {
       hear_orders();
@@ -266,15 +266,14 @@ void Guard::watch() {
   }
 }
 
-void Guard::hear_orders() {
+void Watch::hear_orders() {
   char order = 0;
   const ssize_t got = ::recv(control_, &order, 1, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
     return;
   }
   if (got <= 0) {  // errand is gone, or has let go of the call
-    ::close(control_);
-    control_ = -1;
+    is_open_ = false;
     start_killing();
   } else if (order == static_cast<char>(Order::terminate)) {
     terminate();
@@ -283,7 +282,7 @@ void Guard::hear_orders() {
   }
 }
 
-void Guard::terminate() {
+void Watch::terminate() {
   is_terminating_ = true;
   for (const pid_t pid : descendants_of_this_process()) {
     ::kill(pid, SIGTERM);
@@ -291,7 +290,7 @@ void Guard::terminate() {
   }
 }
 
-void Guard::start_killing() {
+void Watch::start_killing() {
   if (!is_killing_) {
     is_killing_ = true;
     killing_ends_ = Steady::now() + k_patience;
@@ -300,7 +299,7 @@ void Guard::start_killing() {
 
 // Only the guard's own children: their numbers cannot be used again before the guard reaps them.
 // What they leave behind becomes its child, and is met in the next round.
-void Guard::kill_children() {
+void Watch::kill_children() {
   if (!has_ended_) {
     ::kill(program_, SIGKILL);
   }
@@ -309,7 +308,7 @@ void Guard::kill_children() {
   }
 }
 
-void Guard::reap() {
+void Watch::reap() {
   signalfd_siginfo info;
   while (::read(signals_, &info, sizeof info) > 0) {
   }
@@ -327,31 +326,42 @@ void Guard::reap() {
   }
 }
 
-Report Guard::result() const {
-  Report report;
-  if (::read(failure_, &report, sizeof report) != sizeof report) {
-    const bool exited = WIFEXITED(status_);
-    report = {.kind = exited ? Report::Kind::exited : Report::Kind::signalled,
-              .value = exited ? WEXITSTATUS(status_) : WTERMSIG(status_)};
-  }
-  if (!has_ended_) {
+Report Watch::result() const {
+  const bool exited = WIFEXITED(status_);
+  Report report{.kind = exited ? Report::Kind::exited : Report::Kind::signalled,
+                .value = exited ? WEXITSTATUS(status_) : WTERMSIG(status_)};
+  if (failure_) {
+    report = *failure_;
+  } else if (!has_ended_) {
     report = {.kind = Report::Kind::signalled, .value = SIGKILL};
   }
   report.survivors = is_alone_ ? 0 : static_cast<int>(children_of_this_process().size());
   return report;
 }
 
-void Guard::finish(const Report& report) const {
-  if (control_ >= 0) {
-    ::send(control_, &report, sizeof report, MSG_NOSIGNAL);
-  }
-  ::_exit(0);
+bool Watch::answer(const Report& report) const {
+  return is_open_ && ::send(control_, &report, sizeof report, MSG_NOSIGNAL) == sizeof report;
+}
+
+// Its signals, as a descriptor.
+int become_guard() {
+  ::setsid();
+  ::prctl(PR_SET_NAME, "errand-guard");
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  sigprocmask(SIG_SETMASK, &set, nullptr);
+  return ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 }  // namespace
 
 void run_guard(int control) {
-  Guard(control).run();
+  const int signals = become_guard();
+  while (signals >= 0 && Watch(control, signals).run()) {
+  }
+  ::_exit(0);
 }
 
 }  // namespace tools

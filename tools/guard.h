@@ -1,6 +1,6 @@
-// The far side of the fork: the zygote, which forks a guard a call, and the guard, which forks the
-// program and owns all that comes of it. Both are single-threaded and never return; errand's side
-// is supervisor.h.
+// The far side of the fork: the zygote, which forks the guards, and a guard, which starts one
+// program at a time and owns all that comes of it. Both are single-threaded and never return;
+// errand's side is supervisor.h.
 #pragma once
 #include "tools/supervisor.h"
 
@@ -9,7 +9,7 @@
 
 namespace tools {
 
-// A request on a call's control socket: this, with stdin, stdout and stderr attached, then `bytes`
+// A request on a guard's control socket: this, with stdin, stdout and stderr attached, then `bytes`
 // of NUL-terminated strings: the folder, the arguments, the environment.
 struct SpawnHeader {
   std::uint32_t bytes = 0;
@@ -19,13 +19,14 @@ struct SpawnHeader {
 constexpr std::size_t k_max_request = 4u << 20;
 
 // What errand may say on the control socket afterwards. Closing it is `kill`. The guard's one
-// answer is a Report.
+// answer to a request is a Report; only after it, and only where errand gave no order and nothing
+// has survived, it takes the next request.
 enum class Order : char { terminate = 'T', kill = 'K' };
 
 // Waits on `socket` for packets that carry a control socket each; ends with the other side.
 [[noreturn]] void run_zygote(int socket);
 
-// Runs the request that comes in on `control`, until nothing of it is left.
+// Runs the requests that come in on `control`, each until nothing of it is left.
 [[noreturn]] void run_guard(int control);
 
 // Receives up to `size` bytes and up to `capacity` descriptors (close-on-exec, `count` of them).

@@ -63,27 +63,24 @@ bool send_with_descriptors(int socket, std::string_view data, std::span<const in
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
   std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
-  ssize_t sent = -1;
-  do {
-    sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  return sent == static_cast<ssize_t>(data.size());
-}
-
-bool send_all(int socket, std::string_view data) {
   while (!data.empty()) {
-    const ssize_t sent = ::send(socket, data.data(), data.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
     if (sent < 0 && errno != EINTR) {
       return false;
     }
-    data.remove_prefix(sent > 0 ? static_cast<std::size_t>(sent) : 0);
+    if (sent > 0) {
+      data.remove_prefix(static_cast<std::size_t>(sent));
+      part = {.iov_base = const_cast<char*>(data.data()), .iov_len = data.size()};
+      message.msg_control = nullptr;  // they went with the first byte
+      message.msg_controllen = 0;
+    }
   }
   return true;
 }
 
-// The strings of a request as they travel, or an error that names what cannot.
+// A request as it travels, or an error that names what cannot.
 Result<std::string> encode(const Program& program) {
-  std::string body;
+  std::string body(sizeof(SpawnHeader), '\0');
   const auto append = [&](const std::string& text) {
     body += text;
     body += '\0';
@@ -101,14 +98,19 @@ Result<std::string> encode(const Program& program) {
                 program.argv.empty() ? "there is no program to run"
                                      : "an argument of a program holds a NUL byte");
   }
-  if (body.size() > k_max_request) {
+  const std::size_t bytes = body.size() - sizeof(SpawnHeader);
+  if (bytes > k_max_request) {
     return fail(Code::os_failed,
                 fmt::format("arguments and environment of a program are {} bytes; the most that "
                             "can be passed is {}",
-                            body.size(),
+                            bytes,
                             k_max_request),
                 "pass large data in a file or on stdin");
   }
+  const SpawnHeader header{.bytes = static_cast<std::uint32_t>(bytes),
+                           .arguments = static_cast<std::uint32_t>(program.argv.size()),
+                           .variables = static_cast<std::uint32_t>(program.environment.size())};
+  std::memcpy(body.data(), &header, sizeof header);
   return body;
 }
 
@@ -124,20 +126,27 @@ bool wait_for_exit(pid_t pid, int patience_ms) {
 
 }  // namespace
 
+void Running::order(char what) {
+  has_ordered_ = true;
+  ::send(control_.get(), &what, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 void Running::terminate() {
-  const char order = static_cast<char>(Order::terminate);
-  ::send(control_.get(), &order, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  order(static_cast<char>(Order::terminate));
 }
 
 void Running::kill() {
-  const char order = static_cast<char>(Order::kill);
-  ::send(control_.get(), &order, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  order(static_cast<char>(Order::kill));
 }
 
 Result<std::optional<Report>> Running::report() {
   Report report;
   const ssize_t got = ::recv(control_.get(), &report, sizeof report, MSG_DONTWAIT);
   if (got == sizeof report) {
+    // An order may have come too late, and must not meet the next program.
+    if (!has_ordered_ && report.survivors == 0) {
+      supervisor_->give_back(std::move(control_));
+    }
     return report;
   }
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -168,34 +177,50 @@ Result<std::unique_ptr<Supervisor>> Supervisor::start() {
 }
 
 Supervisor::~Supervisor() {
+  idle_.clear();
   socket_.reset();
   wait_for_exit(zygote_, k_zygote_patience_ms);
 }
 
-Result<Running> Supervisor::spawn(const Program& program, int in, int out, int err) {
-  TRY_ASSIGN(const std::string body, encode(program));
+Result<Descriptor> Supervisor::new_guard() {
   TRY_ASSIGN(auto ends, socket_pair(SOCK_STREAM));
-  const int control = ends.first.get();
-  ::setsockopt(control, SOL_SOCKET, SO_SNDTIMEO, &k_send_patience, sizeof k_send_patience);
+  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_send_patience, sizeof k_send_patience);
   const std::array theirs{ends.second.get()};
   if (!send_with_descriptors(socket_.get(), "S", theirs)) {
     return os_failure("cannot reach the process that starts tools", errno);
   }
-  ends.second.reset();
-  const SpawnHeader header{.bytes = static_cast<std::uint32_t>(body.size()),
-                           .arguments = static_cast<std::uint32_t>(program.argv.size()),
-                           .variables = static_cast<std::uint32_t>(program.environment.size())};
-  std::array<char, sizeof header> head{};
-  std::memcpy(head.data(), &header, sizeof header);
+  return std::move(ends.first);
+}
+
+Descriptor Supervisor::idle_guard() {
+  const std::scoped_lock lock(mutex_);
+  if (idle_.empty()) {
+    return {};
+  }
+  Descriptor control = std::move(idle_.back());
+  idle_.pop_back();
+  return control;
+}
+
+void Supervisor::give_back(Descriptor control) {
+  const std::scoped_lock lock(mutex_);
+  idle_.push_back(std::move(control));
+}
+
+Result<Running> Supervisor::spawn(const Program& program, int in, int out, int err) {
+  TRY_ASSIGN(const std::string request, encode(program));
   const std::array standard{in, out, err};
-  const bool is_sent =
-      send_with_descriptors(control, std::string_view(head.data(), head.size()), standard) &&
-      send_all(control, body);
+  if (Descriptor control = idle_guard();
+      control && send_with_descriptors(control.get(), request, standard)) {
+    return Running(*this, std::move(control));
+  }
+  TRY_ASSIGN(Descriptor control, new_guard());
   // EPIPE is no failure of its own: who could not take the request says why in the report.
-  if (!is_sent && errno != EPIPE && errno != ECONNRESET) {
+  if (!send_with_descriptors(control.get(), request, standard) && errno != EPIPE &&
+      errno != ECONNRESET) {
     return os_failure("cannot hand a program to the process that starts it", errno);
   }
-  return Running(std::move(ends.first));
+  return Running(*this, std::move(control));
 }
 
 }  // namespace tools

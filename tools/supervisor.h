@@ -1,12 +1,14 @@
 // Starts programs so that nothing of them is left when their call is over, not even where errand
-// is killed: a small process forked before any thread (the zygote) forks a guard a call, and the
-// guard owns whatever the program forks. What a call waits for is process.h's.
+// is killed: a small process forked before any thread (the zygote) forks guards, and a guard owns
+// whatever its program forks. One guard serves call after call, but one at a time, so that what a
+// call leaves behind is known to be its own. What a call waits for is process.h's.
 #pragma once
 #include "agent/result.h"
 #include "tools/descriptor.h"
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -30,10 +32,14 @@ struct Report {
   int survivors = 0;  // processes that SIGKILL did not end in time
 };
 
-// One running program, as errand sees it. Letting go of it kills the whole tree.
+class Supervisor;
+
+// One running program, as errand sees it. Letting go of it kills the whole tree. Its supervisor
+// has to outlive it.
 class Running {
  public:
-  explicit Running(Descriptor control) : control_(std::move(control)) {}
+  Running(Supervisor& supervisor, Descriptor control)
+      : supervisor_(&supervisor), control_(std::move(control)) {}
 
   int descriptor() const { return control_.get(); }  // readable when the report is there
   void terminate();  // SIGTERM to the whole tree; then all of it has to end, not the program alone
@@ -42,7 +48,11 @@ class Running {
   agent::Result<std::optional<Report>> report();
 
  private:
+  void order(char what);
+
+  Supervisor* supervisor_;
   Descriptor control_;
+  bool has_ordered_ = false;
 };
 
 class Supervisor {
@@ -51,7 +61,7 @@ class Supervisor {
   static agent::Result<std::unique_ptr<Supervisor>> start();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
-  ~Supervisor();  // a program that still runs goes on until its Running is let go
+  ~Supervisor();
 
   // Starts the program with these three as its stdin, stdout and stderr (borrowed). A program
   // that cannot be started is a Report, not an error; os.failed: the zygote is gone, the request
@@ -61,10 +71,16 @@ class Supervisor {
   pid_t zygote() const { return zygote_; }
 
  private:
+  friend class Running;
   Supervisor(Descriptor socket, pid_t zygote) : socket_(std::move(socket)), zygote_(zygote) {}
+  agent::Result<Descriptor> new_guard();
+  Descriptor idle_guard();  // empty where there is none
+  void give_back(Descriptor control);
 
   Descriptor socket_;
   pid_t zygote_;
+  std::mutex mutex_;
+  std::vector<Descriptor> idle_;  // control sockets of guards that wait for a request
 };
 
 }  // namespace tools

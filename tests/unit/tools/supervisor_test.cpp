@@ -216,6 +216,39 @@ TEST_CASE("supervisor: a program that kills its guard does not get away", "[tool
   CHECK(run(*world.supervisor, shell("exit 0", "/")).value == 0);  // the zygote goes on
 }
 
+TEST_CASE("supervisor: a guard serves one program at a time, and the next after a clean end",
+          "[tools]") {
+  tests::ProcessWorld world;
+  const auto guard_of = [&](const std::string& script) {
+    run(*world.supervisor, shell("echo $PPID > pid; " + script, world.folder.path()));
+    return pid_in(world.file("pid"));
+  };
+  const int first = guard_of("exit 1");
+  CHECK(guard_of("sleep 1000 &") == first);  // nothing of it is left
+  CHECK(guard_of("kill -SEGV $$") == first);
+  CHECK(run(*world.supervisor, shell("exit 0", "/no/such/folder")).kind == Report::Kind::no_folder);
+  CHECK(guard_of(":") == first);
+
+  auto running = spawn(*world.supervisor, shell("exec sleep 1000", world.folder.path()));
+  REQUIRE(running);
+  const int second = guard_of(":");
+  CHECK(second != first);  // that one is at work
+  running->kill();
+  report_of(*running);
+  auto third = spawn(*world.supervisor, shell("exec sleep 1000", world.folder.path()));
+  REQUIRE(third);
+  CHECK(guard_of(":") != first);  // who was given an order is not used again
+}
+
+TEST_CASE("supervisor: an idle guard that was killed is replaced", "[tools]") {
+  tests::ProcessWorld world;
+  run(*world.supervisor, shell("echo $PPID > pid", world.folder.path()));
+  const int guard = pid_in(world.file("pid"));
+  ::kill(guard, SIGKILL);
+  CHECK(wait_until([&] { return !is_running(guard); }));
+  CHECK(run(*world.supervisor, shell("exit 6", "/")).value == 6);
+}
+
 TEST_CASE("supervisor: without its zygote it says so", "[tools]") {
   tests::ProcessWorld world;
   ::kill(world.supervisor->zygote(), SIGKILL);
