@@ -132,11 +132,13 @@ class EventSink {
   virtual const Error* failure() const { return nullptr; }
 };
 
-// The one sink that the loop waits for: when append returns, the event survives SIGKILL.
+// The one sink that the loop waits for: when commit returns, all that was appended before survives
+// SIGKILL; where it fails, none of what was appended since the last one is kept.
 class Journal {
  public:
   virtual ~Journal() = default;
-  virtual Result<void> append(const Event& event) = 0;
+  virtual void append(const Event& event) = 0;
+  virtual Result<void> commit() = 0;
 };
 
 }  // namespace agent

@@ -34,6 +34,19 @@ class Recorder {
     }
   }
 
+  // Makes what was recorded durable: before each effect, and before what may take its time.
+  void commit() {
+    if (ports_.journal == nullptr || journal_is_broken_) {
+      return;
+    }
+    if (auto done = ports_.journal->commit(); !done) {
+      journal_is_broken_ = true;
+      if (!failure_) {
+        failure_ = std::move(done).error().while_("writing the run's journal");
+      }
+    }
+  }
+
   // The last event. The first sink is what the run is for: what it cannot take in changes the
   // ending, and everybody else hears of that one.
   void finish(RunResult& result, const std::function<std::optional<Ending>()>& ending_now) {
@@ -50,6 +63,7 @@ class Recorder {
       event.body = RunFinished{.result = result};
     }
     keep(event);
+    commit();
     advance(state_, event.body);
     for (std::size_t at = 1; at < ports_.sinks.size(); ++at) {
       tell(*ports_.sinks[at], event);
@@ -69,14 +83,8 @@ class Recorder {
   }
 
   void keep(const Event& event) {
-    if (ports_.journal == nullptr || journal_is_broken_ || !is_journaled(event.body)) {
-      return;
-    }
-    if (auto kept = ports_.journal->append(event); !kept) {
-      journal_is_broken_ = true;
-      if (!failure_) {
-        failure_ = std::move(kept).error().while_("writing the run's journal");
-      }
+    if (ports_.journal != nullptr && is_journaled(event.body)) {
+      ports_.journal->append(event);
     }
   }
 
@@ -97,13 +105,18 @@ class RecordingWatcher final : public ToolWatcher {
                                  .call_id = call.id,
                                  .name = call.name,
                                  .arguments = call.arguments});
+    recorder_.commit();
     return !recorder_.failure();
   }
   void output(const ToolCall& call, std::string_view chunk) override {
     recorder_.record(ToolOutput{.call_id = call.id, .text = std::string(chunk)});
   }
   void finished(const ToolResult& result) override {
-    recorder_.record(ToolFinished{.turn = recorder_.state().turns, .result = result});
+    const State& state = recorder_.state();
+    recorder_.record(ToolFinished{.turn = state.turns, .result = result});
+    if (state.results.size() < state.open_calls.size()) {
+      recorder_.commit();  // the others may run for long
+    }
   }
 
  private:
@@ -148,11 +161,11 @@ class Run {
     }
     for (;;) {
       if (auto ending = interruption()) {
-        return finish(std::move(*ending));
+        return finish(*ending);
       }
       Step step = next(recorder_.state());
       if (auto* end = std::get_if<Finish>(&step)) {
-        return finish(std::move(end->ending));
+        return finish(end->ending);
       }
       if (auto done = perform(std::move(step)); !done) {
         return finish(interruption().value_or(Ending{.error = std::move(done).error()}));
@@ -185,6 +198,7 @@ class Run {
                        .messages = static_cast<std::int64_t>(state.conversation.messages.size()),
                        .estimated_input = estimated_input(state),
                        .max_output_tokens = ask.max_output_tokens});
+    recorder_.commit();
     if (recorder_.failure()) {
       return fail(*recorder_.failure());
     }
@@ -195,7 +209,10 @@ class Run {
                     .tools = ports_.toolbox.tools(),
                     .conversation = state.conversation,
                     .max_output_tokens = ask.max_output_tokens},
-                   [&](EventBody body) { recorder_.record(std::move(body)); },
+                   [&](EventBody body) {
+                     recorder_.record(std::move(body));
+                     recorder_.commit();
+                   },
                    cancellation_.stop()));
     recorder_.record(ModelResponded{.turn = turn,
                                     .reply = std::move(reply),

@@ -1,7 +1,5 @@
 #include "agent/redact.h"
 
-#include "agent/json.h"
-
 #include <nlohmann/json.hpp>
 #include <re2/re2.h>
 
@@ -412,6 +410,16 @@ std::size_t open_key_block(std::string_view text) {
   return is_other_block || is_ended || is_broken ? text.size() : begin;
 }
 
+void redact_strings(Json& value, const Redactor& redactor) {
+  if (value.is_string()) {
+    value = redactor.apply(value.get_ref<const std::string&>());
+  } else if (value.is_structured()) {
+    for (auto& member : value) {
+      redact_strings(member, redactor);
+    }
+  }
+}
+
 }  // namespace
 
 Redactor::Redactor(const Environment& environment) {
@@ -419,12 +427,12 @@ Redactor::Redactor(const Environment& environment) {
     if (names_a_secret(name)) {
       add(value);
     } else if (const std::string_view password = password_in_url(value); !password.empty()) {
-      add(std::string(password));
+      add(password);
     }
   }
 }
 
-void Redactor::add(std::string value) {
+void Redactor::add(std::string_view value) {
   const std::string secret(trimmed(value));
   if (secret.empty() || !is_worth_hiding(secret)) {
     return;
@@ -453,6 +461,16 @@ std::string Redactor::apply(std::string_view text) const {
 
 bool Redactor::is_clean(std::string_view text) const {
   return secrets_in(text, values_).empty();
+}
+
+std::string Redactor::dump(const Json& value) const {
+  std::string text = agent::dump(value);
+  if (is_clean(text)) {
+    return text;
+  }
+  Json clean = value;
+  redact_strings(clean, *this);
+  return agent::dump(clean);
 }
 
 std::size_t Redactor::settled(std::string_view text) const {

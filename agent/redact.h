@@ -1,6 +1,7 @@
 // Secrets out of everything that leaves the process: known values first, known shapes second.
 #pragma once
 #include "agent/environment.h"
+#include "agent/json.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,13 +18,15 @@ class Redactor {
   explicit Redactor(const Environment& environment);
 
   // Adds a value that must never appear; one shorter than 8 bytes is left out.
-  void add(std::string value);
+  void add(std::string_view value);
 
   // Each secret becomes "[redacted]". Known shapes: provider keys (sk-…, sk-ant-…, AIza…, xai-…,
   // gsk_…), GitHub, GitLab, Slack and AWS keys, JWTs, private-key blocks, Authorization headers.
   // Never shas, UUIDs or ids. Thread-safe.
   std::string apply(std::string_view text) const;
   bool is_clean(std::string_view text) const;
+  // The value as text, secrets out of every string in it.
+  std::string dump(const Json& value) const;
 
   // How many bytes at the start of a growing text no later byte can make part of a secret: they
   // are not, or they belong to one that is complete.

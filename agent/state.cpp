@@ -395,7 +395,7 @@ Ending stopped_at(Code code, std::string limit, double used, double max, std::st
             .limit = limit,
             .used = used,
             .max = max,
-            .config_path = limit,
+            .config_path = std::move(limit),
             .detail = message};
   return {.error = Error{.code = code, .message = std::move(message), .help = {}},
           .stop = std::move(stop)};

@@ -8,30 +8,6 @@
 #include <variant>
 
 namespace cli {
-namespace {
-
-void redact_strings(agent::Json& json, const agent::Redactor& redactor) {
-  if (json.is_string()) {
-    json = redactor.apply(json.get_ref<const std::string&>());
-  } else if (json.is_structured()) {
-    for (auto& member : json) {
-      redact_strings(member, redactor);
-    }
-  }
-}
-
-}  // namespace
-
-std::string redacted_line(const agent::Json& json, const agent::Redactor& redactor) {
-  std::string line = agent::dump(json);
-  if (!redactor.is_clean(line)) {
-    agent::Json clean = json;
-    redact_strings(clean, redactor);
-    line = agent::dump(clean);
-  }
-  line += '\n';
-  return line;
-}
 
 AnswerSink::AnswerSink(Options options,
                        Output& output,
@@ -45,10 +21,10 @@ AnswerSink::AnswerSink(Options options,
 
 void AnswerSink::on(const agent::Event& event) {
   if (options_.format == Format::jsonl) {
-    write(redacted_line(agent::to_json(event), redactor_));
+    write(redactor_.dump(agent::to_json(event)) + '\n');
   } else if (const auto* end = std::get_if<agent::RunFinished>(&event.body)) {
     if (options_.format == Format::json) {
-      write(redacted_line(agent::to_json(end->result), redactor_));
+      write(redactor_.dump(agent::to_json(end->result)) + '\n');
     } else {
       answer(end->result);
     }

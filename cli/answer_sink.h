@@ -52,7 +52,4 @@ class AnswerSink final : public agent::EventSink {
   bool streamed_ = false;  // something of the last reply was shown
 };
 
-// One JSON value as a line, secrets out of every string in it.
-std::string redacted_line(const agent::Json& json, const agent::Redactor& redactor);
-
 }  // namespace cli

@@ -12,7 +12,6 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/prompt_input.h"
-#include "cli/redacting_journal.h"
 #include "cli/signals.h"
 #include "config/load.h"
 #include "config/prompt.h"
@@ -203,6 +202,7 @@ std::filesystem::path state_folder(const agent::Environment& environment) {
 Result<std::unique_ptr<agent::Journal>> open_journal(const Plan& plan,
                                                      const Parsed& parsed,
                                                      const agent::Environment& environment,
+                                                     const agent::Redactor& redactor,
                                                      std::vector<agent::Warning>& warnings) {
   const agent::SessionSpec& session = plan.agent.session;
   if (parsed.has("--no-session") || session.store == "none") {
@@ -217,7 +217,7 @@ Result<std::unique_ptr<agent::Journal>> open_journal(const Plan& plan,
         {.message = "no session is kept: neither XDG_STATE_HOME nor HOME is set", .help = {}});
     return nullptr;
   }
-  auto journal = agent::store::SqliteJournal::open(file, session.durability);
+  auto journal = agent::store::SqliteJournal::open(file, session.durability, redactor);
   if (journal) {
     return std::move(*journal);
   }
@@ -398,7 +398,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   add_secret_headers(redactor, plan->agent.model.headers);
   const SignalWatcher signals(cancellation);
 
-  auto journal = open_journal(*plan, parsed, context.environment, plan->warnings);
+  auto journal = open_journal(*plan, parsed, context.environment, redactor, plan->warnings);
   if (!journal) {
     return end_with({journal.error()});
   }
@@ -430,10 +430,6 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
     return end_with({provider.error()});
   }
 
-  std::unique_ptr<RedactingJournal> kept;
-  if (*journal) {
-    kept = std::make_unique<RedactingJournal>(**journal, redactor);
-  }
   const agent::RunRequest request{
       .run_id = run_id,
       .started = {.version = ERRAND_VERSION,
@@ -451,7 +447,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                              {.provider = **provider,
                                               .toolbox = **toolbox,
                                               .sinks = sinks,
-                                              .journal = kept.get(),
+                                              .journal = journal->get(),
                                               .clock = clock},
                                              cancellation);
   return result.exit_code;

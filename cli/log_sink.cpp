@@ -64,9 +64,8 @@ void LogSink::on(const agent::Event& event) {
   for (const char* repeated : {"v", "ts", "type", "raw"}) {
     fields.erase(repeated);
   }
-  std::string line = redacted_line(fields, redactor_);
-  line.pop_back();
-  impl_->logger.log(level_of(event.body), "{} {}", agent::type_name(event.body), line);
+  impl_->logger.log(
+      level_of(event.body), "{} {}", agent::type_name(event.body), redactor_.dump(fields));
 }
 
 }  // namespace cli

@@ -31,8 +31,7 @@ constexpr std::size_t k_prompt_excerpt = 200;  // bytes
 
 constexpr const char* k_schema = R"(
   CREATE TABLE events(run_id TEXT NOT NULL, seq INTEGER NOT NULL, time INTEGER NOT NULL,
-                      type TEXT NOT NULL, json TEXT NOT NULL,
-                      PRIMARY KEY(run_id, seq)) WITHOUT ROWID;
+                      type TEXT NOT NULL, json TEXT NOT NULL, UNIQUE(run_id, seq));
   CREATE TABLE runs(run_id TEXT NOT NULL PRIMARY KEY, started INTEGER NOT NULL,
                     agent TEXT NOT NULL, prompt TEXT NOT NULL,
                     finished INTEGER, exit_code INTEGER) WITHOUT ROWID;
@@ -236,11 +235,39 @@ Result<std::vector<Event>> read_events(SQLite::Database& database,
   return events;
 }
 
+// What an event leaves in the tables: its row, and what whoever lists runs wants to know without
+// reading their events.
+struct Row {
+  std::string run_id;
+  std::int64_t seq = 0;
+  std::int64_t time = 0;
+  std::string_view type;
+  std::string json;
+  std::optional<std::pair<std::string, std::string>> begins;  // agent, prompt
+  std::optional<int> ends;                                    // exit code
+};
+
+Row row_of(const Event& event, const Redactor& redactor) {
+  Row row{.run_id = event.run_id,
+          .seq = event.seq,
+          .time = to_milliseconds(event.time),
+          .type = type_name(event.body),
+          .json = redactor.dump(to_json(event))};
+  if (const auto* started = std::get_if<RunStarted>(&event.body)) {
+    const std::string prompt = redactor.apply(started->prompt);
+    row.begins.emplace(started->agent_name, prefix(prompt, k_prompt_excerpt));
+  } else if (const auto* finished = std::get_if<RunFinished>(&event.body)) {
+    row.ends = finished->result.exit_code;
+  }
+  return row;
+}
+
 }  // namespace
 
 struct SqliteJournal::Impl {
-  explicit Impl(const std::filesystem::path& path)
+  Impl(const std::filesystem::path& path, const Redactor& secrets)
       : file(path),
+        redactor(secrets),
         database(path.string(), SQLite::OPEN_READWRITE, static_cast<int>(k_patience.count())) {}
 
   // Where surviving SIGKILL is enough, nothing waits for the disk but a checkpoint: not the making
@@ -257,72 +284,81 @@ struct SqliteJournal::Impl {
   void prepare() {
     insert.emplace(database,
                    "INSERT INTO events(run_id, seq, time, type, json) VALUES(?, ?, ?, ?, ?)");
+    begin.emplace(database, "BEGIN IMMEDIATE");
+    end.emplace(database, "COMMIT");
   }
 
-  void insert_event(const Event& event) {
-    const std::string_view type = type_name(event.body);
-    const std::string json = dump(to_json(event));
-    insert->reset();
-    insert->bindNoCopy(1, event.run_id);
-    insert->bind(2, event.seq);
-    insert->bind(3, to_milliseconds(event.time));
-    insert->bind(4, std::string(type));
-    insert->bindNoCopy(5, json);
-    insert->exec();
-    insert->reset();  // ends the implicit transaction, and lets go of what is borrowed
+  // Undone as a whole where it fails.
+  void write_all(const std::vector<Row>& rows) {
+    begin->tryReset();
+    begin->exec();
+    try {
+      for (const Row& row : rows) {
+        write(row);
+      }
+      end->tryReset();
+      end->exec();
+    } catch (const SQLite::Exception&) {
+      database.tryExec("ROLLBACK");
+      throw;
+    }
+    insert->tryReset();  // lets go of what is borrowed
     insert->clearBindings();
   }
 
-  // The row of the run, for whoever lists runs without reading their events.
-  void note_start(const Event& event, const RunStarted& started) {
+  void write(const Row& row) {
+    insert->tryReset();
+    insert->bindNoCopy(1, row.run_id);
+    insert->bind(2, row.seq);
+    insert->bind(3, row.time);
+    insert->bind(4, std::string(row.type));
+    insert->bindNoCopy(5, row.json);
+    insert->exec();
+    if (row.begins) {
+      note_start(row);
+    } else if (row.ends) {
+      note_end(row);
+    }
+  }
+
+  void note_start(const Row& row) {
     SQLite::Statement statement(
         database,
         "INSERT INTO runs(run_id, started, agent, prompt) VALUES(?, ?, ?, ?) "
         "ON CONFLICT(run_id) DO NOTHING");
-    statement.bind(1, event.run_id);
-    statement.bind(2, to_milliseconds(event.time));
-    statement.bind(3, started.agent_name);
-    statement.bind(4, std::string(prefix(started.prompt, k_prompt_excerpt)));
+    statement.bind(1, row.run_id);
+    statement.bind(2, row.time);
+    statement.bind(3, row.begins->first);
+    statement.bind(4, row.begins->second);
     statement.exec();
   }
 
-  void note_end(const Event& event, const RunFinished& finished) {
+  void note_end(const Row& row) {
     SQLite::Statement statement(database,
                                 "UPDATE runs SET finished = ?, exit_code = ? WHERE run_id = ?");
-    statement.bind(1, to_milliseconds(event.time));
-    statement.bind(2, finished.result.exit_code);
-    statement.bind(3, event.run_id);
+    statement.bind(1, row.time);
+    statement.bind(2, *row.ends);
+    statement.bind(3, row.run_id);
     statement.exec();
-  }
-
-  void append(const Event& event) {
-    const auto* started = std::get_if<RunStarted>(&event.body);
-    const auto* finished = std::get_if<RunFinished>(&event.body);
-    if (started == nullptr && finished == nullptr) {
-      insert_event(event);
-      return;
-    }
-    Transaction transaction(database, Transaction::Kind::write);
-    insert_event(event);
-    if (started != nullptr) {
-      note_start(event, *started);
-    } else {
-      note_end(event, *finished);
-    }
-    transaction.commit();
   }
 
   std::filesystem::path file;
+  const Redactor& redactor;
   SQLite::Database database;
-  std::optional<SQLite::Statement> insert;  // kept: preparing costs more than running it
+  // Kept: preparing costs more than running them.
+  std::optional<SQLite::Statement> insert;
+  std::optional<SQLite::Statement> begin;
+  std::optional<SQLite::Statement> end;
+  std::vector<Row> pending;
 };
 
 Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const std::filesystem::path& file,
-                                                           SessionSpec::Durability durability) {
+                                                           SessionSpec::Durability durability,
+                                                           const Redactor& redactor) {
   TRY(make_folders(file.parent_path()));
   TRY(make_file(file));
   try {
-    auto impl = std::make_unique<Impl>(file);
+    auto impl = std::make_unique<Impl>(file, redactor);
     TRY_ASSIGN(const bool is_ready, is_journal_now(impl->database, file));
     impl->make_durable(durability, !is_ready);
     if (!is_ready) {
@@ -339,12 +375,19 @@ Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const std::filesystem
 SqliteJournal::SqliteJournal(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SqliteJournal::~SqliteJournal() = default;
 
-Result<void> SqliteJournal::append(const Event& event) {
-  if (!is_journaled(event.body)) {
+void SqliteJournal::append(const Event& event) {
+  if (is_journaled(event.body)) {
+    impl_->pending.push_back(row_of(event, impl_->redactor));
+  }
+}
+
+Result<void> SqliteJournal::commit() {
+  const std::vector<Row> rows = std::exchange(impl_->pending, {});
+  if (rows.empty()) {
     return {};
   }
   try {
-    impl_->append(event);
+    impl_->write_all(rows);
     return {};
   } catch (const SQLite::Exception& exception) {
     impl_->insert->tryReset();

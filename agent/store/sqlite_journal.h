@@ -1,6 +1,7 @@
 // The journal in an SQLite file that many processes may write. The only folder that knows SQL.
 #pragma once
 #include "agent/event.h"
+#include "agent/redact.h"
 #include "agent/spec.h"
 
 #include <filesystem>
@@ -10,17 +11,19 @@
 
 namespace agent::store {
 
-// One writer's connection, for one run. Durable means: committed in WAL mode (process: survives
-// SIGKILL; full: survives power loss).
+// One writer's connection, for one run; it keeps no secrets. Durable means: committed in WAL mode
+// (process: survives SIGKILL; full: survives power loss).
 class SqliteJournal final : public agent::Journal {
  public:
   // Opens or creates the file (mode 0600, missing folders 0700). storage.io where that fails,
-  // storage.corrupt where the file is no journal of ours or a newer one.
+  // storage.corrupt where the file is no journal of ours or a newer one. The redactor is borrowed.
   static Result<std::unique_ptr<SqliteJournal>> open(const std::filesystem::path& file,
-                                                     SessionSpec::Durability durability);
+                                                     SessionSpec::Durability durability,
+                                                     const Redactor& redactor);
   ~SqliteJournal() override;
 
-  Result<void> append(const Event& event) override;
+  void append(const Event& event) override;
+  Result<void> commit() override;
 
  private:
   struct Impl;

@@ -110,16 +110,22 @@ class RecordingSink final : public agent::EventSink {
 
 class MemoryJournal final : public agent::Journal {
  public:
-  agent::Result<void> append(const agent::Event& event) override {
-    if (events.size() >= capacity) {
+  void append(const agent::Event& event) override { pending_.push_back(event); }
+  agent::Result<void> commit() override {
+    if (events.size() + pending_.size() > capacity) {
+      pending_.clear();
       return agent::fail(agent::Code::storage_io, "the journal is full");
     }
-    events.push_back(event);
+    events.insert(events.end(), pending_.begin(), pending_.end());
+    pending_.clear();
     return {};
   }
 
   std::size_t capacity = static_cast<std::size_t>(-1);
-  std::vector<agent::Event> events;
+  std::vector<agent::Event> events;  // committed
+
+ private:
+  std::vector<agent::Event> pending_;
 };
 
 }  // namespace tests

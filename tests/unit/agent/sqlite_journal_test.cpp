@@ -32,6 +32,17 @@ using agent::SessionSpec;
 using agent::store::read_run;
 using agent::store::SqliteJournal;
 
+const agent::Redactor& no_secrets() {
+  static const agent::Redactor redactor({});
+  return redactor;
+}
+
+// One event, made durable.
+agent::Result<void> keep(SqliteJournal& journal, const Event& event) {
+  journal.append(event);
+  return journal.commit();
+}
+
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -69,7 +80,7 @@ EventBody finished_tool(const std::string& content) {
 
 std::unique_ptr<SqliteJournal> opened(
     const fs::path& file, SessionSpec::Durability durability = SessionSpec::Durability::process) {
-  auto journal = SqliteJournal::open(file, durability);
+  auto journal = SqliteJournal::open(file, durability, no_secrets());
   if (!journal) {
     FAIL(journal.error().message);
   }
@@ -123,13 +134,13 @@ int judge_refusal(const Result& result) {
 
 // Appends until it fails.
 int fill(const fs::path& file) {
-  auto journal = SqliteJournal::open(file, SessionSpec::Durability::process);
+  auto journal = SqliteJournal::open(file, SessionSpec::Durability::process, no_secrets());
   if (!journal) {
     return 3;
   }
   for (std::int64_t seq = 1; seq < 1'000; ++seq) {
     const auto appended =
-        (*journal)->append(event("run", seq, finished_tool(std::string(20'000, 'x'))));
+        keep(**journal, event("run", seq, finished_tool(std::string(20'000, 'x'))));
     if (!appended) {
       return seq > 2 ? judge_refusal(appended) : 4;
     }
@@ -159,8 +170,8 @@ TEST_CASE("journal: what was appended is read back, in order", "[agent]") {
     const auto journal = opened(file, durability);
     const auto other = opened(file, durability);
     for (const Event& each : events) {
-      REQUIRE(journal->append(each));
-      REQUIRE(other->append(event("run-b", each.seq, agent::TurnStarted{each.seq})));
+      REQUIRE(keep(*journal, each));
+      REQUIRE(keep(*other, event("run-b", each.seq, agent::TurnStarted{each.seq})));
     }
   }
   const auto back = read_run(file, "run-a");
@@ -175,10 +186,10 @@ TEST_CASE("journal: what was appended is read back, in order", "[agent]") {
 TEST_CASE("journal: streamed pieces are not kept", "[agent]") {
   const TemporaryFolder folder;
   const auto journal = opened(folder / "sessions.db");
-  REQUIRE(journal->append(event("run", 1, agent::TurnStarted{1})));
-  REQUIRE(journal->append(event("run", 2, agent::ModelDelta{})));
-  REQUIRE(journal->append(event("run", 3, agent::ToolOutput{})));
-  REQUIRE(journal->append(event("run", 4, agent::TurnStarted{2})));
+  REQUIRE(keep(*journal, event("run", 1, agent::TurnStarted{1})));
+  REQUIRE(keep(*journal, event("run", 2, agent::ModelDelta{})));
+  REQUIRE(keep(*journal, event("run", 3, agent::ToolOutput{})));
+  REQUIRE(keep(*journal, event("run", 4, agent::TurnStarted{2})));
   const auto back = read_run(folder / "sessions.db", "run");
   REQUIRE(back);
   CHECK(back->size() == 2);
@@ -191,11 +202,11 @@ TEST_CASE("journal: the table of runs follows their events", "[agent]") {
   agent::RunStarted started;
   started.agent_name = "reviewer";
   started.prompt = std::string(199, 'p') + "€€€";
-  REQUIRE(journal->append(event("run-a", 1, started)));
-  REQUIRE(journal->append(event("run-b", 1, started)));
+  REQUIRE(keep(*journal, event("run-a", 1, started)));
+  REQUIRE(keep(*journal, event("run-b", 1, started)));
   agent::RunFinished finished;
   finished.result.exit_code = 75;
-  REQUIRE(journal->append(event("run-b", 2, finished)));
+  REQUIRE(keep(*journal, event("run-b", 2, finished)));
 
   SQLite::Database database(file.string());
   SQLite::Statement query(database, "SELECT * FROM runs ORDER BY run_id");
@@ -216,23 +227,58 @@ TEST_CASE("journal: an event cannot be written twice, and the first one stays", 
   const TemporaryFolder folder;
   const fs::path file = folder / "sessions.db";
   const auto journal = opened(file);
-  REQUIRE(journal->append(event("run", 1, agent::TurnStarted{1})));
-  const auto twice = journal->append(event("run", 1, agent::TurnStarted{2}));
+  REQUIRE(keep(*journal, event("run", 1, agent::TurnStarted{1})));
+  const auto twice = keep(*journal, event("run", 1, agent::TurnStarted{2}));
   REQUIRE_FALSE(twice);
   CHECK(twice.error().code == Code::storage_other);
   // A transaction of several statements is undone as a whole.
   agent::RunStarted started;
-  CHECK_FALSE(journal->append(event("run", 1, started)));
+  CHECK_FALSE(keep(*journal, event("run", 1, started)));
   CHECK(SQLite::Database(file.string()).execAndGet("SELECT count(*) FROM runs").getInt() == 0);
-  REQUIRE(journal->append(event("run", 2, agent::TurnStarted{3})));
+  REQUIRE(keep(*journal, event("run", 2, agent::TurnStarted{3})));
   CHECK(read_run(file, "run")->size() == 2);
+}
+
+TEST_CASE("journal: what is appended is written by the commit, all of it or nothing", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "sessions.db";
+  const auto journal = opened(file);
+  journal->append(event("run", 1, agent::TurnStarted{1}));
+  journal->append(event("run", 2, agent::TurnStarted{2}));
+  CHECK(read_run(file, "run").error().code == Code::storage_not_found);
+  REQUIRE(journal->commit());
+  CHECK(read_run(file, "run")->size() == 2);
+  journal->append(event("run", 3, agent::TurnStarted{3}));
+  journal->append(event("run", 2, agent::TurnStarted{2}));
+  CHECK_FALSE(journal->commit());
+  CHECK(read_run(file, "run")->size() == 2);
+  CHECK(journal->commit());  // nothing is left of it
+  CHECK(read_run(file, "run")->size() == 2);
+}
+
+TEST_CASE("journal: keeps no secrets", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "sessions.db";
+  agent::Redactor redactor({});
+  redactor.add("hunter22-hunter22");
+  const auto journal = SqliteJournal::open(file, SessionSpec::Durability::full, redactor);
+  REQUIRE(journal);
+  agent::RunStarted started;
+  started.prompt = "log in with hunter22-hunter22";
+  REQUIRE(keep(**journal, event("run", 1, started)));
+  REQUIRE(keep(**journal, event("run", 2, finished_tool("it is \"hunter22-hunter22\""))));
+  const auto back = read_run(file, "run");
+  REQUIRE(back);
+  CHECK(std::get<agent::ToolFinished>(back->back().body).result.content == "it is \"[redacted]\"");
+  CHECK(bytes_of(file).find("hunter22") == std::string::npos);
+  CHECK(bytes_of(fs::path(file) += "-wal").find("hunter22") == std::string::npos);
 }
 
 TEST_CASE("journal: nobody else can read it, whatever the umask", "[agent]") {
   const TemporaryFolder folder;
   const mode_t before = umask(0);
   const auto journal = opened(folder / "state/errand/sessions.db");
-  const auto appended = journal->append(event("run", 1, agent::TurnStarted{1}));
+  const auto appended = keep(*journal, event("run", 1, agent::TurnStarted{1}));
   umask(before);
   REQUIRE(appended);
   CHECK(mode_of(folder / "state") == 0700);
@@ -257,7 +303,7 @@ TEST_CASE("journal: many processes make and write one file at once", "[agent]") 
       if (read(gate[0], &none, 1) != 0) {
         return 9;
       }
-      auto journal = SqliteJournal::open(file, SessionSpec::Durability::process);
+      auto journal = SqliteJournal::open(file, SessionSpec::Durability::process, no_secrets());
       if (!journal) {
         return 1;
       }
@@ -266,7 +312,7 @@ TEST_CASE("journal: many processes make and write one file at once", "[agent]") 
         if (seq == 1) {
           body = agent::RunStarted{};
         }
-        if (!(*journal)->append(event(run_id, seq, std::move(body)))) {
+        if (!keep(**journal, event(run_id, seq, std::move(body)))) {
           return 2;
         }
       }
@@ -290,16 +336,16 @@ TEST_CASE("journal: many processes make and write one file at once", "[agent]") 
   CHECK(database.execAndGet("PRAGMA integrity_check").getString() == "ok");
 }
 
-TEST_CASE("journal: what append confirmed survives SIGKILL", "[agent]") {
+TEST_CASE("journal: what a commit confirmed survives SIGKILL", "[agent]") {
   const TemporaryFolder folder;
   const fs::path file = folder / "sessions.db";
   int confirmed[2] = {};
   REQUIRE(pipe(confirmed) == 0);
   const pid_t child = spawn([&] {
-    auto journal = SqliteJournal::open(file, SessionSpec::Durability::process);
+    auto journal = SqliteJournal::open(file, SessionSpec::Durability::process, no_secrets());
     for (std::int64_t seq = 1; journal; ++seq) {
       const char one = 1;
-      if (!(*journal)->append(event("run", seq, finished_tool(std::string(3'000, 'x')))) ||
+      if (!keep(**journal, event("run", seq, finished_tool(std::string(3'000, 'x')))) ||
           write(confirmed[1], &one, 1) != 1) {
         return 1;
       }
@@ -333,7 +379,7 @@ TEST_CASE("journal: what append confirmed survives SIGKILL", "[agent]") {
     CHECK((*back)[at].seq == static_cast<std::int64_t>(at) + 1);
   }
   // And the next run simply goes on.
-  REQUIRE(opened(file)->append(event("next", 1, agent::TurnStarted{1})));
+  REQUIRE(keep(*opened(file), event("next", 1, agent::TurnStarted{1})));
 }
 
 TEST_CASE("journal: a writer waits for another one", "[agent]") {
@@ -346,7 +392,7 @@ TEST_CASE("journal: a writer waits for another one", "[agent]") {
     std::this_thread::sleep_for(std::chrono::milliseconds{100});
     other.exec("COMMIT");
   });
-  CHECK(journal->append(event("run", 1, agent::TurnStarted{1})));
+  CHECK(keep(*journal, event("run", 1, agent::TurnStarted{1})));
 }
 
 TEST_CASE("journal: a folder that cannot be written is storage.io", "[agent]") {
@@ -361,22 +407,23 @@ TEST_CASE("journal: a folder that cannot be written is storage.io", "[agent]") {
       if (geteuid() == 0 && setuid(65'534) != 0) {
         return 7;
       }
-      return judge_refusal(SqliteJournal::open(folder / name, SessionSpec::Durability::process));
+      return judge_refusal(
+          SqliteJournal::open(folder / name, SessionSpec::Durability::process, no_secrets()));
     });
   };
   CHECK(refuses("closed/sessions.db") == 0);
   CHECK(refuses("closed/deeper/sessions.db") == 0);
   {
-    REQUIRE(opened(folder / "foreign.db")->append(event("run", 1, agent::TurnStarted{1})));
+    REQUIRE(keep(*opened(folder / "foreign.db"), event("run", 1, agent::TurnStarted{1})));
   }
   fs::permissions(folder / "foreign.db", fs::perms::owner_read | fs::perms::others_read);
   CHECK(refuses("foreign.db") == 0);
 
   write_bytes(folder / "file", "x");
-  CHECK(judge_refusal(SqliteJournal::open(folder / "file/sessions.db",
-                                          SessionSpec::Durability::process)) == 0);
-  CHECK(judge_refusal(SqliteJournal::open(folder / "closed", SessionSpec::Durability::process)) ==
-        0);
+  CHECK(judge_refusal(SqliteJournal::open(
+            folder / "file/sessions.db", SessionSpec::Durability::process, no_secrets())) == 0);
+  CHECK(judge_refusal(SqliteJournal::open(
+            folder / "closed", SessionSpec::Durability::process, no_secrets())) == 0);
 }
 
 TEST_CASE("journal: a file that may not grow is storage.io, and what was written stays",
@@ -428,8 +475,8 @@ TEST_CASE("journal: a file that is none of ours is left as it is", "[agent]") {
     write_bytes(file, "not a database");
   } else if (what == "half") {
     {
-      REQUIRE(opened(file, SessionSpec::Durability::full)
-                  ->append(event("run", 1, agent::TurnStarted{1})));
+      REQUIRE(keep(*opened(file, SessionSpec::Durability::full),
+                   event("run", 1, agent::TurnStarted{1})));
     }
     write_bytes(file, bytes_of(file).substr(0, 4'096));
   } else if (what == "other") {
@@ -442,7 +489,7 @@ TEST_CASE("journal: a file that is none of ours is left as it is", "[agent]") {
     SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99");
   }
   const std::string before = bytes_of(file);
-  const auto journal = SqliteJournal::open(file, SessionSpec::Durability::process);
+  const auto journal = SqliteJournal::open(file, SessionSpec::Durability::process, no_secrets());
   REQUIRE_FALSE(journal);
   CHECK(journal.error().code == Code::storage_corrupt);
   CHECK_THAT(journal.error().message, Catch::Contains(file.string()));
@@ -455,8 +502,8 @@ TEST_CASE("journal: an event that cannot be understood is storage.corrupt, and n
   const TemporaryFolder folder;
   const fs::path file = folder / "sessions.db";
   const auto journal = opened(file);
-  REQUIRE(journal->append(event("run", 1, agent::TurnStarted{1})));
-  REQUIRE(journal->append(event("run", 2, agent::TurnStarted{2})));
+  REQUIRE(keep(*journal, event("run", 1, agent::TurnStarted{1})));
+  REQUIRE(keep(*journal, event("run", 2, agent::TurnStarted{2})));
   const char* damaged = GENERATE("{\"type\":", "{}", "[]");
   SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
   SQLite::Statement update(database, "UPDATE events SET json = ? WHERE seq = 2");
@@ -498,7 +545,7 @@ TEST_CASE("journal: cost", "[.bench]") {
       for (int round = 0; round < k_rounds; ++round) {
         Event next = each;
         next.seq += round;
-        REQUIRE(journal->append(next));
+        REQUIRE(keep(*journal, next));
       }
       WARN("append " << size << " B: " << since(begin) / k_rounds << " us");
     }
@@ -509,7 +556,7 @@ TEST_CASE("journal: cost", "[.bench]") {
     journal = opened(file, durability);
     WARN("open: " << since(begin) << " us");
     begin = std::chrono::steady_clock::now();
-    REQUIRE(journal->append(event("short", 1, agent::TurnStarted{1})));
+    REQUIRE(keep(*journal, event("short", 1, agent::TurnStarted{1})));
     WARN("first append: " << since(begin) << " us");
     begin = std::chrono::steady_clock::now();
     journal.reset();
