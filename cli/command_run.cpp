@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/prompt_input.h"
+#include "cli/run_folder.h"
 #include "cli/signals.h"
 #include "config/load.h"
 #include "config/prompt.h"
@@ -229,32 +230,6 @@ Result<std::unique_ptr<agent::Journal>> open_journal(const Plan& plan,
   return nullptr;
 }
 
-// The folder of one run's large outputs. Gone with the run where no session keeps its name.
-class RunFolder {
- public:
-  RunFolder(const agent::Environment& environment, const std::string& run_id, bool keeps)
-      : keeps_(keeps) {
-    const auto found = environment.find("TMPDIR");
-    const std::string base =
-        found == environment.end() || found->second.empty() ? "/tmp" : found->second;
-    path_ = std::filesystem::path(base) / ("errand-" + run_id);
-  }
-  ~RunFolder() {
-    if (!keeps_) {
-      std::error_code ignored;
-      std::filesystem::remove_all(path_, ignored);
-    }
-  }
-  RunFolder(const RunFolder&) = delete;
-  RunFolder& operator=(const RunFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-  bool keeps_;
-};
-
 agent::RunPlan run_plan(const agent::AgentSpec& spec, const agent::Toolbox& toolbox) {
   agent::RunPlan plan{.limits = spec.limits};
   for (const agent::ToolInfo& tool : toolbox.tools()) {
@@ -277,15 +252,6 @@ void add_secret_headers(agent::Redactor& redactor, const agent::Headers& headers
       redactor.add(value.substr(value.rfind(' ') + 1));  // behind "Bearer "
     }
   }
-}
-
-// The variables that no child process may see.
-std::vector<std::string> child_scrub(const providers::Resolved& model) {
-  std::vector<std::string> names = providers::key_variables();
-  if (!model.api_key_env.empty()) {
-    names.push_back(model.api_key_env);
-  }
-  return names;
 }
 
 std::vector<std::string> tool_names(const agent::Toolbox& toolbox) {
@@ -402,14 +368,17 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   if (!journal) {
     return end_with({journal.error()});
   }
-  const RunFolder folder(context.environment, run_id, *journal != nullptr);
+  RunFolder folder(context.environment, run_id);
+  if (*journal) {
+    folder.keep();  // the session names what is in it
+  }
   agent::SystemClock clock;
   providers::HttpClient http(context.environment);
   auto toolbox = tools::Runner::create(plan->agent.tools,
                                        {.cwd = context.cwd,
                                         .temporary = folder.path(),
                                         .environment = context.environment,
-                                        .scrub = child_scrub(plan->model),
+                                        .scrub = providers::key_variables(plan->model.api_key_env),
                                         .supervisor = supervisor.get(),
                                         .redactor = &redactor,
                                         .clock = &clock});

@@ -7,6 +7,7 @@
 #include "cli/help.h"
 #include "cli/prompt_input.h"
 #include "cli/render_error.h"
+#include "cli/run_folder.h"
 #include "cli/signals.h"
 #include "config/load.h"
 #include "providers/registry.h"
@@ -66,12 +67,6 @@ Result<Chosen> tools_of(const std::optional<std::string>& file, Context& context
   }
   TRY_ASSIGN(agent::AgentSpec spec, load(*file, context));
   return Chosen{.specs = std::move(spec.tools), .key_variable = spec.model.api_key_env};
-}
-
-std::filesystem::path temporary_folder(const agent::Environment& environment) {
-  const auto found = environment.find("TMPDIR");
-  const bool is_set = found != environment.end() && found->second.starts_with('/');
-  return std::filesystem::path(is_set ? found->second : "/tmp") / ("errand-" + agent::new_run_id());
 }
 
 struct Line {
@@ -146,14 +141,6 @@ Result<int> ending(const agent::ToolResult& result, int signal) {
   return agent::fail(ends_runs ? *result.code : Code::tool_failed, result.message);
 }
 
-// Removes the folder of long outputs, unless one was left there for the reader.
-void tidy(const std::filesystem::path& folder, const agent::ToolResult& result) {
-  if (!result.truncated) {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-  }
-}
-
 }  // namespace
 
 Result<int> command_tools_list(const Parsed& parsed, Context& context) {
@@ -166,7 +153,7 @@ Result<int> command_tools_list(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const auto toolbox,
              tools::Runner::create(chosen.specs,
                                    {.cwd = context.cwd,
-                                    .temporary = temporary_folder(context.environment),
+                                    .temporary = {},
                                     .environment = context.environment,
                                     .scrub = {},
                                     .supervisor = nullptr,
@@ -189,17 +176,13 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   const SignalWatcher signals(cancellation);
   agent::SystemClock clock;
   const agent::Redactor redactor(context.environment);
-  std::vector<std::string> scrub = providers::key_variables();
-  if (!chosen.key_variable.empty()) {
-    scrub.push_back(chosen.key_variable);
-  }
-  const std::filesystem::path temporary = temporary_folder(context.environment);
+  RunFolder folder(context.environment, agent::new_run_id());
   TRY_ASSIGN(const auto toolbox,
              tools::Runner::create(chosen.specs,
                                    {.cwd = context.cwd,
-                                    .temporary = temporary,
+                                    .temporary = folder.path(),
                                     .environment = context.environment,
-                                    .scrub = scrub,
+                                    .scrub = providers::key_variables(chosen.key_variable),
                                     .supervisor = supervisor.get(),
                                     .redactor = &redactor,
                                     .clock = &clock}));
@@ -208,7 +191,9 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
       agent::ToolCall{.id = "call_1", .name = parsed.positionals.front(), .arguments = arguments}};
   const auto results = toolbox->run(calls, watcher, cancellation.stop(), cancellation.kill());
   const agent::ToolResult& result = results.front();
-  tidy(temporary, result);
+  if (result.truncated) {
+    folder.keep();  // the result names the file
+  }
   context.out << result.content << (result.content.ends_with('\n') ? "" : "\n");
   return ending(result, cancellation.signal_number());
 }

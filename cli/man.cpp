@@ -74,7 +74,7 @@ std::string literal(std::string_view text) {
 }
 
 // One argument of a macro.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string escaped;
   for (const char byte : literal(text)) {
     escaped += byte == '"' ? "\\(dq" : std::string(1, byte);
@@ -298,7 +298,7 @@ You explain code to newcomers.
 )";
 
 std::string key_item(const config::Key& key) {
-  std::string text = fmt::format(".It Ic {}\n{}", quoted(key.path), prose(key.help));
+  std::string text = fmt::format(".It Ic {}\n{}", in_quotes(key.path), prose(key.help));
   std::string facts = fmt::format("Type: {}", config::to_string(key.type));
   if (!key.choices.empty()) {
     facts += fmt::format(
@@ -307,14 +307,14 @@ std::string key_item(const config::Key& key) {
   facts += key.required ? "; required" : "";
   text += prose(facts + ".");
   if (!key.standard.empty()) {
-    text += fmt::format("Default:\n.Ql {} .\n", quoted(key.standard));
+    text += fmt::format("Default:\n.Ql {} .\n", in_quotes(key.standard));
   }
   if (!key.example.empty()) {
     const std::string_view name = key.path.substr(key.path.rfind('.') + 1);
-    text +=
-        name.ends_with("[]") || name == "*"
-            ? fmt::format("Example:\n.Ql {}\n", quoted(key.example))
-            : fmt::format("Example:\n.Ql {}\n", quoted(fmt::format("{}: {}", name, key.example)));
+    text += name.ends_with("[]") || name == "*"
+                ? fmt::format("Example:\n.Ql {}\n", in_quotes(key.example))
+                : fmt::format("Example:\n.Ql {}\n",
+                              in_quotes(fmt::format("{}: {}", name, key.example)));
   }
   return text;
 }
@@ -333,7 +333,7 @@ std::string later_keys() {
   std::string text;
   for (const config::Key& key : config::keys()) {
     if (key.status == config::Status::later) {
-      text += fmt::format(".It Ic {}\n{}", quoted(key.path), prose(key.help));
+      text += fmt::format(".It Ic {}\n{}", in_quotes(key.path), prose(key.help));
     }
   }
   return text.empty() ? text

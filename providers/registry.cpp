@@ -374,12 +374,15 @@ std::vector<std::string> protocol_names() {
   return {names.begin(), names.end()};
 }
 
-std::vector<std::string> key_variables() {
+std::vector<std::string> key_variables(std::string_view of_agent) {
   std::vector<std::string> names(k_other_key_variables.begin(), k_other_key_variables.end());
   for (const auto& preset : k_presets) {
     if (!preset.key_variable.empty()) {
       names.emplace_back(preset.key_variable);
     }
+  }
+  if (!of_agent.empty()) {
+    names.emplace_back(of_agent);
   }
   std::ranges::sort(names);
   return names;

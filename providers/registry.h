@@ -34,9 +34,9 @@ std::span<const Preset> presets();
 
 // The protocols that `model.protocol` may name.
 std::vector<std::string> protocol_names();
-// The variables in which model providers expect a key, of presets and others: no child process
-// may inherit them (nor the one that an agent file names).
-std::vector<std::string> key_variables();
+// The variables in which model providers expect a key, of presets and others, and the one that the
+// agent file names (empty: none): no child process may inherit them.
+std::vector<std::string> key_variables(std::string_view of_agent);
 
 // Who will be asked, and how.
 struct Resolved {

@@ -6,9 +6,11 @@
 #include "agent/provider.h"
 #include "agent/toolbox.h"
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,21 +20,25 @@ namespace tests {
 // Time passes only in sleep_for, and at once; a sleeper that nobody waits for can hold it.
 class FakeClock final : public agent::Clock {
  public:
-  Steady now() const override { return Steady(now_); }
-  Wall wall() const override { return Wall(std::chrono::duration_cast<Wall::duration>(now_)); }
+  Steady now() const override { return Steady(now_.load()); }
+  Wall wall() const override {
+    return Wall(std::chrono::duration_cast<Wall::duration>(now_.load()));
+  }
   bool sleep_for(std::chrono::milliseconds time, std::stop_token stop) override {
     if (stop.stop_requested()) {
       return false;
     }
+    const std::scoped_lock lock(mutex_);
     slept.push_back(time);
-    now_ += time;
+    now_ = now_.load() + time;
     return true;
   }
 
   std::vector<std::chrono::milliseconds> slept;
 
  private:
-  std::chrono::nanoseconds now_ = std::chrono::hours(24 * 365 * 50);
+  std::mutex mutex_;  // a deadline sleeps on a thread of its own
+  std::atomic<std::chrono::nanoseconds> now_ = std::chrono::hours(24 * 365 * 50);
 };
 
 class ScriptedProvider final : public agent::Provider {

@@ -214,8 +214,8 @@ TEST_CASE("http: a kept connection that the server closed meanwhile is no error"
   std::atomic<int> answered = 0;
   LoopbackServer server([&](Peer& peer) {
     if (!peer.read_request().empty()) {
-      peer.send(answer("ok"));
       ++answered;
+      peer.send(answer("ok"));
     }
   });
   Sender sender;
