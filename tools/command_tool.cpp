@@ -17,9 +17,8 @@ namespace {
 using agent::Code;
 using agent::Json;
 using agent::Milliseconds;
-using std::chrono_literals::operator""min;
 
-constexpr Milliseconds k_default_timeout = 2min;
+constexpr Milliseconds k_default_timeout = std::chrono::minutes(2);
 constexpr std::size_t k_error_bytes = 4'000;     // of stderr, for the model
 constexpr std::size_t k_hint_bytes = 64u << 10;  // a longer stdout is no retry hint
 

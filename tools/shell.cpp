@@ -18,10 +18,9 @@ namespace {
 using agent::Code;
 using agent::Json;
 using agent::Milliseconds;
-using std::chrono_literals::operator""min;
 
-constexpr Milliseconds k_default_timeout = 2min;
-constexpr Milliseconds k_longest_timeout = 10min;
+constexpr Milliseconds k_default_timeout = std::chrono::minutes(2);
+constexpr Milliseconds k_longest_timeout = std::chrono::minutes(10);
 constexpr int k_not_executable = 126;
 constexpr int k_not_found = 127;
 

@@ -62,24 +62,27 @@ class Walker {
             const Folder& folder,
             std::size_t depth) {
     end_.is_whole = end_.is_whole && folder.is_whole;
-    for (const FolderEntry& entry : folder.entries) {
-      if (stop_.stop_requested()) {
-        return false;
-      }
-      if (++visited_ > k_max_visited) {
-        end_.is_whole = false;
-        return false;
-      }
-      if (!options_.hidden && entry.name.starts_with('.')) {
-        continue;
-      }
-      const bool goes_on = entry.is_folder() ? enter(at, prefix, entry, depth)
-                                             : visit_(prefix + entry.name, entry) == Walk::go_on;
-      if (!goes_on) {
-        return false;
-      }
+    return std::ranges::all_of(folder.entries, [&](const FolderEntry& entry) {
+      return show_entry(at, prefix, entry, depth);
+    });
+  }
+
+  bool show_entry(const NamedPath& at,
+                  const std::string& prefix,
+                  const FolderEntry& entry,
+                  std::size_t depth) {
+    if (stop_.stop_requested()) {
+      return false;
     }
-    return true;
+    if (++visited_ > k_max_visited) {
+      end_.is_whole = false;
+      return false;
+    }
+    if (!options_.hidden && entry.name.starts_with('.')) {
+      return true;
+    }
+    return entry.is_folder() ? enter(at, prefix, entry, depth)
+                             : visit_(prefix + entry.name, entry) == Walk::go_on;
   }
 
   bool enter(const NamedPath& at,

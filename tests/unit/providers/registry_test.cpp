@@ -317,7 +317,8 @@ TEST_CASE("registry: a number of output tokens only where the protocol demands o
 
 TEST_CASE("registry: the variables that no child may inherit", "[providers]") {
   const auto names = providers::key_variables("MY_KEY");
-  for (const auto* name : {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "MY_KEY"}) {
+  for (const auto* name :
+       {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "MY_KEY"}) {
     CHECK(std::ranges::find(names, name) != names.end());
   }
   CHECK(std::ranges::find(names, "") == names.end());
