@@ -91,6 +91,7 @@ void fold(State& state, const ModelResponded& event) {
 
   state.reply_is_unjudged = !calls;
   state.open_calls = calls ? reply.tool_calls : std::vector<ToolCall>{};
+  state.started_calls.clear();
   state.results.clear();
   if (cut || malformed) {
     if (!reply.text.empty()) {
@@ -166,9 +167,15 @@ void append_results(State& state) {
   state.results.clear();
 }
 
+void fold(State& state, const ToolStarted& event) {
+  state.started_calls.insert(event.call_id);
+}
+
 void fold(State& state, const ToolFinished& event) {
   const ToolResult& result = event.result;
-  if (result.status != ToolStatus::not_run && result.status != ToolStatus::cancelled) {
+  const bool was_put_off =
+      result.status == ToolStatus::not_run || result.status == ToolStatus::cancelled;
+  if (!was_put_off || state.started_calls.contains(result.call_id)) {
     ++state.tool_calls;
   }
   if ((result.fatal || result.task_failed) && !state.ending_result) {

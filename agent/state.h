@@ -33,7 +33,8 @@ struct State {
   std::int64_t denials = 0;
 
   std::vector<ToolCall> open_calls;           // of the last reply, results outstanding
-  std::map<std::string, ToolResult> results;  // of open_calls, by call id
+  std::set<std::string> started_calls;        // of open_calls, by call id
+  std::map<std::string, ToolResult> results;  // the same
   std::optional<ToolResult> ending_result;    // a fatal tool's, or task_failed's
 
   std::string answer;     // text of the last reply, continuations joined

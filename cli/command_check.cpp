@@ -1,11 +1,11 @@
 // `errand check`: every mistake of every file, before anything runs.
 #include "agent/outcome.h"
 #include "cli/commands.h"
+#include "cli/known_names.h"
 #include "cli/render_error.h"
 #include "config/load.h"
 #include "config/replay_script.h"
 #include "providers/registry.h"
-#include "tools/registry.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -54,10 +54,8 @@ void check_model(const agent::AgentSpec& agent,
 }
 
 Checked check(const std::string& file, const Context& context) {
-  config::Report report = config::load_agent(
-      context.cwd / file,
-      context.environment,
-      {.tools = tools::builtin_names(), .protocols = providers::protocol_names()});
+  config::Report report =
+      config::load_agent(context.cwd / file, context.environment, known_names());
   Checked checked{
       .file = file, .errors = std::move(report.errors), .warnings = std::move(report.warnings)};
   if (report.agent) {

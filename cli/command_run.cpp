@@ -8,6 +8,7 @@
 #include "cli/answer_sink.h"
 #include "cli/commands.h"
 #include "cli/early_end.h"
+#include "cli/known_names.h"
 #include "cli/log_sink.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -19,7 +20,6 @@
 #include "config/replay_script.h"
 #include "providers/http_client.h"
 #include "providers/registry.h"
-#include "tools/registry.h"
 #include "tools/runner.h"
 #include "tools/supervisor.h"
 
@@ -156,10 +156,7 @@ std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed, const Cont
   if (!file) {
     return std::unexpected(std::vector{file.error()});
   }
-  auto report = config::load_agent(
-      *file,
-      context.environment,
-      {.tools = tools::builtin_names(), .protocols = providers::protocol_names()});
+  auto report = config::load_agent(*file, context.environment, known_names());
   if (!report.agent) {
     return std::unexpected(std::move(report.errors));
   }

@@ -5,6 +5,7 @@
 #include "agent/redact.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/known_names.h"
 #include "cli/prompt_input.h"
 #include "cli/render_error.h"
 #include "cli/run_folder.h"
@@ -40,10 +41,8 @@ Specs builtin_tools() {
 
 // Every mistake but the last goes to stderr at once; the last one is the ending.
 Result<agent::AgentSpec> load(const std::string& file, Context& context) {
-  config::Report report = config::load_agent(
-      context.cwd / file,
-      context.environment,
-      {.tools = tools::builtin_names(), .protocols = providers::protocol_names()});
+  config::Report report =
+      config::load_agent(context.cwd / file, context.environment, known_names());
   for (const agent::Error& warning : report.warnings) {
     context.err << render_warning(warning, context.color_err) << "\n\n";
   }

@@ -36,8 +36,10 @@ bool wants_color(int descriptor, std::string_view choice, const agent::Environme
 }
 
 // What follows `--output` on a command line that need not be right otherwise.
-Format format_asked_for(std::span<const std::string> arguments) {
-  std::string_view format;
+Format format_asked_for(std::span<const std::string> arguments,
+                        const agent::Environment& environment) {
+  const auto variable = environment.find("ERRAND_OUTPUT");
+  std::string_view format = variable == environment.end() ? "" : variable->second;
   for (std::size_t at = 0; at < arguments.size(); ++at) {
     const std::string_view word = arguments[at];
     if ((word == "-o" || word == "--output") && at + 1 < arguments.size()) {
@@ -93,7 +95,8 @@ class Program {
     const auto output = Output::to_descriptor(STDOUT_FILENO, "standard output");
     const agent::Redactor redactor(environment_);
     agent::Cancellation cancellation;
-    AnswerSink answer({.format = format_asked_for(arguments_)}, *output, redactor, cancellation);
+    AnswerSink answer(
+        {.format = format_asked_for(arguments_, environment_)}, *output, redactor, cancellation);
     return end_early(
         {.errors = {error}, .run_id = agent::new_run_id(), .color = color_err_}, answer, std::cerr);
   }

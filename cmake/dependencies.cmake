@@ -19,15 +19,11 @@ errand_archive(yaml yaml-cpp)
 find_library(ERRAND_SQLITE3_ARCHIVE NAMES libsqlite3.a REQUIRED)
 errand_archive(sqlite SQLiteCpp ${ERRAND_SQLITE3_ARCHIVE} Threads::Threads ${CMAKE_DL_LIBS} m)
 
-# spdlog and fmt come as shared libraries only. Header-only is the way to keep them out of start-up;
-# it doubles the time of a build, so that the release alone pays for it.
+# spdlog and fmt come as shared libraries only; their headers are enough.
 find_package(spdlog REQUIRED)
-find_package(fmt REQUIRED)
-if(CMAKE_BUILD_TYPE STREQUAL Release)
-  add_library(errand::fmt ALIAS fmt::fmt-header-only)
-else()
-  add_library(errand::fmt ALIAS fmt::fmt)
-endif()
+find_package(fmt 9 REQUIRED)
+add_library(errand_fmt STATIC ${PROJECT_SOURCE_DIR}/cmake/fmt.cpp)
+add_library(errand::fmt ALIAS errand_fmt)
 add_library(errand_spdlog_import INTERFACE)
 target_link_libraries(errand_spdlog_import INTERFACE errand::fmt Threads::Threads)
 target_compile_definitions(errand_spdlog_import INTERFACE SPDLOG_FMT_EXTERNAL)

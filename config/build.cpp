@@ -319,7 +319,7 @@ agent::AgentSpec build_agent(const Value& root,
     }
   }
   spec.context = build_context(map_at(root, "context"), directory, problems);
-  spec.tools = build_tools(map_at(root, "tools"), known, problems);
+  spec.tools = build_tools(map_at(root, "tools"), directory, known, problems);
   spec.limits = build_limits(map_at(root, "limits"));
   spec.retry = build_retry(map_at(root, "retry"), problems);
   spec.session = build_session(map_at(root, "session"));

@@ -16,7 +16,10 @@ agent::AgentSpec build_agent(const Value& root,
                              const std::filesystem::path& directory,
                              const Known& known,
                              Problems& problems);
-std::vector<agent::ToolSpec> build_tools(const Value& list, const Known& known, Problems& problems);
+std::vector<agent::ToolSpec> build_tools(const Value& list,
+                                         const std::filesystem::path& directory,
+                                         const Known& known,
+                                         Problems& problems);
 
 // Templates of `instructions` and `prompt`, on the tree before expansion: undefined names are
 // errors, parameters that no template names are warnings.

@@ -87,7 +87,17 @@ void read_settings(const Value& map, agent::ToolSpec& tool) {
   tool.repeatable = boolean_at(map, "repeatable", false);
 }
 
-agent::ToolSpec build_command_tool(const Value& map, const Known& known, Problems& problems) {
+// A program beside the agent file is found from any working folder; one without a slash is left to
+// the PATH.
+std::string program_path(const std::string& program, const std::filesystem::path& directory) {
+  const bool is_beside = program.contains('/') && !program.starts_with('/');
+  return is_beside ? (directory / program).lexically_normal().string() : program;
+}
+
+agent::ToolSpec build_command_tool(const Value& map,
+                                   const std::filesystem::path& directory,
+                                   const Known& known,
+                                   Problems& problems) {
   agent::ToolSpec tool;
   tool.kind = agent::ToolSpec::Kind::command;
   tool.name = text_at(map, "name");
@@ -103,6 +113,8 @@ agent::ToolSpec build_command_tool(const Value& map, const Known& known, Problem
       problems.add(command->items.front().span,
                    "the program of a command tool is empty",
                    "write the program first: `command: [make, test]`");
+    } else if (!tool.command.empty()) {
+      tool.command.front() = program_path(tool.command.front(), directory);
     }
   }
   if (const Value* schema = value_at(map, "parameters");
@@ -131,12 +143,26 @@ void check_built_in(const std::string& name, Span span, const Known& known, Prob
                           fmt::join(known.tools, ", ")));
 }
 
+// A tool that runs no program has nothing to be silent.
+void check_idle_timeout(const Entry& tool, const Known& known, Problems& problems) {
+  const Entry* const idle = tool.value.find("idle_timeout");
+  if (idle != nullptr && std::ranges::find(known.tools, tool.key) != known.tools.end() &&
+      std::ranges::find(known.program_tools, tool.key) == known.program_tools.end()) {
+    problems.add(idle->key_span,
+                 fmt::format("the tool `{}` has no `idle_timeout`: it runs no program", tool.key),
+                 "use `timeout`");
+  }
+}
+
 struct NamedTool {
   agent::ToolSpec tool;
   Span span;  // of the name
 };
 
-NamedTool build_tool(const Value& item, const Known& known, Problems& problems) {
+NamedTool build_tool(const Value& item,
+                     const std::filesystem::path& directory,
+                     const Known& known,
+                     Problems& problems) {
   agent::ToolSpec tool;
   if (item.kind == Kind::text) {
     check_built_in(item.text, item.span, known, problems);
@@ -146,23 +172,26 @@ NamedTool build_tool(const Value& item, const Known& known, Problems& problems) 
   if (is_keyed_by_name(item, keys(), "tools[]")) {
     const Entry& entry = item.entries.front();
     check_built_in(entry.key, entry.key_span, known, problems);
+    check_idle_timeout(entry, known, problems);
     tool.name = entry.key;
     read_settings(entry.value, tool);
     return {std::move(tool), entry.key_span};
   }
   const Value* name = value_at(item, "name");
-  return {build_command_tool(item, known, problems), name != nullptr ? name->span : item.span};
+  return {build_command_tool(item, directory, known, problems),
+          name != nullptr ? name->span : item.span};
 }
 
 }  // namespace
 
 std::vector<agent::ToolSpec> build_tools(const Value& list,
+                                         const std::filesystem::path& directory,
                                          const Known& known,
                                          Problems& problems) {
   std::vector<agent::ToolSpec> tools;
   std::map<std::string, Span> seen;
   for (const Value& item : list.items) {
-    auto [tool, span] = build_tool(item, known, problems);
+    auto [tool, span] = build_tool(item, directory, known, problems);
     if (tool.name.empty()) {
       continue;
     }

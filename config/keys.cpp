@@ -60,7 +60,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "tools[]", .type = Type::text_or_map, .help = "A built-in tool's name, or a map: settings under a built-in tool's name, or the keys of a command tool.", .example = "read_file", .shape = Shape::tool_name},
     {.path = "tools[].name", .type = Type::text, .help = "Command tools: the name that the model calls: letters, digits, `-` and `_`, at most 64.", .example = "run_tests", .shape = Shape::tool_name, .required = true},
     {.path = "tools[].description", .type = Type::text, .help = "Command tools: what it does and when to use it, for the model.", .example = "Run the unit tests.", .shape = Shape::filled, .required = true},
-    {.path = "tools[].command", .type = Type::list, .help = "Command tools: the program and its arguments, as a list; no shell reads it. The call's arguments come as JSON on stdin.", .example = "[make, test]", .min = 1, .required = true},
+    {.path = "tools[].command", .type = Type::list, .help = "Command tools: the program and its arguments, as a list; no shell reads it. A program with a slash in it is looked for from the agent file's folder, any other in PATH. The call's arguments come as JSON on stdin.", .example = "[make, test]", .min = 1, .required = true},
     {.path = "tools[].command[]", .type = Type::scalar, .help = "The program, then each argument.", .example = "make"},
     {.path = "tools[].parameters", .type = Type::json_schema, .help = "Command tools: a JSON Schema of the arguments, of type object. Left out, there are none.", .example = "{type: object, properties: {path: {type: string}}}"},
     {.path = "tools[].timeout", .type = Type::duration, .help = "How long one call may take. Left out, the tool's own default.", .example = "5m"},

@@ -16,8 +16,9 @@ namespace config {
 // Names that exist elsewhere in the program, for checks and suggestions. An empty list switches
 // its check off.
 struct Known {
-  std::vector<std::string> tools;      // built-in tools
-  std::vector<std::string> protocols;  // wire protocols
+  std::vector<std::string> tools;          // built-in tools
+  std::vector<std::string> program_tools;  // those of them that run programs
+  std::vector<std::string> protocols;      // wire protocols
 };
 
 struct Report {

@@ -35,6 +35,16 @@ std::vector<std::string> builtin_names() {
   return names;
 }
 
+std::vector<std::string> program_tools() {
+  std::vector<std::string> names;
+  for (const Builtin& row : k_builtins) {
+    if (row.runs_programs) {
+      names.emplace_back(row.name);
+    }
+  }
+  return names;
+}
+
 std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec) {
   const auto row = std::ranges::find(k_builtins, spec.name, &Builtin::name);
   if (row == k_builtins.end()) {

@@ -20,6 +20,7 @@ struct Builtin {
 
 std::span<const Builtin> builtins();  // sorted by name
 std::vector<std::string> builtin_names();
+std::vector<std::string> program_tools();  // those that run programs
 
 // The tool of that name with the spec's settings; nullptr where there is none.
 std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec);

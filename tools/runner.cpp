@@ -38,11 +38,6 @@ Result<Equipped> equip(const agent::ToolSpec& spec) {
                 fmt::format("there is no built-in tool `{}`", spec.name),
                 fmt::format("one of: {}", fmt::join(builtin_names(), ", ")));
   }
-  if (spec.idle_timeout && !row->runs_programs) {
-    return fail(Code::config_invalid,
-                fmt::format("the tool `{}` has no `idle_timeout`: it runs no program", spec.name),
-                "use `timeout`");
-  }
   return Equipped{.tool = make_builtin(spec), .on_error = spec.on_error};
 }
 

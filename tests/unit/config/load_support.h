@@ -15,6 +15,7 @@ namespace config_test {
 
 inline config::Known known() {
   return {.tools = {"edit_file", "glob", "grep", "read_file", "shell", "task_failed"},
+          .program_tools = {"shell"},
           .protocols = {"anthropic_messages", "openai_chat"}};
 }
 

@@ -108,6 +108,21 @@ TEST_CASE("load: every key reaches the spec", "[config]") {
   CHECK(spec.session.durability == agent::SessionSpec::Durability::full);
 }
 
+TEST_CASE("load: a program with a slash is looked for from the agent file", "[config]") {
+  const auto [written, meant] = GENERATE(table<std::string, std::string>({
+      {"./tool.sh", "/nonexistent/tool.sh"},
+      {"../bin/tool", "/bin/tool"},
+      {"bin/tool", "/nonexistent/bin/tool"},
+      {"/bin/tool", "/bin/tool"},
+      {"tool", "tool"},
+  }));
+  const auto report =
+      parse("version: 1\nname: a\ntools:\n  - {name: t, description: d, command: [" + written +
+            ", ./x]}\n");
+  REQUIRE(report.agent);
+  CHECK(report.agent->tools[0].command == Lines{meant, "./x"});
+}
+
 TEST_CASE("load: the smallest agent has the defaults", "[config]") {
   const auto report = parse("version: 1\nname: a\n");
   REQUIRE(report.agent);
@@ -232,6 +247,9 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
        "3:17 unknown key `parallel` in `tools[].*`",
        "parallel"},
       {"tools: [shell: {env: {}}]", "3:17 `tools[].shell.env` is not supported yet", "env"},
+      {"tools: [grep: {idle_timeout: 5s}]",
+       "3:16 the tool `grep` has no `idle_timeout`: it runs no program",
+       "idle_timeout"},
       {"tools: [shell, {shell: {}}]", "3:17 the tool `shell` is there twice", "shell"},
       {"tools: [{name: t, description: d, command: make test}]",
        "3:44 `tools[].command` must be a list, not text",

@@ -612,8 +612,6 @@ TEST_CASE("runner: tools that cannot be are refused before the run", "[tools]") 
   };
   CHECK(code_of({{.name = "fly"}}) == Code::config_invalid);
   CHECK(code_of({{.name = "glob"}, {.name = "glob"}}) == Code::registry_duplicate);
-  CHECK(code_of({{.name = "glob", .idle_timeout = agent::Milliseconds(5)}}) ==
-        Code::config_invalid);
   const auto made = tools::Runner::create(
       list(fake("t", says(""), {.parameters = R"({"type": 5})"})), stage.options());
   REQUIRE_FALSE(made);
