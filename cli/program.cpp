@@ -38,8 +38,10 @@ bool wants_color(int descriptor, std::string_view choice, const agent::Environme
 // What follows `--output` on a command line that need not be right otherwise.
 Format format_asked_for(std::span<const std::string> arguments,
                         const agent::Environment& environment) {
-  const auto variable = environment.find("ERRAND_OUTPUT");
-  std::string_view format = variable == environment.end() ? "" : variable->second;
+  std::string_view format;
+  if (const auto variable = environment.find("ERRAND_OUTPUT"); variable != environment.end()) {
+    format = variable->second;
+  }
   for (std::size_t at = 0; at < arguments.size(); ++at) {
     const std::string_view word = arguments[at];
     if ((word == "-o" || word == "--output") && at + 1 < arguments.size()) {

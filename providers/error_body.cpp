@@ -185,6 +185,10 @@ std::optional<ErrorBody> find_error(const Json& json) {
   if (is_flat_error(json)) {
     return read_error(json, json);
   }
+  if (const Json* response = agent::find(json, "response");
+      response != nullptr && agent::text_at(json, "type") == "response.failed") {
+    return find_error(*response).value_or(ErrorBody{.is_json = true});
+  }
   return std::nullopt;
 }
 

@@ -68,15 +68,7 @@ class OpenaiChat final : public Wire {
   std::string url() const override { return join_url(settings_.base_url, "/chat/completions"); }
 
   agent::Headers headers() const override {
-    agent::Headers own;
-    if (!settings_.api_key.empty()) {
-      if (settings_.quirks.api_key_header) {
-        own.emplace_back("api-key", settings_.api_key);
-      } else {
-        own.emplace_back("authorization", "Bearer " + settings_.api_key);
-      }
-    }
-    return request_headers(settings_, std::move(own));
+    return request_headers(settings_, openai_credentials(settings_));
   }
 
   std::string body_head(const agent::ModelRequest& request) const override {
@@ -95,15 +87,7 @@ class OpenaiChat final : public Wire {
   }
 
   std::string body_messages(std::span<const agent::Message> messages) const override {
-    std::string joined;
-    for (const agent::Message& message : messages) {
-      const std::string one = std::visit([](const auto& m) { return encode(m); }, message);
-      if (!one.empty()) {
-        joined += joined.empty() ? "" : ",";
-        joined += one;
-      }
-    }
-    return joined;
+    return joined_messages(messages, [](const auto& message) { return encode(message); });
   }
 
   std::string body_tail(const agent::ModelRequest& request) const override {

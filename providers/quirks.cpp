@@ -15,10 +15,15 @@ struct Server {
 
 void openai(Quirks& quirks) {
   quirks.max_tokens_field = "max_completion_tokens";
+  quirks.encrypted_reasoning = true;
 }
 void azure(Quirks& quirks) {
   quirks.max_tokens_field = "max_completion_tokens";
+  quirks.encrypted_reasoning = true;
   quirks.api_key_header = true;
+}
+void xai(Quirks& quirks) {
+  quirks.encrypted_reasoning = true;
 }
 void openrouter(Quirks& quirks) {
   quirks.send_reasoning_details = true;
@@ -38,6 +43,7 @@ constexpr std::array k_servers = {
     Server{"openai", "api.openai.com", openai},
     Server{"azure", "openai.azure.com", azure},
     Server{"azure", "services.ai.azure.com", azure},
+    Server{"xai", "api.x.ai", xai},
     Server{"openrouter", "openrouter.ai", openrouter},
     Server{"deepseek", "api.deepseek.com", sends_reasoning_back},
     Server{"moonshot", "api.moonshot.ai", sends_reasoning_back},

@@ -57,10 +57,10 @@ struct Protocol {
 constexpr auto k_protocols = std::to_array<Protocol>({
     {"anthropic_messages", make_anthropic_messages, true},
     {"openai_chat", make_openai_chat},
+    {"openai_responses", make_openai_responses},
     {k_replay, nullptr},
 });
-constexpr auto k_later_protocols =
-    std::to_array<std::string_view>({"openai_responses", "gemini", "ollama", "bedrock"});
+constexpr auto k_later_protocols = std::to_array<std::string_view>({"gemini", "ollama", "bedrock"});
 
 // Keys of providers that have no preset of their own, or a second variable.
 constexpr auto k_other_key_variables = std::to_array<std::string_view>({

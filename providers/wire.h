@@ -21,6 +21,10 @@ namespace providers {
 // How a server differs from the protocol that it speaks, as plain data. Nothing else looks at a
 // server's name or address.
 struct Quirks {
+  // openai_chat, openai_responses
+  bool api_key_header = false;  // `api-key` in place of `authorization` (Azure)
+  // openai_responses
+  bool encrypted_reasoning = false;  // thoughts come sealed, to be sent back
   // openai_chat
   enum class ReasoningField : std::uint8_t {
     effort,
@@ -28,7 +32,6 @@ struct Quirks {
   };  // reasoning_effort, reasoning.effort
   std::string max_tokens_field = "max_tokens";  // the field's name; max_completion_tokens at OpenAI
   bool stream_options = true;                   // stream_options.include_usage is understood
-  bool api_key_header = false;                  // `api-key` in place of `authorization` (Azure)
   bool send_reasoning = false;                  // reasoning_content goes back with its turn
   bool send_reasoning_details = false;          // reasoning_details goes back with its turn
   ReasoningField reasoning_field = ReasoningField::effort;
@@ -99,5 +102,6 @@ class Wire {
 
 std::unique_ptr<Wire> make_anthropic_messages(WireSettings settings);
 std::unique_ptr<Wire> make_openai_chat(WireSettings settings);
+std::unique_ptr<Wire> make_openai_responses(WireSettings settings);
 
 }  // namespace providers

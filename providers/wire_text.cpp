@@ -47,6 +47,15 @@ agent::Headers request_headers(const WireSettings& settings, agent::Headers own)
   return headers;
 }
 
+agent::Headers openai_credentials(const WireSettings& settings) {
+  if (settings.api_key.empty()) {
+    return {};
+  }
+  return settings.quirks.api_key_header
+             ? agent::Headers{{"api-key", settings.api_key}}
+             : agent::Headers{{"authorization", "Bearer " + settings.api_key}};
+}
+
 std::string json_text(std::string_view text) {
   return agent::dump(agent::Json(text));
 }

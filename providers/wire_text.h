@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace providers {
 
@@ -15,6 +17,22 @@ std::string join_url(std::string_view base, std::string_view path);
 
 // content-type, accept and user-agent, then `own`, all replaced by the settings' extra headers.
 agent::Headers request_headers(const WireSettings& settings, agent::Headers own);
+
+// How OpenAI and its imitators want the key: as a bearer, or as Azure does.
+agent::Headers openai_credentials(const WireSettings& settings);
+
+// What `encode` makes of each message, with commas between; what is empty is left out.
+template <typename Encode>
+std::string joined_messages(std::span<const agent::Message> messages, const Encode& encode) {
+  std::string joined;
+  for (const agent::Message& message : messages) {
+    if (const std::string one = std::visit(encode, message); !one.empty()) {
+      joined += joined.empty() ? "" : ",";
+      joined += one;
+    }
+  }
+  return joined;
+}
 
 // `text` as a JSON string.
 std::string json_text(std::string_view text);

@@ -38,7 +38,7 @@ class FakeClock final : public agent::Clock {
 
  private:
   std::mutex mutex_;  // a deadline sleeps on a thread of its own
-  std::atomic<std::chrono::nanoseconds> now_ = std::chrono::hours(24 * 365 * 50);
+  std::atomic<std::chrono::nanoseconds> now_{std::chrono::hours(24 * 365 * 50)};
 };
 
 class ScriptedProvider final : public agent::Provider {

@@ -39,12 +39,11 @@ std::unique_ptr<providers::Wire> wire_for(const Json& expected) {
                                    .base_url = "http://127.0.0.1:1",
                                    .stream = agent::bool_at(expected, "stream")};
   settings.quirks = providers::default_quirks(settings.provider, settings.base_url);
-  if (agent::text_at(expected, "dialect") == "openai-chat") {
-    return providers::make_openai_chat(settings);
-  }
-  return agent::text_at(expected, "dialect") == "anthropic-messages"
-             ? providers::make_anthropic_messages(settings)
-             : nullptr;
+  const std::string_view dialect = agent::text_at(expected, "dialect");
+  return dialect == "openai-chat"          ? providers::make_openai_chat(settings)
+         : dialect == "openai-responses"   ? providers::make_openai_responses(settings)
+         : dialect == "anthropic-messages" ? providers::make_anthropic_messages(settings)
+                                           : nullptr;
 }
 
 // What a class of failure must end as; several: any of them.

@@ -269,8 +269,8 @@ TEST_CASE("registry: names that mean nothing are errors with a way out", "[provi
 TEST_CASE("registry: protocols that are unknown, or of a later version", "[providers]") {
   const auto unknown = must_fail(resolve(at("x/y", "openai_chatt", "http://h"), {}));
   CHECK(unknown.code == Code::config_invalid);
-  CHECK(contains(unknown.help, "anthropic_messages, openai_chat, replay"));
-  for (const auto* later : {"openai_responses", "gemini", "ollama", "bedrock"}) {
+  CHECK(contains(unknown.help, "anthropic_messages, openai_chat, openai_responses, replay"));
+  for (const auto* later : {"gemini", "ollama", "bedrock"}) {
     const auto error = must_fail(resolve(at("x/y", later, "http://h"), {}));
     CHECK(error.code == Code::config_invalid);
     CHECK(contains(error.message, "not yet supported"));
