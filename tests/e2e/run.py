@@ -31,6 +31,7 @@ import server as scripted  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
+PROTOCOLS = ("openai_chat", "openai_responses", "anthropic_messages")
 FORMATS = ("text", "json", "jsonl")
 SECRET = "e2e-key-7f3a91c2d4"  # the provider key of every case: it must never be seen again
 RESULT_KEYS = ["schema", "status", "exit_code", "exit_name", "text", "output", "partial", "stop", "error",
@@ -62,8 +63,9 @@ class Case:
         """(format or None, protocol, stream): every format once, every wire form once."""
         asked = self.expect.get("formats")
         formats = FORMATS if asked == "all" else (asked,)  # None: as the line says
-        protocols = {"both": ("openai_chat", "anthropic_messages")}.get(
-            self.expect.get("protocol", "openai_chat"), (self.expect.get("protocol", "openai_chat"),))
+        protocols = self.expect.get("protocol", "openai_chat")
+        if isinstance(protocols, str):
+            protocols = PROTOCOLS if protocols == "all" else [protocols]
         streams = {"both": (True, False)}.get(self.expect.get("stream", True), (self.expect.get("stream", True),))
         wire = [(protocol, stream) for protocol in protocols for stream in streams]
         first = [(form, *wire[0]) for form in formats]
@@ -436,9 +438,10 @@ def messages_end(raw):
     """Where the array of messages ends in a request's body: all before it must stay as it is."""
     text = raw.decode()
     body_keys = json.JSONDecoder(object_pairs_hook=lambda pairs: [key for key, _ in pairs]).decode(text)
-    if "messages" not in body_keys:
+    key = next((key for key in ("messages", "input") if key in body_keys), None)
+    if key is None:
         return 0
-    start = text.index('"messages":') + len('"messages":')
+    start = text.index(f'"{key}":[') + len(f'"{key}":')
     _, end = json.JSONDecoder().raw_decode(text, start)
     return len(text[:end - 1].encode())
 
@@ -627,7 +630,8 @@ class Checker:
             if at >= len(seen):
                 self.fail(f"request {at + 1} was not made")
                 break
-            view = {"path": seen[at].path, "headers": seen[at].headers, "body": seen[at].body}
+            view = {"path": seen[at].path, "headers": seen[at].headers,
+                    "body": {**(seen[at].body or {}), "messages": seen[at].messages}}
             waited = wanted.get("after_ms")
             if waited and seen[at].at - seen[at - 1].at < waited / 1000 - 0.02:
                 self.fail(f"request {at + 1} came {seen[at].at - seen[at - 1].at:.3f} s after the one before")

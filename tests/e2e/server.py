@@ -1,5 +1,6 @@
-"""A scripted LLM server: speaks Anthropic Messages and OpenAI Chat on one loopback port, streamed
-or not, and breaks where its script says so. One server a case; see README.md for the script."""
+"""A scripted LLM server: speaks Anthropic Messages, OpenAI Chat and Responses on one loopback port,
+streamed or not, and breaks where its script says so. One server a case; see README.md for the
+script."""
 import email.utils
 import json
 import random
@@ -14,6 +15,7 @@ STOP_WORDS = {
                   "content_filter": "refusal"},
     "openai": {"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": "length",
                "stop_sequence": "stop", "refusal": "content_filter"},
+    "responses": {"max_tokens": "max_output_tokens", "refusal": "content_filter"},
 }
 REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 429: "Too Many Requests",
            500: "Internal Server Error", 503: "Service Unavailable"}
@@ -151,8 +153,61 @@ def openai_events(reply, number):
     yield None, "[DONE]"
 
 
+def responses_usage(usage):
+    return {"input_tokens": usage["input"], "output_tokens": usage["output"],
+            "total_tokens": usage["input"] + usage["output"],
+            "input_tokens_details": {"cached_tokens": usage["cache_read"]},
+            "output_tokens_details": {"reasoning_tokens": usage["reasoning"]}}
+
+
+def responses_items(reply, number):
+    if reply.step.get("reasoning"):
+        yield {"type": "reasoning", "id": f"rs_{number}", "encrypted_content": "c2ln",
+               "summary": [{"type": "summary_text", "text": reply.step["reasoning"]}]}
+    if reply.text:
+        yield {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed",
+               "content": [{"type": "output_text", "text": reply.text, "annotations": []}]}
+    for index, tool in enumerate(reply.tools):
+        yield {"type": "function_call", "id": f"fc_{number}_{index}", "call_id": reply.call_id(index, number),
+               "name": tool["name"], "arguments": reply.arguments(index), "status": "completed"}
+
+
+def responses_whole(reply, number):
+    word = reply.stop_word("responses")
+    is_cut = word in ("max_output_tokens", "content_filter")
+    return {"id": f"resp_{number}", "object": "response", "created_at": 1, "model": "model-1", "error": None,
+            "status": "incomplete" if is_cut else "completed",
+            "incomplete_details": {"reason": word} if is_cut else None,
+            "output": list(responses_items(reply, number)), "usage": responses_usage(reply.usage)}
+
+
+def responses_events(reply, number):
+    whole = responses_whole(reply, number)
+    begun = {**whole, "status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
+    yield "response.created", {"response": begun}
+    for index, item in enumerate(whole["output"]):
+        at = {"output_index": index, "item_id": item["id"]}
+        empty = {"message": {"content": []}, "reasoning": {"summary": []}, "function_call": {"arguments": ""}}
+        yield "response.output_item.added", {**at, "item": {**item, **empty[item["type"]]}}
+        if item["type"] == "message":
+            for piece in reply.text_pieces():
+                yield "response.output_text.delta", {**at, "content_index": 0, "delta": piece}
+        elif item["type"] == "reasoning":
+            yield "response.reasoning_summary_text.delta", {**at, "delta": reply.step["reasoning"]}
+        else:
+            half = len(item["arguments"]) // 2
+            for piece in (item["arguments"][:half], item["arguments"][half:]):
+                yield "response.function_call_arguments.delta", {**at, "delta": piece}
+        yield "response.output_item.done", {**at, "item": item}
+    yield f"response.{whole['status']}", {"response": whole}
+
+
+DIALECTS = {"anthropic": (anthropic_whole, anthropic_events), "openai": (openai_whole, openai_events),
+            "responses": (responses_whole, responses_events)}
+
+
 def sse(name, data, dialect):
-    if dialect == "anthropic":
+    if dialect != "openai":
         return f"event: {name}\ndata: {compact({'type': name, **data})}\n\n"
     return f"data: {data if isinstance(data, str) else compact(data)}\n\n"
 
@@ -180,7 +235,11 @@ class Request:
 
     @property
     def dialect(self):
-        return "anthropic" if self.path.endswith("/messages") else "openai"
+        return {"messages": "anthropic", "responses": "responses"}.get(self.path.rpartition("/")[2], "openai")
+
+    @property
+    def messages(self):
+        return (self.body or {}).get("input" if self.dialect == "responses" else "messages")
 
 
 class Server:
@@ -318,11 +377,11 @@ class Server:
             pieces = [body.encode()]
         elif streamed:
             kind = "text/event-stream"
-            events = list((anthropic_events if dialect == "anthropic" else openai_events)(reply, number))
+            events = list(DIALECTS[dialect][1](reply, number))
             pieces = [sse(name, data, dialect).encode() for name, data in events]
         else:
             kind = "application/json"
-            body = compact((anthropic_whole if dialect == "anthropic" else openai_whole)(reply, number)).encode()
+            body = compact(DIALECTS[dialect][0](reply, number)).encode()
             width = max(64, len(body) // 50)
             pieces = [body[at:at + width] for at in range(0, len(body), width)]
         chunked = streamed and "body" not in step
@@ -339,8 +398,8 @@ class Server:
         self._send(connection, pieces, chunked, step.get("pace_ms", 0) / 1000, number)
         if fault == "error_event":
             data = error_body(step["stream_error"], dialect)
-            line = (f"event: error\ndata: {compact(data)}\n\n" if dialect == "anthropic"
-                    else f"data: {compact(data)}\n\n")
+            line = (f"data: {compact(data)}\n\n" if dialect == "openai"
+                    else f"event: error\ndata: {compact(data)}\n\n")
             self._send(connection, [line.encode()], chunked, 0, number)
         elif fault in ("reset", "close", "stall"):
             self._break(connection, fault)
@@ -388,13 +447,13 @@ def protocol_faults(request, number):
     body = request.body
     if request.method != "POST" or not isinstance(body, dict):
         return [fault("not a POST of a JSON object")]
-    if not isinstance(body.get("messages"), list) or not body["messages"]:
+    if not isinstance(request.messages, list) or not request.messages:
         return [fault("no messages")]
     found = []
     names = [tool.get("name") or tool.get("function", {}).get("name") for tool in body.get("tools", [])]
     if names != sorted(names):
         found.append(fault("tools are not sorted"))
-    check = anthropic_faults if request.dialect == "anthropic" else openai_faults
+    check = {"anthropic": anthropic_faults, "openai": openai_faults, "responses": responses_faults}[request.dialect]
     return found + [fault(text) for text in check(body)]
 
 
@@ -427,5 +486,25 @@ def openai_faults(body):
             open_calls = []
         if message["role"] == "assistant":
             open_calls = [call["id"] for call in message.get("tool_calls") or []]
+    if open_calls:
+        yield f"calls without a result: {open_calls}"
+
+
+def responses_faults(body):
+    if body.get("store") is not False:
+        yield "the server is not told to keep nothing"
+    open_calls = []
+    for item in body["input"]:
+        kind = item.get("type", "message")
+        if kind == "function_call":
+            open_calls.append(item["call_id"])
+        elif kind == "function_call_output":
+            if not open_calls or item["call_id"] != open_calls.pop(0):
+                yield f"a result without its call: {item['call_id']}"
+        elif open_calls:
+            yield f"calls without a result: {open_calls}"
+            open_calls = []
+        if "id" in item and "encrypted_content" not in item:
+            yield f"an id that the server does not know: {item['id']}"
     if open_calls:
         yield f"calls without a result: {open_calls}"
