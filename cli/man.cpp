@@ -351,11 +351,14 @@ std::string provider_section() {
       ".Bl -tag -width Ds\n";
   for (const providers::Preset& preset : providers::presets()) {
     text += fmt::format(".It Cm {}\n{}", literal(preset.name), prose(preset.description));
-    if (!preset.key_variable.empty()) {
-      text += fmt::format("Key:\n.Ev {} .\n", preset.key_variable);
+    if (!preset.base_url.empty()) {
+      text += fmt::format(".br\nAddress:\n{}\n", literal(preset.base_url));
     }
     if (!preset.base_url_variable.empty()) {
-      text += fmt::format("Address:\n.Ev {} .\n", preset.base_url_variable);
+      text += fmt::format("or\n.Ev {}\n", preset.base_url_variable);
+    }
+    if (!preset.key_variable.empty()) {
+      text += fmt::format(".br\nKey:\n.Ev {}\n", preset.key_variable);
     }
   }
   return text + ".El\n";

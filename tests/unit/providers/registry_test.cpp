@@ -253,7 +253,7 @@ TEST_CASE("registry: auto beside a server of one's own is a contradiction", "[pr
 TEST_CASE("registry: names that mean nothing are errors with a way out", "[providers]") {
   const auto [name, message, help] = GENERATE(table<std::string, std::string, std::string>({
       {"antropic/claude", "unknown provider `antropic`", "`anthropic`"},
-      {"nobody/model", "unknown provider `nobody`", "anthropic, openai, ollama, replay"},
+      {"nobody/model", "unknown provider `nobody`", "anthropic, openai, ollama, openrouter, "},
       {"gpt-5", "write PROVIDER/gpt-5", "Known: "},
       {"", "does not name its provider", "Known: "},
       {"openai/", "names no model", "PROVIDER/MODEL"},
@@ -322,6 +322,24 @@ TEST_CASE("registry: the variables that no child may inherit", "[providers]") {
     CHECK(std::ranges::find(names, name) != names.end());
   }
   CHECK(std::ranges::find(names, "") == names.end());
+}
+
+TEST_CASE("registry: every preset is a row that works", "[providers]") {
+  const auto hidden = providers::key_variables("");
+  for (const auto& preset : providers::presets()) {
+    if (preset.protocol == "replay") {
+      continue;
+    }
+    CAPTURE(preset.name);
+    const std::string key_variable(preset.key_variable);
+    const auto resolved =
+        resolve(named(std::string(preset.name) + "/some/model"), {{key_variable, "key-of-mine"}});
+    REQUIRE(resolved);
+    CHECK(resolved->model == "some/model");
+    CHECK(resolved->base_url == preset.base_url);
+    CHECK(resolved->api_key == (key_variable.empty() ? "" : "key-of-mine"));
+    CHECK((key_variable.empty() || std::ranges::find(hidden, key_variable) != hidden.end()));
+  }
 }
 
 TEST_CASE("registry: every preset speaks a protocol that exists", "[providers]") {
