@@ -197,7 +197,7 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
   if (auto error = error_inside(*json)) {
     return agent::fail(*std::move(error));
   }
-  if (!json->is_object() || !take_document(*json, emit)) {
+  if (!take_document(*json, emit)) {
     return agent::fail(garbage(text));
   }
   return {};

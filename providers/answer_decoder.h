@@ -21,7 +21,7 @@ class AnswerDecoder : public Decoder {
   virtual void take_event(std::string_view name,
                           const agent::Json& data,
                           const agent::Emit& emit) = 0;
-  // The whole answer as one object. False: it is no answer of this protocol.
+  // The whole answer as one value. False: it is no answer of this protocol.
   virtual bool take_document(const agent::Json& document, const agent::Emit& emit) = 0;
   // `[DONE]`, which only some protocols know.
   virtual void take_done() = 0;

@@ -35,6 +35,10 @@ void sends_reasoning_back(Quirks& quirks) {
 void mistral(Quirks& quirks) {
   quirks.stream_options = false;  // usage comes without it, unknown fields are refused
 }
+void nothing(Quirks&) {}
+void vertex(Quirks& quirks) {
+  quirks.bearer = true;  // an access token
+}
 void anthropic(Quirks& quirks) {
   quirks.cache_control = true;
 }
@@ -52,6 +56,8 @@ constexpr std::array k_servers = {
     Server{"zai", "open.bigmodel.cn", sends_reasoning_back},
     Server{"mistral", "api.mistral.ai", mistral},
     Server{"anthropic", "api.anthropic.com", anthropic},
+    Server{"gemini", "generativelanguage.googleapis.com", nothing},
+    Server{"vertex", "googleapis.com", vertex},
 };
 
 std::string_view host_of(std::string_view url) {

@@ -39,6 +39,13 @@ constexpr auto k_presets = std::to_array<Preset>({
      .key_variable = "OPENAI_API_KEY",
      .default_model = "gpt-5-mini",
      .description = "OpenAI's models over Chat Completions"},
+    {.name = "gemini",
+     .protocol = "gemini",
+     .base_url = "https://generativelanguage.googleapis.com/v1beta",
+     .base_url_variable = "GOOGLE_GEMINI_BASE_URL",
+     .key_variable = "GEMINI_API_KEY",
+     .default_model = "gemini-2.5-flash",
+     .description = "Google's Gemini models at AI Studio"},
     {.name = "ollama",
      .protocol = "openai_chat",
      .base_url = "http://127.0.0.1:11434/v1",
@@ -128,11 +135,12 @@ struct Protocol {
 };
 constexpr auto k_protocols = std::to_array<Protocol>({
     {"anthropic_messages", make_anthropic_messages, true},
+    {"gemini", make_gemini},
     {"openai_chat", make_openai_chat},
     {"openai_responses", make_openai_responses},
     {k_replay, nullptr},
 });
-constexpr auto k_later_protocols = std::to_array<std::string_view>({"gemini", "ollama", "bedrock"});
+constexpr auto k_later_protocols = std::to_array<std::string_view>({"ollama", "bedrock"});
 
 // Keys of providers that have no preset of their own, or a second variable.
 constexpr auto k_other_key_variables = std::to_array<std::string_view>({
@@ -140,7 +148,6 @@ constexpr auto k_other_key_variables = std::to_array<std::string_view>({
     "AWS_BEARER_TOKEN_BEDROCK",
     "AZURE_OPENAI_API_KEY",
     "COHERE_API_KEY",
-    "GEMINI_API_KEY",
     "GOOGLE_API_KEY",
     "HUGGING_FACE_HUB_TOKEN",
     "OLLAMA_API_KEY",

@@ -35,8 +35,9 @@ struct Quirks {
   bool send_reasoning = false;                  // reasoning_content goes back with its turn
   bool send_reasoning_details = false;          // reasoning_details goes back with its turn
   ReasoningField reasoning_field = ReasoningField::effort;
+  // anthropic_messages, gemini
+  bool bearer = false;  // `authorization: Bearer` in place of a header of their own
   // anthropic_messages
-  bool bearer = false;                 // `authorization: Bearer` in place of `x-api-key`
   bool cache_control = false;          // prompt cache marks on the system block and the request
   std::string version = "2023-06-01";  // header anthropic-version
 };
@@ -101,6 +102,7 @@ class Wire {
 };
 
 std::unique_ptr<Wire> make_anthropic_messages(WireSettings settings);
+std::unique_ptr<Wire> make_gemini(WireSettings settings);
 std::unique_ptr<Wire> make_openai_chat(WireSettings settings);
 std::unique_ptr<Wire> make_openai_responses(WireSettings settings);
 

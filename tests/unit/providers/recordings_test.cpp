@@ -42,6 +42,7 @@ std::unique_ptr<providers::Wire> wire_for(const Json& expected) {
   const std::string_view dialect = agent::text_at(expected, "dialect");
   return dialect == "openai-chat"          ? providers::make_openai_chat(settings)
          : dialect == "openai-responses"   ? providers::make_openai_responses(settings)
+         : dialect == "gemini"             ? providers::make_gemini(settings)
          : dialect == "anthropic-messages" ? providers::make_anthropic_messages(settings)
                                            : nullptr;
 }

@@ -253,7 +253,9 @@ TEST_CASE("registry: auto beside a server of one's own is a contradiction", "[pr
 TEST_CASE("registry: names that mean nothing are errors with a way out", "[providers]") {
   const auto [name, message, help] = GENERATE(table<std::string, std::string, std::string>({
       {"antropic/claude", "unknown provider `antropic`", "`anthropic`"},
-      {"nobody/model", "unknown provider `nobody`", "anthropic, openai, ollama, openrouter, "},
+      {"nobody/model",
+       "unknown provider `nobody`",
+       "anthropic, openai, gemini, ollama, openrouter, "},
       {"gpt-5", "write PROVIDER/gpt-5", "Known: "},
       {"", "does not name its provider", "Known: "},
       {"openai/", "names no model", "PROVIDER/MODEL"},
@@ -269,8 +271,9 @@ TEST_CASE("registry: names that mean nothing are errors with a way out", "[provi
 TEST_CASE("registry: protocols that are unknown, or of a later version", "[providers]") {
   const auto unknown = must_fail(resolve(at("x/y", "openai_chatt", "http://h"), {}));
   CHECK(unknown.code == Code::config_invalid);
-  CHECK(contains(unknown.help, "anthropic_messages, openai_chat, openai_responses, replay"));
-  for (const auto* later : {"gemini", "ollama", "bedrock"}) {
+  CHECK(
+      contains(unknown.help, "anthropic_messages, gemini, openai_chat, openai_responses, replay"));
+  for (const auto* later : {"ollama", "bedrock"}) {
     const auto error = must_fail(resolve(at("x/y", later, "http://h"), {}));
     CHECK(error.code == Code::config_invalid);
     CHECK(contains(error.message, "not yet supported"));

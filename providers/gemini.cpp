@@ -1,0 +1,216 @@
+// Google's generateContent: requests. What comes back is gemini_decode.h's.
+#include "agent/json.h"
+#include "providers/classify.h"
+#include "providers/gemini_decode.h"
+#include "providers/wire.h"
+#include "providers/wire_text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+namespace providers {
+namespace {
+
+constexpr std::string_view k_name = "gemini";
+
+// What the newer models take as a level, the older ones take as a number of tokens.
+struct Effort {
+  std::string_view name;
+  std::string_view level;
+  int budget;
+};
+constexpr auto k_efforts = std::to_array<Effort>({
+    {"none", "MINIMAL", 0},
+    {"minimal", "MINIMAL", 512},
+    {"low", "LOW", 1'024},
+    {"medium", "MEDIUM", 8'192},
+    {"high", "HIGH", 24'576},
+    {"xhigh", "HIGH", 24'576},
+    {"max", "HIGH", 24'576},
+});
+
+std::string thinking(const WireSettings& settings) {
+  const auto* const effort = std::ranges::find(k_efforts, settings.reasoning, &Effort::name);
+  if (effort == k_efforts.end()) {
+    return {};
+  }
+  constexpr std::array<std::string_view, 3> k_budget_models = {
+      "gemini-1", "gemini-2", "gemini-robotics"};
+  const bool takes_budget = std::ranges::any_of(
+      k_budget_models, [&](std::string_view part) { return settings.model.contains(part); });
+  return takes_budget
+             ? fmt::format(R"("thinkingConfig":{{"includeThoughts":{},"thinkingBudget":{}}})",
+                           effort->budget > 0,
+                           effort->budget)
+             : fmt::format(R"("thinkingConfig":{{"includeThoughts":true,"thinkingLevel":"{}"}})",
+                           effort->level);
+}
+
+std::string encode(const agent::ToolInfo& tool) {
+  return fmt::format(R"({{"name":{},"description":{},"parametersJsonSchema":{}}})",
+                     json_text(tool.name),
+                     json_text(tool.description),
+                     json_object(tool.parameters, R"({"type":"object","properties":{}})"));
+}
+
+// The turns of one request: what the user's side says between two answers is one turn, and a result
+// names its call only where the server named it.
+class Turns {
+ public:
+  void add(const agent::UserMessage& message) {
+    if (!message.text.empty()) {
+      add_user_part(fmt::format(R"({{"text":{}}})", json_text(message.text)));
+    }
+  }
+
+  void add(const agent::ToolMessage& message) {
+    const std::string id = named_calls_.contains(message.call_id)
+                               ? R"("id":)" + json_text(message.call_id) + ","
+                               : std::string();
+    add_user_part(fmt::format(R"({{"functionResponse":{{{}"name":{},"response":{{"{}":{}}}}}}})",
+                              id,
+                              json_text(message.name),
+                              message.is_error ? "error" : "result",
+                              json_text(message.content)));
+  }
+
+  void add(const agent::AssistantMessage& message) {
+    if (std::string parts = parts_of(message.reply); !parts.empty()) {
+      close_user_turn();
+      append(fmt::format(R"({{"role":"model","parts":[{}]}})", parts));
+    }
+  }
+
+  std::string take() {
+    close_user_turn();
+    return std::move(turns_);
+  }
+
+ private:
+  void append(const std::string& turn) { turns_ += (turns_.empty() ? "" : ",") + turn; }
+  void add_user_part(const std::string& part) { user_ += (user_.empty() ? "" : ",") + part; }
+  void close_user_turn() {
+    if (!user_.empty()) {
+      append(fmt::format(R"({{"role":"user","parts":[{}]}})", std::exchange(user_, {})));
+    }
+  }
+
+  std::string parts_of(const agent::Reply& reply) {
+    if (reply.protocol == k_name && reply.raw.size() > 2) {
+      note_names(reply.raw);
+      return reply.raw.substr(1, reply.raw.size() - 2);  // without the brackets
+    }
+    std::string parts;
+    if (!reply.text.empty()) {
+      parts = fmt::format(R"({{"text":{}}})", json_text(reply.text));
+    }
+    for (const agent::ToolCall& call : reply.tool_calls) {
+      parts += parts.empty() ? "" : ",";
+      parts += fmt::format(R"({{"functionCall":{{"name":{},"args":{}}}}})",
+                           json_text(call.name),
+                           history_arguments(call.arguments));
+    }
+    return parts;
+  }
+
+  void note_names(std::string_view raw) {
+    const agent::Json parts = agent::parse_json(raw).value_or(agent::Json());
+    for (const agent::Json& part : parts) {
+      if (const agent::Json* call = agent::find(part, "functionCall")) {
+        named_calls_.emplace(agent::text_at(*call, "id"));
+      }
+    }
+  }
+
+  std::string turns_;
+  std::string user_;  // parts of the turn that is being put together
+  std::set<std::string, std::less<>> named_calls_;
+};
+
+class Gemini final : public Wire {
+ public:
+  explicit Gemini(WireSettings settings) : settings_(std::move(settings)) {}
+
+  const WireSettings& settings() const override { return settings_; }
+  std::string_view name() const override { return k_name; }
+
+  std::string url() const override {
+    const std::string_view folder = settings_.model.contains('/') ? "/" : "/models/";
+    return join_url(settings_.base_url, fmt::format("{}{}", folder, settings_.model)) +
+           (settings_.stream ? ":streamGenerateContent?alt=sse" : ":generateContent");
+  }
+
+  // Vertex wants an access token where AI Studio wants a key.
+  agent::Headers headers() const override {
+    agent::Headers own;
+    if (!settings_.api_key.empty() && settings_.quirks.bearer) {
+      own.emplace_back("authorization", "Bearer " + settings_.api_key);
+    } else if (!settings_.api_key.empty()) {
+      own.emplace_back("x-goog-api-key", settings_.api_key);
+    }
+    return request_headers(settings_, std::move(own));
+  }
+
+  std::string body_head(const agent::ModelRequest& request) const override {
+    std::string head = "{";
+    if (!request.instructions.empty()) {
+      head += fmt::format(R"("systemInstruction":{{"parts":[{{"text":{}}}]}},)",
+                          json_text(request.instructions));
+    }
+    std::string_view separator = R"("tools":[{"functionDeclarations":[)";
+    for (const agent::ToolInfo& tool : request.tools) {
+      head += separator;
+      head += encode(tool);
+      separator = ",";
+    }
+    return head + (request.tools.empty() ? R"("contents":[)" : R"(]}],"contents":[)");
+  }
+
+  std::string body_messages(std::span<const agent::Message> messages) const override {
+    Turns turns;
+    for (const agent::Message& message : messages) {
+      std::visit([&](const auto& one) { turns.add(one); }, message);
+    }
+    return turns.take();
+  }
+
+  std::string body_tail(const agent::ModelRequest& request) const override {
+    std::string settings;
+    const auto add = [&](const std::string& setting) {
+      settings += (settings.empty() || setting.empty() ? "" : ",") + setting;
+    };
+    if (const auto limit = max_tokens(settings_, request)) {
+      add(fmt::format(R"("maxOutputTokens":{})", *limit));
+    }
+    if (settings_.temperature) {
+      add(R"("temperature":)" + agent::dump(agent::number_json(*settings_.temperature)));
+    }
+    add(thinking(settings_));
+    return settings.empty() ? "]}" : fmt::format(R"(],"generationConfig":{{{}}}}})", settings);
+  }
+
+  std::unique_ptr<Decoder> decoder() const override { return make_gemini_decoder(); }
+
+  agent::Error classify(int status,
+                        const agent::Headers& headers,
+                        std::string_view body,
+                        agent::Clock::Wall now) const override {
+    return classify_answer(status, headers, body, now, settings_.base_url);
+  }
+
+ private:
+  WireSettings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<Wire> make_gemini(WireSettings settings) {
+  return std::make_unique<Gemini>(std::move(settings));
+}
+
+}  // namespace providers
