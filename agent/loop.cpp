@@ -83,7 +83,7 @@ class Recorder {
   }
 
   void keep(const Event& event) {
-    if (ports_.journal != nullptr && is_journaled(event.body)) {
+    if (ports_.journal != nullptr && !journal_is_broken_ && is_journaled(event.body)) {
       ports_.journal->append(event);
     }
   }

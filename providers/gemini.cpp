@@ -162,13 +162,11 @@ class Gemini final : public Wire {
       head += fmt::format(R"("systemInstruction":{{"parts":[{{"text":{}}}]}},)",
                           json_text(request.instructions));
     }
-    std::string_view separator = R"("tools":[{"functionDeclarations":[)";
-    for (const agent::ToolInfo& tool : request.tools) {
-      head += separator;
-      head += encode(tool);
-      separator = ",";
+    if (!request.tools.empty()) {
+      head += fmt::format(R"("tools":[{{"functionDeclarations":[{}]}}],)",
+                          joined(request.tools, encode));
     }
-    return head + (request.tools.empty() ? R"("contents":[)" : R"(]}],"contents":[)");
+    return head + R"("contents":[)";
   }
 
   std::string body_messages(std::span<const agent::Message> messages) const override {

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <utility>
+#include <variant>
 
 namespace providers {
 namespace {
@@ -51,7 +52,7 @@ std::string encode(const agent::AssistantMessage& message) {
   return text;
 }
 
-std::string encode(const agent::ToolInfo& tool) {
+std::string encode_tool(const agent::ToolInfo& tool) {
   return fmt::format(
       R"({{"type":"function","function":{{"name":{},"description":{},"parameters":{}}}}})",
       json_text(tool.name),
@@ -73,13 +74,10 @@ class OpenaiChat final : public Wire {
 
   std::string body_head(const agent::ModelRequest& request) const override {
     std::string head = R"({"model":)" + json_text(settings_.model);
-    std::string_view separator = R"(,"tools":[)";
-    for (const agent::ToolInfo& tool : request.tools) {
-      head += separator;
-      head += encode(tool);
-      separator = ",";
+    if (!request.tools.empty()) {
+      head += fmt::format(R"(,"tools":[{}])", joined(request.tools, encode_tool));
     }
-    head += request.tools.empty() ? R"(,"messages":[)" : R"(],"messages":[)";
+    head += R"(,"messages":[)";
     if (!request.instructions.empty()) {
       head += fmt::format(R"({{"role":"system","content":{}}})", json_text(request.instructions));
     }
@@ -87,7 +85,9 @@ class OpenaiChat final : public Wire {
   }
 
   std::string body_messages(std::span<const agent::Message> messages) const override {
-    return joined_messages(messages, [](const auto& message) { return encode(message); });
+    return joined(messages, [](const agent::Message& message) {
+      return std::visit([](const auto& one) { return encode(one); }, message);
+    });
   }
 
   std::string body_tail(const agent::ModelRequest& request) const override {

@@ -1,7 +1,6 @@
 // OpenAI's Responses: requests. What comes back is openai_responses_decode.h's. The server is asked
 // to keep nothing: each request carries the whole conversation, sealed thoughts included.
 #include "agent/json.h"
-#include "agent/text.h"
 #include "providers/classify.h"
 #include "providers/error_body.h"
 #include "providers/openai_responses_decode.h"
@@ -13,6 +12,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace providers {
 namespace {
@@ -50,7 +50,7 @@ std::string encode(const agent::AssistantMessage& message) {
 }
 
 // `strict` is on where nothing is said, and refuses most schemas.
-std::string encode(const agent::ToolInfo& tool) {
+std::string encode_tool(const agent::ToolInfo& tool) {
   return fmt::format(
       R"({{"type":"function","name":{},"description":{},"parameters":{},"strict":false}})",
       json_text(tool.name),
@@ -74,17 +74,16 @@ class OpenaiResponses final : public Wire {
     if (!request.instructions.empty()) {
       head += R"(,"instructions":)" + json_text(request.instructions);
     }
-    std::string_view separator = R"(,"tools":[)";
-    for (const agent::ToolInfo& tool : request.tools) {
-      head += separator;
-      head += encode(tool);
-      separator = ",";
+    if (!request.tools.empty()) {
+      head += fmt::format(R"(,"tools":[{}])", joined(request.tools, encode_tool));
     }
-    return head + (request.tools.empty() ? R"(,"input":[)" : R"(],"input":[)");
+    return head + R"(,"input":[)";
   }
 
   std::string body_messages(std::span<const agent::Message> messages) const override {
-    return joined_messages(messages, [](const auto& message) { return encode(message); });
+    return joined(messages, [](const agent::Message& message) {
+      return std::visit([](const auto& one) { return encode(one); }, message);
+    });
   }
 
   std::string body_tail(const agent::ModelRequest& request) const override {

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 
 namespace providers {
 
@@ -21,17 +20,17 @@ agent::Headers request_headers(const WireSettings& settings, agent::Headers own)
 // How OpenAI and its imitators want the key: as a bearer, or as Azure does.
 agent::Headers openai_credentials(const WireSettings& settings);
 
-// What `encode` makes of each message, with commas between; what is empty is left out.
-template <typename Encode>
-std::string joined_messages(std::span<const agent::Message> messages, const Encode& encode) {
-  std::string joined;
-  for (const agent::Message& message : messages) {
-    if (const std::string one = std::visit(encode, message); !one.empty()) {
-      joined += joined.empty() ? "" : ",";
-      joined += one;
+// What `encode` makes of each item, with commas between; what is empty is left out.
+template <typename Item, typename Encode>
+std::string joined(std::span<const Item> items, const Encode& encode) {
+  std::string text;
+  for (const Item& item : items) {
+    if (const std::string one = encode(item); !one.empty()) {
+      text += text.empty() ? "" : ",";
+      text += one;
     }
   }
-  return joined;
+  return text;
 }
 
 // `text` as a JSON string.

@@ -365,12 +365,18 @@ TEST_CASE("loop: a journal that fails ends the run with 74 and starts no more ef
 TEST_CASE("loop: an intent is in the journal before the effect", "[agent]") {
   Stage stage;
   std::string last_type;
+  std::string asked_after;
   stage.toolbox = tests::FakeToolbox([&](const agent::ToolCall&) {
     last_type = agent::type_name(stage.journal.events.back().body);
     return says("x");
   });
-  stage.run({answers(call_reply({{"a", "x", "{}"}})), answers(text_reply("done"))});
+  stage.run({answers(call_reply({{"a", "x", "{}"}})),
+             [&](const agent::ModelRequest&, const agent::Emit&) -> agent::Result<agent::Reply> {
+               asked_after = agent::type_name(stage.journal.events.back().body);
+               return text_reply("done");
+             }});
   CHECK(last_type == "tool.started");
+  CHECK(asked_after == "model.requested");
 }
 
 TEST_CASE("loop: the journal alone folds back into the state", "[agent]") {
