@@ -17,6 +17,17 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 // The first header of that name (case-insensitive), or empty.
 std::string_view header(const Headers& headers, std::string_view name);
 
+// What Amazon's services want a request signed with (Signature Version 4).
+struct AwsSigner {
+  std::string region;  // "us-east-1"
+  std::string service;
+  std::string access_key;
+  std::string secret_key;
+  std::string session_token;  // of keys that expire; else empty
+
+  bool operator==(const AwsSigner&) const = default;
+};
+
 struct HttpRequest {
   std::string method = "POST";
   std::string url;
@@ -24,6 +35,7 @@ struct HttpRequest {
   std::string_view body;  // borrowed until send() returns
   bool streamed = false;  // which deadlines count: first_byte and idle, or request
   Timeouts timeouts;
+  const AwsSigner* signer = nullptr;  // borrowed likewise; null: the request is not signed
   std::size_t max_body = 64u << 20;  // a longer answer is provider.bad_response
 };
 

@@ -2,6 +2,9 @@
 
 #include "agent/text.h"
 #include "providers/classify.h"
+#include "providers/event_stream.h"
+#include "providers/json_lines.h"
+#include "providers/sse.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -94,6 +97,18 @@ Error garbage(std::string_view body) {
       .message = fmt::format("the answer is not what the protocol says: {}", excerpt(trim(body)))};
 }
 
+std::unique_ptr<StreamParser> parser_for(char first) {
+  switch (first) {
+    case '{':
+    case '[':
+      return std::make_unique<JsonLinesParser>();
+    case '\0':  // of a frame's length
+      return std::make_unique<EventStreamParser>();
+    default:
+      return std::make_unique<SseParser>();
+  }
+}
+
 }  // namespace
 
 std::optional<Json> parse_lenient(std::string_view text) {
@@ -129,13 +144,13 @@ agent::Result<bool> AnswerDecoder::feed(std::string_view bytes, const agent::Emi
     if (form_ == Form::stream) {
       const std::string first = body_;
       body_.resize(std::min(body_.size(), k_kept_for_messages));
-      parser_.feed(first, [&](const SseEvent& event) { return on_event(event, emit); });
+      feed_stream(first, emit);
     }
   } else if (form_ == Form::stream) {
     if (body_.size() < k_kept_for_messages) {
       body_ += bytes.substr(0, k_kept_for_messages - body_.size());
     }
-    parser_.feed(bytes, [&](const SseEvent& event) { return on_event(event, emit); });
+    feed_stream(bytes, emit);
   } else if (form_ == Form::document || body_.size() < k_kept_for_messages) {
     body_ += bytes;
   }
@@ -159,10 +174,21 @@ void AnswerDecoder::find_form(std::string_view bytes) {
     return;
   }
   const char c = bytes[first];
-  form_ = c == '{' || c == '[' ? Form::document : c == '<' ? Form::garbage : Form::stream;
+  if (c == '<') {
+    form_ = Form::garbage;
+  } else if ((c == '{' || c == '[') && !streams_json()) {
+    form_ = Form::document;
+  } else {
+    form_ = Form::stream;
+    parser_ = parser_for(c);
+  }
 }
 
-bool AnswerDecoder::on_event(const SseEvent& event, const agent::Emit& emit) {
+void AnswerDecoder::feed_stream(std::string_view bytes, const agent::Emit& emit) {
+  parser_->feed(bytes, [&](const StreamEvent& event) { return on_event(event, emit); });
+}
+
+bool AnswerDecoder::on_event(const StreamEvent& event, const agent::Emit& emit) {
   const std::string_view data = trim(event.data);
   if (data.empty() || is_over()) {
     return true;
@@ -212,7 +238,7 @@ agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
     TRY(read_document(emit));
   }
   if (form_ == Form::stream) {
-    const auto last = parser_.finish();
+    const auto last = parser_->finish();
     // A last event without its blank line counts if it is whole.
     if (last && (last->data == "[DONE]" || parse_lenient(trim(last->data)))) {
       on_event(*last, emit);
@@ -220,7 +246,7 @@ agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
     if (error_) {
       return agent::fail(*std::exchange(error_, std::nullopt));
     }
-    if (!parser_.has_seen_stream()) {
+    if (!parser_->is_plausible()) {
       return agent::fail(garbage(body_));
     }
   }

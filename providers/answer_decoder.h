@@ -1,10 +1,11 @@
-// What all decoders of JSON answers share: telling a stream of events from one JSON body, and both
-// from something else altogether. The protocols derive from it.
+// What all decoders of answers share: telling a stream of events from one JSON body, and both from
+// something else altogether. The protocols derive from it.
 #pragma once
 #include "agent/json.h"
-#include "providers/sse.h"
+#include "providers/stream_parser.h"
 #include "providers/wire.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,8 @@ class AnswerDecoder : public Decoder {
   virtual bool take_document(const agent::Json& document, const agent::Emit& emit) = 0;
   // `[DONE]`, which only some protocols know.
   virtual void take_done() = 0;
+  // JSON at the start of a body is the first of many values, not the whole answer.
+  virtual bool streams_json() const { return false; }
   // The terminal mark has come: the answer stands, though more of it may follow.
   virtual bool is_complete() const = 0;
   // Nothing that follows belongs to the answer.
@@ -35,13 +38,14 @@ class AnswerDecoder : public Decoder {
   enum class Form : std::uint8_t { unknown, stream, document, garbage };
 
   void find_form(std::string_view bytes);
-  bool on_event(const SseEvent& event, const agent::Emit& emit);
+  void feed_stream(std::string_view bytes, const agent::Emit& emit);
+  bool on_event(const StreamEvent& event, const agent::Emit& emit);
   agent::Result<void> read_document(const agent::Emit& emit);
   agent::Error broken() const;
 
   Form form_ = Form::unknown;
   std::string body_;  // of a document; of anything else the first bytes, for messages
-  SseParser parser_;
+  std::unique_ptr<StreamParser> parser_;  // of a stream
   std::optional<agent::Error> error_;
 };
 

@@ -2,6 +2,7 @@
 #include "agent/json.h"
 #include "providers/anthropic_decode.h"
 #include "providers/classify.h"
+#include "providers/claude.h"
 #include "providers/wire.h"
 #include "providers/wire_text.h"
 
@@ -9,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace providers {
@@ -18,80 +18,12 @@ namespace {
 constexpr std::string_view k_name = "anthropic_messages";
 constexpr std::string_view k_cache_mark = R"("cache_control":{"type":"ephemeral"})";
 
-// How many tokens a model may put out, for agents that do not say: the protocol demands a number.
-struct ModelRow {
-  std::string_view part;  // of the model's name; the first row that fits counts
-  std::int64_t max_output;
-};
-constexpr std::array k_models = {
-    ModelRow{"claude-3-7", 64'000},
-    ModelRow{"claude-3-5", 8'192},
-    ModelRow{"claude-3-", 4'096},
-    ModelRow{"claude-opus-4-1", 32'000},
-    ModelRow{"claude-opus-4-2", 32'000},  // claude-opus-4-20250514
-    ModelRow{"claude-opus-4-0", 32'000},
-    ModelRow{"claude-opus-4-", 64'000},
-    ModelRow{"claude-sonnet-4-", 64'000},
-    ModelRow{"claude-haiku-4-", 64'000},
-};
-constexpr std::int64_t k_unknown_max_output = 8'192;
 // Above this an answer that is not streamed may take longer than ten minutes.
 constexpr std::int64_t k_max_unstreamed = 21'333;
 
-// Models that take a thinking budget; the later ones take an effort.
-constexpr std::array<std::string_view, 7> k_budget_models = {"claude-3-7",
-                                                             "claude-opus-4-0",
-                                                             "claude-opus-4-1",
-                                                             "claude-opus-4-2",
-                                                             "claude-sonnet-4-0",
-                                                             "claude-sonnet-4-2",
-                                                             "-4-5"};
-
-struct Effort {
-  std::string_view name;
-  std::string_view wire;  // what the protocol knows
-  std::int64_t budget;    // tokens
-};
-constexpr std::array k_efforts = {
-    Effort{"minimal", "low", 1'024},
-    Effort{"low", "low", 2'048},
-    Effort{"medium", "medium", 8'192},
-    Effort{"high", "high", 16'384},
-    Effort{"xhigh", "xhigh", 32'000},
-    Effort{"max", "max", 60'000},
-};
-
 std::int64_t default_max_output(const WireSettings& settings) {
-  const auto* const row = std::ranges::find_if(
-      k_models, [&](const ModelRow& known) { return settings.model.contains(known.part); });
-  const std::int64_t limit = row == k_models.end() ? k_unknown_max_output : row->max_output;
+  const std::int64_t limit = claude_max_output(settings.model);
   return settings.stream ? limit : std::min(limit, k_max_unstreamed);
-}
-
-bool takes_budget(std::string_view model) {
-  return std::ranges::any_of(k_budget_models,
-                             [&](std::string_view part) { return model.contains(part); });
-}
-
-// A budget has to stay below the answer's own limit, and has a lower bound: where that leaves
-// nothing, the answer goes without thinking.
-std::string thinking(const WireSettings& settings, std::int64_t max_output) {
-  if (settings.reasoning.empty()) {
-    return {};
-  }
-  const auto* const effort = std::ranges::find(k_efforts, settings.reasoning, &Effort::name);
-  if (effort == k_efforts.end()) {
-    return R"(,"thinking":{"type":"disabled"})";
-  }
-  if (!takes_budget(settings.model)) {
-    return fmt::format(R"(,"thinking":{{"type":"adaptive"}},"output_config":{{"effort":"{}"}})",
-                       effort->wire);
-  }
-  constexpr std::int64_t k_least_budget = 1'024;
-  const std::int64_t budget = std::min(effort->budget, max_output / 2);
-  return budget < k_least_budget
-             ? std::string()
-             : fmt::format(R"(,"thinking":{{"type":"enabled","budget_tokens":{}}})", budget);
 }
 
 std::string encode(const agent::ToolMessage& message) {
@@ -168,7 +100,7 @@ class AnthropicMessages final : public Wire {
         own.emplace_back("x-api-key", settings_.api_key);
       }
     }
-    return request_headers(settings_, std::move(own));
+    return request_headers(settings_, own);
   }
 
   std::string body_head(const agent::ModelRequest& request) const override {
@@ -192,7 +124,9 @@ class AnthropicMessages final : public Wire {
     return head + R"(,"messages":[)";
   }
 
-  std::string body_messages(std::span<const agent::Message> messages) const override;
+  void append_messages(std::string& body,
+                       std::span<const agent::Message> messages,
+                       const agent::Message* /*previous*/) const override;
 
   std::string body_tail(const agent::ModelRequest& request) const override {
     const std::int64_t most = default_max_output(settings_);
@@ -202,7 +136,10 @@ class AnthropicMessages final : public Wire {
     if (settings_.temperature) {
       tail += R"(,"temperature":)" + agent::dump(agent::number_json(*settings_.temperature));
     }
-    tail += thinking(settings_, limit);
+    if (const auto thinking = claude_thinking(settings_.model, settings_.reasoning, limit);
+        !thinking.empty()) {
+      tail += "," + thinking;
+    }
     if (settings_.quirks.cache_control) {
       tail += fmt::format(",{}", k_cache_mark);
     }
@@ -223,20 +160,16 @@ class AnthropicMessages final : public Wire {
   WireSettings settings_;
 };
 
-std::string AnthropicMessages::body_messages(std::span<const agent::Message> messages) const {
-  std::string joined;
-  const auto add = [&](const std::string& message) {
-    if (!message.empty()) {
-      joined += (joined.empty() ? "" : ",") + message;
-    }
-  };
+void AnthropicMessages::append_messages(std::string& body,
+                                        std::span<const agent::Message> messages,
+                                        const agent::Message* /*previous*/) const {
   UserTurn user;
   for (const agent::Message& message : messages) {
     if (const auto* assistant = std::get_if<agent::AssistantMessage>(&message)) {
       // A turn without content is not sent; what stands around it becomes one message.
       if (const std::string turn = encode(*assistant); !turn.empty()) {
-        add(user.take());
-        add(turn);
+        append_items(body, user.take());
+        append_items(body, turn);
       }
     } else if (const auto* tool = std::get_if<agent::ToolMessage>(&message)) {
       user.add(*tool);
@@ -244,8 +177,7 @@ std::string AnthropicMessages::body_messages(std::span<const agent::Message> mes
       user.add(std::get<agent::UserMessage>(message));
     }
   }
-  add(user.take());
-  return joined;
+  append_items(body, user.take());
 }
 
 }  // namespace

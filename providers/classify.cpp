@@ -76,6 +76,16 @@ constexpr std::array k_words = {
     Word{"slow_down", Code::provider_unavailable},
     Word{"provider_overloaded", Code::provider_unavailable},
     Word{"provider_unavailable", Code::provider_unavailable},
+    // Amazon's, in a header or as the name of an exception in a stream
+    Word{"accessdeniedexception", Code::provider_auth},
+    Word{"expiredtokenexception", Code::provider_auth},
+    Word{"unrecognizedclientexception", Code::provider_auth},
+    Word{"throttlingexception", Code::provider_rate_limited},
+    Word{"servicequotaexceededexception", Code::provider_quota},
+    Word{"resourcenotfoundexception", Code::provider_model_not_found},
+    Word{"modelnotreadyexception", Code::provider_model_loading},
+    Word{"modelerrorexception", Code::provider_unavailable},
+    Word{"modelstreamerrorexception", Code::provider_unavailable},
 };
 
 // Words so general that they count only where no status says more.
@@ -87,6 +97,7 @@ constexpr std::array k_weak_words = {
     Word{"resource_exhausted", Code::provider_rate_limited},
     Word{"tokens", Code::provider_rate_limited},
     Word{"requests", Code::provider_rate_limited},
+    Word{"validationexception", Code::provider_invalid_request},
 };
 
 constexpr std::array<std::string_view, 25> k_overflow_texts = {
@@ -133,8 +144,11 @@ constexpr std::array<std::string_view, 4> k_loading_texts = {
 constexpr std::array<std::string_view, 4> k_memory_texts = {
     "requires more system memory", "out of memory", "failed to allocate", "not enough memory"};
 
-constexpr std::array<std::string_view, 4> k_model_texts = {
-    "model not found", "unknown model", "invalid model", "no such model"};
+constexpr std::array<std::string_view, 5> k_model_texts = {"model not found",
+                                                           "unknown model",
+                                                           "invalid model",
+                                                           "no such model",
+                                                           "model identifier is invalid"};
 
 template <std::size_t N>
 bool has_any(std::string_view text, const std::array<std::string_view, N>& patterns) {

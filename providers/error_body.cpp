@@ -138,7 +138,7 @@ bool is_flat_error(const Json& json) {
 
 std::optional<ErrorBody> error_in_stream(std::string_view text) {
   std::optional<ErrorBody> found;
-  const auto look = [&](const SseEvent& event) {
+  const auto look = [&](const StreamEvent& event) {
     if (const auto json = agent::parse_json(event.data)) {
       found = find_error(*json);
     }

@@ -153,7 +153,7 @@ class Gemini final : public Wire {
     } else if (!settings_.api_key.empty()) {
       own.emplace_back("x-goog-api-key", settings_.api_key);
     }
-    return request_headers(settings_, std::move(own));
+    return request_headers(settings_, own);
   }
 
   std::string body_head(const agent::ModelRequest& request) const override {
@@ -169,12 +169,14 @@ class Gemini final : public Wire {
     return head + R"("contents":[)";
   }
 
-  std::string body_messages(std::span<const agent::Message> messages) const override {
+  void append_messages(std::string& body,
+                       std::span<const agent::Message> messages,
+                       const agent::Message* /*previous*/) const override {
     Turns turns;
     for (const agent::Message& message : messages) {
       std::visit([&](const auto& one) { turns.add(one); }, message);
     }
-    return turns.take();
+    append_items(body, turns.take());
   }
 
   std::string body_tail(const agent::ModelRequest& request) const override {

@@ -84,10 +84,12 @@ class OpenaiChat final : public Wire {
     return head;
   }
 
-  std::string body_messages(std::span<const agent::Message> messages) const override {
-    return joined(messages, [](const agent::Message& message) {
-      return std::visit([](const auto& one) { return encode(one); }, message);
-    });
+  void append_messages(std::string& body,
+                       std::span<const agent::Message> messages,
+                       const agent::Message* /*previous*/) const override {
+    append_items(body, joined(messages, [](const agent::Message& message) {
+                   return std::visit([](const auto& one) { return encode(one); }, message);
+                 }));
   }
 
   std::string body_tail(const agent::ModelRequest& request) const override {

@@ -1,4 +1,5 @@
 // The servers that are known to differ from their protocol.
+#include "providers/url.h"
 #include "providers/wire.h"
 
 #include <algorithm>
@@ -59,17 +60,6 @@ constexpr std::array k_servers = {
     Server{"gemini", "generativelanguage.googleapis.com", nothing},
     Server{"vertex", "googleapis.com", vertex},
 };
-
-std::string_view host_of(std::string_view url) {
-  if (const auto scheme = url.find("://"); scheme != std::string_view::npos) {
-    url.remove_prefix(scheme + 3);
-  }
-  url = url.substr(0, url.find_first_of("/?#"));
-  if (const auto user = url.find('@'); user != std::string_view::npos) {
-    url.remove_prefix(user + 1);
-  }
-  return url.substr(0, url.find(':'));
-}
 
 bool is_host(std::string_view host, std::string_view known) {
   if (!host.ends_with(known)) {

@@ -1,6 +1,7 @@
 #include "providers/registry.h"
 
 #include "agent/text.h"
+#include "providers/aws.h"
 #include "providers/replay_provider.h"
 #include "providers/retry_provider.h"
 #include "providers/url.h"
@@ -22,6 +23,7 @@ using agent::ModelSpec;
 
 constexpr std::string_view k_replay = "replay";
 constexpr std::string_view k_custom = "custom";
+constexpr std::string_view k_bedrock = "bedrock";
 
 // `auto` tries them from the top.
 constexpr auto k_presets = std::to_array<Preset>({
@@ -47,10 +49,26 @@ constexpr auto k_presets = std::to_array<Preset>({
      .default_model = "gemini-2.5-flash",
      .description = "Google's Gemini models at AI Studio"},
     {.name = "ollama",
-     .protocol = "openai_chat",
-     .base_url = "http://127.0.0.1:11434/v1",
+     .protocol = "ollama",
+     .base_url = "http://127.0.0.1:11434",
      .base_url_variable = "OLLAMA_HOST",
      .description = "a local Ollama server"},
+    {.name = "ollama-cloud",
+     .protocol = "ollama",
+     .base_url = "https://ollama.com",
+     .key_variable = "OLLAMA_API_KEY",
+     .description = "open models in Ollama's cloud"},
+    {.name = k_bedrock,
+     .protocol = k_bedrock,
+     .base_url_variable = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+     .key_variable = "AWS_BEARER_TOKEN_BEDROCK",
+     .description = "Amazon Bedrock; a bearer token, or AWS_ACCESS_KEY_ID and "
+                    "AWS_SECRET_ACCESS_KEY; AWS_REGION says where"},
+    {.name = "azure",
+     .protocol = "openai_chat",
+     .base_url_variable = "AZURE_OPENAI_ENDPOINT",
+     .key_variable = "AZURE_OPENAI_API_KEY",
+     .description = "OpenAI's models in Azure; AZURE_OPENAI_ENDPOINT is the resource's address"},
     {.name = "openrouter",
      .protocol = "openai_chat",
      .base_url = "https://openrouter.ai/api/v1",
@@ -131,46 +149,23 @@ constexpr auto k_presets = std::to_array<Preset>({
 struct Protocol {
   std::string_view name;
   std::unique_ptr<Wire> (*make)(WireSettings);  // null: not over HTTP
-  bool needs_max_output_tokens = false;
 };
 constexpr auto k_protocols = std::to_array<Protocol>({
-    {"anthropic_messages", make_anthropic_messages, true},
+    {"anthropic_messages", make_anthropic_messages},
+    {k_bedrock, make_bedrock},
     {"gemini", make_gemini},
+    {"ollama", make_ollama},
     {"openai_chat", make_openai_chat},
     {"openai_responses", make_openai_responses},
     {k_replay, nullptr},
 });
-constexpr auto k_later_protocols = std::to_array<std::string_view>({"ollama", "bedrock"});
 
 // Keys of providers that have no preset of their own, or a second variable.
 constexpr auto k_other_key_variables = std::to_array<std::string_view>({
     "ANTHROPIC_AUTH_TOKEN",
-    "AWS_BEARER_TOKEN_BEDROCK",
-    "AZURE_OPENAI_API_KEY",
     "COHERE_API_KEY",
     "GOOGLE_API_KEY",
     "HUGGING_FACE_HUB_TOKEN",
-    "OLLAMA_API_KEY",
-});
-
-struct ModelLimit {
-  std::string_view prefix;
-  std::int64_t max_output_tokens;
-};
-constexpr std::int64_t k_unknown_model_limit = 8'192;
-// The longest prefix counts.
-constexpr auto k_model_limits = std::to_array<ModelLimit>({
-    {"claude-3-haiku", 4'096},
-    {"claude-3-sonnet", 4'096},
-    {"claude-3-opus", 4'096},
-    {"claude-3-5-haiku", 8'192},
-    {"claude-3-5-sonnet", 8'192},
-    {"claude-3-7-sonnet", 64'000},
-    {"claude-sonnet-4", 64'000},
-    {"claude-haiku-4", 64'000},
-    {"claude-opus-4", 32'000},
-    {"claude-opus-4-5", 64'000},
-    {"claude-opus-4.5", 64'000},
 });
 
 std::unexpected<agent::Error> invalid(std::string message, std::string help) {
@@ -216,10 +211,6 @@ std::string suggestion(const std::array<Row, N>& table, std::string_view word) {
 agent::Result<void> check_protocol(const std::string& name) {
   if (find_row(k_protocols, name) != nullptr) {
     return {};
-  }
-  if (std::ranges::find(k_later_protocols, name) != k_later_protocols.end()) {
-    return invalid(fmt::format("`model.protocol` `{}` is not yet supported", name),
-                   fmt::format("So far: {}.", fmt::join(names_of(k_protocols), ", ")));
   }
   return invalid(fmt::format("`model.protocol` names the unknown protocol `{}`", name),
                  suggestion(k_protocols, name));
@@ -269,17 +260,39 @@ std::string ollama_url(std::string host) {
   while (path.ends_with('/')) {
     path.pop_back();
   }
-  return scheme + name + port + path + "/v1";
+  return scheme + name + port + path;
+}
+
+// AZURE_OPENAI_ENDPOINT is the resource's address, or that of its API.
+std::string azure_url(std::string endpoint) {
+  while (endpoint.ends_with('/')) {
+    endpoint.pop_back();
+  }
+  const auto scheme = endpoint.find("://");
+  const bool has_path =
+      endpoint.find('/', scheme == std::string::npos ? 0 : scheme + 3) != std::string::npos;
+  return has_path ? endpoint : endpoint + "/openai/v1";
 }
 
 agent::Result<std::string> preset_base_url(const Preset& preset, const Environment& environment) {
   auto value = preset.base_url_variable.empty() ? std::string{}
                                                 : value_of(environment, preset.base_url_variable);
+  if (value.empty() && preset.name == k_bedrock) {
+    return bedrock_address(environment);
+  }
   if (value.empty()) {
+    if (preset.base_url.empty() && !preset.base_url_variable.empty()) {
+      return invalid(
+          fmt::format("{} is not set, the address of {}", preset.base_url_variable, preset.name),
+          fmt::format("Set it: export {}=https://…, or name the server in `model.base_url`.",
+                      preset.base_url_variable));
+    }
     return std::string(preset.base_url);
   }
-  return checked_base_url(preset.name == "ollama" ? ollama_url(std::move(value)) : std::move(value),
-                          preset.base_url_variable);
+  value = preset.name == "ollama"  ? ollama_url(std::move(value))
+          : preset.name == "azure" ? azure_url(std::move(value))
+                                   : std::move(value);
+  return checked_base_url(std::move(value), preset.base_url_variable);
 }
 
 agent::Result<void> read_key(Resolved& resolved, const Environment& environment) {
@@ -380,7 +393,8 @@ agent::Result<Resolved> resolve_preset(const ModelSpec& spec, const Environment&
     TRY_ASSIGN(resolved.base_url, checked_base_url(spec.base_url, "model.base_url"));
   }
   // A key goes to the provider that it belongs to, not to whoever `base_url` names.
-  const bool is_own_server = spec.base_url.empty() || resolved.base_url == preset->base_url;
+  const bool is_own_server = spec.base_url.empty() || resolved.base_url == preset->base_url ||
+                             (preset->name == k_bedrock && is_aws_host(resolved.base_url));
   if (resolved.api_key_env.empty() && is_own_server) {
     resolved.api_key_env = preset->key_variable;
   }
@@ -410,6 +424,15 @@ agent::Result<void> check_replay(Resolved& resolved, const ModelSpec& spec) {
   return {};
 }
 
+// The address of the imitation of OpenAI's protocol, given to Ollama's own.
+agent::Result<void> check_ollama(const Resolved& resolved) {
+  if (resolved.protocol == "ollama" && resolved.base_url.ends_with("/v1")) {
+    return invalid("the protocol `ollama` has no `/v1` in its address",
+                   "Leave `/v1` out, or set `model.protocol: openai_chat`.");
+  }
+  return {};
+}
+
 agent::Result<Resolved> resolve_name(const ModelSpec& spec, const Environment& environment) {
   if (!spec.protocol.empty()) {
     TRY(check_protocol(spec.protocol));
@@ -429,6 +452,13 @@ agent::Result<Resolved> resolve_name(const ModelSpec& spec, const Environment& e
                    "Write it as PROVIDER/MODEL.");
   }
   TRY(check_replay(resolved, spec));
+  TRY(check_ollama(resolved));
+  if (resolved.provider == k_bedrock && spec.api_key_env.empty() && !resolved.api_key_env.empty() &&
+      value_of(environment, resolved.api_key_env).empty()) {
+    TRY_ASSIGN(resolved.signer, bedrock_signer(resolved.base_url, environment));
+    resolved.api_key_env = "AWS_SECRET_ACCESS_KEY";
+    return resolved;
+  }
   TRY(read_key(resolved, environment));
   return resolved;
 }
@@ -466,23 +496,6 @@ agent::Result<Resolved> resolve(const ModelSpec& spec, const Environment& enviro
   return resolved;
 }
 
-std::optional<std::int64_t> default_max_output_tokens(std::string_view protocol,
-                                                      std::string_view model) {
-  const auto* const row = find_row(k_protocols, protocol);
-  if (row == nullptr || !row->needs_max_output_tokens) {
-    return std::nullopt;
-  }
-  const auto name = model.substr(model.rfind('/') + 1);  // gateways put the vendor before it
-  const ModelLimit* best = nullptr;
-  for (const auto& limit : k_model_limits) {
-    if (name.starts_with(limit.prefix) &&
-        (best == nullptr || limit.prefix.size() > best->prefix.size())) {
-      best = &limit;
-    }
-  }
-  return best == nullptr ? k_unknown_model_limit : best->max_output_tokens;
-}
-
 agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
                                                      const ModelSpec& spec,
                                                      const agent::RetryPolicy& policy,
@@ -494,20 +507,18 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
     TRY_ASSIGN(auto script, dependencies.load_script(resolved.model));
     inner = std::make_unique<ReplayProvider>(std::move(script), dependencies.clock, spec.stream);
   } else {
-    auto wire = protocol.make(
-        {.provider = resolved.provider,
-         .model = resolved.model,
-         .base_url = resolved.base_url,
-         .api_key = resolved.api_key,
-         .stream = spec.stream,
-         .extra_headers = spec.headers,
-         .temperature = spec.temperature,
-         .max_output_tokens = spec.max_output_tokens
-                                  ? spec.max_output_tokens
-                                  : default_max_output_tokens(resolved.protocol, resolved.model),
-         .reasoning = spec.reasoning,
-         .timeouts = spec.timeouts,
-         .quirks = default_quirks(resolved.provider, resolved.base_url)});
+    auto wire = protocol.make({.provider = resolved.provider,
+                               .model = resolved.model,
+                               .base_url = resolved.base_url,
+                               .api_key = resolved.api_key,
+                               .signer = resolved.signer,
+                               .stream = spec.stream,
+                               .extra_headers = spec.headers,
+                               .temperature = spec.temperature,
+                               .max_output_tokens = spec.max_output_tokens,
+                               .reasoning = spec.reasoning,
+                               .timeouts = spec.timeouts,
+                               .quirks = default_quirks(resolved.provider, resolved.base_url)});
     inner = make_wire_provider(std::move(wire), dependencies.http, dependencies.clock);
   }
   return std::make_unique<RetryProvider>(

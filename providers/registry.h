@@ -46,19 +46,15 @@ struct Resolved {
   std::string base_url;     // without a trailing slash
   std::string api_key_env;  // where api_key comes from; empty: no key is sent
   std::string api_key;
-  bool picked = false;         // the name was `auto`
-  std::string picked_because;  // "ANTHROPIC_API_KEY is set"
+  std::optional<agent::AwsSigner> signer;  // in place of api_key
+  bool picked = false;                     // the name was `auto`
+  std::string picked_because;              // "ANTHROPIC_API_KEY is set"
 };
 
 // Errors: config.invalid (unknown provider or protocol, bad URL, contradiction), provider.auth (the
 // key's variable is unset or empty; `auto` found no key). No network, no file.
 agent::Result<Resolved> resolve(const agent::ModelSpec& spec,
                                 const agent::Environment& environment);
-
-// What the model is allowed to write in one reply where the agent file does not say: a number only
-// where the protocol demands one.
-std::optional<std::int64_t> default_max_output_tokens(std::string_view protocol,
-                                                      std::string_view model);
 
 // What a provider is built with. All borrowed; outlives it.
 struct Dependencies {

@@ -22,7 +22,7 @@ void SseParser::feed(std::string_view bytes, const OnEvent& on_event) {
   }
 }
 
-std::optional<SseEvent> SseParser::finish() {
+std::optional<StreamEvent> SseParser::finish() {
   if (is_stopped_) {
     return std::nullopt;
   }
@@ -42,7 +42,7 @@ void SseParser::end_line(const OnEvent& on_event) {
     take_line(line);
     return;
   }
-  const SseEvent event = std::exchange(event_, {});
+  const StreamEvent event = std::exchange(event_, {});
   if (std::exchange(has_data_, false) && !on_event(event)) {
     is_stopped_ = true;
   }

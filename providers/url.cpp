@@ -73,4 +73,15 @@ std::string without_credentials(const std::string& text) {
   return text.substr(0, start) + text.substr(at + 1);
 }
 
+std::string_view host_of(std::string_view url) {
+  if (const auto scheme = url.find("://"); scheme != std::string_view::npos) {
+    url.remove_prefix(scheme + 3);
+  }
+  url = url.substr(0, url.find_first_of("/?#"));
+  if (const auto user = url.find('@'); user != std::string_view::npos) {
+    url.remove_prefix(user + 1);
+  }
+  return url.substr(0, url.find(':'));
+}
+
 }  // namespace providers

@@ -23,4 +23,7 @@ agent::Result<Url> parse_url(const std::string& text, agent::Code code);
 // The URL without user name and password, for messages.
 std::string without_credentials(const std::string& url);
 
+// The host of a URL that need not be well-formed: no scheme, user, port or path.
+std::string_view host_of(std::string_view url);
+
 }  // namespace providers

@@ -46,10 +46,11 @@ struct Quirks {
 Quirks default_quirks(std::string_view provider, std::string_view base_url);
 
 struct WireSettings {
-  std::string provider;  // for messages: "anthropic"
-  std::string model;     // as the server names it
-  std::string base_url;  // with or without a trailing slash
-  std::string api_key;   // empty: none is sent
+  std::string provider;                                   // for messages: "anthropic"
+  std::string model;                                      // as the server names it
+  std::string base_url;                                   // with or without a trailing slash
+  std::string api_key;                                    // empty: none is sent
+  std::optional<agent::AwsSigner> signer = std::nullopt;  // bedrock, where there is no api_key
   bool stream = true;
   agent::Headers extra_headers;  // replace ours of the same name
   std::optional<double> temperature;
@@ -83,8 +84,10 @@ class Wire {
   virtual agent::Headers headers() const = 0;
   // Up to and with the bracket that opens the messages, and what stands before the first one.
   virtual std::string body_head(const agent::ModelRequest& request) const = 0;
-  // Messages with commas between, none at the ends; may be empty.
-  virtual std::string body_messages(std::span<const agent::Message> messages) const = 0;
+  // Puts `messages` behind a body that ends with `previous` (null: with the head), commas included.
+  virtual void append_messages(std::string& body,
+                               std::span<const agent::Message> messages,
+                               const agent::Message* previous) const = 0;
   virtual std::string body_tail(const agent::ModelRequest& request) const = 0;
   virtual std::unique_ptr<Decoder> decoder() const = 0;
   // What an answer that is not 2xx means.
@@ -102,7 +105,9 @@ class Wire {
 };
 
 std::unique_ptr<Wire> make_anthropic_messages(WireSettings settings);
+std::unique_ptr<Wire> make_bedrock(WireSettings settings);
 std::unique_ptr<Wire> make_gemini(WireSettings settings);
+std::unique_ptr<Wire> make_ollama(WireSettings settings);
 std::unique_ptr<Wire> make_openai_chat(WireSettings settings);
 std::unique_ptr<Wire> make_openai_responses(WireSettings settings);
 

@@ -30,11 +30,9 @@ class Body {
       bytes_ = head;
       encoded_ = 0;
     }
-    const auto added = wire.body_messages(std::span(conversation.messages).subspan(encoded_));
-    if (!added.empty()) {
-      bytes_ += bytes_.ends_with('[') ? "" : ",";
-      bytes_ += added;
-    }
+    const std::span messages(conversation.messages);
+    wire.append_messages(
+        bytes_, messages.subspan(encoded_), encoded_ == 0 ? nullptr : &messages[encoded_ - 1]);
     conversation_ = &conversation;
     revision_ = conversation.revision;
     encoded_ = conversation.messages.size();
@@ -106,7 +104,8 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
                                       .headers = wire_->headers(),
                                       .body = body_.change_tail(*wire_, request),
                                       .streamed = settings.stream,
-                                      .timeouts = settings.timeouts},
+                                      .timeouts = settings.timeouts,
+                                      .signer = settings.signer ? &*settings.signer : nullptr},
                                      on_data,
                                      stop);
     const bool is_answer = response && response->status >= 200 && response->status < 300;

@@ -16,6 +16,13 @@ bool is_same_name(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
+void replace(agent::Headers& headers, const agent::Headers& by) {
+  for (const auto& [name, value] : by) {
+    std::erase_if(headers, [&](const auto& field) { return is_same_name(field.first, name); });
+  }
+  headers.insert(headers.end(), by.begin(), by.end());
+}
+
 }  // namespace
 
 std::string join_url(std::string_view base, std::string_view path) {
@@ -32,18 +39,14 @@ std::string join_url(std::string_view base, std::string_view path) {
   return url;
 }
 
-agent::Headers request_headers(const WireSettings& settings, agent::Headers own) {
+agent::Headers request_headers(const WireSettings& settings, const agent::Headers& own) {
   agent::Headers headers = {
       {"content-type", "application/json"},
       {"accept", settings.stream ? "text/event-stream" : "application/json"},
       {"user-agent", "errand/" ERRAND_VERSION},
   };
-  headers.insert(headers.end(), own.begin(), own.end());
-  for (const auto& extra : settings.extra_headers) {
-    std::erase_if(headers,
-                  [&](const auto& field) { return is_same_name(field.first, extra.first); });
-  }
-  headers.insert(headers.end(), settings.extra_headers.begin(), settings.extra_headers.end());
+  replace(headers, own);
+  replace(headers, settings.extra_headers);
   return headers;
 }
 
@@ -54,6 +57,17 @@ agent::Headers openai_credentials(const WireSettings& settings) {
   return settings.quirks.api_key_header
              ? agent::Headers{{"api-key", settings.api_key}}
              : agent::Headers{{"authorization", "Bearer " + settings.api_key}};
+}
+
+void append_items(std::string& body, std::string_view items) {
+  if (!items.empty()) {
+    body += body.ends_with('[') ? "" : ",";
+    body += items;
+  }
+}
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 std::string json_text(std::string_view text) {

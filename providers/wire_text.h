@@ -14,8 +14,9 @@ namespace providers {
 // `base` with `path` behind it, before its query. A base that ends in `path` already is kept.
 std::string join_url(std::string_view base, std::string_view path);
 
-// content-type, accept and user-agent, then `own`, all replaced by the settings' extra headers.
-agent::Headers request_headers(const WireSettings& settings, agent::Headers own);
+// content-type, accept and user-agent, replaced by `own`, all replaced by the settings' extra
+// headers.
+agent::Headers request_headers(const WireSettings& settings, const agent::Headers& own);
 
 // How OpenAI and its imitators want the key: as a bearer, or as Azure does.
 agent::Headers openai_credentials(const WireSettings& settings);
@@ -32,6 +33,12 @@ std::string joined(std::span<const Item> items, const Encode& encode) {
   }
   return text;
 }
+
+// Puts `items`, which may be empty, behind a body that ends in a list, with a comma where needed.
+void append_items(std::string& body, std::string_view items);
+
+// Nothing, or nothing but white space.
+bool is_blank(std::string_view text);
 
 // `text` as a JSON string.
 std::string json_text(std::string_view text);

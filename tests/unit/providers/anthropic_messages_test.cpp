@@ -248,7 +248,7 @@ TEST_CASE("anthropic_messages: results and what the user adds are one message", 
       agent::AssistantMessage{{.text = ""}},
       agent::UserMessage{"please"},
   };
-  CHECK(messages()->body_messages(conversation) ==
+  CHECK(tests::encoded(*messages(), conversation) ==
         R"({"role":"user","content":[{"type":"text","text":"Hi"}]},)"
         R"({"role":"assistant","content":[{"type":"tool_use","id":"a"}]},)"
         R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"out"},)"
@@ -262,7 +262,7 @@ TEST_CASE("anthropic_messages: turns of another protocol are built anew", "[prov
                                .tool_calls = {{"a", "f", R"({"x":1})"}, {"b", "g", "{bad"}},
                                .raw = "{}",
                                .protocol = "openai_chat"}}};
-  CHECK(messages()->body_messages(conversation) ==
+  CHECK(tests::encoded(*messages(), conversation) ==
         R"({"role":"assistant","content":[{"type":"text","text":"Hi"},)"
         R"({"type":"tool_use","id":"a","name":"f","input":{"x":1}},)"
         R"({"type":"tool_use","id":"b","name":"g","input":{"malformed_arguments":"{bad"}}]})");

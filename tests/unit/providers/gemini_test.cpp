@@ -241,7 +241,7 @@ TEST_CASE("gemini: turns in the protocol's form", "[providers]") {
       agent::AssistantMessage{{.text = "So", .tool_calls = {{"a", "f", R"({"x":1})"}}}},
   };
   CHECK(
-      gemini()->body_messages(messages) ==
+      tests::encoded(*gemini(), messages) ==
       R"({"role":"user","parts":[{"text":"Hi"}]},)"
       R"({"role":"model","parts":[{"functionCall":{"name":"f","id":"g1"}},)"
       R"({"functionCall":{"name":"g"}}]},)"

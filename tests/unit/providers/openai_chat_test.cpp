@@ -463,7 +463,7 @@ TEST_CASE("openai_chat: messages in the protocol's form", "[providers]") {
       agent::AssistantMessage{{.text = "", .protocol = "openai_chat"}},
       agent::AssistantMessage{{.text = "cut", .protocol = "openai_chat"}},
   };
-  CHECK(chat()->body_messages(messages) ==
+  CHECK(tests::encoded(*chat(), messages) ==
         R"({"role":"user","content":"Hi"},{"role":"assistant","x":1},)"
         R"({"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function",)"
         R"("function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"b","type":"function",)"

@@ -306,7 +306,7 @@ TEST_CASE("openai_responses: messages in the protocol's form", "[providers]") {
       agent::ToolMessage{"a", "f", "out", true},
       agent::AssistantMessage{{.text = "", .protocol = "openai_responses"}},
   };
-  CHECK(responses()->body_messages(messages) ==
+  CHECK(tests::encoded(*responses(), messages) ==
         R"({"role":"user","content":"Hi"},{"type":"reasoning"},{"type":"message"},)"
         R"({"role":"assistant","content":"So"},)"
         R"({"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"},)"

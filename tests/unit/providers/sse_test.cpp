@@ -8,11 +8,11 @@
 
 namespace {
 
-using providers::SseEvent;
+using providers::StreamEvent;
 
 struct Parsed {
-  std::vector<SseEvent> events;
-  std::optional<SseEvent> last;
+  std::vector<StreamEvent> events;
+  std::optional<StreamEvent> last;
 
   bool operator==(const Parsed&) const = default;
 };
@@ -21,7 +21,7 @@ Parsed parse(std::string_view text, std::size_t piece = std::string_view::npos) 
   providers::SseParser parser;
   Parsed parsed;
   while (!text.empty()) {
-    parser.feed(text.substr(0, piece), [&](const SseEvent& event) {
+    parser.feed(text.substr(0, piece), [&](const StreamEvent& event) {
       parsed.events.push_back(event);
       return true;
     });
@@ -31,7 +31,7 @@ Parsed parse(std::string_view text, std::size_t piece = std::string_view::npos) 
   return parsed;
 }
 
-using Events = std::vector<SseEvent>;
+using Events = std::vector<StreamEvent>;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ TEST_CASE("sse: an event without data is none, and does not name the next one", 
 TEST_CASE("sse: an event that lacks its blank line is kept for the end", "[providers]") {
   const Parsed parsed = parse("data: 1\n\nevent: x\ndata: 2");
   CHECK(parsed.events == Events{{"", "1"}});
-  CHECK(parsed.last == SseEvent{"x", "2"});
+  CHECK(parsed.last == StreamEvent{"x", "2"});
   CHECK(parse("data: 1\n\n: bye").last == std::nullopt);
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("sse: however the bytes are cut, the events are the same", "[providers
 TEST_CASE("sse: nothing is dispatched after a false", "[providers]") {
   providers::SseParser parser;
   int seen = 0;
-  const auto once = [&](const SseEvent&) {
+  const auto once = [&](const StreamEvent&) {
     ++seen;
     return false;
   };
@@ -95,8 +95,8 @@ TEST_CASE("sse: nothing is dispatched after a false", "[providers]") {
 TEST_CASE("sse: only text with fields or comments looks like a stream", "[providers]") {
   const auto looks = [](std::string_view text) {
     providers::SseParser parser;
-    parser.feed(text, [](const SseEvent&) { return true; });
-    return parser.has_seen_stream();
+    parser.feed(text, [](const StreamEvent&) { return true; });
+    return parser.is_plausible();
   };
   CHECK(looks(": ping\n"));
   CHECK(looks("event: a\n"));

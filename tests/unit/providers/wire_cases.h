@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,6 +57,13 @@ inline Played play_in_pieces(const providers::Wire& wire,
     constexpr std::size_t k_sizes[] = {1, 2, 3, 7, 40, 200, 1000, 4000};
     return k_sizes[rng() % std::size(k_sizes)];
   });
+}
+
+// What stands between the brackets.
+inline std::string encoded(const providers::Wire& wire, std::span<const agent::Message> messages) {
+  std::string body = "[";
+  wire.append_messages(body, messages, nullptr);
+  return body.substr(1);
 }
 
 }  // namespace tests

@@ -1,0 +1,213 @@
+// Amazon Bedrock's Converse: requests. What comes back is bedrock_decode.h's.
+#include "agent/json.h"
+#include "providers/bedrock_decode.h"
+#include "providers/classify.h"
+#include "providers/claude.h"
+#include "providers/wire.h"
+#include "providers/wire_text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <variant>
+
+namespace providers {
+namespace {
+
+constexpr std::string_view k_name = "bedrock";
+constexpr std::string_view k_cache_point = R"({"cachePoint":{"type":"default"}})";
+
+// An id may be an ARN: nothing but what no URL minds stays as it is.
+std::string percent_encoded(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+                          (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_' || c == '~';
+    result += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return result;
+}
+
+// Models that refuse a cache point, or that are older than it, go without.
+bool takes_cache_points(std::string_view model) {
+  constexpr std::array<std::string_view, 5> k_models = {
+      "claude-3-5-haiku", "claude-3-7-", "claude-sonnet-", "claude-opus-", "claude-haiku-"};
+  return model.contains("amazon.nova") ||
+         std::ranges::any_of(k_models, [&](auto part) { return model.contains(part); });
+}
+
+std::string encode_tool(const agent::ToolInfo& tool) {
+  return fmt::format(R"({{"toolSpec":{{"name":{},{}"inputSchema":{{"json":{}}}}}}})",
+                     json_text(tool.name),
+                     tool.description.empty()
+                         ? ""
+                         : fmt::format(R"("description":{},)", json_text(tool.description)),
+                     json_object(tool.parameters, R"({"type":"object","properties":{}})"));
+}
+
+std::string text_block(std::string_view text) {
+  return fmt::format(R"({{"text":{}}})", json_text(text));
+}
+
+// The server refuses text that is blank.
+std::string blocks_of(const agent::UserMessage& message) {
+  return text_block(is_blank(message.text) ? "(empty)" : message.text);
+}
+
+std::string blocks_of(const agent::ToolMessage& message) {
+  return fmt::format(R"({{"toolResult":{{"toolUseId":{},"content":[{}],"status":"{}"}}}})",
+                     json_text(message.call_id),
+                     text_block(is_blank(message.content) ? "(empty)" : message.content),
+                     message.is_error ? "error" : "success");
+}
+
+std::string blocks_of(const agent::AssistantMessage& message) {
+  const agent::Reply& reply = message.reply;
+  if (reply.protocol == k_name && reply.raw.size() > 2) {
+    return reply.raw.substr(1, reply.raw.size() - 2);  // without the brackets
+  }
+  std::string blocks;
+  if (!is_blank(reply.text)) {
+    blocks = text_block(reply.text);
+  } else if (reply.tool_calls.empty()) {
+    blocks = text_block("(empty)");
+  }
+  for (const agent::ToolCall& call : reply.tool_calls) {
+    blocks += blocks.empty() ? "" : ",";
+    blocks += fmt::format(R"({{"toolUse":{{"toolUseId":{},"name":{},"input":{}}}}})",
+                          json_text(call.id),
+                          json_text(call.name),
+                          history_arguments(call.arguments));
+  }
+  return blocks;
+}
+
+bool is_assistants(const agent::Message& message) {
+  return std::holds_alternative<agent::AssistantMessage>(message);
+}
+
+class Bedrock final : public Wire {
+ public:
+  explicit Bedrock(WireSettings settings)
+      : settings_(std::move(settings)), has_cache_points_(takes_cache_points(settings_.model)) {}
+
+  const WireSettings& settings() const override { return settings_; }
+  std::string_view name() const override { return k_name; }
+
+  std::string url() const override {
+    return join_url(settings_.base_url,
+                    fmt::format("/model/{}/{}",
+                                percent_encoded(settings_.model),
+                                settings_.stream ? "converse-stream" : "converse"));
+  }
+
+  agent::Headers headers() const override {
+    agent::Headers own;
+    if (settings_.stream) {
+      own.emplace_back("accept", "application/vnd.amazon.eventstream");
+    }
+    if (!settings_.api_key.empty()) {
+      own.emplace_back("authorization", "Bearer " + settings_.api_key);
+    }
+    if (settings_.signer && !settings_.signer->session_token.empty()) {
+      own.emplace_back("x-amz-security-token", settings_.signer->session_token);
+    }
+    return request_headers(settings_, own);
+  }
+
+  std::string body_head(const agent::ModelRequest& request) const override {
+    const std::string mark = has_cache_points_ ? fmt::format(",{}", k_cache_point) : "";
+    std::string head = "{";
+    if (!request.instructions.empty()) {
+      head += fmt::format(R"("system":[{}{}],)", text_block(request.instructions), mark);
+    }
+    if (!request.tools.empty()) {
+      head += fmt::format(
+          R"("toolConfig":{{"tools":[{}{}]}},)", joined(request.tools, encode_tool), mark);
+    }
+    return head + R"("messages":[)";
+  }
+
+  // The server wants the two sides to take turns. The last turn stays open: more of the same side
+  // may follow, and the tail puts a cache point there.
+  void append_messages(std::string& body,
+                       std::span<const agent::Message> messages,
+                       const agent::Message* previous) const override {
+    for (const agent::Message& message : messages) {
+      if (previous == nullptr || is_assistants(*previous) != is_assistants(message)) {
+        body += previous == nullptr ? "" : "]},";
+        body += is_assistants(message) ? R"({"role":"assistant","content":[)"
+                                       : R"({"role":"user","content":[)";
+      }
+      append_items(body, std::visit([](const auto& one) { return blocks_of(one); }, message));
+      previous = &message;
+    }
+  }
+
+  std::string body_tail(const agent::ModelRequest& request) const override;
+
+  std::unique_ptr<Decoder> decoder() const override { return make_bedrock_decoder(); }
+
+  agent::Error classify(int status,
+                        const agent::Headers& headers,
+                        std::string_view body,
+                        agent::Clock::Wall now) const override {
+    return classify_answer(status, headers, body, now, settings_.base_url);
+  }
+
+ private:
+  std::string model_fields(std::optional<std::int64_t> max_output) const;
+
+  WireSettings settings_;
+  bool has_cache_points_;
+};
+
+std::string Bedrock::body_tail(const agent::ModelRequest& request) const {
+  std::string tail;
+  if (!request.conversation.messages.empty()) {
+    const bool ends_with_user = !is_assistants(request.conversation.messages.back());
+    tail = has_cache_points_ && ends_with_user ? fmt::format(",{}]}}", k_cache_point) : "]}";
+  }
+  const auto limit = max_tokens(settings_, request);
+  std::string inference = limit ? fmt::format(R"("maxTokens":{})", *limit) : "";
+  if (settings_.temperature) {
+    inference += inference.empty() ? "" : ",";
+    inference += R"("temperature":)" + agent::dump(agent::number_json(*settings_.temperature));
+  }
+  return fmt::format(R"({}],"inferenceConfig":{{{}}}{}}})", tail, inference, model_fields(limit));
+}
+
+// How much to think is each vendor's own field.
+std::string Bedrock::model_fields(std::optional<std::int64_t> max_output) const {
+  constexpr std::string_view k_fields = R"(,"additionalModelRequestFields":{{{}}})";
+  const std::string& effort = settings_.reasoning;
+  if (effort.empty()) {
+    return {};
+  }
+  if (settings_.model.contains("anthropic.")) {
+    const std::string thinking = claude_thinking(
+        settings_.model, effort, max_output.value_or(claude_max_output(settings_.model)));
+    return thinking.empty() ? thinking : fmt::format(k_fields, thinking);
+  }
+  if (settings_.model.contains("amazon.nova")) {
+    return effort == "none"
+               ? fmt::format(k_fields, R"("reasoningConfig":{"type":"disabled"})")
+               : fmt::format(
+                     k_fields,
+                     fmt::format(
+                         R"("reasoningConfig":{{"type":"enabled","maxReasoningEffort":{}}})",
+                         json_text(effort)));
+  }
+  return fmt::format(k_fields, R"("reasoning_effort":)" + json_text(effort));
+}
+
+}  // namespace
+
+std::unique_ptr<Wire> make_bedrock(WireSettings settings) {
+  return std::make_unique<Bedrock>(std::move(settings));
+}
+
+}  // namespace providers

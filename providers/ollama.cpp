@@ -1,0 +1,170 @@
+// Ollama's own chat protocol: requests. What comes back is ollama_decode.h's.
+#include "agent/json.h"
+#include "providers/classify.h"
+#include "providers/ollama_decode.h"
+#include "providers/wire.h"
+#include "providers/wire_text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <utility>
+#include <variant>
+
+namespace providers {
+namespace {
+
+constexpr std::string_view k_name = "ollama";
+
+std::string encode(const agent::UserMessage& message) {
+  return fmt::format(R"({{"role":"user","content":{}}})", json_text(message.text));
+}
+
+std::string encode(const agent::ToolMessage& message) {
+  return fmt::format(R"({{"role":"tool","tool_name":{},"tool_call_id":{},"content":{}}})",
+                     json_text(message.name),
+                     json_text(message.call_id),
+                     json_text(message.content));
+}
+
+std::string encode(const agent::AssistantMessage& message) {
+  const agent::Reply& reply = message.reply;
+  if (reply.protocol == k_name && !reply.raw.empty()) {
+    return reply.raw;
+  }
+  if (reply.text.empty() && reply.tool_calls.empty()) {
+    return {};
+  }
+  const std::string calls = joined(std::span(reply.tool_calls), [](const agent::ToolCall& call) {
+    return fmt::format(R"({{"id":{},"function":{{"name":{},"arguments":{}}}}})",
+                       json_text(call.id),
+                       json_text(call.name),
+                       history_arguments(call.arguments));
+  });
+  return fmt::format(R"({{"role":"assistant","content":{}{}}})",
+                     json_text(reply.text),
+                     calls.empty() ? calls : fmt::format(R"(,"tool_calls":[{}])", calls));
+}
+
+std::string encode_tool(const agent::ToolInfo& tool) {
+  return fmt::format(
+      R"({{"type":"function","function":{{"name":{},"description":{},"parameters":{}}}}})",
+      json_text(tool.name),
+      json_text(tool.description),
+      json_object(tool.parameters, R"({"type":"object","properties":{}})"));
+}
+
+// Only gpt-oss knows levels; all others refuse them.
+std::string thinking(const WireSettings& settings) {
+  const std::string& effort = settings.reasoning;
+  if (effort.empty()) {
+    return {};
+  }
+  if (effort == "none" || !settings.model.contains("gpt-oss")) {
+    return effort == "none" ? R"(,"think":false)" : R"(,"think":true)";
+  }
+  const bool is_low = effort == "minimal" || effort == "low";
+  return fmt::format(R"(,"think":"{}")", is_low ? "low" : effort == "medium" ? "medium" : "high");
+}
+
+std::int64_t bytes_of(const agent::Message& message) {
+  const auto size = [](const auto& one) {
+    if constexpr (requires { one.content; }) {
+      return one.content.size();
+    } else if constexpr (requires { one.reply; }) {
+      return one.reply.text.size() + one.reply.raw.size();
+    } else {
+      return one.text.size();
+    }
+  };
+  return static_cast<std::int64_t>(std::visit(size, message));
+}
+
+// The server cuts what does not fit its window, and says nothing: so the window is asked for that
+// surely holds the request. It grows in doublings, because each change loads the model anew.
+std::int64_t context_window(const agent::ModelRequest& request, std::int64_t max_output) {
+  constexpr std::int64_t k_least = 8'192;
+  constexpr std::int64_t k_most = 1 << 20;
+  constexpr std::int64_t k_bytes_per_token = 3;
+  auto bytes = static_cast<std::int64_t>(request.instructions.size());
+  for (const agent::ToolInfo& tool : request.tools) {
+    bytes += static_cast<std::int64_t>(tool.name.size() + tool.description.size() +
+                                       tool.parameters.size());
+  }
+  for (const agent::Message& message : request.conversation.messages) {
+    bytes += bytes_of(message);
+  }
+  std::int64_t window = k_least;
+  while (window < bytes / k_bytes_per_token + max_output && window < k_most) {
+    window *= 2;
+  }
+  return window;
+}
+
+class Ollama final : public Wire {
+ public:
+  explicit Ollama(WireSettings settings) : settings_(std::move(settings)) {}
+
+  const WireSettings& settings() const override { return settings_; }
+  std::string_view name() const override { return k_name; }
+  std::string url() const override { return join_url(settings_.base_url, "/api/chat"); }
+
+  agent::Headers headers() const override {
+    return request_headers(settings_, openai_credentials(settings_));
+  }
+
+  std::string body_head(const agent::ModelRequest& request) const override {
+    std::string head = R"({"model":)" + json_text(settings_.model);
+    if (!request.tools.empty()) {
+      head += fmt::format(R"(,"tools":[{}])", joined(request.tools, encode_tool));
+    }
+    head += R"(,"messages":[)";
+    if (!request.instructions.empty()) {
+      head += fmt::format(R"({{"role":"system","content":{}}})", json_text(request.instructions));
+    }
+    return head;
+  }
+
+  void append_messages(std::string& body,
+                       std::span<const agent::Message> messages,
+                       const agent::Message* /*previous*/) const override {
+    append_items(body, joined(messages, [](const agent::Message& message) {
+                   return std::visit([](const auto& one) { return encode(one); }, message);
+                 }));
+  }
+
+  std::string body_tail(const agent::ModelRequest& request) const override {
+    constexpr std::int64_t k_usual_output = 2'048;
+    const auto limit = max_tokens(settings_, request);
+    std::string options =
+        fmt::format(R"("num_ctx":{})", context_window(request, limit.value_or(k_usual_output)));
+    if (limit) {
+      options += fmt::format(R"(,"num_predict":{})", *limit);
+    }
+    if (settings_.temperature) {
+      options += R"(,"temperature":)" + agent::dump(agent::number_json(*settings_.temperature));
+    }
+    return fmt::format(
+        R"(],"options":{{{}}}{},"stream":{}}})", options, thinking(settings_), settings_.stream);
+  }
+
+  std::unique_ptr<Decoder> decoder() const override { return make_ollama_decoder(); }
+
+  agent::Error classify(int status,
+                        const agent::Headers& headers,
+                        std::string_view body,
+                        agent::Clock::Wall now) const override {
+    return classify_answer(status, headers, body, now, settings_.base_url);
+  }
+
+ private:
+  WireSettings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<Wire> make_ollama(WireSettings settings) {
+  return std::make_unique<Ollama>(std::move(settings));
+}
+
+}  // namespace providers

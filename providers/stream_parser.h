@@ -1,0 +1,31 @@
+// How an answer's bytes fall into events: one kind of framing a subclass. Knows no protocol.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace providers {
+
+struct StreamEvent {
+  std::string name;  // empty: none was sent
+  std::string data;
+
+  bool operator==(const StreamEvent&) const = default;
+};
+
+class StreamParser {
+ public:
+  // Returning false stops the parser for good.
+  using OnEvent = std::function<bool(const StreamEvent&)>;
+
+  virtual ~StreamParser() = default;
+  // Takes the bytes as they come, cut anywhere.
+  virtual void feed(std::string_view bytes, const OnEvent& on_event) = 0;
+  // The event that the last byte left without its end, if there is one with data.
+  virtual std::optional<StreamEvent> finish() = 0;
+  // Whether what came so far can be such a stream.
+  virtual bool is_plausible() const = 0;
+};
+
+}  // namespace providers
