@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <utility>
-#include <variant>
 
 namespace providers {
 namespace {
@@ -85,10 +84,6 @@ std::string blocks_of(const agent::AssistantMessage& message) {
   return blocks;
 }
 
-bool is_assistants(const agent::Message& message) {
-  return std::holds_alternative<agent::AssistantMessage>(message);
-}
-
 class Bedrock final : public Wire {
  public:
   explicit Bedrock(WireSettings settings)
@@ -131,20 +126,14 @@ class Bedrock final : public Wire {
     return head + R"("messages":[)";
   }
 
-  // The server wants the two sides to take turns. The last turn stays open: more of the same side
-  // may follow, and the tail puts a cache point there.
   void append_messages(std::string& body,
                        std::span<const agent::Message> messages,
                        const agent::Message* previous) const override {
-    for (const agent::Message& message : messages) {
-      if (previous == nullptr || is_assistants(*previous) != is_assistants(message)) {
-        body += previous == nullptr ? "" : "]},";
-        body += is_assistants(message) ? R"({"role":"assistant","content":[)"
-                                       : R"({"role":"user","content":[)";
-      }
-      append_items(body, std::visit([](const auto& one) { return blocks_of(one); }, message));
-      previous = &message;
-    }
+    constexpr TurnOpenings k_openings = {.user = R"({"role":"user","content":[)",
+                                         .assistant = R"({"role":"assistant","content":[)"};
+    append_turns(body, messages, previous, k_openings, [](const auto& message) {
+      return blocks_of(message);
+    });
   }
 
   std::string body_tail(const agent::ModelRequest& request) const override;

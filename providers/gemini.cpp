@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace providers {
@@ -58,56 +60,40 @@ std::string encode(const agent::ToolInfo& tool) {
                      json_object(tool.parameters, R"({"type":"object","properties":{}})"));
 }
 
-// The turns of one request: what the user's side says between two answers is one turn, and a result
-// names its call only where the server named it.
-class Turns {
- public:
-  void add(const agent::UserMessage& message) {
-    if (!message.text.empty()) {
-      add_user_part(fmt::format(R"({{"text":{}}})", json_text(message.text)));
-    }
-  }
+std::string text_part(std::string_view text) {
+  return fmt::format(R"({{"text":{}}})", json_text(is_blank(text) ? "(empty)" : text));
+}
 
-  void add(const agent::ToolMessage& message) {
-    const std::string id = named_calls_.contains(message.call_id)
+// The parts of one message after the other. A result goes under the name by which the model called,
+// and with an id only where the server gave one.
+class Parts {
+ public:
+  std::string operator()(const agent::UserMessage& message) { return text_part(message.text); }
+
+  std::string operator()(const agent::ToolMessage& message) {
+    const std::string id = server_ids_.contains(message.call_id)
                                ? R"("id":)" + json_text(message.call_id) + ","
                                : std::string();
-    add_user_part(fmt::format(R"({{"functionResponse":{{{}"name":{},"response":{{"{}":{}}}}}}})",
-                              id,
-                              json_text(message.name),
-                              message.is_error ? "error" : "result",
-                              json_text(message.content)));
+    const auto called = names_.find(message.call_id);
+    return fmt::format(R"({{"functionResponse":{{{}"name":{},"response":{{"{}":{}}}}}}})",
+                       id,
+                       json_text(called == names_.end() ? message.name : called->second),
+                       message.is_error ? "error" : "result",
+                       json_text(message.content));
   }
 
-  void add(const agent::AssistantMessage& message) {
-    if (std::string parts = parts_of(message.reply); !parts.empty()) {
-      close_user_turn();
-      append(fmt::format(R"({{"role":"model","parts":[{}]}})", parts));
+  std::string operator()(const agent::AssistantMessage& message) {
+    const agent::Reply& reply = message.reply;
+    for (const agent::ToolCall& call : reply.tool_calls) {
+      names_[call.id] = call.name;
     }
-  }
-
-  std::string take() {
-    close_user_turn();
-    return std::move(turns_);
-  }
-
- private:
-  void append(const std::string& turn) { turns_ += (turns_.empty() ? "" : ",") + turn; }
-  void add_user_part(const std::string& part) { user_ += (user_.empty() ? "" : ",") + part; }
-  void close_user_turn() {
-    if (!user_.empty()) {
-      append(fmt::format(R"({{"role":"user","parts":[{}]}})", std::exchange(user_, {})));
-    }
-  }
-
-  std::string parts_of(const agent::Reply& reply) {
     if (reply.protocol == k_name && reply.raw.size() > 2) {
-      note_names(reply.raw);
+      note_ids(reply.raw);
       return reply.raw.substr(1, reply.raw.size() - 2);  // without the brackets
     }
     std::string parts;
-    if (!reply.text.empty()) {
-      parts = fmt::format(R"({{"text":{}}})", json_text(reply.text));
+    if (!reply.text.empty() || reply.tool_calls.empty()) {
+      parts = text_part(reply.text);
     }
     for (const agent::ToolCall& call : reply.tool_calls) {
       parts += parts.empty() ? "" : ",";
@@ -118,18 +104,18 @@ class Turns {
     return parts;
   }
 
-  void note_names(std::string_view raw) {
+ private:
+  void note_ids(std::string_view raw) {
     const agent::Json parts = agent::parse_json(raw).value_or(agent::Json());
     for (const agent::Json& part : parts) {
       if (const agent::Json* call = agent::find(part, "functionCall")) {
-        named_calls_.emplace(agent::text_at(*call, "id"));
+        server_ids_.emplace(agent::text_at(*call, "id"));
       }
     }
   }
 
-  std::string turns_;
-  std::string user_;  // parts of the turn that is being put together
-  std::set<std::string, std::less<>> named_calls_;
+  std::map<std::string, std::string> names_;  // by call id
+  std::set<std::string, std::less<>> server_ids_;
 };
 
 class Gemini final : public Wire {
@@ -171,12 +157,12 @@ class Gemini final : public Wire {
 
   void append_messages(std::string& body,
                        std::span<const agent::Message> messages,
-                       const agent::Message* /*previous*/) const override {
-    Turns turns;
-    for (const agent::Message& message : messages) {
-      std::visit([&](const auto& one) { turns.add(one); }, message);
-    }
-    append_items(body, turns.take());
+                       const agent::Message* previous) const override {
+    constexpr TurnOpenings k_openings = {.user = R"({"role":"user","parts":[)",
+                                         .assistant = R"({"role":"model","parts":[)"};
+    Parts parts;
+    append_turns(
+        body, messages, previous, k_openings, [&](const auto& message) { return parts(message); });
   }
 
   std::string body_tail(const agent::ModelRequest& request) const override {
@@ -191,7 +177,9 @@ class Gemini final : public Wire {
       add(R"("temperature":)" + agent::dump(agent::number_json(*settings_.temperature)));
     }
     add(thinking(settings_));
-    return settings.empty() ? "]}" : fmt::format(R"(],"generationConfig":{{{}}}}})", settings);
+    const std::string_view end = request.conversation.messages.empty() ? "]" : "]}]";
+    return settings.empty() ? fmt::format("{}}}", end)
+                            : fmt::format(R"({},"generationConfig":{{{}}}}})", end, settings);
   }
 
   std::unique_ptr<Decoder> decoder() const override { return make_gemini_decoder(); }

@@ -46,9 +46,12 @@ void append(HeaderList& list, const std::string& line) {
   }
 }
 
-HeaderList to_list(const agent::Headers& headers) {
+HeaderList to_list(const agent::HttpRequest& request) {
+  const agent::Headers& headers = request.headers;
   HeaderList list;
-  append(list, "Expect:");
+  if (request.signer == nullptr) {  // libcurl would sign the header that it is told to leave out
+    append(list, "Expect:");
+  }
   if (agent::header(headers, "content-type").empty()) {
     append(list, "Content-Type:");  // or curl claims that the body is a form
   }
@@ -115,6 +118,7 @@ void sign(Options& options, const agent::HttpRequest& request) {
               fmt::format("aws:amz:{}:{}", signer.region, signer.service).c_str());
   options.set(CURLOPT_USERNAME, signer.access_key.c_str());
   options.set(CURLOPT_PASSWORD, signer.secret_key.c_str());
+  options.set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);  // of long bodies: nobody is waited for
 }
 
 // The worker must not be where the process's signals arrive.
@@ -150,7 +154,7 @@ struct HttpWorker::Transfer {
   std::uint64_t id;
   Exchange& exchange;
   Easy easy;
-  HeaderList headers = to_list(exchange.request.headers);
+  HeaderList headers = to_list(exchange.request);
   Steady started = steady_clock::now();
   Steady last_progress = started;
   curl_off_t progress = 0;  // bytes that went either way

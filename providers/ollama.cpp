@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <map>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -16,35 +18,46 @@ namespace {
 
 constexpr std::string_view k_name = "ollama";
 
-std::string encode(const agent::UserMessage& message) {
-  return fmt::format(R"({{"role":"user","content":{}}})", json_text(message.text));
-}
-
-std::string encode(const agent::ToolMessage& message) {
-  return fmt::format(R"({{"role":"tool","tool_name":{},"tool_call_id":{},"content":{}}})",
-                     json_text(message.name),
-                     json_text(message.call_id),
-                     json_text(message.content));
-}
-
-std::string encode(const agent::AssistantMessage& message) {
-  const agent::Reply& reply = message.reply;
-  if (reply.protocol == k_name && !reply.raw.empty()) {
-    return reply.raw;
+// One message after the other. A result goes under the name by which the model called.
+class Messages {
+ public:
+  std::string operator()(const agent::UserMessage& message) const {
+    return fmt::format(R"({{"role":"user","content":{}}})", json_text(message.text));
   }
-  if (reply.text.empty() && reply.tool_calls.empty()) {
-    return {};
+
+  std::string operator()(const agent::ToolMessage& message) const {
+    const auto called = names_.find(message.call_id);
+    return fmt::format(R"({{"role":"tool","tool_name":{},"tool_call_id":{},"content":{}}})",
+                       json_text(called == names_.end() ? message.name : called->second),
+                       json_text(message.call_id),
+                       json_text(message.content));
   }
-  const std::string calls = joined(std::span(reply.tool_calls), [](const agent::ToolCall& call) {
-    return fmt::format(R"({{"id":{},"function":{{"name":{},"arguments":{}}}}})",
-                       json_text(call.id),
-                       json_text(call.name),
-                       history_arguments(call.arguments));
-  });
-  return fmt::format(R"({{"role":"assistant","content":{}{}}})",
-                     json_text(reply.text),
-                     calls.empty() ? calls : fmt::format(R"(,"tool_calls":[{}])", calls));
-}
+
+  std::string operator()(const agent::AssistantMessage& message) {
+    const agent::Reply& reply = message.reply;
+    for (const agent::ToolCall& call : reply.tool_calls) {
+      names_[call.id] = call.name;
+    }
+    if (reply.protocol == k_name && !reply.raw.empty()) {
+      return reply.raw;
+    }
+    if (reply.text.empty() && reply.tool_calls.empty()) {
+      return {};
+    }
+    const std::string calls = joined(std::span(reply.tool_calls), [](const agent::ToolCall& call) {
+      return fmt::format(R"({{"id":{},"function":{{"name":{},"arguments":{}}}}})",
+                         json_text(call.id),
+                         json_text(call.name),
+                         history_arguments(call.arguments));
+    });
+    return fmt::format(R"({{"role":"assistant","content":{}{}}})",
+                       json_text(reply.text),
+                       calls.empty() ? calls : fmt::format(R"(,"tool_calls":[{}])", calls));
+  }
+
+ private:
+  std::map<std::string, std::string> names_;  // by call id
+};
 
 std::string encode_tool(const agent::ToolInfo& tool) {
   return fmt::format(
@@ -128,8 +141,9 @@ class Ollama final : public Wire {
   void append_messages(std::string& body,
                        std::span<const agent::Message> messages,
                        const agent::Message* /*previous*/) const override {
-    append_items(body, joined(messages, [](const agent::Message& message) {
-                   return std::visit([](const auto& one) { return encode(one); }, message);
+    Messages encode;
+    append_items(body, joined(messages, [&](const agent::Message& message) {
+                   return std::visit(encode, message);
                  }));
   }
 

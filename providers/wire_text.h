@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace providers {
 
@@ -34,8 +35,35 @@ std::string joined(std::span<const Item> items, const Encode& encode) {
   return text;
 }
 
+inline bool is_assistants(const agent::Message& message) {
+  return std::holds_alternative<agent::AssistantMessage>(message);
+}
+
 // Puts `items`, which may be empty, behind a body that ends in a list, with a comma where needed.
 void append_items(std::string& body, std::string_view items);
+
+// For servers that want the two sides to take turns: puts messages behind `body` as turns, each
+// opened by `user` or `assistant` and holding a list of what `encode` makes of its messages (never
+// empty). The last turn stays open, as more of the same side may follow: the tail closes it.
+struct TurnOpenings {
+  std::string_view user;
+  std::string_view assistant;
+};
+template <typename Encode>
+void append_turns(std::string& body,
+                  std::span<const agent::Message> messages,
+                  const agent::Message* previous,
+                  const TurnOpenings& openings,
+                  const Encode& encode) {
+  for (const agent::Message& message : messages) {
+    if (previous == nullptr || is_assistants(*previous) != is_assistants(message)) {
+      body += previous == nullptr ? "" : "]},";
+      body += is_assistants(message) ? openings.assistant : openings.user;
+    }
+    append_items(body, std::visit(encode, message));
+    previous = &message;
+  }
+}
 
 // Nothing, or nothing but white space.
 bool is_blank(std::string_view text);

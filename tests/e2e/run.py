@@ -31,7 +31,7 @@ import server as scripted  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
-PROTOCOLS = ("openai_chat", "openai_responses", "anthropic_messages")
+PROTOCOLS = ("openai_chat", "openai_responses", "anthropic_messages", "gemini", "ollama", "bedrock")
 FORMATS = ("text", "json", "jsonl")
 SECRET = "e2e-key-7f3a91c2d4"  # the provider key of every case: it must never be seen again
 RESULT_KEYS = ["schema", "status", "exit_code", "exit_name", "text", "output", "partial", "stop", "error",
@@ -138,7 +138,9 @@ class World:
         for folder in (self.work, self.home, self.tmp):
             folder.mkdir()
         self.server = scripted.Server(case.script, options.certificate)
-        self.names = {"SERVER": self.server.url, "PORT": str(self.server.port), "DIR": str(self.work),
+        # Where the imitations of OpenAI's protocol are is no folder of the others.
+        base = self.server.url + ("" if self.protocol in ("ollama", "bedrock") else "/v1")
+        self.names = {"SERVER": self.server.url, "BASE": base, "PORT": str(self.server.port), "DIR": str(self.work),
                       "HOME": str(self.home), "TMP": str(self.tmp), "PROTOCOL": self.protocol,
                       "STREAM": "true" if self.stream else "false",
                       "CA": options.certificate[0] if options.certificate else "",
@@ -332,7 +334,10 @@ class Process:
             left = self.deadline - time.monotonic()
             if left <= 0:
                 raise TimedOut
-            for descriptor in select.select(list(readers), [], [], min(left, 0.2))[0]:
+            poll = select.poll()  # select() takes no descriptor above 1023
+            for descriptor in readers:
+                poll.register(descriptor, select.POLLIN)
+            for descriptor, _ in poll.poll(min(left, 0.2) * 1000):
                 try:
                     data = os.read(descriptor, 65536)
                 except OSError:  # a pseudo-terminal whose other side is closed
@@ -438,7 +443,7 @@ def messages_end(raw):
     """Where the array of messages ends in a request's body: all before it must stay as it is."""
     text = raw.decode()
     body_keys = json.JSONDecoder(object_pairs_hook=lambda pairs: [key for key, _ in pairs]).decode(text)
-    key = next((key for key in ("messages", "input") if key in body_keys), None)
+    key = next((key for key in ("messages", "input", "contents") if key in body_keys), None)
     if key is None:
         return 0
     start = text.index(f'"{key}":[') + len(f'"{key}":')
@@ -630,7 +635,8 @@ class Checker:
             if at >= len(seen):
                 self.fail(f"request {at + 1} was not made")
                 break
-            view = {"path": seen[at].path, "headers": seen[at].headers,
+            view = {"path": seen[at].path, "model": seen[at].protocol.model(seen[at]),
+                    "headers": seen[at].headers,
                     "body": {**(seen[at].body or {}), "messages": seen[at].messages}}
             waited = wanted.get("after_ms")
             if waited and seen[at].at - seen[at - 1].at < waited / 1000 - 0.02:

@@ -1,6 +1,5 @@
-"""A scripted LLM server: speaks Anthropic Messages, OpenAI Chat and Responses on one loopback port,
-streamed or not, and breaks where its script says so. One server a case; see README.md for the
-script."""
+"""A scripted LLM server: speaks all protocols of dialects.py on one loopback port, streamed or not,
+and breaks where its script says so. One server a case; see README.md for the script."""
 import email.utils
 import json
 import random
@@ -10,214 +9,12 @@ import struct
 import threading
 import time
 
-STOP_WORDS = {
-    "anthropic": {"pause": "pause_turn", "context_window": "model_context_window_exceeded",
-                  "content_filter": "refusal"},
-    "openai": {"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": "length",
-               "stop_sequence": "stop", "refusal": "content_filter"},
-    "responses": {"max_tokens": "max_output_tokens", "refusal": "content_filter"},
-}
+import aws
+from dialects import Reply, compact, protocol_of
+
 REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 429: "Too Many Requests",
            500: "Internal Server Error", 503: "Service Unavailable"}
 STALL_LIMIT_S = 60
-
-
-def compact(value):
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-
-class Reply:
-    """One step of the script: what to answer and how to break."""
-
-    def __init__(self, step):
-        self.step = step
-        self.text = step.get("text", "")
-        if "size" in step:
-            unit = self.text or "lorem ipsum "
-            self.text = (unit * (step["size"] // len(unit) + 1))[:step["size"]]
-        self.tools = step.get("tools", [])
-        self.usage = {"input": 10, "output": 5, "cache_read": 0, "cache_write": 0, "reasoning": 0,
-                      **step.get("usage", {})}
-        self.stop = step.get("stop") or ("tool_use" if self.tools else "end_turn")
-
-    def stop_word(self, dialect):
-        return STOP_WORDS[dialect].get(self.stop, self.stop)
-
-    def call_id(self, index, number):
-        return self.tools[index].get("id") or f"call_{number}_{index + 1}"
-
-    def arguments(self, index):
-        tool = self.tools[index]
-        return tool["raw"] if "raw" in tool else compact(tool.get("arguments", {}))
-
-    def text_pieces(self):
-        width = max(7, len(self.text) // 40)
-        return [self.text[at:at + width] for at in range(0, len(self.text), width)]
-
-
-def anthropic_usage(usage):
-    return {"input_tokens": usage["input"] - usage["cache_read"] - usage["cache_write"],
-            "cache_read_input_tokens": usage["cache_read"],
-            "cache_creation_input_tokens": usage["cache_write"], "output_tokens": usage["output"]}
-
-
-def anthropic_whole(reply, number):
-    content = []
-    if reply.step.get("reasoning"):
-        content.append({"type": "thinking", "thinking": reply.step["reasoning"], "signature": "c2ln"})
-    if reply.text:
-        content.append({"type": "text", "text": reply.text})
-    for index, tool in enumerate(reply.tools):
-        content.append({"type": "tool_use", "id": reply.call_id(index, number),
-                        "name": tool["name"], "input": tool.get("arguments", {})})
-    return {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "model-1",
-            "content": content, "stop_reason": reply.stop_word("anthropic"), "stop_sequence": None,
-            "usage": anthropic_usage(reply.usage)}
-
-
-def anthropic_events(reply, number):
-    usage = anthropic_usage(reply.usage)
-    yield "message_start", {"message": {
-        "id": f"msg_{number}", "type": "message", "role": "assistant", "model": "model-1",
-        "content": [], "stop_reason": None, "stop_sequence": None,
-        "usage": {**usage, "output_tokens": 1}}}
-    yield "ping", {}
-    index = 0
-    if reply.step.get("reasoning"):
-        yield "content_block_start", {"index": index, "content_block": {
-            "type": "thinking", "thinking": "", "signature": ""}}
-        yield "content_block_delta", {"index": index, "delta": {
-            "type": "thinking_delta", "thinking": reply.step["reasoning"]}}
-        yield "content_block_delta", {"index": index, "delta": {
-            "type": "signature_delta", "signature": "c2ln"}}
-        yield "content_block_stop", {"index": index}
-        index += 1
-    if reply.text:
-        yield "content_block_start", {"index": index, "content_block": {"type": "text", "text": ""}}
-        for piece in reply.text_pieces():
-            yield "content_block_delta", {"index": index, "delta": {"type": "text_delta", "text": piece}}
-        yield "content_block_stop", {"index": index}
-        index += 1
-    for at, tool in enumerate(reply.tools):
-        yield "content_block_start", {"index": index, "content_block": {
-            "type": "tool_use", "id": reply.call_id(at, number), "name": tool["name"], "input": {}}}
-        arguments = reply.arguments(at)
-        half = len(arguments) // 2
-        for piece in ("", arguments[:half], arguments[half:]):
-            yield "content_block_delta", {"index": index, "delta": {
-                "type": "input_json_delta", "partial_json": piece}}
-        yield "content_block_stop", {"index": index}
-        index += 1
-    yield "message_delta", {"delta": {"stop_reason": reply.stop_word("anthropic"), "stop_sequence": None},
-                            "usage": {"output_tokens": reply.usage["output"]}}
-    yield "message_stop", {}
-
-
-def openai_usage(usage):
-    return {"prompt_tokens": usage["input"], "completion_tokens": usage["output"],
-            "total_tokens": usage["input"] + usage["output"],
-            "prompt_tokens_details": {"cached_tokens": usage["cache_read"]},
-            "completion_tokens_details": {"reasoning_tokens": usage["reasoning"]}}
-
-
-def openai_whole(reply, number):
-    message = {"role": "assistant", "content": reply.text or None}
-    if reply.tools:
-        message["tool_calls"] = [
-            {"id": reply.call_id(index, number), "type": "function",
-             "function": {"name": tool["name"], "arguments": reply.arguments(index)}}
-            for index, tool in enumerate(reply.tools)]
-    return {"id": f"chatcmpl-{number}", "object": "chat.completion", "created": 1, "model": "model-1",
-            "choices": [{"index": 0, "message": message, "finish_reason": reply.stop_word("openai")}],
-            "usage": openai_usage(reply.usage)}
-
-
-def openai_events(reply, number):
-    def chunk(delta, finish=None):
-        return None, {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "created": 1,
-                      "model": "model-1",
-                      "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
-    yield chunk({"role": "assistant", "content": ""})
-    for piece in reply.text_pieces():
-        yield chunk({"content": piece})
-    for index, tool in enumerate(reply.tools):
-        yield chunk({"tool_calls": [{"index": index, "id": reply.call_id(index, number), "type": "function",
-                                     "function": {"name": tool["name"], "arguments": ""}}]})
-        arguments = reply.arguments(index)
-        half = len(arguments) // 2
-        for piece in (arguments[:half], arguments[half:]):
-            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
-    yield chunk({}, reply.stop_word("openai"))
-    yield None, {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "created": 1,
-                 "model": "model-1", "choices": [], "usage": openai_usage(reply.usage)}
-    yield None, "[DONE]"
-
-
-def responses_usage(usage):
-    return {"input_tokens": usage["input"], "output_tokens": usage["output"],
-            "total_tokens": usage["input"] + usage["output"],
-            "input_tokens_details": {"cached_tokens": usage["cache_read"]},
-            "output_tokens_details": {"reasoning_tokens": usage["reasoning"]}}
-
-
-def responses_items(reply, number):
-    if reply.step.get("reasoning"):
-        yield {"type": "reasoning", "id": f"rs_{number}", "encrypted_content": "c2ln",
-               "summary": [{"type": "summary_text", "text": reply.step["reasoning"]}]}
-    if reply.text:
-        yield {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed",
-               "content": [{"type": "output_text", "text": reply.text, "annotations": []}]}
-    for index, tool in enumerate(reply.tools):
-        yield {"type": "function_call", "id": f"fc_{number}_{index}", "call_id": reply.call_id(index, number),
-               "name": tool["name"], "arguments": reply.arguments(index), "status": "completed"}
-
-
-def responses_whole(reply, number):
-    word = reply.stop_word("responses")
-    is_cut = word in ("max_output_tokens", "content_filter")
-    return {"id": f"resp_{number}", "object": "response", "created_at": 1, "model": "model-1", "error": None,
-            "status": "incomplete" if is_cut else "completed",
-            "incomplete_details": {"reason": word} if is_cut else None,
-            "output": list(responses_items(reply, number)), "usage": responses_usage(reply.usage)}
-
-
-def responses_events(reply, number):
-    whole = responses_whole(reply, number)
-    begun = {**whole, "status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
-    yield "response.created", {"response": begun}
-    for index, item in enumerate(whole["output"]):
-        at = {"output_index": index, "item_id": item["id"]}
-        empty = {"message": {"content": []}, "reasoning": {"summary": []}, "function_call": {"arguments": ""}}
-        yield "response.output_item.added", {**at, "item": {**item, **empty[item["type"]]}}
-        if item["type"] == "message":
-            for piece in reply.text_pieces():
-                yield "response.output_text.delta", {**at, "content_index": 0, "delta": piece}
-        elif item["type"] == "reasoning":
-            yield "response.reasoning_summary_text.delta", {**at, "delta": reply.step["reasoning"]}
-        else:
-            half = len(item["arguments"]) // 2
-            for piece in (item["arguments"][:half], item["arguments"][half:]):
-                yield "response.function_call_arguments.delta", {**at, "delta": piece}
-        yield "response.output_item.done", {**at, "item": item}
-    yield f"response.{whole['status']}", {"response": whole}
-
-
-DIALECTS = {"anthropic": (anthropic_whole, anthropic_events), "openai": (openai_whole, openai_events),
-            "responses": (responses_whole, responses_events)}
-
-
-def sse(name, data, dialect):
-    if dialect != "openai":
-        return f"event: {name}\ndata: {compact({'type': name, **data})}\n\n"
-    return f"data: {data if isinstance(data, str) else compact(data)}\n\n"
-
-
-def error_body(error, dialect):
-    kind = error.get("type", "error")
-    message = error.get("message", "the request failed")
-    if dialect == "anthropic":
-        return {"type": "error", "error": {"type": kind, "message": message}}
-    return {"error": {"message": message, "type": kind, "param": None, "code": error.get("code")}}
 
 
 class Gone(Exception):
@@ -234,12 +31,12 @@ class Request:
         self.client_left = False
 
     @property
-    def dialect(self):
-        return {"messages": "anthropic", "responses": "responses"}.get(self.path.rpartition("/")[2], "openai")
+    def protocol(self):
+        return protocol_of(self.path)
 
     @property
     def messages(self):
-        return (self.body or {}).get("input" if self.dialect == "responses" else "messages")
+        return (self.body or {}).get(self.protocol.messages_key)
 
 
 class Server:
@@ -277,6 +74,10 @@ class Server:
 
     def close(self):
         self.closing.set()
+        try:
+            self.listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
+        except OSError:  # it never listened
+            pass
         self.listener.close()
         with self.changed:
             sockets = list(self.sockets)
@@ -350,6 +151,8 @@ class Server:
             self.requests.append(request)
             number = len(self.requests)
             self.faults += protocol_faults(request, number)
+            if "signed_with" in self.script and not aws.is_signed(request, self.script["signed_with"]):
+                self.faults.append(f"request {number}: the signature is wrong")
             if number <= len(self.steps):
                 step = self.steps[number - 1]
             elif self.steps and self.script["reply"][-1].get("repeat") == "forever":
@@ -365,28 +168,30 @@ class Server:
             raise Gone
 
     def _answer(self, connection, request, step, number):
-        reply, dialect = Reply(step), request.dialect
+        reply, protocol = Reply(step), request.protocol
         status, fault, after = step.get("status", 200), step.get("fault"), step.get("after", 0)
         self._sleep(step.get("delay_ms", 0) / 1000)
         if fault in ("reset", "close", "stall") and "after" not in step:
             self._break(connection, fault)
-        streamed = bool(request.body and request.body.get("stream")) and status == 200
+        streamed = protocol.is_streamed(request) and status == 200
+        headers = dict(step.get("headers", {}))
         if "body" in step or "error" in step or status != 200:
-            body = step["body"] if "body" in step else compact(error_body(step.get("error", {}), dialect))
+            error = step.get("error", {})
+            body = step["body"] if "body" in step else compact(protocol.error(error))
+            headers = {**protocol.error_headers(error), **headers}
             kind = step.get("content_type", "application/json")
             pieces = [body.encode()]
         elif streamed:
-            kind = "text/event-stream"
-            events = list(DIALECTS[dialect][1](reply, number))
-            pieces = [sse(name, data, dialect).encode() for name, data in events]
+            kind = protocol.stream_kind
+            pieces = [protocol.event(name, data) for name, data in protocol.events(reply, number)]
         else:
             kind = "application/json"
-            body = compact(DIALECTS[dialect][0](reply, number)).encode()
-            width = max(64, len(body) // 50)
+            body = compact(protocol.whole(reply, number)).encode()
+            width = max(8, len(body) // 50)
             pieces = [body[at:at + width] for at in range(0, len(body), width)]
         chunked = streamed and "body" not in step
         head = f"HTTP/1.1 {status} {REASONS.get(status, 'Status')}\r\ncontent-type: {kind}\r\n"
-        for name, value in step.get("headers", {}).items():
+        for name, value in headers.items():
             head += f"{name}: {self._header(str(value))}\r\n"
         if chunked:
             head += "transfer-encoding: chunked\r\n\r\n"
@@ -397,10 +202,7 @@ class Server:
             pieces = pieces[:after] if after >= 0 else pieces[:after or None]
         self._send(connection, pieces, chunked, step.get("pace_ms", 0) / 1000, number)
         if fault == "error_event":
-            data = error_body(step["stream_error"], dialect)
-            line = (f"data: {compact(data)}\n\n" if dialect == "openai"
-                    else f"event: error\ndata: {compact(data)}\n\n")
-            self._send(connection, [line.encode()], chunked, 0, number)
+            self._send(connection, [protocol.error_event(step["stream_error"])], chunked, 0, number)
         elif fault in ("reset", "close", "stall"):
             self._break(connection, fault)
         if chunked:
@@ -450,61 +252,7 @@ def protocol_faults(request, number):
     if not isinstance(request.messages, list) or not request.messages:
         return [fault("no messages")]
     found = []
-    names = [tool.get("name") or tool.get("function", {}).get("name") for tool in body.get("tools", [])]
+    names = request.protocol.tool_names(body)
     if names != sorted(names):
         found.append(fault("tools are not sorted"))
-    check = {"anthropic": anthropic_faults, "openai": openai_faults, "responses": responses_faults}[request.dialect]
-    return found + [fault(text) for text in check(body)]
-
-
-def anthropic_faults(body):
-    if not isinstance(body.get("max_tokens"), int):
-        yield "max_tokens is missing"
-    roles = [message["role"] for message in body["messages"]]
-    if roles[0] != "user" or ("assistant", "assistant") in zip(roles, roles[1:]):
-        yield f"roles do not take turns: {roles}"
-    blocks = [message["content"] if isinstance(message["content"], list)
-              else [{"type": "text", "text": message["content"]}] for message in body["messages"]]
-    if any(block["type"] == "text" and not block["text"].strip() for turn in blocks for block in turn):
-        yield "an empty text block"
-    for at, turn in enumerate(blocks):
-        asked = [block["id"] for block in turn if block["type"] == "tool_use"]
-        results = blocks[at + 1] if at + 1 < len(blocks) else []
-        given = [block["tool_use_id"] for block in results if block["type"] == "tool_result"]
-        if asked != given and (asked or roles[at] == "assistant"):
-            yield f"tool calls {asked} have the results {given}"
-
-
-def openai_faults(body):
-    open_calls = []
-    for message in body["messages"]:
-        if message["role"] == "tool":
-            if not open_calls or message["tool_call_id"] != open_calls.pop(0):
-                yield f"a result without its call: {message['tool_call_id']}"
-        elif open_calls:
-            yield f"calls without a result: {open_calls}"
-            open_calls = []
-        if message["role"] == "assistant":
-            open_calls = [call["id"] for call in message.get("tool_calls") or []]
-    if open_calls:
-        yield f"calls without a result: {open_calls}"
-
-
-def responses_faults(body):
-    if body.get("store") is not False:
-        yield "the server is not told to keep nothing"
-    open_calls = []
-    for item in body["input"]:
-        kind = item.get("type", "message")
-        if kind == "function_call":
-            open_calls.append(item["call_id"])
-        elif kind == "function_call_output":
-            if not open_calls or item["call_id"] != open_calls.pop(0):
-                yield f"a result without its call: {item['call_id']}"
-        elif open_calls:
-            yield f"calls without a result: {open_calls}"
-            open_calls = []
-        if "id" in item and "encrypted_content" not in item:
-            yield f"an id that the server does not know: {item['id']}"
-    if open_calls:
-        yield f"calls without a result: {open_calls}"
+    return found + [fault(text) for text in request.protocol.faults(body)]
