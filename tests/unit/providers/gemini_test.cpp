@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -171,14 +170,7 @@ TEST_CASE("gemini: any cut of a stream gives the same reply", "[providers]") {
   const std::string body = chunk("{\"text\":\"gr\xC3\xBC\xC3\x9F dich\"}") +
                            chunk(R"({"functionCall":{"name":"f","args":{"x":"é"}}})", "STOP") +
                            usage(R"("promptTokenCount":1)");
-  const auto whole = tests::play(*gemini(), body);
-  REQUIRE(whole.reply);
-  for (std::size_t size = 1; size < body.size(); size += 1 + size / 16) {
-    const auto cut = tests::play(*gemini(), body, {}, [&] { return size; });
-    REQUIRE(cut.reply);
-    CHECK(*cut.reply == *whole.reply);
-    CHECK(cut.text == whole.text);
-  }
+  tests::check_any_cut(*gemini(), body);
 }
 
 TEST_CASE("gemini: broken bytes give an answer or an error, never a crash", "[providers]") {
@@ -187,20 +179,7 @@ TEST_CASE("gemini: broken bytes give an answer or an error, never a crash", "[pr
       chunk(R"({"functionCall":{"name":"f","willContinue":true,"partialArgs":[)"
             R"({"jsonPath":"$.a[0].b","stringValue":"x"}]}})",
             "STOP");
-  constexpr std::string_view k_bytes = "{}[]\":,0n\\\n\xFF d.$";
-  int answers = 0;
-  for (std::uint32_t seed = 0; seed < 1000; ++seed) {
-    std::mt19937 rng(seed);
-    std::string broken = body;
-    for (int i = 0; i < 3; ++i) {
-      broken[rng() % broken.size()] = k_bytes[rng() % k_bytes.size()];
-    }
-    const auto played = tests::play_in_pieces(*gemini(), broken, {}, seed);
-    answers += played.reply ? 1 : 0;
-    CHECK((played.reply || !played.reply.error().message.empty()));
-  }
-  CHECK(answers > 0);
-  CHECK(answers < 1000);
+  tests::check_broken_bytes(*gemini(), body);
 }
 
 TEST_CASE("gemini: a request is head, turns and tail", "[providers]") {
@@ -238,7 +217,8 @@ TEST_CASE("gemini: turns in the protocol's form", "[providers]") {
       agent::ToolMessage{"g1", "f", "out", false},
       agent::ToolMessage{"made", "g", "bad", true},
       agent::UserMessage{"Go on"},
-      agent::AssistantMessage{{.text = "So", .tool_calls = {{"a", "f", R"({"x":1})"}}}},
+      agent::AssistantMessage{{.text = "So", .tool_calls = {{"a", "F", R"({"x":1})"}}}},
+      agent::ToolMessage{"a", "f", "repaired", false},
   };
   CHECK(
       tests::encoded(*gemini(), messages) ==
@@ -247,7 +227,8 @@ TEST_CASE("gemini: turns in the protocol's form", "[providers]") {
       R"({"functionCall":{"name":"g"}}]},)"
       R"({"role":"user","parts":[{"functionResponse":{"id":"g1","name":"f","response":{"result":"out"}}},)"
       R"({"functionResponse":{"name":"g","response":{"error":"bad"}}},{"text":"Go on"}]},)"
-      R"({"role":"model","parts":[{"text":"So"},{"functionCall":{"name":"f","args":{"x":1}}}]})");
+      R"({"role":"model","parts":[{"text":"So"},{"functionCall":{"name":"F","args":{"x":1}}}]},)"
+      R"({"role":"user","parts":[{"functionResponse":{"name":"F","response":{"result":"repaired"}}})");
 }
 
 TEST_CASE("gemini: addresses and credentials of AI Studio and of Vertex", "[providers]") {

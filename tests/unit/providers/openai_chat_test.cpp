@@ -393,17 +393,7 @@ TEST_CASE("openai_chat: any cut of a stream gives the same reply", "[providers]"
       piece(R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":\"é\"}"}})") +
       piece(R"({"index":1,"function":{"name":"g","arguments":""}})") + finish("tool_calls") +
       std::string(k_done);
-  const auto whole = tests::play(*chat(), body);
-  REQUIRE(whole.reply);
-  for (std::size_t size = 1; size < body.size(); ++size) {
-    const auto cut = tests::play(*chat(), body, {}, [&] { return size; });
-    REQUIRE(cut.reply);
-    CHECK(*cut.reply == *whole.reply);
-    CHECK(cut.text == whole.text);
-  }
-  for (std::uint32_t seed = 0; seed < 50; ++seed) {
-    CHECK(*tests::play_in_pieces(*chat(), body, {}, seed).reply == *whole.reply);
-  }
+  tests::check_any_cut(*chat(), body);
 }
 
 TEST_CASE("openai_chat: broken bytes give an answer or an error, never a crash", "[providers]") {
@@ -414,20 +404,8 @@ TEST_CASE("openai_chat: broken bytes give an answer or an error, never a crash",
       finish("tool_calls") +
       R"(data: {"choices":[],"usage":{"prompt_tokens":1}})"
       "\n\n";
-  constexpr std::string_view k_bytes = "{}[]\":,0n\\\n\xFF d";
-  int answers = 0;
-  for (std::uint32_t seed = 0; seed < 500; ++seed) {
-    std::mt19937 rng(seed);
-    std::string broken = seed % 2 == 0 ? body : body.substr(6, body.find('\n') - 6);
-    for (int i = 0; i < 3; ++i) {
-      broken[rng() % broken.size()] = k_bytes[rng() % k_bytes.size()];
-    }
-    const auto played = tests::play_in_pieces(*chat(), broken, {}, seed);
-    answers += played.reply ? 1 : 0;
-    CHECK((played.reply || !played.reply.error().message.empty()));
-  }
-  CHECK(answers > 0);
-  CHECK(answers < 500);
+  tests::check_broken_bytes(*chat(), body);
+  tests::check_broken_bytes(*chat(), body.substr(6, body.find('\n') - 6));
 }
 
 TEST_CASE("openai_chat: a request is head, messages and tail", "[providers]") {

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -221,36 +220,13 @@ TEST_CASE("openai_responses: any cut of a stream gives the same reply", "[provid
                            delta("output_text", 0, "gr\xC3\xBC\xC3\x9F dich") +
                            done(0, message("gr\xC3\xBC\xC3\x9F dich")) +
                            done(1, call("a", "f", R"({\"x\":\"é\"})")) + end();
-  const auto whole = tests::play(*responses(), body);
-  REQUIRE(whole.reply);
-  for (std::size_t size = 1; size < body.size(); size += 1 + size / 16) {
-    const auto cut = tests::play(*responses(), body, {}, [&] { return size; });
-    REQUIRE(cut.reply);
-    CHECK(*cut.reply == *whole.reply);
-    CHECK(cut.text == whole.text);
-  }
-  for (std::uint32_t seed = 0; seed < 50; ++seed) {
-    CHECK(*tests::play_in_pieces(*responses(), body, {}, seed).reply == *whole.reply);
-  }
+  tests::check_any_cut(*responses(), body);
 }
 
 TEST_CASE("openai_responses: broken bytes give an answer or an error, never a crash",
           "[providers]") {
   const std::string body = done(0, message("x")) + done(1, call("a", "f", "{}")) + end();
-  constexpr std::string_view k_bytes = "{}[]\":,0n\\\n\xFF d";
-  int answers = 0;
-  for (std::uint32_t seed = 0; seed < 500; ++seed) {
-    std::mt19937 rng(seed);
-    std::string broken = body;
-    for (int i = 0; i < 3; ++i) {
-      broken[rng() % broken.size()] = k_bytes[rng() % k_bytes.size()];
-    }
-    const auto played = tests::play_in_pieces(*responses(), broken, {}, seed);
-    answers += played.reply ? 1 : 0;
-    CHECK((played.reply || !played.reply.error().message.empty()));
-  }
-  CHECK(answers > 0);
-  CHECK(answers < 500);
+  tests::check_broken_bytes(*responses(), body);
 }
 
 TEST_CASE("openai_responses: a request is head, messages and tail", "[providers]") {

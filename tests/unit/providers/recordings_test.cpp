@@ -44,6 +44,8 @@ std::unique_ptr<providers::Wire> wire_for(const Json& expected) {
          : dialect == "openai-responses"   ? providers::make_openai_responses(settings)
          : dialect == "gemini"             ? providers::make_gemini(settings)
          : dialect == "anthropic-messages" ? providers::make_anthropic_messages(settings)
+         : dialect == "ollama-chat"        ? providers::make_ollama(settings)
+         : dialect == "bedrock-converse"   ? providers::make_bedrock(settings)
                                            : nullptr;
 }
 
@@ -141,14 +143,34 @@ void check_raw(const agent::Reply& reply) {
   if (!reply.raw.empty()) {
     const auto raw = agent::parse_json(reply.raw);
     REQUIRE(raw);
-    CHECK((reply.protocol == "openai_chat" ? raw->is_object() : raw->is_array()));
+    const bool is_message = reply.protocol == "openai_chat" || reply.protocol == "ollama";
+    CHECK((is_message ? raw->is_object() : raw->is_array()));
   }
+}
+
+std::string from_base64(std::string_view text) {
+  constexpr std::string_view k_digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text.substr(0, text.find('='))) {
+    bits = bits << 6 | static_cast<std::uint32_t>(k_digits.find(c));
+    count += 6;
+    if (count >= 8) {
+      count -= 8;
+      bytes += static_cast<char>(bits >> count & 0xFF);
+    }
+  }
+  return bytes;
 }
 
 void play_recording(const Json& recording, const Json& expected, const providers::Wire& wire) {
   const Json& response = recording["response"];
   const agent::Headers headers = headers_of(response);
-  const std::string body(agent::text_at(response, "body_text"));
+  const bool is_binary = agent::find(response, "body_base64") != nullptr;
+  const std::string body = is_binary ? from_base64(agent::text_at(response, "body_base64"))
+                                     : std::string(agent::text_at(response, "body_text"));
   const auto status = static_cast<int>(agent::integer_at(response, "status"));
   if (status < 200 || status > 299) {
     check_failure(expected, wire.classify(status, headers, body, std::chrono::system_clock::now()));
@@ -173,7 +195,7 @@ void play_recording(const Json& recording, const Json& expected, const providers
 
 }  // namespace
 
-TEST_CASE("recordings: every chat and messages exchange is read as it should be", "[providers]") {
+TEST_CASE("recordings: every exchange is read as it should be", "[providers]") {
   if (!std::filesystem::is_directory(k_folder)) {
     SUCCEED("no recordings beside this checkout");
     return;

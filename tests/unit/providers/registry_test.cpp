@@ -125,27 +125,27 @@ TEST_CASE("registry: only the first slash splits the name", "[providers]") {
 
 TEST_CASE("registry: ollama needs no key", "[providers]") {
   const auto resolved = must(resolve(named("ollama/llama3"), {}));
-  CHECK(resolved.protocol == "openai_chat");
-  CHECK(resolved.base_url == "http://127.0.0.1:11434/v1");
+  CHECK(resolved.protocol == "ollama");
+  CHECK(resolved.base_url == "http://127.0.0.1:11434");
   CHECK(resolved.api_key_env.empty());
   CHECK(resolved.api_key.empty());
 }
 
 TEST_CASE("registry: OLLAMA_HOST in all its forms", "[providers]") {
   const auto [value, wanted] = GENERATE(table<std::string, std::string>({
-      {"", "http://127.0.0.1:11434/v1"},
-      {"  ", "http://127.0.0.1:11434/v1"},
-      {"box", "http://box:11434/v1"},
-      {"box:8080", "http://box:8080/v1"},
-      {":8080", "http://127.0.0.1:8080/v1"},
-      {"0.0.0.0", "http://127.0.0.1:11434/v1"},
-      {"0.0.0.0:9", "http://127.0.0.1:9/v1"},
-      {"[::]:9", "http://127.0.0.1:9/v1"},
-      {"[::1]", "http://[::1]:11434/v1"},
-      {"[::1]:9", "http://[::1]:9/v1"},
-      {"http://box", "http://box/v1"},
-      {"https://box/", "https://box/v1"},
-      {"https://box:8443/ollama/", "https://box:8443/ollama/v1"},
+      {"", "http://127.0.0.1:11434"},
+      {"  ", "http://127.0.0.1:11434"},
+      {"box", "http://box:11434"},
+      {"box:8080", "http://box:8080"},
+      {":8080", "http://127.0.0.1:8080"},
+      {"0.0.0.0", "http://127.0.0.1:11434"},
+      {"0.0.0.0:9", "http://127.0.0.1:9"},
+      {"[::]:9", "http://127.0.0.1:9"},
+      {"[::1]", "http://[::1]:11434"},
+      {"[::1]:9", "http://[::1]:9"},
+      {"http://box", "http://box"},
+      {"https://box/", "https://box"},
+      {"https://box:8443/ollama/", "https://box:8443/ollama"},
   }));
   CAPTURE(value);
   CHECK(must(resolve(named("ollama/m"), {{"OLLAMA_HOST", value}})).base_url == wanted);
@@ -255,7 +255,7 @@ TEST_CASE("registry: names that mean nothing are errors with a way out", "[provi
       {"antropic/claude", "unknown provider `antropic`", "`anthropic`"},
       {"nobody/model",
        "unknown provider `nobody`",
-       "anthropic, openai, gemini, ollama, openrouter, "},
+       "anthropic, openai, gemini, ollama, ollama-cloud, bedrock, azure, openrouter, "},
       {"gpt-5", "write PROVIDER/gpt-5", "Known: "},
       {"", "does not name its provider", "Known: "},
       {"openai/", "names no model", "PROVIDER/MODEL"},
@@ -268,16 +268,80 @@ TEST_CASE("registry: names that mean nothing are errors with a way out", "[provi
   CHECK(contains(error.help, help));
 }
 
-TEST_CASE("registry: protocols that are unknown, or of a later version", "[providers]") {
+TEST_CASE("registry: protocols that are unknown", "[providers]") {
   const auto unknown = must_fail(resolve(at("x/y", "openai_chatt", "http://h"), {}));
   CHECK(unknown.code == Code::config_invalid);
-  CHECK(
-      contains(unknown.help, "anthropic_messages, gemini, openai_chat, openai_responses, replay"));
-  for (const auto* later : {"ollama", "bedrock"}) {
-    const auto error = must_fail(resolve(at("x/y", later, "http://h"), {}));
-    CHECK(error.code == Code::config_invalid);
-    CHECK(contains(error.message, "not yet supported"));
-  }
+  CHECK(contains(unknown.help,
+                 "anthropic_messages, bedrock, gemini, ollama, openai_chat, openai_responses, "
+                 "replay"));
+}
+
+TEST_CASE("registry: Ollama's own protocol has no /v1", "[providers]") {
+  const auto error = must_fail(resolve(at("ollama/m", "", "http://box:11434/v1"), {}));
+  CHECK(error.code == Code::config_invalid);
+  CHECK(contains(error.help, "openai_chat"));
+  CHECK(must(resolve(at("ollama/m", "openai_chat", "http://box:11434/v1"), {})).protocol ==
+        "openai_chat");
+}
+
+TEST_CASE("registry: Bedrock is where the region says, and takes a token or keys", "[providers]") {
+  const agent::Environment token = {{"AWS_BEARER_TOKEN_BEDROCK", "t"}, {"AWS_REGION", "eu-west-3"}};
+  const auto by_token = must(resolve(named("bedrock/m:0"), token));
+  CHECK(by_token.base_url == "https://bedrock-runtime.eu-west-3.amazonaws.com");
+  CHECK(by_token.api_key == "t");
+  CHECK_FALSE(by_token.signer);
+
+  const agent::Environment keys = {{"AWS_ACCESS_KEY_ID", "A"},
+                                   {"AWS_SECRET_ACCESS_KEY", "S"},
+                                   {"AWS_SESSION_TOKEN", "T"},
+                                   {"AWS_DEFAULT_REGION", "cn-north-1"}};
+  const auto by_keys = must(resolve(named("bedrock/m:0"), keys));
+  CHECK(by_keys.base_url == "https://bedrock-runtime.cn-north-1.amazonaws.com.cn");
+  CHECK(by_keys.api_key.empty());
+  CHECK(by_keys.api_key_env == "AWS_SECRET_ACCESS_KEY");  // what no child may inherit
+  REQUIRE(by_keys.signer);
+  CHECK(*by_keys.signer == agent::AwsSigner{.region = "cn-north-1",
+                                            .service = "bedrock",
+                                            .access_key = "A",
+                                            .secret_key = "S",
+                                            .session_token = "T"});
+}
+
+TEST_CASE("registry: Bedrock's region is its address's own", "[providers]") {
+  const agent::Environment keys = {
+      {"AWS_ACCESS_KEY_ID", "A"}, {"AWS_SECRET_ACCESS_KEY", "S"}, {"AWS_REGION", "us-east-1"}};
+  const auto region = [&](std::string url) {
+    return must(resolve(at("bedrock/m", "", std::move(url)), keys)).signer->region;
+  };
+  CHECK(region("https://bedrock-runtime.eu-central-1.amazonaws.com") == "eu-central-1");
+  CHECK(region("https://bedrock-runtime-fips.us-west-2.amazonaws.com") == "us-west-2");
+  // Keys do not go to whoever has an address.
+  const auto elsewhere =
+      must(resolve(at("bedrock/m", "", "https://bedrock-runtime.evil.example"), keys));
+  CHECK_FALSE(elsewhere.signer);
+  CHECK(elsewhere.api_key.empty());
+}
+
+TEST_CASE("registry: what Bedrock and Azure lack is named", "[providers]") {
+  const auto no_region = must_fail(resolve(named("bedrock/m"), {}));
+  CHECK(no_region.code == Code::config_invalid);
+  CHECK(contains(no_region.message, "AWS_REGION"));
+  const auto no_key = must_fail(resolve(named("bedrock/m"), {{"AWS_REGION", "eu-west-1"}}));
+  CHECK(no_key.code == Code::provider_auth);
+  CHECK(contains(no_key.message, "AWS_SECRET_ACCESS_KEY"));
+  const auto no_address = must_fail(resolve(named("azure/m"), {{"AZURE_OPENAI_API_KEY", "k"}}));
+  CHECK(no_address.code == Code::config_invalid);
+  CHECK(contains(no_address.message, "AZURE_OPENAI_ENDPOINT"));
+}
+
+TEST_CASE("registry: Azure's endpoint is the resource, or its API", "[providers]") {
+  const auto url = [](std::string endpoint) {
+    return must(resolve(named("azure/m"),
+                        {{"AZURE_OPENAI_API_KEY", "k"}, {"AZURE_OPENAI_ENDPOINT", endpoint}}))
+        .base_url;
+  };
+  CHECK(url("https://me.openai.azure.com/") == "https://me.openai.azure.com/openai/v1");
+  CHECK(url("https://me.openai.azure.com/openai/v1") == "https://me.openai.azure.com/openai/v1");
 }
 
 TEST_CASE("registry: base URLs that cannot be used", "[providers]") {
@@ -307,17 +371,6 @@ TEST_CASE("registry: replay takes a script and no server", "[providers]") {
   CHECK(must_fail(resolve(at("openai/x", "replay", ""), k_keys)).code == Code::config_invalid);
 }
 
-TEST_CASE("registry: a number of output tokens only where the protocol demands one",
-          "[providers]") {
-  using providers::default_max_output_tokens;
-  CHECK(default_max_output_tokens("anthropic_messages", "claude-sonnet-4-5-20250929") == 64'000);
-  CHECK(default_max_output_tokens("anthropic_messages", "claude-opus-4-1") == 32'000);
-  CHECK(default_max_output_tokens("anthropic_messages", "claude-opus-4-5") == 64'000);
-  CHECK(default_max_output_tokens("anthropic_messages", "anthropic/claude-3-haiku") == 4'096);
-  CHECK(default_max_output_tokens("anthropic_messages", "glm-4.6") == 8'192);
-  CHECK(default_max_output_tokens("openai_chat", "claude-sonnet-4-5") == std::nullopt);
-}
-
 TEST_CASE("registry: the variables that no child may inherit", "[providers]") {
   const auto names = providers::key_variables("MY_KEY");
   for (const auto* name :
@@ -335,11 +388,15 @@ TEST_CASE("registry: every preset is a row that works", "[providers]") {
     }
     CAPTURE(preset.name);
     const std::string key_variable(preset.key_variable);
-    const auto resolved =
-        resolve(named(std::string(preset.name) + "/some/model"), {{key_variable, "key-of-mine"}});
+    const bool has_address = !preset.base_url.empty();
+    agent::Environment environment = {{key_variable, "key-of-mine"}};
+    if (!has_address) {
+      environment.emplace(preset.base_url_variable, "https://server.example/api");
+    }
+    const auto resolved = resolve(named(std::string(preset.name) + "/some/model"), environment);
     REQUIRE(resolved);
     CHECK(resolved->model == "some/model");
-    CHECK(resolved->base_url == preset.base_url);
+    CHECK(resolved->base_url == (has_address ? preset.base_url : "https://server.example/api"));
     CHECK(resolved->api_key == (key_variable.empty() ? "" : "key-of-mine"));
     CHECK((key_variable.empty() || std::ranges::find(hidden, key_variable) != hidden.end()));
   }

@@ -4,6 +4,8 @@
 #include "agent/message.h"
 #include "providers/wire.h"
 
+#include <catch2/catch.hpp>
+
 #include <cstdint>
 #include <random>
 #include <span>
@@ -57,6 +59,44 @@ inline Played play_in_pieces(const providers::Wire& wire,
     constexpr std::size_t k_sizes[] = {1, 2, 3, 7, 40, 200, 1000, 4000};
     return k_sizes[rng() % std::size(k_sizes)];
   });
+}
+
+// However the bytes are cut, the answer is the same.
+inline void check_any_cut(const providers::Wire& wire, std::string_view body) {
+  const Played whole = play(wire, body);
+  INFO((whole.reply ? "" : whole.reply.error().message));
+  REQUIRE(whole.reply);
+  const auto check = [&](const Played& cut) {
+    REQUIRE(cut.reply);
+    CHECK(*cut.reply == *whole.reply);
+    CHECK(cut.text == whole.text);
+    CHECK(cut.reasoning == whole.reasoning);
+  };
+  for (std::size_t size = 1; size < body.size(); size += 1 + size / 16) {
+    check(play(wire, body, {}, [&] { return size; }));
+  }
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    check(play_in_pieces(wire, body, {}, seed));
+  }
+}
+
+// Whatever becomes of some bytes: an answer or an error with words, never a crash. Some of the
+// spoilt answers can still be read, where the framing has no checksum.
+inline void check_broken_bytes(const providers::Wire& wire, std::string_view body) {
+  constexpr std::string_view k_bytes = "{}[]\":,0n\\\n\xFF d.$";
+  constexpr std::uint32_t k_times = 500;
+  std::uint32_t answers = 0;
+  for (std::uint32_t seed = 0; seed < k_times; ++seed) {
+    std::mt19937 rng(seed);
+    std::string broken(body);
+    for (int i = 0; i < 3; ++i) {
+      broken[rng() % broken.size()] = k_bytes[rng() % k_bytes.size()];
+    }
+    const Played played = play_in_pieces(wire, broken, {}, seed);
+    answers += played.reply ? 1 : 0;
+    CHECK((played.reply || !played.reply.error().message.empty()));
+  }
+  CHECK(answers < k_times);
 }
 
 // What stands between the brackets.
