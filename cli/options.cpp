@@ -127,6 +127,11 @@ constexpr auto k_check_options = std::to_array<Option>({k_output, k_color});
 constexpr auto k_init_options = std::to_array<Option>({
     {.name = "--force", .help = "overwrite the file where it exists"},
 });
+constexpr auto k_models_options = std::to_array<Option>({
+    {.name = "--remote", .help = "ask the providers which models they offer"},
+    k_output,
+    k_color,
+});
 constexpr auto k_call_options = std::to_array<Option>({
     {.name = "--agent",
      .value = "FILE",
@@ -160,6 +165,9 @@ constexpr auto k_list_positionals = std::to_array<Positional>({
 constexpr auto k_call_positionals = std::to_array<Positional>({
     {.name = "TOOL", .kind = Kind::tool, .help = "the tool's name", .required = true},
     {.name = "JSON", .help = "its arguments, as a JSON object; - reads standard input"},
+});
+constexpr auto k_models_positionals = std::to_array<Positional>({
+    {.name = "PROVIDER", .help = "a provider's name; all of them by default", .repeated = true},
 });
 constexpr auto k_codes_positionals = std::to_array<Positional>({
     {.name = "CODE",
@@ -212,6 +220,10 @@ constexpr auto k_list_examples = std::to_array<Example>({
 constexpr auto k_call_examples = std::to_array<Example>({
     {"errand tools call glob '{\"pattern\": \"*.md\"}'", "a built-in tool"},
     {"errand tools call run_tests --agent agent.yaml", "a tool that an agent file configures"},
+});
+constexpr auto k_models_examples = std::to_array<Example>({
+    {"errand models", "the providers, and which have their key"},
+    {"errand models --remote ollama", "the models that a local server has"},
 });
 constexpr auto k_codes_examples = std::to_array<Example>({
     {"errand exit-codes", "the whole contract"},
@@ -269,6 +281,16 @@ constexpr auto k_commands = std::to_array<Command>({
      .options = k_call_options,
      .examples = k_call_examples,
      .run = command_tools_call},
+    {.name = "models",
+     .summary = "list providers and their models",
+     .description =
+         "Lists the providers that have a name, with protocol and address, and says whose key is "
+         "set. With --remote it asks the named ones, or all that have a key, for their models; "
+         "nothing else of this command uses the network.",
+     .positionals = k_models_positionals,
+     .options = k_models_options,
+     .examples = k_models_examples,
+     .run = command_models},
     {.name = "exit-codes",
      .summary = "explain exit codes and error codes",
      .description = "Prints the contract of exit codes and error codes, or the rows of one code.",
@@ -315,8 +337,8 @@ constexpr auto k_commands = std::to_array<Command>({
      .hidden = true},
 });
 
-constexpr auto k_planned = std::to_array<Names>(
-    {"chat", "resume", "runs", "models", "mcp", "config", "doctor", "submit", "worker"});
+constexpr auto k_planned =
+    std::to_array<Names>({"chat", "resume", "runs", "mcp", "config", "doctor", "submit", "worker"});
 
 constexpr auto k_variables = std::to_array<Variable>({
     {"ANTHROPIC_API_KEY, OPENAI_API_KEY",

@@ -19,17 +19,6 @@ namespace {
 constexpr std::string_view k_name = "bedrock";
 constexpr std::string_view k_cache_point = R"({"cachePoint":{"type":"default"}})";
 
-// An id may be an ARN: nothing but what no URL minds stays as it is.
-std::string percent_encoded(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-                          (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_' || c == '~';
-    result += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return result;
-}
-
 // Models that refuse a cache point, or that are older than it, go without.
 bool takes_cache_points(std::string_view model) {
   constexpr std::array<std::string_view, 5> k_models = {

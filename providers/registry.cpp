@@ -496,6 +496,22 @@ agent::Result<Resolved> resolve(const ModelSpec& spec, const Environment& enviro
   return resolved;
 }
 
+std::unique_ptr<Wire> make_wire(const Resolved& resolved, const ModelSpec& spec) {
+  return find_row(k_protocols, resolved.protocol)
+      ->make({.provider = resolved.provider,
+              .model = resolved.model,
+              .base_url = resolved.base_url,
+              .api_key = resolved.api_key,
+              .signer = resolved.signer,
+              .stream = spec.stream,
+              .extra_headers = spec.headers,
+              .temperature = spec.temperature,
+              .max_output_tokens = spec.max_output_tokens,
+              .reasoning = spec.reasoning,
+              .timeouts = spec.timeouts,
+              .quirks = default_quirks(resolved.provider, resolved.base_url)});
+}
+
 agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
                                                      const ModelSpec& spec,
                                                      const agent::RetryPolicy& policy,
@@ -507,19 +523,7 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
     TRY_ASSIGN(auto script, dependencies.load_script(resolved.model));
     inner = std::make_unique<ReplayProvider>(std::move(script), dependencies.clock, spec.stream);
   } else {
-    auto wire = protocol.make({.provider = resolved.provider,
-                               .model = resolved.model,
-                               .base_url = resolved.base_url,
-                               .api_key = resolved.api_key,
-                               .signer = resolved.signer,
-                               .stream = spec.stream,
-                               .extra_headers = spec.headers,
-                               .temperature = spec.temperature,
-                               .max_output_tokens = spec.max_output_tokens,
-                               .reasoning = spec.reasoning,
-                               .timeouts = spec.timeouts,
-                               .quirks = default_quirks(resolved.provider, resolved.base_url)});
-    inner = make_wire_provider(std::move(wire), dependencies.http, dependencies.clock);
+    inner = make_wire_provider(make_wire(resolved, spec), dependencies.http, dependencies.clock);
   }
   return std::make_unique<RetryProvider>(
       std::move(inner), policy, dependencies.clock, dependencies.seed);

@@ -20,6 +20,8 @@
 
 namespace providers {
 
+class Wire;
+
 // A provider that errand knows by name.
 struct Preset {
   std::string_view name;
@@ -55,6 +57,9 @@ struct Resolved {
 // key's variable is unset or empty; `auto` found no key). No network, no file.
 agent::Result<Resolved> resolve(const agent::ModelSpec& spec,
                                 const agent::Environment& environment);
+
+// The wire protocol of `resolved`, which is over HTTP, with the settings of `spec`.
+std::unique_ptr<Wire> make_wire(const Resolved& resolved, const agent::ModelSpec& spec);
 
 // What a provider is built with. All borrowed; outlives it.
 struct Dependencies {

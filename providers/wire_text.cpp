@@ -2,6 +2,7 @@
 
 #include "agent/json.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -37,6 +38,16 @@ std::string join_url(std::string_view base, std::string_view path) {
   }
   url += base.substr(query);
   return url;
+}
+
+std::string percent_encoded(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+                          (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_' || c == '~';
+    result += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return result;
 }
 
 agent::Headers request_headers(const WireSettings& settings, const agent::Headers& own) {

@@ -15,6 +15,9 @@ namespace providers {
 // `base` with `path` behind it, before its query. A base that ends in `path` already is kept.
 std::string join_url(std::string_view base, std::string_view path);
 
+// As one segment of a path, or one value of a query.
+std::string percent_encoded(std::string_view text);
+
 // content-type, accept and user-agent, replaced by `own`, all replaced by the settings' extra
 // headers.
 agent::Headers request_headers(const WireSettings& settings, const agent::Headers& own);

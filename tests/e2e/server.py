@@ -247,6 +247,8 @@ def protocol_faults(request, number):
     def fault(text):
         return f"request {number}: {text}"
     body = request.body
+    if request.method == "GET":
+        return []
     if request.method != "POST" or not isinstance(body, dict):
         return [fault("not a POST of a JSON object")]
     if not isinstance(request.messages, list) or not request.messages:
