@@ -10,6 +10,7 @@ Usage& Usage::operator+=(const Usage& other) {
   cache_read += other.cache_read;
   cache_write += other.cache_write;
   reasoning += other.reasoning;
+  cache_write_1h += other.cache_write_1h;
   return *this;
 }
 

@@ -1,6 +1,9 @@
 // What is said in a run: the conversation in a form that knows no provider.
 #pragma once
+#include "agent/money.h"
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -15,6 +18,7 @@ struct Usage {
   std::int64_t cache_read = 0;
   std::int64_t cache_write = 0;
   std::int64_t reasoning = 0;
+  std::int64_t cache_write_1h = 0;  // of cache_write, what is kept for an hour
 
   std::int64_t total() const { return input + output; }
   Usage& operator+=(const Usage& other);
@@ -62,6 +66,7 @@ struct Reply {
   std::string request_id;  // may be empty
   std::string raw;         // may be empty; `protocol` says whose it is
   std::string protocol;
+  std::optional<Money> cost;  // as the provider reports it, else by its price; nullopt: unknown
 
   bool operator==(const Reply&) const = default;
 };
