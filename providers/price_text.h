@@ -1,0 +1,44 @@
+// How a table of prices is written: one line a model, readable in a diff, read a line at a time.
+//
+//   errand-prices 1 2026-08-21
+//   provider anthropic ~anthropic : https://api\.anthropic\.com
+//   model claude-3-opus ^claude-3-opus ( ~opus ) : in=15 out=75 read=1.5 write=18.75
+//   fallback openai
+//
+// A match is `=text`, `^begins with`, `$ends with`, `~contains` or `/regular expression`; `( … )`
+// holds where one of them does, as does a whole line of them, and `&( … )` where all do. Without a
+// match a name must be the id. Prices are dollars per million tokens, `200000:6` behind a comma the
+// price above so many input tokens; `;` divides periods, `from=DAY` and `at=TIME-TIME` say when.
+#pragma once
+#include "agent/price.h"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace providers {
+
+constexpr std::string_view k_price_format = "errand-prices 1";
+
+// One word of a line, and the rest of the line behind it. Empty at the end.
+std::string_view take_word(std::string_view& line);
+// Words hold no white space: it is written as %20.
+std::string escape_word(std::string_view text);
+std::string unescape_word(std::string_view word);
+
+// Whether the words of a match hold for a name; letters count the same in upper and lower case.
+// nullopt where they are no match.
+std::optional<bool> holds(std::string_view match, std::string_view name);
+
+// What stands behind the colon of a model's line. nullopt where it is none.
+std::optional<agent::Tariff> parse_tariff(std::string_view text);
+std::string write_tariff(const agent::Tariff& tariff);
+
+// "2026-08-21"
+std::optional<std::chrono::sys_days> parse_day(std::string_view text);
+std::string write_day(std::chrono::sys_days day);
+// "16:30", "16:30:05", with or without a Z at the end
+std::optional<std::chrono::seconds> parse_time_of_day(std::string_view text);
+
+}  // namespace providers
