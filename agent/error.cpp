@@ -36,7 +36,7 @@ constexpr std::array k_table = std::to_array<CodeRow>({
     {Code::output_empty, "output.empty", Domain::reflection, Retry::model, "once", "C", 112, false, "The model said nothing; change the prompt or the model.", "0.1.0"},
     {Code::run_max_turns, "run.max_turns", Domain::limit, Retry::never, "", "UC", 80, false, "Raise `limits.max_turns`, or give the agent a smaller task.", "0.1.0"},
     {Code::run_token_budget, "run.token_budget", Domain::limit, Retry::never, "", "UC", 81, false, "Raise `limits.max_total_tokens`, or give the agent a smaller task.", "0.1.0"},
-    {Code::run_cost_budget, "run.cost_budget", Domain::limit, Retry::never, "", "UC", 82, false, "Raise `limits.max_cost_usd`, or give the agent a smaller task.", ""},
+    {Code::run_cost_budget, "run.cost_budget", Domain::limit, Retry::never, "", "UC", 82, false, "Raise `limits.max_cost_usd`, or give the agent a smaller task.", "0.1.0"},
     {Code::run_tool_call_limit, "run.tool_call_limit", Domain::limit, Retry::never, "", "UC", 83, false, "Raise `limits.max_tool_calls`, or give the agent a smaller task.", "0.1.0"},
     {Code::run_timeout, "run.timeout", Domain::limit, Retry::caller, "", "UC", 124, false, "Raise `limits.timeout` (or --timeout), or give the agent a smaller task.", "0.1.0"},
     {Code::run_loop_detected, "run.loop_detected", Domain::limit, Retry::model, "first, then stop", "MC", 86, false, "The agent made the same call with the same result over and over; help it in the instructions, or mark a polling tool `repeatable: true`.", "0.1.0"},

@@ -97,6 +97,7 @@ void write(Json& json, const ModelResponded& body) {
   json["stop_reason"] = to_string(reply.stop_reason);
   json["stop_reason_raw"] = reply.stop_reason_raw;
   json["usage"] = to_json(reply.usage);
+  json["cost_usd"] = to_json(reply.cost);
   json["model"] = reply.model;
   json["request_id"] = reply.request_id;
   json["protocol"] = reply.protocol;
@@ -155,6 +156,11 @@ void write(Json& json, const RunFinished& body) {
 
 std::string text(const Json& json, std::string_view key) {
   return std::string(text_at(json, key));
+}
+
+double real(const Json& json, std::string_view key) {
+  const Json* number = find(json, key);
+  return number != nullptr && number->is_number() ? number->get<double>() : 0;
 }
 
 void read(const Json& json, RunStarted& body) {
@@ -227,6 +233,9 @@ void read(const Json& json, ModelResponded& body) {
   if (const Json* usage = find(json, "usage")) {
     reply.usage = usage_from_json(*usage);
   }
+  if (const Json* cost = find(json, "cost_usd")) {
+    reply.cost = Money::from_json(*cost);
+  }
   reply.model = text(json, "model");
   reply.request_id = text(json, "request_id");
   reply.protocol = text(json, "protocol");
@@ -270,8 +279,8 @@ void read(const Json& json, ToolFinished& body) {
 
 void read(const Json& json, LimitWarning& body) {
   body.limit = text(json, "limit");
-  body.used = static_cast<double>(integer_at(json, "used"));
-  body.max = static_cast<double>(integer_at(json, "max"));
+  body.used = real(json, "used");
+  body.max = real(json, "max");
 }
 
 void read(const Json& json, Warning& body) {

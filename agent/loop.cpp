@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <functional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -203,19 +204,31 @@ class Run {
       return fail(*recorder_.failure());
     }
     const auto start = ports_.clock.now();
-    TRY_ASSIGN(Reply reply,
-               ports_.provider.complete(
-                   {.instructions = request_.started.instructions,
-                    .tools = ports_.toolbox.tools(),
-                    .conversation = state.conversation,
-                    .max_output_tokens = ask.max_output_tokens},
-                   [&](EventBody body) {
-                     recorder_.record(std::move(body));
-                     recorder_.commit();
-                   },
-                   cancellation_.stop()));
+    std::stop_source stop;
+    const std::stop_callback forward(cancellation_.stop(), [&stop] { stop.request_stop(); });
+    bool is_at_limit = false;
+    auto reply = ports_.provider.complete(
+        {.instructions = request_.started.instructions,
+         .tools = ports_.toolbox.tools(),
+         .conversation = state.conversation,
+         .max_output_tokens = ask.max_output_tokens},
+        [&](EventBody body) {
+          const bool is_retrying = std::holds_alternative<ModelRetrying>(body);
+          recorder_.record(std::move(body));
+          recorder_.commit();
+          // Attempts that failed may have used up what a limit leaves.
+          if (is_retrying && std::holds_alternative<Finish>(next(state))) {
+            is_at_limit = true;
+            stop.request_stop();
+          }
+        },
+        stop.get_token());
+    if (!reply) {
+      // At a limit, the next step says so.
+      return is_at_limit ? Result<void>{} : fail(std::move(reply).error());
+    }
     recorder_.record(ModelResponded{.turn = turn,
-                                    .reply = std::move(reply),
+                                    .reply = std::move(*reply),
                                     .duration_ms = milliseconds_since(start, ports_.clock)});
     return {};
   }

@@ -76,6 +76,35 @@ Json to_json(const Stop& stop) {
           {"detail", json_or_null(stop.detail)}};
 }
 
+Json to_json(const std::vector<ModelUse>& models) {
+  Json list = Json::array();
+  for (const ModelUse& use : models) {
+    list.push_back({{"model", use.model},
+                    {"turns", use.turns},
+                    {"usage", to_json(use.usage)},
+                    {"cost_usd", to_json(use.cost)}});
+  }
+  return list;
+}
+
+// Null, or no number at all: unknown.
+std::optional<Money> cost_from_json(const Json& json) {
+  const Json* cost = find(json, "cost_usd");
+  return cost != nullptr ? Money::from_json(*cost) : std::nullopt;
+}
+
+std::vector<ModelUse> models_from_json(const Json& list) {
+  std::vector<ModelUse> models;
+  for (const Json& json : list) {
+    const Json* usage = find(json, "usage");
+    models.push_back({.model = std::string(text_at(json, "model")),
+                      .turns = integer_at(json, "turns"),
+                      .usage = usage != nullptr ? usage_from_json(*usage) : Usage{},
+                      .cost = cost_from_json(json)});
+  }
+  return models;
+}
+
 Error error_from_json(const Json& json) {
   Error error;
   error.code = code_from_name(text_at(json, "code")).value_or(Code::internal);
@@ -149,6 +178,7 @@ Json to_json(const Usage& usage) {
           {"output", usage.output},
           {"cache_read", usage.cache_read},
           {"cache_write", usage.cache_write},
+          {"cache_write_1h", usage.cache_write_1h},
           {"reasoning", usage.reasoning}};
 }
 
@@ -157,7 +187,8 @@ Usage usage_from_json(const Json& json) {
           .output = integer_at(json, "output"),
           .cache_read = integer_at(json, "cache_read"),
           .cache_write = integer_at(json, "cache_write"),
-          .reasoning = integer_at(json, "reasoning")};
+          .reasoning = integer_at(json, "reasoning"),
+          .cache_write_1h = integer_at(json, "cache_write_1h")};
 }
 
 Json to_json(const Error& error) {
@@ -200,7 +231,7 @@ Json to_json(const RunResult& result) {
       {"stop", result.stop ? to_json(*result.stop) : Json(nullptr)},
       {"error", result.error ? to_json(*result.error) : Json(nullptr)},
       {"usage", to_json(result.usage)},
-      {"cost_usd", nullptr},
+      {"cost_usd", to_json(result.cost)},
       {"turns", result.turns},
       {"tool_calls", result.tool_calls},
       {"denials", result.denials},
@@ -211,6 +242,7 @@ Json to_json(const RunResult& result) {
       {"resume_cmd", json_or_null(result.resume_cmd)},
       {"trace_id", json_or_null(result.trace_id)},
       {"duration_ms", result.duration_ms},
+      {"models", to_json(result.models)},
   };
 }
 
@@ -246,6 +278,10 @@ RunResult result_from_json(const Json& json) {
   result.resume_cmd = text_at(json, "resume_cmd");
   result.trace_id = text_at(json, "trace_id");
   result.duration_ms = integer_at(json, "duration_ms");
+  result.cost = cost_from_json(json);
+  if (const Json* models = find(json, "models")) {
+    result.models = models_from_json(*models);
+  }
   return result;
 }
 

@@ -52,6 +52,16 @@ struct Ending {
 int exit_code(const Ending& ending);
 int exit_code(const Error& error);
 
+// What a run asked of one model.
+struct ModelUse {
+  std::string model;  // PROVIDER/NAME, as it was asked
+  std::int64_t turns = 0;
+  Usage usage;
+  std::optional<Money> cost = Money{};  // nullopt: unknown
+
+  bool operator==(const ModelUse&) const = default;
+};
+
 // The result object, present on every ending.
 struct RunResult {
   int exit_code = 0;
@@ -69,6 +79,8 @@ struct RunResult {
   std::string resume_cmd;
   std::string trace_id;
   std::int64_t duration_ms = 0;
+  std::optional<Money> cost = Money{};  // nullopt: unknown, in whole or in part
+  std::vector<ModelUse> models;         // in the order in which they were first asked
 };
 constexpr std::string_view k_result_schema = "errand.result/1";
 

@@ -2,6 +2,8 @@
 // that depend on the environment.
 #pragma once
 #include "agent/error.h"
+#include "agent/money.h"
+#include "agent/price.h"
 
 #include <chrono>
 #include <cstdint>
@@ -34,6 +36,7 @@ struct ModelSpec {
   std::optional<std::int64_t> max_output_tokens;
   std::string reasoning;  // "", "none", "minimal", "low", "medium", "high", "xhigh", "max"
   Timeouts timeouts;
+  std::optional<Price> cost;   // what the user says that it costs
   std::optional<Where> where;  // of the name in the agent file, for messages
 };
 
@@ -58,8 +61,10 @@ struct Limits {
   std::optional<std::int64_t> max_turns;
   std::optional<std::int64_t> max_tool_calls;
   std::optional<std::int64_t> max_total_tokens;
+  std::optional<Money> max_cost_usd;
   std::optional<Milliseconds> timeout;
   std::optional<std::int64_t> max_repeat_calls = 5;  // nullopt: `unlimited`
+  std::optional<Where> max_cost_where;               // in the agent file, for messages
 };
 
 struct RetryPolicy {

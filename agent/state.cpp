@@ -53,7 +53,34 @@ void fold(State& state, const ModelDelta& event) {
   }
 }
 
+void fold(State& state, const ModelRequested& event) {
+  state.model = event.model;
+}
+
+void add_cost(std::optional<Money>& sum, std::optional<Money> part) {
+  sum = sum && part ? std::optional(*sum + *part) : std::nullopt;
+}
+
+ModelUse& use_of_model(std::vector<ModelUse>& models, const std::string& model) {
+  const auto found = std::ranges::find(models, model, &ModelUse::model);
+  return found != models.end() ? *found : models.emplace_back(ModelUse{.model = model});
+}
+
+// A stream that broke is charged by the provider, but says nothing of it: the request and what came
+// of the answer are estimated. Where the price is unknown, so is the cost.
+std::optional<Money> cost_of_broken_stream(const State& state) {
+  const auto written = static_cast<std::int64_t>(state.streaming.size());
+  return state.plan.price ? std::optional(cost(
+                                *state.plan.price,
+                                {.input = estimated_input(state),
+                                 .output = (written + k_bytes_per_token - 1) / k_bytes_per_token}))
+                          : std::nullopt;
+}
+
 void fold(State& state, const ModelReset&) {
+  const auto part = cost_of_broken_stream(state);
+  add_cost(state.cost, part);
+  add_cost(use_of_model(state.models, state.model).cost, part);
   state.streaming.clear();
 }
 
@@ -73,6 +100,11 @@ void fold(State& state, const ModelResponded& event) {
   const bool continues = state.truncations > 0 || state.pauses > 0;
   state.turns = event.turn;
   state.usage += reply.usage;
+  ModelUse& use = use_of_model(state.models, state.model);
+  ++use.turns;
+  use.usage += reply.usage;
+  add_cost(state.cost, reply.cost);
+  add_cost(use.cost, reply.cost);
   state.last_usage = reply.usage;
   state.new_bytes = 0;
   state.streaming.clear();
@@ -288,6 +320,39 @@ Step judge(const State& state) {
   return Say{{.text = std::string(k_say_something), .reason = "empty"}};
 }
 
+// How many tokens of the next answer the money that is left pays for; nullopt: any number.
+std::optional<std::int64_t> affordable_tokens(const State& state, Money max) {
+  return state.plan.price
+             ? affordable_output(
+                   *state.plan.price, max - state.cost.value_or(max), estimated_input(state))
+             : std::nullopt;
+}
+
+std::optional<Ending> cost_limit_before_asking(const State& state, Money max) {
+  const auto stopped = [&](std::string message) {
+    return stopped_at(Code::run_cost_budget,
+                      "limits.max_cost_usd",
+                      state.cost.value_or(max).dollars(),
+                      max.dollars(),
+                      std::move(message));
+  };
+  if (!state.cost) {
+    return stopped("what the last answer cost is unknown, so that the limit cannot be kept");
+  }
+  if (*state.cost >= max) {
+    return stopped(fmt::format("{} of {} are spent", format_money(state.cost), format_money(max)));
+  }
+  const Money input =
+      state.plan.price ? input_cost(*state.plan.price, estimated_input(state)) : Money{};
+  if (input > max - *state.cost || affordable_tokens(state, max) == 0) {
+    return stopped(fmt::format("{} of {} are spent, and the next request alone costs about {}",
+                               format_money(state.cost),
+                               format_money(max),
+                               format_money(input)));
+  }
+  return std::nullopt;
+}
+
 std::optional<Ending> limit_before_asking(const State& state) {
   const Limits& limits = state.plan.limits;
   if (limits.max_turns && state.turns >= *limits.max_turns) {
@@ -322,7 +387,17 @@ std::optional<Ending> limit_before_asking(const State& state) {
                       input));
     }
   }
-  return std::nullopt;
+  return limits.max_cost_usd ? cost_limit_before_asking(state, *limits.max_cost_usd) : std::nullopt;
+}
+
+std::optional<LimitWarning> near_the_cost_limit(const State& state) {
+  constexpr const char* k_name = "limits.max_cost_usd";
+  const auto max = state.plan.limits.max_cost_usd;
+  if (!max || !state.cost || state.warned_limits.contains(k_name) ||
+      *state.cost < *max - Money::from_picos(max->picos() / 5)) {
+    return std::nullopt;
+  }
+  return LimitWarning{.limit = k_name, .used = state.cost->dollars(), .max = max->dollars()};
 }
 
 std::optional<LimitWarning> near_a_limit(const State& state) {
@@ -343,7 +418,11 @@ std::optional<LimitWarning> near_a_limit(const State& state) {
   if (auto warning = near("limits.max_tool_calls", state.tool_calls, limits.max_tool_calls)) {
     return warning;
   }
-  return near("limits.max_total_tokens", state.usage.total(), limits.max_total_tokens);
+  if (auto warning =
+          near("limits.max_total_tokens", state.usage.total(), limits.max_total_tokens)) {
+    return warning;
+  }
+  return near_the_cost_limit(state);
 }
 
 Step ask(const State& state) {
@@ -357,6 +436,11 @@ Step ask(const State& state) {
   if (state.plan.limits.max_total_tokens) {
     step.max_output_tokens =
         *state.plan.limits.max_total_tokens - state.usage.total() - estimated_input(state);
+  }
+  if (const auto max = state.plan.limits.max_cost_usd) {
+    if (const auto tokens = affordable_tokens(state, *max)) {
+      step.max_output_tokens = std::min(*tokens, step.max_output_tokens.value_or(*tokens));
+    }
   }
   return step;
 }
@@ -413,6 +497,13 @@ RunResult make_result(const State& state, const Ending& ending) {
   result.exit_code = exit_code(ending);
   result.error = ending.error;
   result.usage = state.usage;
+  result.cost = state.cost;
+  result.models = state.models;
+  if (!state.streaming.empty()) {
+    const auto part = cost_of_broken_stream(state);
+    add_cost(result.cost, part);
+    add_cost(use_of_model(result.models, state.model).cost, part);
+  }
   result.turns = state.turns;
   result.tool_calls = state.tool_calls;
   result.denials = state.denials;
@@ -434,7 +525,9 @@ RunResult make_result(const State& state, const Ending& ending) {
     }
   }
   const auto max_tokens = state.plan.limits.max_total_tokens;
-  result.over_budget = is_final && max_tokens && state.usage.total() > *max_tokens;
+  const auto max_cost = state.plan.limits.max_cost_usd;
+  result.over_budget = is_final && ((max_tokens && state.usage.total() > *max_tokens) ||
+                                    (max_cost && result.cost > *max_cost));
   return result;
 }
 

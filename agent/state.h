@@ -4,6 +4,7 @@
 #include "agent/event.h"
 #include "agent/message.h"
 #include "agent/outcome.h"
+#include "agent/price.h"
 #include "agent/spec.h"
 
 #include <cstdint>
@@ -21,6 +22,7 @@ namespace agent {
 struct RunPlan {
   Limits limits;
   std::set<std::string> repeatable_tools;
+  std::optional<Price> price = std::nullopt;  // of the model, for estimates; nullopt: unknown
   std::int64_t tool_bytes = 0;  // of the tools' names, descriptions and schemas, for estimates
 };
 
@@ -28,8 +30,11 @@ struct State {
   RunPlan plan;
   Conversation conversation;
   Usage usage;
-  std::int64_t turns = 0;       // model responses
-  std::int64_t tool_calls = 0;  // calls that were tried
+  std::optional<Money> cost = Money{};  // nullopt: unknown, in whole or in part
+  std::string model;                    // that is being asked, or was asked last
+  std::vector<ModelUse> models;         // in the order in which they were first asked
+  std::int64_t turns = 0;               // model responses
+  std::int64_t tool_calls = 0;          // calls that were tried
   std::int64_t denials = 0;
 
   std::vector<ToolCall> open_calls;           // of the last reply, results outstanding
@@ -70,7 +75,7 @@ void advance(State& state, const EventBody& event);
 std::int64_t estimated_input(const State& state);
 
 struct AskModel {
-  std::optional<std::int64_t> max_output_tokens;  // what the token budget leaves
+  std::optional<std::int64_t> max_output_tokens;  // what the budgets leave
 };
 struct RunTools {
   std::vector<ToolCall> calls;

@@ -2,6 +2,7 @@
 #include "agent/outcome.h"
 #include "cli/commands.h"
 #include "cli/known_names.h"
+#include "cli/price_book.h"
 #include "cli/render_error.h"
 #include "config/load.h"
 #include "config/replay_script.h"
@@ -34,6 +35,26 @@ Error in_file(Error error, const std::string& file) {
   return error;
 }
 
+void check_price(const agent::AgentSpec& agent,
+                 const providers::Resolved& model,
+                 const agent::Environment& environment,
+                 Checked& checked) {
+  if (!agent.limits.max_cost_usd) {
+    return;
+  }
+  const auto book = PriceBook::open(environment);
+  if (!book) {
+    checked.errors.insert(checked.errors.end(), book.error().begin(), book.error().end());
+    return;
+  }
+  const auto price = book->find(agent.model, model);
+  const auto kept = price ? check_cost_limit(agent, *price, *book, std::chrono::system_clock::now())
+                          : agent::Result<void>(agent::fail(price.error()));
+  if (!kept) {
+    checked.errors.push_back(in_file(kept.error(), checked.file));
+  }
+}
+
 // What loading alone does not see. A missing key is no mistake of the file.
 void check_model(const agent::AgentSpec& agent,
                  const agent::Environment& environment,
@@ -44,6 +65,7 @@ void check_model(const agent::AgentSpec& agent,
     list.push_back(in_file(model.error(), checked.file));
     return;
   }
+  check_price(agent, *model, environment, checked);
   if (model->protocol == "replay") {
     const auto script =
         config::load_replay_script(std::filesystem::path(agent.directory) / model->model);

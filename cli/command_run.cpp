@@ -11,10 +11,12 @@
 #include "cli/known_names.h"
 #include "cli/log_sink.h"
 #include "cli/output.h"
+#include "cli/price_book.h"
 #include "cli/progress.h"
 #include "cli/prompt_input.h"
 #include "cli/run_folder.h"
 #include "cli/signals.h"
+#include "cli/user_folders.h"
 #include "config/load.h"
 #include "config/prompt.h"
 #include "config/replay_script.h"
@@ -49,6 +51,7 @@ struct Plan {
   agent::AgentSpec agent;
   config::Rendered text;
   providers::Resolved model;
+  std::optional<ModelPrice> price;  // nullopt: unknown
   std::vector<agent::Warning> warnings;
 };
 
@@ -101,12 +104,15 @@ std::string label_of(std::string_view model) {
   return std::string(model.substr(0, model.find('/')));
 }
 
-// A model of another provider leaves that provider's address behind.
+// A model of another provider leaves that provider's address behind, any other model the price.
 void override_model(agent::ModelSpec& model, const std::string& name) {
   if (label_of(model.name) != label_of(name)) {
     model.protocol.clear();
     model.base_url.clear();
     model.api_key_env.clear();
+  }
+  if (model.name != name) {
+    model.cost.reset();
   }
   model.name = name;
   model.where.reset();  // what is wrong with it stands on the command line
@@ -133,6 +139,10 @@ Result<void> apply_options(agent::AgentSpec& spec, const Parsed& parsed) {
                          "a whole number from 1; leave it out for no limit");
     }
     spec.limits.max_turns = turns;
+  }
+  if (const auto text = parsed.value("--max-cost")) {
+    spec.limits.max_cost_usd = agent::Money::parse(*text);
+    spec.limits.max_cost_where.reset();
   }
   return {};
 }
@@ -165,12 +175,18 @@ std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed, const Cont
         {.message = std::move(warning.message), .help = std::move(warning.help)});
   }
   plan.agent = std::move(*report.agent);
+  const auto book = PriceBook::open(context.environment);
+  if (!book) {
+    return std::unexpected(book.error());
+  }
   const auto rest = [&]() -> Result<void> {
     TRY(apply_options(plan.agent, parsed));
     TRY_ASSIGN(const auto parameters, parameters_of(parsed));
     TRY_ASSIGN(const auto prompt, prompt_from_outside(parsed, plan.agent));
     TRY_ASSIGN(plan.text, config::render(plan.agent, parameters, prompt, context.environment));
     TRY_ASSIGN(plan.model, providers::resolve(plan.agent.model, context.environment));
+    TRY_ASSIGN(plan.price, book->find(plan.agent.model, plan.model));
+    TRY(check_cost_limit(plan.agent, plan.price, *book, std::chrono::system_clock::now()));
     return {};
   };
   if (auto done = rest(); !done) {
@@ -183,17 +199,6 @@ std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed, const Cont
 }
 
 // ---- the world of the run ----
-
-std::filesystem::path state_folder(const agent::Environment& environment) {
-  if (const auto found = environment.find("XDG_STATE_HOME");
-      found != environment.end() && found->second.starts_with('/')) {
-    return std::filesystem::path(found->second) / "errand";
-  }
-  const auto home = environment.find("HOME");
-  return home == environment.end() || home->second.empty()
-             ? std::filesystem::path{}
-             : std::filesystem::path(home->second) / ".local" / "state" / "errand";
-}
 
 // The journal that the agent file and the options ask for. One that nobody named is a warning
 // where it cannot be had; one that was named is an error.
@@ -227,8 +232,13 @@ Result<std::unique_ptr<agent::Journal>> open_journal(const Plan& plan,
   return nullptr;
 }
 
-agent::RunPlan run_plan(const agent::AgentSpec& spec, const agent::Toolbox& toolbox) {
-  agent::RunPlan plan{.limits = spec.limits};
+agent::RunPlan run_plan(const Plan& prepared,
+                        const agent::Toolbox& toolbox,
+                        agent::Clock::Wall now) {
+  agent::RunPlan plan{.limits = prepared.agent.limits};
+  if (const auto* const price = prepared.price ? prepared.price->tariff.at(now) : nullptr) {
+    plan.price = *price;
+  }
   for (const agent::ToolInfo& tool : toolbox.tools()) {
     plan.tool_bytes += static_cast<std::int64_t>(tool.name.size() + tool.description.size() +
                                                  tool.parameters.size());
@@ -389,6 +399,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
       {.http = http,
        .clock = clock,
        .seed = std::random_device{}(),
+       .tariff = plan->price ? plan->price->tariff : agent::Tariff{},
        .load_script = [&](const std::string& path) {
          return config::load_replay_script(std::filesystem::path(plan->agent.directory) / path);
        }});
@@ -407,7 +418,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                   .prompt = std::move(plan->text.prompt),
                   .tools = tool_names(**toolbox)},
       .warnings = std::move(plan->warnings),
-      .plan = run_plan(plan->agent, **toolbox)};
+      .plan = run_plan(*plan, **toolbox, clock.wall())};
   const auto sinks = audience.sinks();
   const agent::RunResult result = agent::run(request,
                                              {.provider = **provider,

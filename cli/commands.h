@@ -27,6 +27,8 @@ agent::Result<int> command_init(const Parsed& parsed, Context& context);
 agent::Result<int> command_tools_list(const Parsed& parsed, Context& context);
 agent::Result<int> command_tools_call(const Parsed& parsed, Context& context);
 agent::Result<int> command_models(const Parsed& parsed, Context& context);
+agent::Result<int> command_prices_show(const Parsed& parsed, Context& context);
+agent::Result<int> command_prices_import(const Parsed& parsed, Context& context);
 agent::Result<int> command_exit_codes(const Parsed& parsed, Context& context);
 agent::Result<int> command_schema(const Parsed& parsed, Context& context);
 agent::Result<int> command_completions(const Parsed& parsed, Context& context);

@@ -5,6 +5,7 @@
 #include "cli/help.h"
 #include "cli/options.h"
 #include "config/keys.h"
+#include "config/user_config.h"
 #include "providers/registry.h"
 
 #include <fmt/format.h>
@@ -255,6 +256,11 @@ std::string errand_page() {
       ".Bl -tag -width Ds\n"
       ".It Pa agent.yaml , agent.yml , errand.yaml , agent.md\n"
       "The agent of a folder, where the command line names none.\n"
+      ".It Pa $XDG_CONFIG_HOME/errand/config.yaml\n"
+      "What holds for every agent; see\n"
+      ".Xr errand-agent 5 .\n"
+      ".It Pa $XDG_DATA_HOME/errand/prices.txt\n"
+      "Imported prices.\n"
       ".It Pa $XDG_STATE_HOME/errand/journal.db\n"
       "The journal: every event of every run, unless\n"
       ".Fl -no-session\n"
@@ -319,9 +325,9 @@ std::string key_item(const config::Key& key) {
   return text;
 }
 
-std::string key_list(config::Status status) {
+std::string key_list(std::span<const config::Key> keys, config::Status status) {
   std::string text;
-  for (const config::Key& key : config::keys()) {
+  for (const config::Key& key : keys) {
     if (key.status == status) {
       text += key_item(key);
     }
@@ -364,6 +370,13 @@ std::string provider_section() {
   return text + ".El\n";
 }
 
+std::string user_section() {
+  return ".Sh SETTINGS OF THE USER\n"
+         "What holds for every agent stands in\n"
+         ".Pa $XDG_CONFIG_HOME/errand/config.yaml :\n" +
+         key_list(config::user_keys(), config::Status::available);
+}
+
 std::string agent_page() {
   std::string text = head("ERRAND-AGENT", 5, "errand-agent", "the agent file of errand");
   text +=
@@ -404,8 +417,9 @@ std::string agent_page() {
       "is an item of a list, and\n"
       ".Ql *\n"
       "a name of your own.\n";
-  text += key_list(config::Status::available);
+  text += key_list(config::keys(), config::Status::available);
   text += later_keys();
+  text += user_section();
   text += provider_section();
   text += ".Sh EXAMPLES\nA reviewer with a parameter and a command as a tool:\n";
   text += display(k_agent_example);

@@ -89,6 +89,12 @@ constexpr auto k_run_options = std::to_array<Option>({
      .environment = "ERRAND_MAX_TURNS",
      .help = "end the run after N model responses",
      .details = "Replaces limits.max_turns; the run then ends with exit code 80."},
+    {.name = "--max-cost",
+     .value = "USD",
+     .kind = Kind::money,
+     .environment = "ERRAND_MAX_COST",
+     .help = "end the run before it costs more than this: 0.25",
+     .details = "Replaces limits.max_cost_usd; the run then ends with exit code 82."},
     {.name = "--output",
      .short_name = "-o",
      .value = "FORMAT",
@@ -132,6 +138,16 @@ constexpr auto k_models_options = std::to_array<Option>({
     k_output,
     k_color,
 });
+constexpr auto k_import_options = std::to_array<Option>({
+    {.name = "--date",
+     .value = "DAY",
+     .kind = Kind::text,
+     .help = "the day of the prices: 2026-11-21; by default that of the file's last change"},
+    {.name = "--to",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "write the table to FILE; nothing is put in force"},
+});
 constexpr auto k_call_options = std::to_array<Option>({
     {.name = "--agent",
      .value = "FILE",
@@ -168,6 +184,15 @@ constexpr auto k_call_positionals = std::to_array<Positional>({
 });
 constexpr auto k_models_positionals = std::to_array<Positional>({
     {.name = "PROVIDER", .help = "a provider's name; all of them by default", .repeated = true},
+});
+constexpr auto k_price_positionals = std::to_array<Positional>({
+    {.name = "MODEL", .help = "a model, as PROVIDER/NAME; without one, which prices are in force"},
+});
+constexpr auto k_import_positionals = std::to_array<Positional>({
+    {.name = "FILE",
+     .kind = Kind::file,
+     .help = "prices/new_data/v2/data_slim.json of pydantic/genai-prices",
+     .required = true},
 });
 constexpr auto k_codes_positionals = std::to_array<Positional>({
     {.name = "CODE",
@@ -224,6 +249,13 @@ constexpr auto k_call_examples = std::to_array<Example>({
 constexpr auto k_models_examples = std::to_array<Example>({
     {"errand models", "the providers, and which have their key"},
     {"errand models --remote ollama", "the models that a local server has"},
+});
+constexpr auto k_price_examples = std::to_array<Example>({
+    {"errand prices show", "which prices are in force"},
+    {"errand prices show anthropic/claude-sonnet-4-5", "what a model costs, and who says so"},
+});
+constexpr auto k_import_examples = std::to_array<Example>({
+    {"errand prices import data_slim.json --date 2026-11-21", "newer prices, for this user"},
 });
 constexpr auto k_codes_examples = std::to_array<Example>({
     {"errand exit-codes", "the whole contract"},
@@ -291,6 +323,24 @@ constexpr auto k_commands = std::to_array<Command>({
      .options = k_models_options,
      .examples = k_models_examples,
      .run = command_models},
+    {.name = "prices show",
+     .summary = "show what a model costs",
+     .description = "Shows which prices are in force, or what one model costs: the price, who says "
+                    "it, and by which rule. Exits with 78 where nobody knows.",
+     .positionals = k_price_positionals,
+     .options = k_output_options,
+     .examples = k_price_examples,
+     .run = command_prices_show},
+    {.name = "prices import",
+     .summary = "take newer prices from a file",
+     .description =
+         "Reads prices as the project pydantic/genai-prices publishes them, checks them, "
+         "and keeps them for this user. They are in force as long as no newer ones are "
+         "built in.",
+     .positionals = k_import_positionals,
+     .options = k_import_options,
+     .examples = k_import_examples,
+     .run = command_prices_import},
     {.name = "exit-codes",
      .summary = "explain exit codes and error codes",
      .description = "Prints the contract of exit codes and error codes, or the rows of one code.",
@@ -346,6 +396,9 @@ constexpr auto k_variables = std::to_array<Variable>({
     {"HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE", "Proxy and certificates, as curl knows them."},
     {"NO_COLOR", "Where it is set and not empty, nothing is coloured."},
     {"TMPDIR", "Where a run keeps the long outputs of its tools; /tmp by default."},
+    {"XDG_CONFIG_HOME",
+     "Where config.yaml is, in errand/: what holds for all agents; ~/.config by default."},
+    {"XDG_DATA_HOME", "Where imported prices are kept, in errand/; ~/.local/share by default."},
     {"XDG_STATE_HOME", "Where the journal is kept, in errand/; ~/.local/state by default."},
 });
 
@@ -361,6 +414,8 @@ constexpr auto k_other_names = std::to_array<OtherName>({
     {"--set", "--param"},
     {"--var", "--param"},
     {"--max-iterations", "--max-turns"},
+    {"--budget", "--max-cost"},
+    {"--max-budget-usd", "--max-cost"},
     {"--message", "--prompt"},
     {"--no-color", "--color never"},
     {"--no-colour", "--color never"},

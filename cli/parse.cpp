@@ -1,6 +1,7 @@
 #include "cli/parse.h"
 
 #include "agent/duration.h"
+#include "agent/money.h"
 #include "agent/text.h"
 #include "cli/help.h"
 
@@ -342,6 +343,13 @@ Result<void> check_value(const std::string& what,
     if (!count || *count < 1) {
       return refuse(fmt::format("`{}` is no count for {}", value, what),
                     "a whole number from 1; leave it out for no limit");
+    }
+  }
+  if (kind == Kind::money) {
+    const auto amount = agent::Money::parse(value);
+    if (!amount || *amount == agent::Money{}) {
+      return refuse(fmt::format("`{}` is no amount for {}", value, what),
+                    "US dollars above 0, such as 0.25; leave it out for no limit");
     }
   }
   if (kind == Kind::key_value && (value.find('=') == std::string::npos || value.front() == '=')) {

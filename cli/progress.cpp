@@ -51,17 +51,38 @@ std::string excerpt(std::string_view text, std::size_t limit) {
   return one_line.size() < text.size() ? one_line + "…" : one_line;
 }
 
+// What is known, and not nothing.
+std::string price_tag(std::optional<agent::Money> cost) {
+  return cost && *cost != agent::Money{} ? ", " + agent::format_money(cost) : "";
+}
+
 std::string bill(const agent::RunResult& result) {
   std::string tokens = fmt::format("{} tokens in", result.usage.input);
   if (result.usage.cache_read > 0) {
     tokens += fmt::format(" ({} cached)", result.usage.cache_read);
   }
-  return fmt::format("{}, {}, {}, {} out, {}",
+  return fmt::format("{}, {}, {}, {} out{}, {}",
                      plural(result.turns, "turn"),
                      plural(result.tool_calls, "tool call"),
                      tokens,
                      result.usage.output,
+                     price_tag(result.cost),
                      seconds(result.duration_ms));
+}
+
+std::string bill_of(const agent::ModelUse& use) {
+  const agent::Usage& usage = use.usage;
+  std::string line =
+      fmt::format("{}: {}, {} in", use.model, plural(use.turns, "turn"), usage.input);
+  if (usage.cache_read > 0 || usage.cache_write > 0) {
+    line +=
+        fmt::format(" ({} cached, {} written to the cache)", usage.cache_read, usage.cache_write);
+  }
+  line += fmt::format(", {} out", usage.output);
+  if (usage.reasoning > 0) {
+    line += fmt::format(" ({} reasoning)", usage.reasoning);
+  }
+  return line + ", cost " + agent::format_money(use.cost);
 }
 
 }  // namespace
@@ -121,10 +142,11 @@ void Progress::show(const agent::Event& event) {
     wait_for({});
     if (verbosity >= 1) {
       line(paint(k_dim,
-                 fmt::format("turn {}: {} in, {} out, {}, {}",
+                 fmt::format("turn {}: {} in, {} out{}, {}, {}",
                              reply->turn,
                              reply->reply.usage.input,
                              reply->reply.usage.output,
+                             price_tag(reply->reply.cost),
                              agent::to_string(reply->reply.stop_reason),
                              seconds(reply->duration_ms))));
     }
@@ -194,6 +216,11 @@ void Progress::finish(const agent::RunResult& result) {
   }
   if (result.partial && options_.shows_partial) {
     paragraph("partial answer", result.text);
+  }
+  if (options_.verbosity >= 1) {
+    for (const agent::ModelUse& use : result.models) {
+      line(paint(k_dim, clean(bill_of(use))));
+    }
   }
   const agent::ExitRow& row = agent::exit_row(result.exit_code);
   std::string verdict = fmt::format("{} ({})", row.name, result.exit_code);

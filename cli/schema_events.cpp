@@ -85,6 +85,7 @@ Json usage() {
                  {"output", count},
                  {"cache_read", count},
                  {"cache_write", count},
+                 {"cache_write_1h", count},
                  {"reasoning", count}});
 }
 
@@ -135,7 +136,15 @@ Json result() {
                  {"run_id", nullable("string")},
                  {"resume_cmd", nullable("string")},
                  {"trace_id", nullable("string")},
-                 {"duration_ms", type("integer")}});
+                 {"duration_ms", type("integer")},
+                 {"models", list_of(reference("model_use"))}});
+}
+
+Json model_use() {
+  return object({{"model", type("string")},
+                 {"turns", type("integer")},
+                 {"usage", reference("usage")},
+                 {"cost_usd", nullable("number")}});
 }
 
 Json definitions() {
@@ -143,7 +152,8 @@ Json definitions() {
           {"cause", object({{"code", reference("code")}, {"message", type("string")}})},
           {"error", error()},
           {"stop", stop()},
-          {"usage", usage()}};
+          {"usage", usage()},
+          {"model_use", model_use()}};
 }
 
 // Arguments that are no JSON object are kept as the text that came.
@@ -206,6 +216,7 @@ Json model_events() {
              {"stop_reason", stop_reasons()},
              {"stop_reason_raw", type("string")},
              {"usage", reference("usage")},
+             {"cost_usd", nullable("number")},
              {"model", type("string")},
              {"request_id", type("string")},
              {"protocol", type("string")},

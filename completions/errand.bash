@@ -65,7 +65,7 @@ _errand() {
   command=${words[0]-}
   first=1
   if [[ ${#words[@]} -eq 0 ]]; then
-    _errand_words 'run check init tools exit-codes schema completions help --help --version'
+    _errand_words 'run check init tools prices exit-codes schema completions help --help --version'
     return
   fi
   if [[ $command = tools ]]; then
@@ -76,10 +76,18 @@ _errand() {
     command="tools ${words[1]}"
     first=2
   fi
+  if [[ $command = prices ]]; then
+    if [[ ${#words[@]} -lt 2 ]]; then
+      _errand_words 'show import'
+      return
+    fi
+    command="prices ${words[1]}"
+    first=2
+  fi
   case $command in
     'run')
-      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --timeout --max-turns --output -o --output-file --no-session --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--timeout|--max-turns|-o|--output|--output-file|--log-file|--color|'
+      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --timeout --max-turns --max-cost --output -o --output-file --no-session --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--log-file|--color|'
       _errand_scan
       case $option in
         -p|--prompt) : ;;
@@ -89,6 +97,7 @@ _errand() {
         -C|--cwd) _errand_directories ;;
         --timeout) : ;;
         --max-turns) : ;;
+        --max-cost) : ;;
         -o|--output) _errand_words 'text json jsonl' ;;
         --output-file) _errand_files ;;
         --log-file) _errand_files ;;
@@ -162,6 +171,37 @@ _errand() {
         *) ;;
       esac
       ;;
+    'prices show')
+      options='--output -o --help -h'
+      valued='|-o|--output|'
+      _errand_scan
+      case $option in
+        -o|--output) _errand_words 'text json' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) : ;;
+        *) ;;
+      esac
+      ;;
+    'prices import')
+      options='--date --to --help -h'
+      valued='|--date|--to|'
+      _errand_scan
+      case $option in
+        --date) : ;;
+        --to) _errand_files ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_files ;;
+        *) ;;
+      esac
+      ;;
     'exit-codes')
       options='--output -o --help -h'
       valued='|-o|--output|'
@@ -215,7 +255,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run check init tools exit-codes schema completions help' ;;
+        *) _errand_words 'run check init tools prices exit-codes schema completions help' ;;
       esac
       ;;
     *) ;;

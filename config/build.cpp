@@ -105,15 +105,20 @@ agent::ModelSpec build_model(const Value& value, const Known& known, Problems& p
   model.max_output_tokens = count_at(value, "max_output_tokens");
   model.reasoning = text_at(value, "reasoning");
   model.timeouts = build_timeouts(map_at(value, "timeouts"));
+  model.cost = price_at(value, "cost");
   return model;
 }
 
-agent::Limits build_limits(const Value& map) {
+agent::Limits build_limits(const Value& map, const Problems& problems) {
   agent::Limits limits;
   limits.max_turns = count_at(map, "max_turns");
   limits.max_tool_calls = count_at(map, "max_tool_calls");
   limits.max_total_tokens = count_at(map, "max_total_tokens");
   limits.timeout = duration_at(map, "timeout");
+  limits.max_cost_usd = money_at(map, "max_cost_usd");
+  if (const Value* cost = value_at(map, "max_cost_usd")) {
+    limits.max_cost_where = problems.source().where(cost->span);
+  }
   if (text_at(map, "max_repeat_calls") == "unlimited") {
     limits.max_repeat_calls = std::nullopt;
   } else if (const auto count = count_at(map, "max_repeat_calls")) {
@@ -320,7 +325,7 @@ agent::AgentSpec build_agent(const Value& root,
   }
   spec.context = build_context(map_at(root, "context"), directory, problems);
   spec.tools = build_tools(map_at(root, "tools"), directory, known, problems);
-  spec.limits = build_limits(map_at(root, "limits"));
+  spec.limits = build_limits(map_at(root, "limits"), problems);
   spec.retry = build_retry(map_at(root, "retry"), problems);
   spec.session = build_session(map_at(root, "session"));
   return spec;

@@ -1,6 +1,7 @@
 #include "config/check.h"
 
 #include "agent/duration.h"
+#include "agent/money.h"
 #include "agent/text.h"
 #include "config/shapes.h"
 #include "config/unknown_key.h"
@@ -39,6 +40,8 @@ std::string article(Type type) {
     case Type::boolean:
     case Type::anything:
       return std::string(to_string(type));
+    case Type::money:
+      return "an amount";
     case Type::integer:
     case Type::number:
     case Type::count:
@@ -70,6 +73,7 @@ class Checker {
   void check_integer(const Value& value, const Key& key, const std::string& shown_path);
   void check_number(const Value& value, const Key& key, const std::string& shown_path);
   void check_count(const Value& value, const Key& key, const std::string& shown_path);
+  void check_money(const Value& value, const Key& key, const std::string& shown_path);
   void check_duration(const Value& value, const Key& key, const std::string& shown_path);
   void refuse_type(const Value& value, const Key& key, const std::string& shown_path);
   void refuse_unknown(const Entry& entry, std::string_view path);
@@ -229,6 +233,22 @@ void Checker::check_duration(const Value& value, const Key& key, const std::stri
   }
 }
 
+void Checker::check_money(const Value& value, const Key& key, const std::string& shown_path) {
+  const bool can_be_money =
+      value.kind == Kind::integer || value.kind == Kind::number || value.kind == Kind::text;
+  const auto amount = can_be_money ? agent::Money::parse(value.text) : std::nullopt;
+  if (!amount) {
+    problems_.add(
+        value.span,
+        fmt::format("`{}` must be an amount in US dollars, not {}", shown_path, shown(value)),
+        fmt::format("write a decimal number of at most {} decimals, such as 0.25",
+                    agent::Money::k_decimals));
+  } else if (*amount == agent::Money{} && !key.may_be_zero) {
+    problems_.add(
+        value.span, fmt::format("`{}` cannot be 0", shown_path), "leave it out for no limit");
+  }
+}
+
 void Checker::check_list(const Value& list, const Key& key, const std::string& shown_path) {
   if (list.kind != Kind::list) {
     refuse_type(list, key, shown_path);
@@ -273,6 +293,9 @@ void Checker::check_value(const Value& value,
       break;
     case Type::duration:
       check_duration(value, key, shown_path);
+      break;
+    case Type::money:
+      check_money(value, key, shown_path);
       break;
     case Type::choice:
       check_choice(value, key, shown_path);

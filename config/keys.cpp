@@ -37,7 +37,12 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "model.timeouts.first_byte", .type = Type::duration, .help = "Streamed answers: until the first byte.", .example = "1m", .standard = "2m"},
     {.path = "model.timeouts.idle", .type = Type::duration, .help = "Streamed answers: the longest silence in the middle.", .example = "30s", .standard = "1m"},
     {.path = "model.timeouts.request", .type = Type::duration, .help = "Answers that are not streamed: the whole request.", .example = "5m", .standard = "10m"},
-    later("model.cost", "Prices per million tokens, for cost limits."),
+    {.path = "model.cost", .type = Type::map, .help = "What the model costs, in US dollars per million tokens, in place of the price that the program knows.", .example = "{input: 3, output: 15}"},
+    {.path = "model.cost.input", .type = Type::money, .help = "Input tokens.", .example = "3", .required = true, .may_be_zero = true},
+    {.path = "model.cost.output", .type = Type::money, .help = "Output tokens.", .example = "15", .required = true, .may_be_zero = true},
+    {.path = "model.cost.cache_read", .type = Type::money, .help = "Input tokens that came from the provider's cache. Left out, they cost what others do.", .example = "0.30", .may_be_zero = true},
+    {.path = "model.cost.cache_write", .type = Type::money, .help = "Input tokens that went into the provider's cache. Left out, they cost what others do.", .example = "3.75", .may_be_zero = true},
+    {.path = "model.cost.reasoning", .type = Type::money, .help = "Output tokens that are thoughts. Left out, they cost what others do.", .example = "15", .may_be_zero = true},
     later("model.requests_per_minute", "How many requests a minute the provider allows."),
     later("model.max_in_flight", "How many requests may run at the same time."),
 
@@ -83,7 +88,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "limits.max_total_tokens", .type = Type::count, .help = "How many tokens may be used, input and output together. Exit code 81.", .example = "500k"},
     {.path = "limits.timeout", .type = Type::duration, .help = "How long the run may take. Exit code 124.", .example = "20m"},
     {.path = "limits.max_repeat_calls", .type = Type::count, .help = "How often the same call may give the same result, or `unlimited`. Exit code 86.", .example = "10", .standard = "5", .choices = "unlimited", .min = 2},
-    later("limits.max_cost_usd", "How much the run may cost, in US dollars."),
+    {.path = "limits.max_cost_usd", .type = Type::money, .help = "How much the run may cost, in US dollars. Exit code 82. A model whose price is not known is refused.", .example = "1.50"},
 
     {.path = "retry", .type = Type::map, .help = "How a failed request to the model is tried again.", .example = "{max_attempts: 6}"},
     {.path = "retry.max_attempts", .type = Type::integer, .help = "How often it is tried, the first time included.", .example = "6", .standard = "4", .min = 1, .max = 100},
@@ -126,6 +131,8 @@ std::string_view to_string(Type type) {
       return "count";
     case Type::duration:
       return "duration";
+    case Type::money:
+      return "amount";
     case Type::choice:
       return "one word";
     case Type::scalar:

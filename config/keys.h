@@ -19,6 +19,7 @@ enum class Type : std::uint8_t {
   boolean,
   count,         // a whole number of at least 1, or 500k, 1.5M
   duration,      // text with a unit
+  money,         // US dollars, as a number or as text with the same digits
   choice,        // one word of `choices`
   scalar,        // text, number or boolean
   texts,         // one text, or a list of texts
@@ -57,7 +58,7 @@ struct Key {
   double max = std::numeric_limits<double>::max();
   Shape shape = Shape::any;           // of a text, or of the free names of a map
   bool required = false;              // in its map
-  bool may_be_zero = false;           // durations
+  bool may_be_zero = false;           // durations and money
   Status status = Status::available;  // `later` is refused as not yet supported
 
   std::vector<std::string_view> words() const;  // `choices`, split

@@ -57,6 +57,7 @@ class SchemaWriter {
   Json map(const Key& key) const;
   Json free_map(const Key& named, Shape shape) const;
   Json count(const Key& key) const;
+  Json money(const Key& key) const;
   Json choice(const Key& key) const;
   Json list(const Key& key) const;
 
@@ -86,6 +87,11 @@ Json SchemaWriter::count(const Key& key) const {
     forms.push_back({{"enum", key.words()}});
   }
   return Json{{"anyOf", std::move(forms)}};
+}
+
+Json SchemaWriter::money(const Key& key) const {
+  const Json number{{"type", "number"}, {key.may_be_zero ? "minimum" : "exclusiveMinimum", 0}};
+  return Json{{"anyOf", Json::array({number, text_like(money_pattern())})}};
 }
 
 Json SchemaWriter::choice(const Key& key) const {
@@ -163,6 +169,8 @@ Json SchemaWriter::bare_value(const Key& key) const {
       return count(key);
     case Type::duration:
       return also_like(text_like(duration_pattern()), key.may_be_zero ? "[0-9]" : "[1-9]");
+    case Type::money:
+      return money(key);
     case Type::choice:
       return choice(key);
     case Type::scalar:

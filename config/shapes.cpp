@@ -158,4 +158,8 @@ std::string_view count_pattern() {
   return R"(^[0-9]+(\.[0-9]+)?[kKMG]?$)";
 }
 
+std::string_view money_pattern() {
+  return R"(^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$)";
+}
+
 }  // namespace config

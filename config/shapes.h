@@ -10,9 +10,10 @@ bool fits(Shape shape, std::string_view text);
 std::string_view pattern(Shape shape);   // RE2, unanchored where it has no ^; empty: anything
 std::string_view describe(Shape shape);  // completes "must be …"
 
-// What a duration and a short count look like, as patterns. That of a duration lets the empty text
-// through.
+// What a duration, a short count and an amount look like, as patterns. That of a duration lets the
+// empty text through.
 std::string_view duration_pattern();
 std::string_view count_pattern();
+std::string_view money_pattern();
 
 }  // namespace config

@@ -111,6 +111,32 @@ std::unique_ptr<StreamParser> parser_for(char first) {
 
 }  // namespace
 
+std::optional<agent::Money> reported_cost(const agent::Json& usage) {
+  if (const auto* const ticks = agent::find(usage, "cost_in_usd_ticks")) {
+    constexpr std::int64_t k_tick = 100;  // pico-dollars
+    const auto count = agent::integer_at(usage, "cost_in_usd_ticks", -1);
+    return ticks->is_number_integer() && count >= 0 && count <= agent::Money::max().picos() / k_tick
+               ? std::optional(agent::Money::from_picos(count * k_tick))
+               : std::nullopt;
+  }
+  const auto amount_at = [](const agent::Json& object, std::string_view key) {
+    const auto* const amount = agent::find(object, key);
+    return amount != nullptr ? agent::Money::from_json(*amount) : std::nullopt;
+  };
+  if (const auto* const parts = agent::find(usage, "cost"); parts && parts->is_object()) {
+    return amount_at(*parts, "total_cost");
+  }
+  const auto cost = amount_at(usage, "cost");
+  if (!cost || !agent::bool_at(usage, "is_byok")) {
+    return cost;
+  }
+  // With a key of one's own behind the gateway, `cost` is the gateway's fee alone.
+  const auto* const details = agent::find(usage, "cost_details");
+  const auto upstream =
+      details != nullptr ? amount_at(*details, "upstream_inference_cost") : std::nullopt;
+  return upstream ? std::optional(*cost + *upstream) : std::nullopt;
+}
+
 std::optional<Json> parse_lenient(std::string_view text) {
   if (auto json = agent::parse_json(text)) {
     return json;

@@ -2,6 +2,7 @@
 // something else altogether. The protocols derive from it.
 #pragma once
 #include "agent/json.h"
+#include "agent/money.h"
 #include "providers/stream_parser.h"
 #include "providers/wire.h"
 
@@ -48,6 +49,10 @@ class AnswerDecoder : public Decoder {
   std::unique_ptr<StreamParser> parser_;  // of a stream
   std::optional<agent::Error> error_;
 };
+
+// What the provider says in its usage that the reply costs: OpenRouter's and Perplexity's `cost`,
+// xAI's `cost_in_usd_ticks`. nullopt: it says nothing of it.
+std::optional<agent::Money> reported_cost(const agent::Json& usage);
 
 // JSON as servers send it: bytes that are no UTF-8 and lone surrogates become U+FFFD.
 std::optional<agent::Json> parse_lenient(std::string_view text);

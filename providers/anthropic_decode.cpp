@@ -47,6 +47,9 @@ agent::Usage normal_usage(const Json& usage) {
   agent::Usage result;
   result.cache_read = count(usage, "cache_read_input_tokens");
   result.cache_write = count(usage, "cache_creation_input_tokens");
+  if (const Json* writes = agent::find(usage, "cache_creation")) {
+    result.cache_write_1h = count(*writes, "ephemeral_1h_input_tokens");
+  }
   result.input = count(usage, "input_tokens") + result.cache_read + result.cache_write;
   result.output = count(usage, "output_tokens");
   if (const Json* details = agent::find(usage, "output_tokens_details")) {

@@ -381,6 +381,7 @@ agent::Reply OpenaiChatDecoder::reply() {
     reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
   }
   reply.usage = normal_usage(usage_);
+  reply.cost = reported_cost(usage_);
   reply.model = model_;
   if (!text_.empty() || !refusal_.empty() || !calls.empty()) {
     reply.raw = agent::dump(raw_message(calls));

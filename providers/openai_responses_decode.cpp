@@ -255,6 +255,7 @@ agent::Reply OpenaiResponsesDecoder::reply() {
   reply.stop_reason = stop_reason(!calls.empty(), has_refusal);
   reply.stop_reason_raw = incomplete_.empty() ? status_ : status_ + ":" + incomplete_;
   reply.usage = normal_usage(usage_);
+  reply.cost = reported_cost(usage_);
   reply.model = model_;
   reply.raw = output.empty() ? std::string() : agent::dump(output);
   reply.protocol = "openai_responses";

@@ -2,6 +2,8 @@
 
 #include "agent/text.h"
 #include "providers/aws.h"
+#include "providers/claude.h"
+#include "providers/priced_provider.h"
 #include "providers/replay_provider.h"
 #include "providers/retry_provider.h"
 #include "providers/url.h"
@@ -168,6 +170,31 @@ constexpr auto k_other_key_variables = std::to_array<std::string_view>({
     "HUGGING_FACE_HUB_TOKEN",
 });
 
+struct ModelLimit {
+  std::string_view prefix;
+  std::int64_t max_output_tokens;
+};
+constexpr std::int64_t k_unknown_model_limit = 8'192;
+// The longest prefix counts.
+constexpr auto k_model_limits = std::to_array<ModelLimit>({
+    {"gpt-3.5", 4'096},
+    {"gpt-4", 4'096},
+    {"gpt-4o", 16'384},
+    {"gpt-4o-2024-05-13", 4'096},
+    {"gpt-4.1", 32'768},
+    {"gpt-5", 128'000},
+    {"gpt-5-chat", 16'384},
+    {"o1", 100'000},
+    {"o1-mini", 65'536},
+    {"o1-preview", 32'768},
+    {"o3", 100'000},
+    {"o4-mini", 100'000},
+    {"gemini-1.5", 8'192},
+    {"gemini-2.0", 8'192},
+    {"gemini-2.5", 65'536},
+    {"gemini-3", 65'536},
+});
+
 std::unexpected<agent::Error> invalid(std::string message, std::string help) {
   return agent::fail(Code::config_invalid, std::move(message), std::move(help));
 }
@@ -206,6 +233,21 @@ std::string suggestion(const std::array<Row, N>& table, std::string_view word) {
   return fmt::format("{}Known: {}.",
                      near ? fmt::format("Did you mean `{}`? ", *near) : "",
                      fmt::join(names, ", "));
+}
+
+std::int64_t output_limit(std::string_view model) {
+  if (model.contains("claude")) {
+    return claude_max_output(model);
+  }
+  const auto name = model.substr(model.rfind('/') + 1);  // gateways put the vendor before it
+  const ModelLimit* best = nullptr;
+  for (const auto& limit : k_model_limits) {
+    if (name.starts_with(limit.prefix) &&
+        (best == nullptr || limit.prefix.size() > best->prefix.size())) {
+      best = &limit;
+    }
+  }
+  return best == nullptr ? k_unknown_model_limit : best->max_output_tokens;
 }
 
 agent::Result<void> check_protocol(const std::string& name) {
@@ -358,7 +400,8 @@ agent::Result<Resolved> resolve_custom(const ModelSpec& spec) {
   Resolved resolved{.provider = label.empty() ? std::string(k_custom) : std::move(label),
                     .model = std::move(model),
                     .protocol = spec.protocol,
-                    .api_key_env = spec.api_key_env};
+                    .api_key_env = spec.api_key_env,
+                    .is_custom = true};
   TRY_ASSIGN(resolved.base_url, checked_base_url(spec.base_url, "model.base_url"));
   return resolved;
 }
@@ -496,6 +539,11 @@ agent::Result<Resolved> resolve(const ModelSpec& spec, const Environment& enviro
   return resolved;
 }
 
+bool is_free(const Resolved& resolved) {
+  const auto* const preset = resolved.is_custom ? nullptr : find_row(k_presets, resolved.provider);
+  return preset != nullptr && preset->key_variable.empty();
+}
+
 std::unique_ptr<Wire> make_wire(const Resolved& resolved, const ModelSpec& spec) {
   return find_row(k_protocols, resolved.protocol)
       ->make({.provider = resolved.provider,
@@ -507,6 +555,7 @@ std::unique_ptr<Wire> make_wire(const Resolved& resolved, const ModelSpec& spec)
               .extra_headers = spec.headers,
               .temperature = spec.temperature,
               .max_output_tokens = spec.max_output_tokens,
+              .largest_cap = output_limit(resolved.model),
               .reasoning = spec.reasoning,
               .timeouts = spec.timeouts,
               .quirks = default_quirks(resolved.provider, resolved.base_url)});
@@ -525,8 +574,10 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
   } else {
     inner = make_wire_provider(make_wire(resolved, spec), dependencies.http, dependencies.clock);
   }
-  return std::make_unique<RetryProvider>(
+  inner = std::make_unique<RetryProvider>(
       std::move(inner), policy, dependencies.clock, dependencies.seed);
+  return std::make_unique<PricedProvider>(
+      std::move(inner), dependencies.tariff, dependencies.clock);
 }
 
 }  // namespace providers

@@ -4,6 +4,7 @@
 #include "agent/clock.h"
 #include "agent/environment.h"
 #include "agent/http.h"
+#include "agent/price.h"
 #include "agent/provider.h"
 #include "agent/replay_script.h"
 #include "agent/result.h"
@@ -49,8 +50,9 @@ struct Resolved {
   std::string api_key_env;  // where api_key comes from; empty: no key is sent
   std::string api_key;
   std::optional<agent::AwsSigner> signer;  // in place of api_key
-  bool picked = false;                     // the name was `auto`
-  std::string picked_because;              // "ANTHROPIC_API_KEY is set"
+  bool is_custom = false;      // the agent file names protocol and server: `provider` is a label
+  bool picked = false;         // the name was `auto`
+  std::string picked_because;  // "ANTHROPIC_API_KEY is set"
 };
 
 // Errors: config.invalid (unknown provider or protocol, bad URL, contradiction), provider.auth (the
@@ -61,15 +63,19 @@ agent::Result<Resolved> resolve(const agent::ModelSpec& spec,
 // The wire protocol of `resolved`, which is over HTTP, with the settings of `spec`.
 std::unique_ptr<Wire> make_wire(const Resolved& resolved, const agent::ModelSpec& spec);
 
+// Whether nobody is paid by the token: a local server, or a script that is played.
+bool is_free(const Resolved& resolved);
+
 // What a provider is built with. All borrowed; outlives it.
 struct Dependencies {
   agent::Http& http;
   agent::Clock& clock;
-  std::uint64_t seed = 0;  // of the waits between two attempts
+  std::uint64_t seed = 0;     // of the waits between two attempts
+  agent::Tariff tariff = {};  // what the model costs; empty: unknown
   std::function<agent::Result<agent::ReplayScript>(const std::string& path)> load_script = nullptr;
 };
 
-// Retry over the protocol. Errors: those of load_script; config.invalid.
+// A price over retry over the protocol. Errors: those of load_script; config.invalid.
 agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
                                                      const agent::ModelSpec& spec,
                                                      const agent::RetryPolicy& policy,

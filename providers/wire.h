@@ -55,6 +55,8 @@ struct WireSettings {
   agent::Headers extra_headers;  // replace ours of the same name
   std::optional<double> temperature;
   std::optional<std::int64_t> max_output_tokens;
+  // A budget's cap above this is not sent: some servers refuse more than the model can write.
+  std::int64_t largest_cap = INT64_MAX;
   std::string reasoning;  // as agent::ModelSpec::reasoning
   agent::Timeouts timeouts;
   Quirks quirks;

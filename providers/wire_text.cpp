@@ -104,7 +104,9 @@ std::optional<std::int64_t> max_tokens(const WireSettings& settings,
   if (settings.max_output_tokens && request.max_output_tokens) {
     return std::min(*settings.max_output_tokens, *request.max_output_tokens);
   }
-  return settings.max_output_tokens ? settings.max_output_tokens : request.max_output_tokens;
+  const bool is_small = request.max_output_tokens <= settings.largest_cap;
+  return settings.max_output_tokens || !is_small ? settings.max_output_tokens
+                                                 : request.max_output_tokens;
 }
 
 }  // namespace providers

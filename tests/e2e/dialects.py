@@ -123,9 +123,13 @@ def anthropic_faults(body):
             yield f"tool calls {asked} have the results {given}"
 
 
+def reported_cost(usage):
+    return {key: usage[key] for key in ("cost", "cost_in_usd_ticks") if key in usage}
+
+
 def openai_usage(usage):
     return {"prompt_tokens": usage["input"], "completion_tokens": usage["output"],
-            "total_tokens": usage["input"] + usage["output"],
+            "total_tokens": usage["input"] + usage["output"], **reported_cost(usage),
             "prompt_tokens_details": {"cached_tokens": usage["cache_read"]},
             "completion_tokens_details": {"reasoning_tokens": usage["reasoning"]}}
 
@@ -180,7 +184,7 @@ def openai_faults(body):
 
 def responses_usage(usage):
     return {"input_tokens": usage["input"], "output_tokens": usage["output"],
-            "total_tokens": usage["input"] + usage["output"],
+            "total_tokens": usage["input"] + usage["output"], **reported_cost(usage),
             "input_tokens_details": {"cached_tokens": usage["cache_read"]},
             "output_tokens_details": {"reasoning_tokens": usage["reasoning"]}}
 

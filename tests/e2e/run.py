@@ -36,7 +36,7 @@ FORMATS = ("text", "json", "jsonl")
 SECRET = "e2e-key-7f3a91c2d4"  # the provider key of every case: it must never be seen again
 RESULT_KEYS = ["schema", "status", "exit_code", "exit_name", "text", "output", "partial", "stop", "error",
                "usage", "cost_usd", "turns", "tool_calls", "denials", "model", "fallbacks", "over_budget",
-               "run_id", "resume_cmd", "trace_id", "duration_ms"]
+               "run_id", "resume_cmd", "trace_id", "duration_ms", "models"]
 UNCOMPARED_EVENTS = ("model.delta", "tool.output")
 
 

@@ -24,7 +24,8 @@ TEST_CASE("event: each journaled type is read back as it was written", "[agent]"
                            .model = "m",
                            .request_id = "req",
                            .raw = R"({"a": 1})",
-                           .protocol = "openai_chat"};
+                           .protocol = "openai_chat",
+                           .cost = agent::Money::parse("0.012345678901")};
   const std::vector<agent::EventBody> bodies = {
       agent::RunStarted{.version = "1", .agent_name = "a", .prompt = "p", .tools = {"shell"}},
       agent::TurnStarted{.turn = 2},
@@ -42,6 +43,7 @@ TEST_CASE("event: each journaled type is read back as it was written", "[agent]"
                                      .status = agent::ToolStatus::timed_out,
                                      .code = agent::Code::tool_timeout}},
       agent::LimitWarning{.limit = "limits.max_turns", .used = 4, .max = 5},
+      agent::LimitWarning{.limit = "limits.max_cost_usd", .used = 0.85, .max = 1},
       agent::Warning{.message = "w", .help = "h"},
       agent::RunFinished{.result = {.exit_code = 0, .text = "done"}},
   };

@@ -173,6 +173,151 @@ TEST_CASE("loop: the token budget is kept before and after a call", "[agent]") {
   }
 }
 
+TEST_CASE("loop: the cost limit is kept before and after a call", "[agent]") {
+  Stage stage;
+  agent::RunPlan& plan = stage.request.plan;
+  plan.price = agent::Price{.input = {.base = *agent::Money::parse("1")},
+                            .output = {.base = *agent::Money::parse("2")}};
+  const auto picos = [](std::int64_t count) { return agent::Money::from_picos(count); };
+  const auto costs = [&](agent::Reply reply, std::int64_t count) {
+    reply.cost = picos(count);
+    return answers(std::move(reply));
+  };
+  const agent::Reply call = call_reply({{"a", "x", "{}"}});
+
+  SECTION("spent to the last pico-dollar: the next request is not made") {
+    plan.limits.max_cost_usd = picos(50'000'000);
+    const auto result = stage.run({costs(call, 50'000'000)});
+    CHECK(result.exit_code == 82);
+    CHECK(result.stop->limit == "limits.max_cost_usd");
+    CHECK(result.stop->used == 0.00005);
+    CHECK(result.stop->max == 0.00005);
+    CHECK(result.error->message == "$0.00005 of $0.00005 are spent");
+    CHECK(result.partial == false);
+    CHECK(stage.conversations.size() == 1);
+  }
+  SECTION("an answer that costs all of it is an answer, not over budget") {
+    plan.limits.max_cost_usd = picos(50'000'000);
+    const auto result = stage.run({costs(text_reply("hi"), 50'000'000)});
+    CHECK(result.exit_code == 0);
+    CHECK_FALSE(result.over_budget);
+  }
+  SECTION("one pico-dollar more is over budget") {
+    plan.limits.max_cost_usd = picos(50'000'000);
+    const auto result = stage.run({costs(text_reply("hi"), 50'000'001)});
+    CHECK(result.exit_code == 0);
+    CHECK(result.over_budget);
+  }
+  // The second request is estimated at 15 + 3 tokens: 18 micro-dollars.
+  SECTION("the next request's input alone takes all that is left") {
+    plan.limits.max_cost_usd = picos(20'000'000 + 18'000'000 + 1'999'999);
+    const auto result = stage.run({costs(call, 20'000'000)});
+    CHECK(result.exit_code == 82);
+    CHECK(result.error->message ==
+          "$0.00002 of $0.00004 are spent, and the next request alone costs about $0.000018");
+    CHECK(stage.conversations.size() == 1);
+  }
+  SECTION("one pico-dollar above that, it is asked for the one token that it buys") {
+    plan.limits.max_cost_usd = picos(20'000'000 + 18'000'000 + 2'000'000);
+    const auto result = stage.run({costs(call, 20'000'000), costs(text_reply("ok"), 20'000'000)});
+    CHECK(result.exit_code == 0);
+    CHECK(stage.max_output_tokens.back() == 1);
+  }
+  SECTION("where answers cost nothing, input to the last pico-dollar is asked for") {
+    plan.price->output.base = picos(0);
+    plan.limits.max_cost_usd = picos(20'000'000 + 18'000'000);
+    CHECK(stage.run({costs(call, 20'000'000), costs(text_reply("ok"), 0)}).exit_code == 0);
+    CHECK_FALSE(stage.max_output_tokens.back());
+    plan.limits.max_cost_usd = picos(20'000'000 + 18'000'000 - 1);
+    CHECK(stage.run({costs(call, 20'000'000)}).exit_code == 82);
+  }
+  SECTION("the lower one of the two budgets lowers the request") {
+    plan.limits.max_cost_usd = *agent::Money::parse("1");
+    plan.limits.max_total_tokens = 100;
+    stage.run({costs(text_reply("ok"), 1)});
+    CHECK(stage.max_output_tokens.back() < 100);
+    plan.limits.max_total_tokens = 1'000'000'000;
+    stage.run({costs(text_reply("ok"), 1)});
+    CHECK(stage.max_output_tokens.back() > 100'000);
+    CHECK(stage.max_output_tokens.back() < 500'000);
+  }
+  SECTION("at four fifths of it there is a warning, once") {
+    plan.limits.max_cost_usd = *agent::Money::parse("1");
+    stage.run({costs(call, 799'999'999'999),
+               costs(call_reply({{"b", "y", "{}"}}), 1),
+               costs(call_reply({{"c", "z", "{}"}}), 1),
+               costs(text_reply("ok"), 1)});
+    CHECK(stage.count("limit.warning") == 1);
+    const auto types = stage.sink.types();
+    const auto warning = std::ranges::find(types, "limit.warning");
+    CHECK(std::count(types.begin(), warning, "model.responded") == 2);
+  }
+  SECTION("an answer of unknown cost ends the run: the limit cannot be kept") {
+    plan.limits.max_cost_usd = *agent::Money::parse("1");
+    const auto result = stage.run({answers(call)});
+    CHECK(result.exit_code == 82);
+    CHECK_FALSE(result.cost);
+    CHECK_FALSE(result.models.front().cost);
+  }
+}
+
+TEST_CASE("loop: cost is a sum that is known only where all of it is", "[agent]") {
+  Stage stage;
+  agent::Reply call = call_reply({{"a", "x", "{}"}});
+  agent::Reply text = text_reply("done");
+  call.cost = agent::Money::parse("0.1");
+
+  SECTION("all parts known") {
+    text.cost = agent::Money::parse("0.2");
+    const auto result = stage.run({answers(call), answers(text)});
+    CHECK(result.cost == agent::Money::parse("0.3"));
+    CHECK(result.models == std::vector<agent::ModelUse>{{.model = "test/model",
+                                                         .turns = 2,
+                                                         .usage = {.input = 20, .output = 10},
+                                                         .cost = agent::Money::parse("0.3")}});
+  }
+  SECTION("one part unknown") {
+    const auto result = stage.run({answers(call), answers(text)});
+    CHECK_FALSE(result.cost);
+  }
+  SECTION("nothing was asked") {
+    stage.cancellation.signal(SIGTERM);
+    const auto result = stage.run({});
+    CHECK(result.cost == agent::Money{});
+    CHECK(result.models.empty());
+  }
+}
+
+TEST_CASE("loop: a stream that broke is charged by an estimate", "[agent]") {
+  Stage stage;
+  agent::Reply text = text_reply("done");
+  text.cost = agent::Money::parse("1");
+  const auto streams = [&](bool ends) -> ScriptedProvider::Answer {
+    return [&text, ends](const agent::ModelRequest&, const agent::Emit& emit) {
+      emit(agent::ModelDelta{.text = "12345"});
+      if (!ends) {
+        return agent::Result<agent::Reply>(agent::fail(Code::provider_stream_broken, "cut"));
+      }
+      emit(agent::ModelReset{"cut"});
+      return agent::Result<agent::Reply>(text);
+    };
+  };
+  // "be brief" and "hello" are 4 tokens, "12345" is 2.
+  SECTION("by the price") {
+    stage.request.plan.price = agent::Price{.input = {.base = *agent::Money::parse("1000000")},
+                                            .output = {.base = *agent::Money::parse("10000")}};
+    CHECK(stage.run({streams(true)}).cost == agent::Money::parse("5.02"));
+    const auto result = stage.run({streams(false)});
+    CHECK(result.exit_code == 75);
+    CHECK(result.cost == agent::Money::parse("4.02"));
+    CHECK(result.models.front().cost == result.cost);
+  }
+  SECTION("without a price nobody knows") {
+    CHECK_FALSE(stage.run({streams(true)}).cost);
+    CHECK_FALSE(stage.run({streams(false)}).cost);
+  }
+}
+
 TEST_CASE("loop: a cut answer is continued once, and its calls never run", "[agent]") {
   Stage stage;
   agent::Reply cut = call_reply({{"a", "x", R"({"path":)"}}, "first ");

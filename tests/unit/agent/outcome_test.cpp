@@ -77,10 +77,10 @@ TEST_CASE("result: every field is there on every ending, and null where there is
           "[agent]") {
   const agent::Json json = agent::to_json(agent::RunResult{.exit_code = 0, .text = "hi"});
   for (const char* key :
-       {"schema",     "status",   "exit_code",  "exit_name", "text",        "output",
-        "partial",    "stop",     "error",      "usage",     "cost_usd",    "turns",
-        "tool_calls", "denials",  "model",      "fallbacks", "over_budget", "run_id",
-        "resume_cmd", "trace_id", "duration_ms"}) {
+       {"schema",     "status",   "exit_code",   "exit_name", "text",        "output",
+        "partial",    "stop",     "error",       "usage",     "cost_usd",    "turns",
+        "tool_calls", "denials",  "model",       "fallbacks", "over_budget", "run_id",
+        "resume_cmd", "trace_id", "duration_ms", "models"}) {
     INFO(key);
     CHECK(json.contains(key));
   }
@@ -96,8 +96,13 @@ TEST_CASE("result: what is written is read back", "[agent]") {
       agent::Error{.code = agent::Code::run_max_turns, .message = "no answer", .help = "x"};
   result.usage = {.input = 7, .output = 2, .cache_read = 1};
   result.turns = 3;
+  result.cost = agent::Money::parse("0.000000000001");
+  result.models = {{.model = "a/b", .turns = 2, .usage = result.usage, .cost = result.cost},
+                   {.model = "c/d", .turns = 1, .cost = std::nullopt}};
   const agent::RunResult read = agent::result_from_json(agent::to_json(result));
   CHECK(agent::to_json(read) == agent::to_json(result));
+  CHECK(read.cost == result.cost);
+  CHECK(read.models == result.models);
 }
 
 TEST_CASE("error: the object says whether to try again, and when", "[agent]") {

@@ -25,6 +25,7 @@ model:
   max_output_tokens: 8k
   reasoning: low
   timeouts: {connect: 5s, first_byte: 1m, idle: 30s, request: 1m30s}
+  cost: {input: 0.1, output: "0.2", cache_read: 0, cache_write: 1e-1, reasoning: 3}
 instructions: |
   You are careful.
 prompt: "Review {{ target }}"
@@ -45,7 +46,7 @@ tools:
     parallel: true
     repeatable: true
     idempotent: true
-limits: {max_turns: 40, max_tool_calls: 200, max_total_tokens: 500k, timeout: 20m, max_repeat_calls: unlimited}
+limits: {max_turns: 40, max_tool_calls: 200, max_total_tokens: 500k, max_cost_usd: 1.50, timeout: 20m, max_repeat_calls: unlimited}
 retry: {max_attempts: 6, initial_delay: 1s, max_delay: 1m, max_elapsed: 5m}
 session: {store: runs.db, durability: full}
 x-owner: {team: tools, key: [1, 2]}
@@ -59,7 +60,7 @@ TEST_CASE("load: every key reaches the spec", "[config]") {
   folder.write("AGENTS.md", "be kind\n");
   const auto report = config::load_agent(file, {{"SOURCE", "ci"}}, known());
   REQUIRE(lines_of(report.errors) == Lines{});
-  CHECK(lines_of(report.warnings) == Lines{"20:3 no template names the parameter `depth`"});
+  CHECK(lines_of(report.warnings) == Lines{"21:3 no template names the parameter `depth`"});
   const agent::AgentSpec& spec = *report.agent;
   CHECK(spec.file == file.string());
   CHECK(spec.directory == folder.path().string());
@@ -100,6 +101,16 @@ TEST_CASE("load: every key reaches the spec", "[config]") {
   CHECK(spec.tools[2].idempotent);
   CHECK(spec.limits.max_turns == 40);
   CHECK(spec.limits.max_total_tokens == 500'000);
+  CHECK(spec.limits.max_cost_usd == agent::Money::parse("1.5"));
+  CHECK(spec.limits.max_cost_where);
+  const auto rate = [](const char* text) {
+    return agent::Rate{.base = *agent::Money::parse(text)};
+  };
+  CHECK(spec.model.cost == agent::Price{.input = rate("0.1"),
+                                        .output = rate("0.2"),
+                                        .cache_read = rate("0"),
+                                        .cache_write = rate("0.1"),
+                                        .reasoning = rate("3")});
   CHECK(spec.limits.timeout == 20min);
   CHECK(spec.limits.max_repeat_calls == std::nullopt);
   CHECK(spec.retry.max_attempts == 6);
@@ -282,9 +293,14 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
        "3:19 `limits.timeout` must be a duration, not `10 parsecs`",
        "10 parsecs"},
       {"limits: {timeout: 0s}", "3:19 `limits.timeout` cannot be 0", "0s"},
-      {"limits: {max_cost_usd: 1}",
-       "3:10 `limits.max_cost_usd` is not supported yet",
-       "max_cost_usd"},
+      {"limits: {max_cost_usd: 0.00}", "3:24 `limits.max_cost_usd` cannot be 0", "0.00"},
+      {"limits: {max_cost_usd: -1}",
+       "3:24 `limits.max_cost_usd` must be an amount in US dollars, not `-1`",
+       "-1"},
+      {"limits: {max_cost_usd: 0.0000000000001}",
+       "3:24 `limits.max_cost_usd` must be an amount in US dollars, not `0.0000000000001`",
+       "0.0000000000001"},
+      {"model: {name: a/b, cost: {input: 1}}", "3:26 `model.cost.output` is missing", "{"},
       {"limits: [1]", "3:9 `limits` must be a map, not a list", "["},
       {"retry: {max_attempts: 0}", "3:23 `retry.max_attempts` must be from 1 to 100", "0"},
       {"retry: {initial_delay: 2m}",
@@ -404,8 +420,8 @@ TEST_CASE("load: keys of later versions are refused, never ignored", "[config]")
                             "context_management");
   const auto report = parse(k_head + key + ": {a: 1}\n");
   CHECK(lines_of(report.errors) == Lines{"3:1 `" + key + "` is not supported yet"});
-  const auto cost = parse(k_head + "model: {name: a/b, cost: {input: 1}}");
-  CHECK(lines_of(cost.errors) == Lines{"3:20 `model.cost` is not supported yet"});
+  const auto rate = parse(k_head + "model: {name: a/b, requests_per_minute: 5}");
+  CHECK(lines_of(rate.errors) == Lines{"3:20 `model.requests_per_minute` is not supported yet"});
 }
 
 TEST_CASE("load: another version is the only thing that is reported", "[config]") {

@@ -60,6 +60,10 @@ std::string agent_with(std::string_view path, const std::string& value) {
       }
     } else if (rest == "model" && name != "name") {
       beside = ", name: a/b";
+    } else if (rest == "model.cost") {
+      beside = name == "input"    ? ", output: 2"
+               : name == "output" ? ", input: 1"
+                                  : ", input: 1, output: 2";
     } else if (rest == "retry" && name == "initial_delay") {
       beside = ", max_delay: 9d";
     } else if (rest.empty()) {
@@ -110,6 +114,11 @@ Forms forms_of(const config::Key& key) {
         forms.valid.push_back(words);
       }
       add_invalid({"0", "-1", "1.5", "1.5x", "many", "true", "[1]", "'0'"});
+      break;
+    case Type::money:
+      forms.valid.insert(forms.valid.end(), {"1", "0.25", "1e-3", "'1.50'", ".5"});
+      (key.may_be_zero ? forms.valid : forms.invalid).push_back("0");
+      add_invalid({"-1", "$1", "'1,5'", "''", "free", "true", "[1]"});
       break;
     case Type::duration:
       forms.valid.insert(forms.valid.end(), {"1ms", "10s", "2m", "1d", "1h30m", "1.5s"});

@@ -428,6 +428,21 @@ TEST_CASE("openai_chat: a request is head, messages and tail", "[providers]") {
         R"("stream_options":{"include_usage":true}})");
 }
 
+TEST_CASE("openai_chat: a budget's cap is sent where the model can write that much",
+          "[providers]") {
+  const agent::Conversation conversation;
+  providers::WireSettings own = settings();
+  own.largest_cap = 4'096;
+  const auto tail = [&](std::int64_t cap) {
+    return providers::make_openai_chat(own)->body_tail(
+        {.instructions = {}, .tools = {}, .conversation = conversation, .max_output_tokens = cap});
+  };
+  CHECK_THAT(tail(4'096), Catch::Contains(R"("max_tokens":4096)"));
+  CHECK_THAT(tail(4'097), !Catch::Contains("max_tokens"));
+  own.max_output_tokens = 10'000;
+  CHECK_THAT(tail(4'097), Catch::Contains(R"("max_tokens":4097)"));
+}
+
 TEST_CASE("openai_chat: messages in the protocol's form", "[providers]") {
   const std::vector<agent::Message> messages = {
       agent::UserMessage{"Hi"},

@@ -1,0 +1,125 @@
+#include "cli/price_book.h"
+
+#include "cli/user_folders.h"
+#include "config/source.h"
+#include "providers/price_text.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace cli {
+namespace {
+
+constexpr std::size_t k_largest_table = 64 * std::size_t{1'048'576};
+
+agent::Tariff always(agent::Price price) {
+  return {.periods = {agent::PricePeriod{.price = std::move(price)}}};
+}
+
+bool is_there(const std::filesystem::path& file) {
+  std::error_code failure;
+  return !file.empty() && std::filesystem::exists(file, failure);
+}
+
+agent::Result<std::unique_ptr<OpenTable>> open_built_in() {
+  auto open = std::make_unique<OpenTable>();
+  TRY_ASSIGN(open->table, providers::PriceTable::open(providers::built_in_prices(), "built in"));
+  return open;
+}
+
+agent::Result<std::unique_ptr<OpenTable>> open_imported(const std::filesystem::path& file) {
+  auto open = std::make_unique<OpenTable>();
+  open->is_imported = true;
+  TRY_ASSIGN(open->text, config::read_text_file(file, k_largest_table));
+  TRY_ASSIGN(open->table, providers::PriceTable::open(open->text, file.string()));
+  return open;
+}
+
+}  // namespace
+
+std::filesystem::path imported_prices_file(const agent::Environment& environment) {
+  const auto folder = data_folder(environment);
+  return folder.empty() ? folder : folder / "prices.txt";
+}
+
+std::string OpenTable::name() const {
+  const auto day = providers::write_day(table->date());
+  return is_imported ? fmt::format("{} of {}", table->file(), day)
+                     : fmt::format("the built-in table of {}", day);
+}
+
+agent::Result<std::unique_ptr<OpenTable>> open_table(const std::filesystem::path& imported) {
+  TRY_ASSIGN(auto built_in, open_built_in());
+  if (!is_there(imported)) {
+    return built_in;
+  }
+  TRY_ASSIGN(auto own, open_imported(imported));
+  return own->table->date() >= built_in->table->date() ? std::move(own) : std::move(built_in);
+}
+
+std::expected<PriceBook, std::vector<agent::Error>> PriceBook::open(
+    const agent::Environment& environment) {
+  PriceBook book;
+  book.imported_file_ = imported_prices_file(environment);
+  if (const auto folder = config_folder(environment); !folder.empty()) {
+    book.config_file_ = folder / "config.yaml";
+    auto loaded = config::load_user_config(book.config_file_);
+    if (!loaded) {
+      return std::unexpected(std::move(loaded).error());
+    }
+    book.config_ = std::move(*loaded);
+  }
+  return book;
+}
+
+agent::Result<std::optional<ModelPrice>> PriceBook::find(
+    const agent::ModelSpec& spec, const providers::Resolved& resolved) const {
+  if (spec.cost) {
+    return ModelPrice{.tariff = always(*spec.cost), .source = "the agent file"};
+  }
+  const auto own = config_.prices.find(fmt::format("{}/{}", resolved.provider, resolved.model));
+  if (own != config_.prices.end()) {
+    return ModelPrice{.tariff = always(own->second), .source = config_file_.string()};
+  }
+  if (providers::is_free(resolved)) {
+    return ModelPrice{.tariff = always({}), .source = "a provider that charges nothing"};
+  }
+  TRY_ASSIGN(const auto open, open_table(imported_file_));
+  TRY_ASSIGN(
+      auto row,
+      open->table->find({.provider = resolved.is_custom ? std::string_view{} : resolved.provider,
+                         .base_url = resolved.base_url,
+                         .model = resolved.model}));
+  if (!row) {
+    return std::optional<ModelPrice>{};
+  }
+  return ModelPrice{.tariff = row->tariff, .source = open->name(), .row = std::move(row)};
+}
+
+agent::Result<void> check_cost_limit(const agent::AgentSpec& agent,
+                                     const std::optional<ModelPrice>& price,
+                                     const PriceBook& book,
+                                     std::chrono::system_clock::time_point now) {
+  const bool is_known = price && price->tariff.at(now) != nullptr;
+  if (!agent.limits.max_cost_usd || is_known) {
+    return {};
+  }
+  const std::string& name = agent.model.name;
+  agent::Error error{
+      .code = agent::Code::config_invalid,
+      .message = fmt::format(
+          "the cost limit cannot be kept: nobody knows what the model `{}` costs", name),
+      .help =
+          fmt::format("give its price in US dollars per million tokens, as in "
+                      "`model: {{name: {0}, cost: {{input: 3, output: 15}}}}`, or for all "
+                      "agents in {1}: `prices: {{{0}: {{input: 3, output: 15}}}}`",
+                      name,
+                      book.config_file().empty() ? "config.yaml" : book.config_file().string())};
+  error.where = agent.limits.max_cost_where;
+  return agent::fail(std::move(error));
+}
+
+}  // namespace cli

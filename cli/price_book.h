@@ -1,0 +1,69 @@
+// What a model costs, from the first of four that says it: the agent file, the user's config.yaml,
+// the kind of the provider (a local server costs nothing), the newer of two tables: the one that is
+// built in and the one that the user imported.
+#pragma once
+#include "agent/environment.h"
+#include "agent/price.h"
+#include "agent/result.h"
+#include "agent/spec.h"
+#include "config/user_config.h"
+#include "providers/price_table.h"
+#include "providers/registry.h"
+
+#include <chrono>
+#include <expected>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+struct ModelPrice {
+  agent::Tariff tariff;
+  std::string
+      source;  // "the agent file", "/home/…/config.yaml", "the built-in table of 2026-08-21"
+  std::optional<providers::FoundPrice> row = std::nullopt;  // of a table
+};
+
+class PriceBook {
+ public:
+  // Reads the user's config.yaml. Every mistake in it.
+  static std::expected<PriceBook, std::vector<agent::Error>> open(
+      const agent::Environment& environment);
+
+  // nullopt: unknown. config.invalid where the imported table is broken.
+  agent::Result<std::optional<ModelPrice>> find(const agent::ModelSpec& spec,
+                                                const providers::Resolved& resolved) const;
+
+  const std::filesystem::path& config_file() const { return config_file_; }
+
+ private:
+  std::filesystem::path config_file_;
+  std::filesystem::path imported_file_;
+  config::UserConfig config_;
+};
+
+// Where `errand prices import` puts a table; empty where there is no home.
+std::filesystem::path imported_prices_file(const agent::Environment& environment);
+
+// A table together with its text.
+struct OpenTable {
+  std::string text;  // of an imported one
+  bool is_imported = false;
+  std::optional<providers::PriceTable> table = std::nullopt;
+
+  std::string name() const;  // "the built-in table of 2026-08-21"
+};
+
+// The table that counts: the newer one; of the same day, the imported one.
+agent::Result<std::unique_ptr<OpenTable>> open_table(const std::filesystem::path& imported);
+
+// config.invalid where there is a cost limit that cannot be kept, because nobody knows the price.
+agent::Result<void> check_cost_limit(const agent::AgentSpec& agent,
+                                     const std::optional<ModelPrice>& price,
+                                     const PriceBook& book,
+                                     std::chrono::system_clock::time_point now);
+
+}  // namespace cli

@@ -1,0 +1,14 @@
+// Where the user's own files of this program are, by the XDG rules.
+#pragma once
+#include "agent/environment.h"
+
+#include <filesystem>
+
+namespace cli {
+
+// Empty where neither the variable nor HOME says.
+std::filesystem::path config_folder(const agent::Environment& environment);
+std::filesystem::path data_folder(const agent::Environment& environment);
+std::filesystem::path state_folder(const agent::Environment& environment);
+
+}  // namespace cli
