@@ -48,6 +48,7 @@ void fold(State& state, const RunStarted& event) {
 }
 
 void fold(State& state, const ModelDelta& event) {
+  state.streamed_bytes += static_cast<std::int64_t>(event.text.size());
   if (event.kind == ModelDelta::Kind::text) {
     state.streaming += event.text;
   }
@@ -69,12 +70,12 @@ ModelUse& use_of_model(std::vector<ModelUse>& models, const std::string& model) 
 // A stream that broke is charged by the provider, but says nothing of it: the request and what came
 // of the answer are estimated. Where the price is unknown, so is the cost.
 std::optional<Money> cost_of_broken_stream(const State& state) {
-  const auto written = static_cast<std::int64_t>(state.streaming.size());
-  return state.plan.price ? std::optional(cost(
-                                *state.plan.price,
-                                {.input = estimated_input(state),
-                                 .output = (written + k_bytes_per_token - 1) / k_bytes_per_token}))
-                          : std::nullopt;
+  return state.plan.price
+             ? std::optional(cost(
+                   *state.plan.price,
+                   {.input = estimated_input(state),
+                    .output = (state.streamed_bytes + k_bytes_per_token - 1) / k_bytes_per_token}))
+             : std::nullopt;
 }
 
 void fold(State& state, const ModelReset&) {
@@ -82,6 +83,7 @@ void fold(State& state, const ModelReset&) {
   add_cost(state.cost, part);
   add_cost(use_of_model(state.models, state.model).cost, part);
   state.streaming.clear();
+  state.streamed_bytes = 0;
 }
 
 // A cut reply stays in the conversation as the text that came; its calls never run.
@@ -108,6 +110,7 @@ void fold(State& state, const ModelResponded& event) {
   state.last_usage = reply.usage;
   state.new_bytes = 0;
   state.streaming.clear();
+  state.streamed_bytes = 0;
   state.stop_reason = reply.stop_reason;
   state.answer = continues ? state.answer + reply.text : reply.text;
 
@@ -499,7 +502,7 @@ RunResult make_result(const State& state, const Ending& ending) {
   result.usage = state.usage;
   result.cost = state.cost;
   result.models = state.models;
-  if (!state.streaming.empty()) {
+  if (state.streamed_bytes > 0) {
     const auto part = cost_of_broken_stream(state);
     add_cost(result.cost, part);
     add_cost(use_of_model(result.models, state.model).cost, part);

@@ -42,8 +42,9 @@ struct State {
   std::map<std::string, ToolResult> results;  // the same
   std::optional<ToolResult> ending_result;    // a fatal tool's, or task_failed's
 
-  std::string answer;     // text of the last reply, continuations joined
-  std::string streaming;  // text of the reply that is coming in
+  std::string answer;               // text of the last reply, continuations joined
+  std::string streaming;            // text of the reply that is coming in
+  std::int64_t streamed_bytes = 0;  // of that reply, thoughts included
   bool reply_is_unjudged = false;
   StopReason stop_reason = StopReason::unknown;  // of the last reply
   int truncations = 0;                           // in a row, as the next three

@@ -294,7 +294,8 @@ TEST_CASE("loop: a stream that broke is charged by an estimate", "[agent]") {
   text.cost = agent::Money::parse("1");
   const auto streams = [&](bool ends) -> ScriptedProvider::Answer {
     return [&text, ends](const agent::ModelRequest&, const agent::Emit& emit) {
-      emit(agent::ModelDelta{.text = "12345"});
+      emit(agent::ModelDelta{.kind = agent::ModelDelta::Kind::reasoning, .text = "123"});
+      emit(agent::ModelDelta{.text = "45"});
       if (!ends) {
         return agent::Result<agent::Reply>(agent::fail(Code::provider_stream_broken, "cut"));
       }
@@ -302,7 +303,7 @@ TEST_CASE("loop: a stream that broke is charged by an estimate", "[agent]") {
       return agent::Result<agent::Reply>(text);
     };
   };
-  // "be brief" and "hello" are 4 tokens, "12345" is 2.
+  // "be brief" and "hello" are 4 tokens, what was streamed is 2.
   SECTION("by the price") {
     stage.request.plan.price = agent::Price{.input = {.base = *agent::Money::parse("1000000")},
                                             .output = {.base = *agent::Money::parse("10000")}};

@@ -116,6 +116,16 @@ TEST_CASE("anthropic_messages: the last usage replaces the first, cached tokens 
             .input = 415, .output = 50, .cache_read = 10, .cache_write = 5, .reasoning = 20});
 }
 
+TEST_CASE("anthropic_messages: what is cached for an hour is told apart", "[providers]") {
+  const Reply reply =
+      read(start(R"({"input_tokens":3,"cache_creation_input_tokens":50,"output_tokens":1,)"
+                 R"("cache_creation":{"ephemeral_5m_input_tokens":20,)"
+                 R"("ephemeral_1h_input_tokens":30}})") +
+           stop("end_turn", R"({"output_tokens":5})"));
+  CHECK(reply.usage ==
+        agent::Usage{.input = 53, .output = 5, .cache_write = 50, .cache_write_1h = 30});
+}
+
 TEST_CASE("anthropic_messages: tool input comes in pieces", "[providers]") {
   const Reply reply = read(start() + block(0, k_tool) + input(0, "") + input(0, R"({"x")") +
                            input(0, ":1}") + stop("tool_use"));
