@@ -75,6 +75,7 @@ void write(Json& json, const ModelDelta& body) {
 
 void write(Json& json, const ModelReset& body) {
   json["reason"] = body.reason;
+  json["cost_usd"] = to_json(body.cost);
 }
 
 void write(Json& json, const ModelRetrying& body) {
@@ -158,6 +159,12 @@ std::string text(const Json& json, std::string_view key) {
   return std::string(text_at(json, key));
 }
 
+// Null, or no number at all: unknown.
+std::optional<Money> cost_at(const Json& json) {
+  const Json* cost = find(json, "cost_usd");
+  return cost != nullptr ? Money::from_json(*cost) : std::nullopt;
+}
+
 double real(const Json& json, std::string_view key) {
   const Json* number = find(json, key);
   return number != nullptr && number->is_number() ? number->get<double>() : 0;
@@ -204,6 +211,7 @@ void read(const Json& json, ModelDelta& body) {
 
 void read(const Json& json, ModelReset& body) {
   body.reason = text(json, "reason");
+  body.cost = cost_at(json);
 }
 
 void read(const Json& json, ModelRetrying& body) {
@@ -233,9 +241,7 @@ void read(const Json& json, ModelResponded& body) {
   if (const Json* usage = find(json, "usage")) {
     reply.usage = usage_from_json(*usage);
   }
-  if (const Json* cost = find(json, "cost_usd")) {
-    reply.cost = Money::from_json(*cost);
-  }
+  reply.cost = cost_at(json);
   reply.model = text(json, "model");
   reply.request_id = text(json, "request_id");
   reply.protocol = text(json, "protocol");

@@ -46,6 +46,7 @@ struct ModelDelta {
 };
 struct ModelReset {  // drop what was streamed of this reply
   std::string reason;
+  std::optional<Money> cost;  // estimated; nullopt: unknown
 };
 struct ModelRetrying {
   int attempt = 0;  // the one that failed

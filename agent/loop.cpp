@@ -214,6 +214,9 @@ class Run {
          .max_output_tokens = ask.max_output_tokens},
         [&](EventBody body) {
           const bool is_retrying = std::holds_alternative<ModelRetrying>(body);
+          if (auto* reset = std::get_if<ModelReset>(&body)) {
+            reset->cost = cost_of_broken_stream(state);
+          }
           recorder_.record(std::move(body));
           recorder_.commit();
           // Attempts that failed may have used up what a limit leaves.

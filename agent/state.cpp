@@ -67,21 +67,9 @@ ModelUse& use_of_model(std::vector<ModelUse>& models, const std::string& model) 
   return found != models.end() ? *found : models.emplace_back(ModelUse{.model = model});
 }
 
-// A stream that broke is charged by the provider, but says nothing of it: the request and what came
-// of the answer are estimated. Where the price is unknown, so is the cost.
-std::optional<Money> cost_of_broken_stream(const State& state) {
-  return state.plan.price
-             ? std::optional(cost(
-                   *state.plan.price,
-                   {.input = estimated_input(state),
-                    .output = (state.streamed_bytes + k_bytes_per_token - 1) / k_bytes_per_token}))
-             : std::nullopt;
-}
-
-void fold(State& state, const ModelReset&) {
-  const auto part = cost_of_broken_stream(state);
-  add_cost(state.cost, part);
-  add_cost(use_of_model(state.models, state.model).cost, part);
+void fold(State& state, const ModelReset& event) {
+  add_cost(state.cost, event.cost);
+  add_cost(use_of_model(state.models, state.model).cost, event.cost);
   state.streaming.clear();
   state.streamed_bytes = 0;
 }
@@ -456,6 +444,15 @@ void advance(State& state, const EventBody& event) {
 
 std::int64_t estimated_input(const State& state) {
   return state.last_usage.total() + (state.new_bytes + k_bytes_per_token - 1) / k_bytes_per_token;
+}
+
+std::optional<Money> cost_of_broken_stream(const State& state) {
+  return state.plan.price
+             ? std::optional(cost(
+                   *state.plan.price,
+                   {.input = estimated_input(state),
+                    .output = (state.streamed_bytes + k_bytes_per_token - 1) / k_bytes_per_token}))
+             : std::nullopt;
 }
 
 Step next(const State& state) {

@@ -75,6 +75,10 @@ void advance(State& state, const EventBody& event);
 // Tokens of the next request, from what the last one measured.
 std::int64_t estimated_input(const State& state);
 
+// What a stream that broke off costs: the provider charges for it, but says nothing of it. The
+// request and what came of the answer are estimated. nullopt: the price is unknown.
+std::optional<Money> cost_of_broken_stream(const State& state);
+
 struct AskModel {
   std::optional<std::int64_t> max_output_tokens;  // what the budgets leave
 };

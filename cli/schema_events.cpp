@@ -202,7 +202,7 @@ Json model_events() {
              {"estimated_input", type("integer")},
              {"max_output_tokens", nullable("integer")}}),
       event("model.delta", {{"kind", {{"enum", {"text", "reasoning"}}}}, {"text", type("string")}}),
-      event("model.reset", {{"reason", type("string")}}),
+      event("model.reset", {{"reason", type("string")}, {"cost_usd", nullable("number")}}),
       event("model.retrying",
             {{"attempt", type("integer")},
              {"max_attempts", type("integer")},

@@ -30,7 +30,7 @@ TEST_CASE("event: each journaled type is read back as it was written", "[agent]"
       agent::RunStarted{.version = "1", .agent_name = "a", .prompt = "p", .tools = {"shell"}},
       agent::TurnStarted{.turn = 2},
       agent::ModelRequested{.turn = 2, .model = "m", .messages = 3, .max_output_tokens = 9},
-      agent::ModelReset{.reason = "cut"},
+      agent::ModelReset{.reason = "cut", .cost = agent::Money::parse("0.1")},
       agent::ModelRetrying{.attempt = 1, .max_attempts = 4, .delay = std::chrono::milliseconds(20)},
       agent::ModelResponded{.turn = 2, .reply = reply, .duration_ms = 4},
       agent::UserSaid{.text = "go on", .reason = "truncated"},

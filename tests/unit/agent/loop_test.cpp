@@ -308,6 +308,11 @@ TEST_CASE("loop: a stream that broke is charged by an estimate", "[agent]") {
     stage.request.plan.price = agent::Price{.input = {.base = *agent::Money::parse("1000000")},
                                             .output = {.base = *agent::Money::parse("10000")}};
     CHECK(stage.run({streams(true)}).cost == agent::Money::parse("5.02"));
+    agent::State folded(stage.request.plan);  // the journal has no deltas
+    for (const agent::Event& event : stage.journal.events) {
+      agent::advance(folded, event.body);
+    }
+    CHECK(folded.cost == agent::Money::parse("5.02"));
     const auto result = stage.run({streams(false)});
     CHECK(result.exit_code == 75);
     CHECK(result.cost == agent::Money::parse("4.02"));
