@@ -65,7 +65,7 @@ _errand() {
   command=${words[0]-}
   first=1
   if [[ ${#words[@]} -eq 0 ]]; then
-    _errand_words 'run check init tools prices exit-codes schema completions help --help --version'
+    _errand_words 'run check init tools models prices exit-codes schema completions help --help --version'
     return
   fi
   if [[ $command = tools ]]; then
@@ -171,6 +171,21 @@ _errand() {
         *) ;;
       esac
       ;;
+    'models')
+      options='--remote --output -o --color --help -h'
+      valued='|-o|--output|--color|'
+      _errand_scan
+      case $option in
+        -o|--output) _errand_words 'text json' ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        *) : ;;
+      esac
+      ;;
     'prices show')
       options='--output -o --help -h'
       valued='|-o|--output|'
@@ -255,7 +270,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run check init tools prices exit-codes schema completions help' ;;
+        *) _errand_words 'run check init tools models prices exit-codes schema completions help' ;;
       esac
       ;;
     *) ;;
