@@ -36,7 +36,7 @@ struct HttpRequest {
   bool streamed = false;  // which deadlines count: first_byte and idle, or request
   Timeouts timeouts;
   const AwsSigner* signer = nullptr;  // borrowed likewise; null: the request is not signed
-  std::size_t max_body = 64u << 20;  // a longer answer is provider.bad_response
+  std::size_t max_body = 64u << 20;   // a longer answer is provider.bad_response
 };
 
 struct HttpResponse {

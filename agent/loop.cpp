@@ -211,7 +211,9 @@ class Run {
         {.instructions = request_.started.instructions,
          .tools = ports_.toolbox.tools(),
          .conversation = state.conversation,
-         .max_output_tokens = ask.max_output_tokens},
+         .max_output_tokens = ask.max_output_tokens,
+         .tool_choice = tool_choice(state),
+         .output_schema = state.plan.output_schema},
         [&](EventBody body) {
           const bool is_retrying = std::holds_alternative<ModelRetrying>(body);
           if (auto* reset = std::get_if<ModelReset>(&body)) {

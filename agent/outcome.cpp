@@ -226,7 +226,7 @@ Json to_json(const RunResult& result) {
       {"exit_code", result.exit_code},
       {"exit_name", exit_row(result.exit_code).name},
       {"text", result.text},
-      {"output", nullptr},
+      {"output", parse_json(result.output).value_or(Json())},
       {"partial", result.partial},
       {"stop", result.stop ? to_json(*result.stop) : Json(nullptr)},
       {"error", result.error ? to_json(*result.error) : Json(nullptr)},
@@ -250,6 +250,9 @@ RunResult result_from_json(const Json& json) {
   RunResult result;
   result.exit_code = static_cast<int>(integer_at(json, "exit_code"));
   result.text = text_at(json, "text");
+  if (const Json* output = find(json, "output")) {
+    result.output = dump(*output);
+  }
   result.partial = bool_at(json, "partial");
   if (const Json* stop = find(json, "stop")) {
     const auto real = [&](std::string_view key) {

@@ -65,7 +65,8 @@ struct ModelUse {
 // The result object, present on every ending.
 struct RunResult {
   int exit_code = 0;
-  std::string text;  // the answer, or the partial one
+  std::string text;    // the answer, or the partial one
+  std::string output;  // the answer as JSON text, where a schema asks for it
   bool partial = false;
   std::optional<Stop> stop;
   std::optional<Error> error;

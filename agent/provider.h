@@ -22,6 +22,8 @@ struct ModelRequest {
   std::span<const ToolInfo> tools;
   const Conversation& conversation;
   std::optional<std::int64_t> max_output_tokens;  // the budget's cap, where it is the lower one
+  std::string_view tool_choice = {};              // as ModelSpec::tool_choice
+  std::string_view output_schema = {};            // as OutputSpec::schema
 };
 
 class Provider {

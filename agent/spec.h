@@ -34,7 +34,9 @@ struct ModelSpec {
   std::vector<std::pair<std::string, std::string>> headers;
   std::optional<double> temperature;
   std::optional<std::int64_t> max_output_tokens;
-  std::string reasoning;  // "", "none", "minimal", "low", "medium", "high", "xhigh", "max"
+  std::vector<std::string> stop;  // sequences that end an answer
+  std::string tool_choice;        // "", "auto", "none", "required" or a tool's name
+  std::string reasoning;          // "", "none", "minimal", "low", "medium", "high", "xhigh", "max"
   Timeouts timeouts;
   std::optional<Price> cost;   // what the user says that it costs
   std::optional<Where> where;  // of the name in the agent file, for messages
@@ -89,6 +91,11 @@ struct ContextFile {
   bool optional = false;
 };
 
+struct OutputSpec {
+  std::string
+      schema;  // JSON Schema that the answer must fit, as JSON text; empty: any text will do
+};
+
 struct SessionSpec {
   enum class Durability : std::uint8_t { process, full };
   std::string store = "auto";  // auto, none, or a path to the journal file
@@ -108,6 +115,7 @@ struct AgentSpec {
   std::vector<ToolSpec> tools;
   Limits limits;
   RetryPolicy retry;
+  OutputSpec output;
   SessionSpec session;
 };
 

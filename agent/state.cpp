@@ -1,6 +1,9 @@
 #include "agent/state.h"
 
+#include "agent/json.h"
+
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -262,6 +265,29 @@ Ending ended_by_tool(const ToolResult& result) {
           "the tool `{}`, declared `on_error: fatal`, failed: {}", result.name, result.message));
 }
 
+// Whether the answer is what `output.schema` says.
+Ending judge_output(const State& state) {
+  if (state.plan.output == nullptr) {
+    return {};
+  }
+  const auto json = parse_json(state.answer);
+  if (!json) {
+    return failed(Code::output_invalid, "the answer is not JSON, which `output.schema` demands");
+  }
+  const auto violations = state.plan.output->check(*json);
+  if (violations.empty()) {
+    return {};
+  }
+  const auto& [pointer, message, is_type] = violations.front();
+  return failed(
+      Code::output_invalid,
+      fmt::format(
+          "the answer does not fit `output.schema`: {} {}{}",
+          pointer.empty() ? "it" : pointer,
+          message,
+          violations.size() > 1 ? fmt::format(" (and {} more)", violations.size() - 1) : ""));
+}
+
 // What a reply without tool calls means.
 Step judge(const State& state) {
   switch (state.stop_reason) {
@@ -303,7 +329,7 @@ Step judge(const State& state) {
       break;
   }
   if (!state.answer.empty()) {
-    return Finish{};
+    return Finish{judge_output(state)};
   }
   if (state.empty_replies > 1) {
     return Finish{failed(Code::output_empty, "the model ended its turn twice without an answer")};
@@ -442,6 +468,11 @@ void advance(State& state, const EventBody& event) {
   std::visit([&](const auto& body) { fold(state, body); }, event);
 }
 
+std::string_view tool_choice(const State& state) {
+  const std::string_view choice = state.plan.tool_choice;
+  return choice == "none" || state.tool_calls == 0 ? choice : std::string_view();
+}
+
 std::int64_t estimated_input(const State& state) {
   return state.last_usage.total() + (state.new_bytes + k_bytes_per_token - 1) / k_bytes_per_token;
 }
@@ -517,6 +548,9 @@ RunResult make_result(const State& state, const Ending& ending) {
     result.text = ending.error->message;
   }
   result.partial = !is_final && !result.text.empty();
+  if (result.exit_code == 0 && state.plan.output != nullptr) {
+    result.output = result.text;
+  }
   if (status_of(result.exit_code) == Status::stopped) {
     result.stop = ending.stop;
     if (!result.stop) {

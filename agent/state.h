@@ -2,6 +2,7 @@
 // Nothing here waits, calls or prints: a run can be carried on from its log alone.
 #pragma once
 #include "agent/event.h"
+#include "agent/json_schema.h"
 #include "agent/message.h"
 #include "agent/outcome.h"
 #include "agent/price.h"
@@ -9,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,6 +26,9 @@ struct RunPlan {
   std::set<std::string> repeatable_tools;
   std::optional<Price> price = std::nullopt;  // of the model, for estimates; nullopt: unknown
   std::int64_t tool_bytes = 0;  // of the tools' names, descriptions and schemas, for estimates
+  std::string tool_choice;      // as ModelSpec::tool_choice
+  std::string output_schema;    // as OutputSpec::schema
+  std::shared_ptr<const JsonSchema> output;  // the same, compiled; null: any text is an answer
 };
 
 struct State {
@@ -78,6 +83,9 @@ std::int64_t estimated_input(const State& state);
 // What a stream that broke off costs: the provider charges for it, but says nothing of it. The
 // request and what came of the answer are estimated. nullopt: the price is unknown.
 std::optional<Money> cost_of_broken_stream(const State& state);
+
+// Only until the first call: a model that must call a tool in every turn never ends.
+std::string_view tool_choice(const State& state);
 
 struct AskModel {
   std::optional<std::int64_t> max_output_tokens;  // what the budgets leave

@@ -1,6 +1,7 @@
 // `errand run`: from an agent file and a prompt to one named ending.
 #include "agent/duration.h"
 #include "agent/id.h"
+#include "agent/json_schema.h"
 #include "agent/loop.h"
 #include "agent/redact.h"
 #include "agent/store/sqlite_journal.h"
@@ -26,6 +27,7 @@
 #include "tools/supervisor.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -235,7 +237,15 @@ Result<std::unique_ptr<agent::Journal>> open_journal(const Plan& plan,
 agent::RunPlan run_plan(const Plan& prepared,
                         const agent::Toolbox& toolbox,
                         agent::Clock::Wall now) {
-  agent::RunPlan plan{.limits = prepared.agent.limits};
+  const agent::AgentSpec& spec = prepared.agent;
+  agent::RunPlan plan{.limits = spec.limits,
+                      .tool_choice = spec.model.tool_choice,
+                      .output_schema = spec.output.schema};
+  if (const auto schema = agent::parse_json(spec.output.schema)) {
+    if (auto compiled = agent::JsonSchema::compile(*schema)) {
+      plan.output = std::make_shared<const agent::JsonSchema>(std::move(*compiled));
+    }
+  }
   if (const auto* const price = prepared.price ? prepared.price->tariff.at(now) : nullptr) {
     plan.price = *price;
   }

@@ -104,9 +104,42 @@ agent::ModelSpec build_model(const Value& value, const Known& known, Problems& p
   }
   model.max_output_tokens = count_at(value, "max_output_tokens");
   model.reasoning = text_at(value, "reasoning");
+  if (const Value* stop = value_at(value, "stop")) {
+    if (stop->kind == Kind::text) {
+      model.stop.push_back(stop->text);
+    }
+    for (const Value& text : stop->items) {
+      model.stop.push_back(text.text);
+    }
+  }
+  model.tool_choice = text_at(value, "tool_choice");
   model.timeouts = build_timeouts(map_at(value, "timeouts"));
   model.cost = price_at(value, "cost");
   return model;
+}
+
+// What must be called has to be there.
+void check_tool_choice(const Value& root,
+                       const std::vector<agent::ToolSpec>& tools,
+                       Problems& problems) {
+  const Value* choice = value_at(map_at(root, "model"), "tool_choice");
+  if (choice == nullptr || choice->text == "auto" || choice->text == "none") {
+    return;
+  }
+  std::vector<std::string> names;
+  std::ranges::transform(tools, std::back_inserter(names), &agent::ToolSpec::name);
+  if (choice->text == "required" && names.empty()) {
+    problems.add(choice->span,
+                 "`model.tool_choice` is required, but the agent has no tools",
+                 "list its tools under `tools`, or take this key out");
+  } else if (choice->text != "required" && std::ranges::find(names, choice->text) == names.end()) {
+    const auto meant = agent::nearest(choice->text, std::span<const std::string>(names));
+    problems.add(choice->span,
+                 fmt::format("`model.tool_choice` names `{}`, which is no tool of this agent",
+                             agent::printable(choice->text)),
+                 meant ? fmt::format("did you mean `{}`?", *meant)
+                       : "write auto, required, none, or the name of a tool in `tools`");
+  }
 }
 
 agent::Limits build_limits(const Value& map, const Problems& problems) {
@@ -325,6 +358,8 @@ agent::AgentSpec build_agent(const Value& root,
   }
   spec.context = build_context(map_at(root, "context"), directory, problems);
   spec.tools = build_tools(map_at(root, "tools"), directory, known, problems);
+  check_tool_choice(root, spec.tools, problems);
+  spec.output = build_output(map_at(root, "output"), directory, problems);
   spec.limits = build_limits(map_at(root, "limits"), problems);
   spec.retry = build_retry(map_at(root, "retry"), problems);
   spec.session = build_session(map_at(root, "session"));

@@ -78,6 +78,29 @@ class UserTurn {
   std::string texts_;
 };
 
+std::string output_config(std::string_view effort, std::string_view schema) {
+  std::string members;
+  if (!effort.empty()) {
+    members = R"("effort":)" + json_text(effort);
+  }
+  if (!schema.empty()) {
+    members += members.empty() ? "" : ",";
+    members += fmt::format(R"("format":{{"type":"json_schema","schema":{}}})", schema);
+  }
+  return members.empty() ? members : fmt::format(R"(,"output_config":{{{}}})", members);
+}
+
+std::string tool_choice(const agent::ModelRequest& request) {
+  const std::string_view choice = request.tool_choice;
+  if (choice.empty() || request.tools.empty()) {
+    return {};
+  }
+  if (is_tool_name(choice)) {
+    return fmt::format(R"(,"tool_choice":{{"type":"tool","name":{}}})", json_text(choice));
+  }
+  return fmt::format(R"(,"tool_choice":{{"type":"{}"}})", choice == "required" ? "any" : choice);
+}
+
 class AnthropicMessages final : public Wire {
  public:
   explicit AnthropicMessages(WireSettings settings) : settings_(std::move(settings)) {}
@@ -128,6 +151,16 @@ class AnthropicMessages final : public Wire {
                        std::span<const agent::Message> messages,
                        const agent::Message* /*previous*/) const override;
 
+  std::optional<std::string> lacks(const agent::ModelRequest& request) const override {
+    if (!request.output_schema.empty() && !claude_takes_schema(settings_.model)) {
+      return fmt::format("schema for answers in {}", settings_.model);
+    }
+    const bool thinks = !settings_.reasoning.empty() && settings_.reasoning != "none";
+    const bool is_forced = request.tool_choice == "required" || is_tool_name(request.tool_choice);
+    return thinks && is_forced ? std::optional("way to demand a tool call of a model that thinks")
+                               : std::nullopt;
+  }
+
   std::string body_tail(const agent::ModelRequest& request) const override {
     const std::int64_t most = default_max_output(settings_);
     std::int64_t limit = settings_.max_output_tokens.value_or(most);
@@ -136,9 +169,12 @@ class AnthropicMessages final : public Wire {
     if (settings_.temperature) {
       tail += R"(,"temperature":)" + agent::dump(agent::number_json(*settings_.temperature));
     }
-    if (const auto thinking = claude_thinking(settings_.model, settings_.reasoning, limit);
-        !thinking.empty()) {
-      tail += "," + thinking;
+    const auto [thinking, effort] = claude_thinking(settings_.model, settings_.reasoning, limit);
+    tail += thinking.empty() ? "" : R"(,"thinking":)" + thinking;
+    tail += output_config(effort, request.output_schema);
+    tail += tool_choice(request);
+    if (!settings_.stop.empty()) {
+      tail += R"(,"stop_sequences":)" + json_list(settings_.stop);
     }
     if (settings_.quirks.cache_control) {
       tail += fmt::format(",{}", k_cache_mark);

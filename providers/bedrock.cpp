@@ -73,6 +73,13 @@ std::string blocks_of(const agent::AssistantMessage& message) {
   return blocks;
 }
 
+std::string tool_choice(std::string_view choice) {
+  if (is_tool_name(choice)) {
+    return fmt::format(R"(,"toolChoice":{{"tool":{{"name":{}}}}})", json_text(choice));
+  }
+  return choice == "required" ? R"(,"toolChoice":{"any":{}})" : "";
+}
+
 class Bedrock final : public Wire {
  public:
   explicit Bedrock(WireSettings settings)
@@ -108,9 +115,11 @@ class Bedrock final : public Wire {
     if (!request.instructions.empty()) {
       head += fmt::format(R"("system":[{}{}],)", text_block(request.instructions), mark);
     }
-    if (!request.tools.empty()) {
-      head += fmt::format(
-          R"("toolConfig":{{"tools":[{}{}]}},)", joined(request.tools, encode_tool), mark);
+    if (!request.tools.empty() && request.tool_choice != "none") {
+      head += fmt::format(R"("toolConfig":{{"tools":[{}{}]{}}},)",
+                          joined(request.tools, encode_tool),
+                          mark,
+                          tool_choice(request.tool_choice));
     }
     return head + R"("messages":[)";
   }
@@ -123,6 +132,15 @@ class Bedrock final : public Wire {
     append_turns(body, messages, previous, k_openings, [](const auto& message) {
       return blocks_of(message);
     });
+  }
+
+  std::optional<std::string> lacks(const agent::ModelRequest& request) const override {
+    constexpr std::size_t k_most_stops = 4;
+    if (!request.output_schema.empty()) {
+      return "schema for answers";
+    }
+    return settings_.stop.size() > k_most_stops ? std::optional("more than four stop sequences")
+                                                : std::nullopt;
   }
 
   std::string body_tail(const agent::ModelRequest& request) const override;
@@ -155,6 +173,10 @@ std::string Bedrock::body_tail(const agent::ModelRequest& request) const {
     inference += inference.empty() ? "" : ",";
     inference += R"("temperature":)" + agent::dump(agent::number_json(*settings_.temperature));
   }
+  if (!settings_.stop.empty()) {
+    inference += inference.empty() ? "" : ",";
+    inference += R"("stopSequences":)" + json_list(settings_.stop);
+  }
   return fmt::format(R"({}],"inferenceConfig":{{{}}}{}}})", tail, inference, model_fields(limit));
 }
 
@@ -166,9 +188,13 @@ std::string Bedrock::model_fields(std::optional<std::int64_t> max_output) const 
     return {};
   }
   if (settings_.model.contains("anthropic.")) {
-    const std::string thinking = claude_thinking(
+    const auto [thinking, level] = claude_thinking(
         settings_.model, effort, max_output.value_or(claude_max_output(settings_.model)));
-    return thinking.empty() ? thinking : fmt::format(k_fields, thinking);
+    std::string fields = thinking.empty() ? "" : R"("thinking":)" + thinking;
+    if (!level.empty()) {
+      fields += fmt::format(R"(,"output_config":{{"effort":{}}})", json_text(level));
+    }
+    return fields.empty() ? fields : fmt::format(k_fields, fields);
   }
   if (settings_.model.contains("amazon.nova")) {
     return effort == "none"

@@ -60,27 +60,39 @@ std::int64_t claude_max_output(std::string_view model) {
   return row == k_models.end() ? k_unknown_max_output : row->max_output;
 }
 
+bool claude_takes_schema(std::string_view model) {
+  constexpr std::array<std::string_view, 7> k_older = {"claude-2",
+                                                       "claude-3-",
+                                                       "claude-instant",
+                                                       "claude-opus-4-0",
+                                                       "claude-opus-4-2",
+                                                       "claude-sonnet-4-0",
+                                                       "claude-sonnet-4-2"};
+  return std::ranges::none_of(k_older, [&](auto part) { return model.contains(part); });
+}
+
 // A budget has to stay below the answer's own limit, and has a lower bound: where that leaves
 // nothing, the answer goes without thinking.
-std::string claude_thinking(std::string_view model,
-                            std::string_view effort,
-                            std::int64_t max_output) {
+ClaudeThinking claude_thinking(std::string_view model,
+                               std::string_view effort,
+                               std::int64_t max_output) {
   if (effort.empty()) {
     return {};
   }
   const auto* const row = std::ranges::find(k_efforts, effort, &Effort::name);
   if (row == k_efforts.end()) {
-    return R"("thinking":{"type":"disabled"})";
+    return {.thinking = R"({"type":"disabled"})", .effort = {}};
   }
   if (!takes_budget(model)) {
-    return fmt::format(R"("thinking":{{"type":"adaptive"}},"output_config":{{"effort":"{}"}})",
-                       row->wire);
+    return {.thinking = R"({"type":"adaptive"})", .effort = std::string(row->wire)};
   }
   constexpr std::int64_t k_least_budget = 1'024;
   const std::int64_t budget = std::min(row->budget, max_output / 2);
-  return budget < k_least_budget
-             ? std::string()
-             : fmt::format(R"("thinking":{{"type":"enabled","budget_tokens":{}}})", budget);
+  if (budget < k_least_budget) {
+    return {};
+  }
+  return {.thinking = fmt::format(R"({{"type":"enabled","budget_tokens":{}}})", budget),
+          .effort = {}};
 }
 
 }  // namespace providers

@@ -118,6 +118,19 @@ class Parts {
   std::set<std::string, std::less<>> server_ids_;
 };
 
+// Whether, and which, functions are to be called.
+std::string calling(const agent::ModelRequest& request) {
+  const std::string_view choice = request.tool_choice;
+  if (choice.empty() || choice == "auto" || request.tools.empty()) {
+    return {};
+  }
+  return fmt::format(R"(,"toolConfig":{{"functionCallingConfig":{{"mode":"{}"{}}}}})",
+                     choice == "none" ? "NONE" : "ANY",
+                     is_tool_name(choice)
+                         ? fmt::format(R"(,"allowedFunctionNames":[{}])", json_text(choice))
+                         : "");
+}
+
 class Gemini final : public Wire {
  public:
   explicit Gemini(WireSettings settings) : settings_(std::move(settings)) {}
@@ -165,6 +178,17 @@ class Gemini final : public Wire {
         body, messages, previous, k_openings, [&](const auto& message) { return parts(message); });
   }
 
+  std::optional<std::string> lacks(const agent::ModelRequest& request) const override {
+    constexpr std::size_t k_most_stops = 5;
+    const bool is_old =
+        settings_.model.contains("gemini-1") || settings_.model.contains("gemini-2");
+    if (!request.output_schema.empty() && !request.tools.empty() && is_old) {
+      return fmt::format("schema for answers beside tools in {}", settings_.model);
+    }
+    return settings_.stop.size() > k_most_stops ? std::optional("more than five stop sequences")
+                                                : std::nullopt;
+  }
+
   std::string body_tail(const agent::ModelRequest& request) const override {
     std::string settings;
     const auto add = [&](const std::string& setting) {
@@ -177,9 +201,19 @@ class Gemini final : public Wire {
       add(R"("temperature":)" + agent::dump(agent::number_json(*settings_.temperature)));
     }
     add(thinking(settings_));
-    const std::string_view end = request.conversation.messages.empty() ? "]" : "]}]";
-    return settings.empty() ? fmt::format("{}}}", end)
-                            : fmt::format(R"({},"generationConfig":{{{}}}}})", end, settings);
+    if (!settings_.stop.empty()) {
+      add(R"("stopSequences":)" + json_list(settings_.stop));
+    }
+    if (!request.output_schema.empty()) {
+      add(fmt::format(R"("responseMimeType":"application/json","responseJsonSchema":{})",
+                      request.output_schema));
+    }
+    std::string tail = request.conversation.messages.empty() ? "]" : "]}]";
+    tail += calling(request);
+    if (!settings.empty()) {
+      tail += fmt::format(R"(,"generationConfig":{{{}}})", settings);
+    }
+    return tail + "}";
   }
 
   std::unique_ptr<Decoder> decoder() const override { return make_gemini_decoder(); }

@@ -128,7 +128,7 @@ class Ollama final : public Wire {
 
   std::string body_head(const agent::ModelRequest& request) const override {
     std::string head = R"({"model":)" + json_text(settings_.model);
-    if (!request.tools.empty()) {
+    if (!request.tools.empty() && request.tool_choice != "none") {
       head += fmt::format(R"(,"tools":[{}])", joined(request.tools, encode_tool));
     }
     head += R"(,"messages":[)";
@@ -147,6 +147,16 @@ class Ollama final : public Wire {
                  }));
   }
 
+  // A format binds every answer, so that no tool could be called.
+  std::optional<std::string> lacks(const agent::ModelRequest& request) const override {
+    if (request.tool_choice == "required" || is_tool_name(request.tool_choice)) {
+      return "way to demand a tool call";
+    }
+    return !request.output_schema.empty() && !request.tools.empty()
+               ? std::optional("schema for answers beside tools")
+               : std::nullopt;
+  }
+
   std::string body_tail(const agent::ModelRequest& request) const override {
     constexpr std::int64_t k_usual_output = 2'048;
     const auto limit = max_tokens(settings_, request);
@@ -158,8 +168,15 @@ class Ollama final : public Wire {
     if (settings_.temperature) {
       options += R"(,"temperature":)" + agent::dump(agent::number_json(*settings_.temperature));
     }
+    if (!settings_.stop.empty()) {
+      options += R"(,"stop":)" + json_list(settings_.stop);
+    }
     return fmt::format(
-        R"(],"options":{{{}}}{},"stream":{}}})", options, thinking(settings_), settings_.stream);
+        R"(],"options":{{{}}}{}{},"stream":{}}})",
+        options,
+        thinking(settings_),
+        request.output_schema.empty() ? "" : fmt::format(R"(,"format":{})", request.output_schema),
+        settings_.stream);
   }
 
   std::unique_ptr<Decoder> decoder() const override { return make_ollama_decoder(); }

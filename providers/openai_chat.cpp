@@ -3,6 +3,7 @@
 #include "providers/classify.h"
 #include "providers/error_body.h"
 #include "providers/openai_chat_decode.h"
+#include "providers/openai_schema.h"
 #include "providers/wire.h"
 #include "providers/wire_text.h"
 
@@ -92,8 +93,30 @@ class OpenaiChat final : public Wire {
                  }));
   }
 
+  std::optional<std::string> lacks(const agent::ModelRequest& request) const override {
+    constexpr std::size_t k_most_stops = 4;
+    if (!request.output_schema.empty() && !settings_.quirks.json_schema) {
+      return fmt::format("JSON Schema for answers at {}", settings_.provider);
+    }
+    return settings_.stop.size() > k_most_stops ? std::optional("more than four stop sequences")
+                                                : std::nullopt;
+  }
+
   std::string body_tail(const agent::ModelRequest& request) const override {
     std::string tail = "]";
+    if (!request.tool_choice.empty() && !request.tools.empty()) {
+      tail += is_tool_name(request.tool_choice)
+                  ? fmt::format(R"(,"tool_choice":{{"type":"function","function":{{"name":{}}}}})",
+                                json_text(request.tool_choice))
+                  : R"(,"tool_choice":)" + json_text(request.tool_choice);
+    }
+    if (!request.output_schema.empty()) {
+      tail += fmt::format(R"(,"response_format":{{"type":"json_schema","json_schema":{{{}}}}})",
+                          named_schema(request.output_schema));
+    }
+    if (!settings_.stop.empty()) {
+      tail += R"(,"stop":)" + json_list(settings_.stop);
+    }
     if (const auto limit = max_tokens(settings_, request)) {
       tail += fmt::format(R"(,"{}":{})", settings_.quirks.max_tokens_field, *limit);
     }

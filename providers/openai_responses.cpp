@@ -4,6 +4,7 @@
 #include "providers/classify.h"
 #include "providers/error_body.h"
 #include "providers/openai_responses_decode.h"
+#include "providers/openai_schema.h"
 #include "providers/wire.h"
 #include "providers/wire_text.h"
 
@@ -88,8 +89,22 @@ class OpenaiResponses final : public Wire {
                  }));
   }
 
+  std::optional<std::string> lacks(const agent::ModelRequest& /*request*/) const override {
+    return settings_.stop.empty() ? std::nullopt : std::optional("stop sequences");
+  }
+
   std::string body_tail(const agent::ModelRequest& request) const override {
     std::string tail = R"(],"store":false)";
+    if (!request.tool_choice.empty() && !request.tools.empty()) {
+      tail += is_tool_name(request.tool_choice)
+                  ? fmt::format(R"(,"tool_choice":{{"type":"function","name":{}}})",
+                                json_text(request.tool_choice))
+                  : R"(,"tool_choice":)" + json_text(request.tool_choice);
+    }
+    if (!request.output_schema.empty()) {
+      tail += fmt::format(R"(,"text":{{"format":{{"type":"json_schema",{}}}}})",
+                          named_schema(request.output_schema));
+    }
     if (settings_.quirks.encrypted_reasoning) {
       tail += R"(,"include":["reasoning.encrypted_content"])";
     }

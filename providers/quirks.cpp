@@ -33,6 +33,10 @@ void openrouter(Quirks& quirks) {
 void sends_reasoning_back(Quirks& quirks) {
   quirks.send_reasoning = true;
 }
+void deepseek(Quirks& quirks) {
+  quirks.send_reasoning = true;
+  quirks.json_schema = false;
+}
 void mistral(Quirks& quirks) {
   quirks.stream_options = false;  // usage comes without it, unknown fields are refused
 }
@@ -50,7 +54,7 @@ constexpr std::array k_servers = {
     Server{"azure", "services.ai.azure.com", azure},
     Server{"xai", "api.x.ai", xai},
     Server{"openrouter", "openrouter.ai", openrouter},
-    Server{"deepseek", "api.deepseek.com", sends_reasoning_back},
+    Server{"deepseek", "api.deepseek.com", deepseek},
     Server{"moonshot", "api.moonshot.ai", sends_reasoning_back},
     Server{"moonshot", "api.moonshot.cn", sends_reasoning_back},
     Server{"zai", "api.z.ai", sends_reasoning_back},

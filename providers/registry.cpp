@@ -557,6 +557,7 @@ std::unique_ptr<Wire> make_wire(const Resolved& resolved, const ModelSpec& spec)
               .max_output_tokens = spec.max_output_tokens,
               .largest_cap = output_limit(resolved.model),
               .reasoning = spec.reasoning,
+              .stop = spec.stop,
               .timeouts = spec.timeouts,
               .quirks = default_quirks(resolved.provider, resolved.base_url)});
 }

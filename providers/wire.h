@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace providers {
 
@@ -32,6 +33,7 @@ struct Quirks {
   };  // reasoning_effort, reasoning.effort
   std::string max_tokens_field = "max_tokens";  // the field's name; max_completion_tokens at OpenAI
   bool stream_options = true;                   // stream_options.include_usage is understood
+  bool json_schema = true;                      // response_format takes a schema
   bool send_reasoning = false;                  // reasoning_content goes back with its turn
   bool send_reasoning_details = false;          // reasoning_details goes back with its turn
   ReasoningField reasoning_field = ReasoningField::effort;
@@ -57,7 +59,8 @@ struct WireSettings {
   std::optional<std::int64_t> max_output_tokens;
   // A budget's cap above this is not sent: some servers refuse more than the model can write.
   std::int64_t largest_cap = INT64_MAX;
-  std::string reasoning;  // as agent::ModelSpec::reasoning
+  std::string reasoning;          // as agent::ModelSpec::reasoning
+  std::vector<std::string> stop;  // as agent::ModelSpec::stop
   agent::Timeouts timeouts;
   Quirks quirks;
 };
@@ -84,6 +87,8 @@ class Wire {
   virtual std::string_view name() const = 0;  // Reply::protocol: "anthropic_messages"
   virtual std::string url() const = 0;
   virtual agent::Headers headers() const = 0;
+  // What the request or the settings ask for that the protocol, or the model, has no word for.
+  virtual std::optional<std::string> lacks(const agent::ModelRequest& request) const = 0;
   // Up to and with the bracket that opens the messages, and what stands before the first one.
   virtual std::string body_head(const agent::ModelRequest& request) const = 0;
   // Puts `messages` behind a body that ends with `previous` (null: with the head), commas included.

@@ -2,6 +2,8 @@
 
 #include "providers/classify.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,7 +64,6 @@ class WireProvider final : public agent::Provider {
   Result<Reply> complete(const ModelRequest& request,
                          const agent::Emit& emit,
                          std::stop_token stop) override {
-    body_.build(*wire_, request);
     auto reply = ask(request, emit, stop);
     if (!reply) {
       Error error = std::move(reply).error();
@@ -90,6 +91,11 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
                                 const agent::Emit& emit,
                                 std::stop_token stop) {
   const WireSettings& settings = wire_->settings();
+  if (const auto missing = wire_->lacks(request)) {
+    return agent::fail(Code::provider_unsupported,
+                       fmt::format("{} has no {}; nothing was sent", wire_->name(), *missing));
+  }
+  body_.build(*wire_, request);
   for (;;) {
     const auto decoder = wire_->decoder();
     std::optional<Error> refused;

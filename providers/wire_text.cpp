@@ -99,6 +99,15 @@ std::string history_arguments(std::string_view arguments) {
                                    : R"({"malformed_arguments":)" + json_text(arguments) + "}";
 }
 
+std::string json_list(std::span<const std::string> texts) {
+  return "[" + joined(texts, [](const std::string& text) { return json_text(text); }) + "]";
+}
+
+bool is_tool_name(std::string_view tool_choice) {
+  return !tool_choice.empty() && tool_choice != "auto" && tool_choice != "required" &&
+         tool_choice != "none";
+}
+
 std::optional<std::int64_t> max_tokens(const WireSettings& settings,
                                        const agent::ModelRequest& request) {
   if (settings.max_output_tokens && request.max_output_tokens) {

@@ -81,6 +81,12 @@ std::string json_object(std::string_view text, std::string_view otherwise);
 // become {"malformed_arguments": "…"}, so that the model sees what it did.
 std::string history_arguments(std::string_view arguments);
 
+// Texts as a JSON list.
+std::string json_list(std::span<const std::string> texts);
+
+// A choice that is the name of a tool.
+bool is_tool_name(std::string_view tool_choice);
+
 // The lower of the agent's maximum and the budget's.
 std::optional<std::int64_t> max_tokens(const WireSettings& settings,
                                        const agent::ModelRequest& request);

@@ -1,0 +1,114 @@
+#include "agent/json_schema.h"
+#include "agent/text.h"
+#include "config/build.h"
+#include "config/read.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace config {
+namespace {
+
+// The value that a JSON pointer names, as far as it leads.
+const Value& follow(const Value& root, std::string_view pointer) {
+  const Value* at = &root;
+  while (pointer.starts_with('/')) {
+    pointer.remove_prefix(1);
+    const std::string_view part = pointer.substr(0, pointer.find('/'));
+    pointer.remove_prefix(part.size());
+    const Value* next = nullptr;
+    if (at->kind == Kind::map) {
+      std::string key(part);
+      for (const auto& [from, to] : {std::pair{"~1", "/"}, std::pair{"~0", "~"}}) {
+        for (std::size_t found = key.find(from); found != std::string::npos;
+             found = key.find(from, found + 1)) {
+          key.replace(found, 2, to);
+        }
+      }
+      const Entry* entry = at->find(key);
+      next = entry != nullptr ? &entry->value : nullptr;
+    } else if (at->kind == Kind::list) {
+      std::size_t index = 0;
+      const auto result = std::from_chars(part.data(), part.data() + part.size(), index);
+      const bool is_index = result.ec == std::errc{} && index < at->items.size();
+      next = is_index ? &at->items[index] : nullptr;
+    }
+    if (next == nullptr) {
+      break;
+    }
+    at = next;
+  }
+  return *at;
+}
+
+// The JSON pointer that a message about a schema names.
+std::string_view pointer_in(std::string_view message) {
+  const std::size_t begin = message.find('/');
+  if (begin == std::string_view::npos) {
+    return {};
+  }
+  const std::size_t end = message.find_first_of(" `'\":,", begin);
+  return message.substr(begin, end - begin);
+}
+
+// A schema in a file of its own: what is wrong with it is told at the path that names it.
+std::string read_schema(const Value& path,
+                        const std::filesystem::path& directory,
+                        Problems& problems) {
+  const std::string shown = agent::printable(path.text);
+  constexpr std::size_t k_largest = 1'048'576;
+  const auto text = read_text_file(directory / path.text, k_largest);
+  if (!text) {
+    problems.add(path.span,
+                 fmt::format("cannot read the schema `{}`: {}", shown, text.error().message),
+                 "paths start at the agent file's folder");
+    return {};
+  }
+  const auto json = agent::parse_json(*text);
+  if (!json) {
+    problems.add(path.span, fmt::format("`{}` is not JSON", shown), "write one JSON Schema");
+    return {};
+  }
+  if (const auto compiled = agent::JsonSchema::compile(*json); !compiled) {
+    const agent::Error& error = compiled.error();
+    problems.add(path.span, fmt::format("`{}`: {}", shown, error.message), error.help);
+  }
+  return agent::dump(*json);
+}
+
+}  // namespace
+
+void check_schema(const Value& schema, const agent::Json& json, Problems& problems) {
+  if (const auto compiled = agent::JsonSchema::compile(json); !compiled) {
+    const agent::Error& error = compiled.error();
+    problems.add(follow(schema, pointer_in(error.message)).span, error.message, error.help);
+  }
+}
+
+agent::OutputSpec build_output(const Value& map,
+                               const std::filesystem::path& directory,
+                               Problems& problems) {
+  const Value* schema = value_at(map, "schema");
+  if (schema == nullptr) {
+    return {};
+  }
+  if (schema->kind == Kind::text) {
+    return {.schema = read_schema(*schema, directory, problems)};
+  }
+  if (schema->kind != Kind::map) {
+    problems.add(schema->span,
+                 "`output.schema` is neither a JSON Schema nor the path of one",
+                 "write a map, or the path of a JSON file");
+    return {};
+  }
+  const agent::Json json = to_json(*schema);
+  check_schema(*schema, json, problems);
+  return {.schema = agent::dump(json)};
+}
+
+}  // namespace config
