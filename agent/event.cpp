@@ -100,6 +100,7 @@ void write(Json& json, const ModelResponded& body) {
   json["model"] = reply.model;
   json["request_id"] = reply.request_id;
   json["protocol"] = reply.protocol;
+  json["origin"] = reply.origin;
   json["raw"] = reply.raw;
   json["duration_ms"] = body.duration_ms;
 }
@@ -230,6 +231,7 @@ void read(const Json& json, ModelResponded& body) {
   reply.model = text(json, "model");
   reply.request_id = text(json, "request_id");
   reply.protocol = text(json, "protocol");
+  reply.origin = text(json, "origin");
   reply.raw = text(json, "raw");
   body.duration_ms = integer_at(json, "duration_ms");
 }

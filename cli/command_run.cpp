@@ -401,7 +401,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
       .started = {.version = ERRAND_VERSION,
                   .agent_name = plan->agent.name,
                   .agent_file = plan->agent.file,
-                  .model = plan->model.provider + "/" + plan->model.model,
+                  .model = plan->model.name(),
                   .cwd = context.cwd.string(),
                   .instructions = std::move(plan->text.instructions),
                   .prompt = std::move(plan->text.prompt),

@@ -209,6 +209,7 @@ Json model_events() {
              {"model", type("string")},
              {"request_id", type("string")},
              {"protocol", type("string")},
+             {"origin", type("string")},
              {"raw", type("string")},
              {"duration_ms", type("integer")}}),
   });

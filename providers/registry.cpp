@@ -505,7 +505,8 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
   std::unique_ptr<agent::Provider> inner;
   if (protocol.make == nullptr) {
     TRY_ASSIGN(auto script, dependencies.load_script(resolved.model));
-    inner = std::make_unique<ReplayProvider>(std::move(script), dependencies.clock, spec.stream);
+    inner = std::make_unique<ReplayProvider>(
+        std::move(script), dependencies.clock, spec.stream, resolved.name());
   } else {
     auto wire = protocol.make({.provider = resolved.provider,
                                .model = resolved.model,

@@ -49,6 +49,8 @@ struct Resolved {
   std::optional<agent::AwsSigner> signer;  // in place of api_key
   bool picked = false;                     // the name was `auto`
   std::string picked_because;              // "ANTHROPIC_API_KEY is set"
+
+  std::string name() const { return provider + "/" + model; }
 };
 
 // Errors: config.invalid (unknown provider or protocol, bad URL, contradiction), provider.auth (the

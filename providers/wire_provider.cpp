@@ -2,9 +2,14 @@
 
 #include "providers/classify.h"
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace providers {
 namespace {
@@ -14,6 +19,36 @@ using agent::Error;
 using agent::ModelRequest;
 using agent::Reply;
 using agent::Result;
+
+std::string origin_of(const WireSettings& settings) {
+  return settings.provider + "/" + settings.model;
+}
+
+// Signatures and sealed thoughts hold for the model that made them, and for no other.
+bool is_sealed_for_another(const agent::Message& message, std::string_view origin) {
+  const auto* const assistant = std::get_if<agent::AssistantMessage>(&message);
+  return assistant != nullptr && !assistant->reply.raw.empty() && assistant->reply.origin != origin;
+}
+
+// What other models said becomes plain text and calls.
+void append_readable(std::string& body,
+                     const Wire& wire,
+                     std::span<const agent::Message> messages,
+                     const agent::Message* previous) {
+  const std::string origin = origin_of(wire.settings());
+  const auto is_sealed = [&](const auto& one) { return is_sealed_for_another(one, origin); };
+  if (std::ranges::none_of(messages, is_sealed)) {
+    wire.append_messages(body, messages, previous);
+    return;
+  }
+  std::vector<agent::Message> opened(messages.begin(), messages.end());
+  for (agent::Message& message : opened) {
+    if (is_sealed(message)) {
+      std::get<agent::AssistantMessage>(message).reply.raw.clear();
+    }
+  }
+  wire.append_messages(body, opened, previous);
+}
 
 // The bytes of a request. What was encoded for earlier turns is kept and only grows.
 class Body {
@@ -31,8 +66,8 @@ class Body {
       encoded_ = 0;
     }
     const std::span messages(conversation.messages);
-    wire.append_messages(
-        bytes_, messages.subspan(encoded_), encoded_ == 0 ? nullptr : &messages[encoded_ - 1]);
+    append_readable(
+        bytes_, wire, messages.subspan(encoded_), encoded_ == 0 ? nullptr : &messages[encoded_ - 1]);
     conversation_ = &conversation;
     revision_ = conversation.revision;
     encoded_ = conversation.messages.size();
@@ -70,6 +105,7 @@ class WireProvider final : public agent::Provider {
       error.model = wire_->settings().model;
       return agent::fail(std::move(error));
     }
+    reply->origin = origin_of(wire_->settings());
     return reply;
   }
 

@@ -24,7 +24,8 @@ TEST_CASE("event: each journaled type is read back as it was written", "[agent]"
                            .model = "m",
                            .request_id = "req",
                            .raw = R"({"a": 1})",
-                           .protocol = "openai_chat"};
+                           .protocol = "openai_chat",
+                           .origin = "openai/m"};
   const std::vector<agent::EventBody> bodies = {
       agent::RunStarted{.version = "1", .agent_name = "a", .prompt = "p", .tools = {"shell"}},
       agent::TurnStarted{.turn = 2},

@@ -219,3 +219,54 @@ TEST_CASE("wire_provider: a refusal that no other name cures is an error", "[pro
   CHECK(reply.error().code == Code::provider_invalid_request);
   CHECK(not_sent.http.bodies.size() == 1);
 }
+
+TEST_CASE("wire_provider: what another model sealed does not travel, in any protocol",
+          "[providers]") {
+  struct Protocol {
+    std::unique_ptr<providers::Wire> (*make)(providers::WireSettings);
+    std::string raw;  // of a turn with a signature
+    std::string answer;
+  };
+  const auto& [make, raw, answer] = GENERATE(values<Protocol>({
+      {providers::make_openai_chat,
+       R"({"role":"assistant","content":"So","reasoning_details":[{"signature":"c2ln"}]})",
+       R"({"choices":[{"message":{"content":"Hello"},"finish_reason":"stop"}]})"},
+      {providers::make_openai_responses,
+       R"([{"type":"reasoning","encrypted_content":"c2ln","summary":[]}])",
+       R"({"status":"completed","output":[{"type":"message","role":"assistant",)"
+       R"("content":[{"type":"output_text","text":"Hello"}]}]})"},
+      {providers::make_anthropic_messages,
+       R"([{"type":"thinking","thinking":"","signature":"c2ln"},{"type":"text","text":"So"}])",
+       R"({"type":"message","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn"})"},
+      {providers::make_gemini,
+       R"([{"text":"So","thoughtSignature":"c2ln"}])",
+       R"({"candidates":[{"content":{"parts":[{"text":"Hello"}]},"finishReason":"STOP"}]})"},
+  }));
+  const std::string protocol(make(settings())->name());
+  INFO(protocol);
+  struct Row {
+    std::string origin;
+    bool travels;
+  };
+  const auto row = GENERATE(
+      values<Row>({{"label/m", true}, {"label/other", false}, {"other/m", false}, {"", false}}));
+  INFO(row.origin);
+  tests::FakeClock clock;
+  FakeHttp http({{.body = answer}});
+  providers::WireSettings own = settings();
+  own.stream = false;
+  const auto provider = providers::make_wire_provider(make(own), http, clock);
+  const agent::Conversation conversation{
+      .messages = {
+          agent::UserMessage{"Hi"},
+          agent::AssistantMessage{
+              {.text = "So", .raw = raw, .protocol = protocol, .origin = row.origin}},
+          agent::UserMessage{"Go on"},
+      }};
+  const auto reply = provider->complete({.conversation = conversation}, [](const auto&) {}, {});
+  REQUIRE(reply);
+  CHECK(reply->origin == "label/m");
+  REQUIRE(agent::parse_json(http.bodies.at(0)));
+  CHECK(http.bodies.at(0).contains("c2ln") == row.travels);
+  CHECK((row.travels || http.bodies.at(0).contains("\"So\"")));
+}
