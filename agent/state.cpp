@@ -43,6 +43,7 @@ void say(State& state, Message message) {
 }
 
 void fold(State& state, const RunStarted& event) {
+  state.model = event.model;
   state.new_bytes = static_cast<std::int64_t>(event.instructions.size()) + state.plan.tool_bytes;
   say(state, UserMessage{event.prompt});
 }
@@ -55,6 +56,20 @@ void fold(State& state, const ModelDelta& event) {
 
 void fold(State& state, const ModelReset&) {
   state.streaming.clear();
+}
+
+void fold(State& state, const ModelFallback& event) {
+  if (event.skipped) {
+    return;
+  }
+  const auto same = std::ranges::find_if(state.fallbacks, [&](const Fallback& one) {
+    return one.from == event.from && one.to == event.to && one.reason == event.error.code;
+  });
+  if (same != state.fallbacks.end()) {
+    ++same->count;
+  } else {
+    state.fallbacks.push_back({.from = event.from, .to = event.to, .reason = event.error.code});
+  }
 }
 
 // A cut reply stays in the conversation as the text that came; its calls never run.
@@ -72,6 +87,7 @@ void fold(State& state, const ModelResponded& event) {
   const Reply& reply = event.reply;
   const bool continues = state.truncations > 0 || state.pauses > 0;
   state.turns = event.turn;
+  state.model = reply.origin.empty() ? state.model : reply.origin;
   state.usage += reply.usage;
   state.last_usage = reply.usage;
   state.new_bytes = 0;
@@ -416,6 +432,8 @@ RunResult make_result(const State& state, const Ending& ending) {
   result.turns = state.turns;
   result.tool_calls = state.tool_calls;
   result.denials = state.denials;
+  result.model = state.model;
+  result.fallbacks = state.fallbacks;
   result.text = state.answer;
   if (!state.streaming.empty()) {
     result.text = state.truncations > 0 ? state.answer + state.streaming : state.streaming;

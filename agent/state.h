@@ -58,6 +58,9 @@ struct State {
   std::int64_t most_repeats = 0;
   std::string most_repeated;  // the tool's name
 
+  std::string model;                // that gave the last reply
+  std::vector<Fallback> fallbacks;  // one entry for equal ones
+
   std::set<std::string> warned_limits;
   std::optional<RunResult> finished;
 

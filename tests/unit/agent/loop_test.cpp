@@ -92,6 +92,33 @@ TEST_CASE("loop: a plain answer is a run of one turn", "[agent]") {
   CHECK(std::ranges::is_sorted(stage.sink.events, {}, &agent::Event::seq));
 }
 
+TEST_CASE("loop: the result says who answered last, and who had to take whose place", "[agent]") {
+  const auto after_fallbacks = [](std::string origin, Code reason, agent::Reply reply) {
+    reply.origin = std::move(origin);
+    return [reply = std::move(reply), reason](const agent::ModelRequest&, const agent::Emit& emit) {
+      emit(agent::ModelFallback{.from = "a/1", .to = "b/2", .error = {.code = reason}});
+      emit(agent::ModelFallback{
+          .from = "b/2", .to = "c/3", .skipped = true, .error = {.code = Code::internal}});
+      return agent::Result<agent::Reply>(reply);
+    };
+  };
+  Stage stage;
+  CHECK(stage.run({answers(text_reply("hi"))}).model == "test/model");
+  const auto call = [](std::string id) { return call_reply({{std::move(id), "x", "{}"}}); };
+  const auto result =
+      Stage().run({after_fallbacks("b/2", Code::provider_quota, call("1")),
+                   after_fallbacks("b/2", Code::provider_quota, call("2")),
+                   after_fallbacks("c/3", Code::provider_timeout, text_reply("done"))});
+  CHECK(result.model == "c/3");
+  REQUIRE(result.fallbacks.size() == 2);
+  CHECK(result.fallbacks[0].from == "a/1");
+  CHECK(result.fallbacks[0].to == "b/2");
+  CHECK(result.fallbacks[0].reason == Code::provider_quota);
+  CHECK(result.fallbacks[0].count == 2);
+  CHECK(result.fallbacks[1].reason == Code::provider_timeout);
+  CHECK(result.fallbacks[1].count == 1);
+}
+
 TEST_CASE("loop: tool results go back in call order, before the next request", "[agent]") {
   Stage stage;
   const auto result =
