@@ -1,36 +1,12 @@
 #include "providers/retry_provider.h"
 
 #include "agent/retry.h"
+#include "providers/stream_watch.h"
 
 #include <utility>
-#include <variant>
 
 namespace providers {
 namespace {
-
-// Passes events on, and knows whether the consumers hold pieces of an unfinished reply.
-class StreamWatch {
- public:
-  explicit StreamWatch(const agent::Emit& emit) : emit_(emit) {}
-
-  void pass(agent::EventBody event) {
-    if (std::holds_alternative<agent::ModelDelta>(event)) {
-      has_streamed_ = true;
-    } else if (std::holds_alternative<agent::ModelReset>(event)) {
-      has_streamed_ = false;
-    }
-    emit_(std::move(event));
-  }
-  void reset(const agent::Error& error) {
-    if (has_streamed_) {
-      pass(agent::ModelReset{error.message});
-    }
-  }
-
- private:
-  const agent::Emit& emit_;
-  bool has_streamed_ = false;
-};
 
 agent::Error stopped_waiting(agent::Error last) {
   return {.code = agent::Code::run_cancelled,
@@ -55,7 +31,8 @@ agent::Result<agent::Reply> RetryProvider::complete(const agent::ModelRequest& r
       return reply;
     }
     auto& error = reply.error();
-    error.attempts = attempt;
+    const bool was_sent = error.code != agent::Code::provider_busy;
+    error.attempts = was_sent ? attempt : attempt - 1;
     const auto delay = agent::next_delay(policy_, attempt, waited, error, rng_);
     if (!delay) {
       return reply;
