@@ -35,10 +35,11 @@ Error in_file(Error error, const std::string& file) {
 }
 
 // What loading alone does not see. A missing key is no mistake of the file.
-void check_model(const agent::AgentSpec& agent,
+void check_model(const agent::ModelSpec& spec,
+                 const agent::AgentSpec& agent,
                  const agent::Environment& environment,
                  Checked& checked) {
-  const auto model = providers::resolve(agent.model, environment);
+  const auto model = providers::resolve(spec, environment);
   if (!model) {
     auto& list = model.error().code == Code::provider_auth ? checked.warnings : checked.errors;
     list.push_back(in_file(model.error(), checked.file));
@@ -59,7 +60,10 @@ Checked check(const std::string& file, const Context& context) {
   Checked checked{
       .file = file, .errors = std::move(report.errors), .warnings = std::move(report.warnings)};
   if (report.agent) {
-    check_model(*report.agent, context.environment, checked);
+    check_model(report.agent->model, *report.agent, context.environment, checked);
+    for (const agent::ModelSpec& fallback : report.agent->fallback.models) {
+      check_model(fallback, *report.agent, context.environment, checked);
+    }
   }
   const std::string loaded = (context.cwd / file).string();
   for (auto* list : {&checked.errors, &checked.warnings}) {

@@ -88,10 +88,11 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const ModelSpec& spec,
     }
     return agent::ReplayScript{.file = path, .steps = {{.reply = {.text = "hello"}}}};
   };
+  static providers::ModelStates k_models;
   return providers::make(must(resolve(spec, environment)),
                          spec,
                          {},
-                         {.http = http, .clock = clock, .load_script = load});
+                         {.http = http, .clock = clock, .models = k_models, .load_script = load});
 }
 
 agent::Result<agent::Reply> ask(agent::Provider& provider,
@@ -372,7 +373,7 @@ TEST_CASE("registry: replay takes a script and no server", "[providers]") {
 }
 
 TEST_CASE("registry: the variables that no child may inherit", "[providers]") {
-  const auto names = providers::key_variables("MY_KEY");
+  const auto names = providers::key_variables({"MY_KEY", ""});
   for (const auto* name :
        {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "MY_KEY"}) {
     CHECK(std::ranges::find(names, name) != names.end());
@@ -381,7 +382,7 @@ TEST_CASE("registry: the variables that no child may inherit", "[providers]") {
 }
 
 TEST_CASE("registry: every preset is a row that works", "[providers]") {
-  const auto hidden = providers::key_variables("");
+  const auto hidden = providers::key_variables({});
   for (const auto& preset : providers::presets()) {
     if (preset.protocol == "replay") {
       continue;
