@@ -241,6 +241,12 @@ TEST_CASE("wire_provider: what another model sealed does not travel, in any prot
       {providers::make_gemini,
        R"([{"text":"So","thoughtSignature":"c2ln"}])",
        R"({"candidates":[{"content":{"parts":[{"text":"Hello"}]},"finishReason":"STOP"}]})"},
+      {providers::make_ollama,
+       R"({"role":"assistant","content":"So","signature":"c2ln"})",
+       R"({"message":{"content":"Hello"},"done":true,"done_reason":"stop"})"},
+      {providers::make_bedrock,
+       R"([{"reasoningContent":{"reasoningText":{"text":"","signature":"c2ln"}}},{"text":"So"}])",
+       R"({"output":{"message":{"content":[{"text":"Hello"}]}},"stopReason":"end_turn"})"},
   }));
   const std::string protocol(make(settings())->name());
   INFO(protocol);
