@@ -1,8 +1,10 @@
 #include "providers/wire_provider.h"
 
 #include "providers/classify.h"
+#include "providers/tool_call_assembler.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,30 +26,54 @@ std::string origin_of(const WireSettings& settings) {
   return settings.provider + "/" + settings.model;
 }
 
-// Signatures and sealed thoughts hold for the model that made them, and for no other.
-bool is_sealed_for_another(const agent::Message& message, std::string_view origin) {
+bool is_foreign(const agent::Message& message, std::string_view origin) {
   const auto* const assistant = std::get_if<agent::AssistantMessage>(&message);
-  return assistant != nullptr && !assistant->reply.raw.empty() && assistant->reply.origin != origin;
+  return assistant != nullptr && assistant->reply.origin != origin;
 }
 
-// What other models said becomes plain text and calls.
-void append_readable(std::string& body,
-                     const Wire& wire,
-                     std::span<const agent::Message> messages,
-                     const agent::Message* previous) {
+// What other models said, in a form that any model takes. Signatures and sealed thoughts hold for
+// the model that made them, and servers differ in what they take as the id of a call.
+class Translation {
+ public:
+  explicit Translation(std::string origin) : origin_(std::move(origin)) {}
+
+  void operator()(agent::UserMessage&) {}
+  void operator()(agent::AssistantMessage& message) {
+    new_ids_.clear();
+    if (message.reply.origin != origin_) {
+      message.reply.raw.clear();
+      for (agent::ToolCall& call : message.reply.tool_calls) {
+        const std::string id = made_call_id(call.id, 0, 0);
+        new_ids_.insert_or_assign(std::exchange(call.id, id), id);
+      }
+    }
+  }
+  void operator()(agent::ToolMessage& message) {
+    if (const auto renamed = new_ids_.find(message.call_id); renamed != new_ids_.end()) {
+      message.call_id = renamed->second;
+    }
+  }
+
+ private:
+  std::string origin_;
+  std::map<std::string, std::string> new_ids_;  // of the calls whose results follow
+};
+
+void append_translated(std::string& body,
+                       const Wire& wire,
+                       std::span<const agent::Message> messages,
+                       const agent::Message* previous) {
   const std::string origin = origin_of(wire.settings());
-  const auto is_sealed = [&](const auto& one) { return is_sealed_for_another(one, origin); };
-  if (std::ranges::none_of(messages, is_sealed)) {
+  if (std::ranges::none_of(messages, [&](const auto& one) { return is_foreign(one, origin); })) {
     wire.append_messages(body, messages, previous);
     return;
   }
-  std::vector<agent::Message> opened(messages.begin(), messages.end());
-  for (agent::Message& message : opened) {
-    if (is_sealed(message)) {
-      std::get<agent::AssistantMessage>(message).reply.raw.clear();
-    }
+  std::vector<agent::Message> translated(messages.begin(), messages.end());
+  Translation translate(origin);
+  for (agent::Message& message : translated) {
+    std::visit(translate, message);
   }
-  wire.append_messages(body, opened, previous);
+  wire.append_messages(body, translated, previous);
 }
 
 // The bytes of a request. What was encoded for earlier turns is kept and only grows.
@@ -66,8 +92,10 @@ class Body {
       encoded_ = 0;
     }
     const std::span messages(conversation.messages);
-    append_readable(
-        bytes_, wire, messages.subspan(encoded_), encoded_ == 0 ? nullptr : &messages[encoded_ - 1]);
+    append_translated(bytes_,
+                      wire,
+                      messages.subspan(encoded_),
+                      encoded_ == 0 ? nullptr : &messages[encoded_ - 1]);
     conversation_ = &conversation;
     revision_ = conversation.revision;
     encoded_ = conversation.messages.size();

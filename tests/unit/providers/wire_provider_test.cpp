@@ -276,3 +276,36 @@ TEST_CASE("wire_provider: what another model sealed does not travel, in any prot
   CHECK(http.bodies.at(0).contains("c2ln") == row.travels);
   CHECK((row.travels || http.bodies.at(0).contains("\"So\"")));
 }
+
+TEST_CASE("wire_provider: calls of another model go under ids that every server takes",
+          "[providers]") {
+  Fixture run({k_ok, k_ok});
+  const auto turn = [&](std::string origin, std::string id) {
+    run.conversation.messages.push_back(
+        agent::AssistantMessage{{.tool_calls = {{id, "f", "{}"}}, .origin = std::move(origin)}});
+    run.conversation.messages.push_back(agent::ToolMessage{std::move(id), "f", "out"});
+  };
+  turn("other/m", "functions.f:0");
+  turn("label/m", "functions.f:0");  // ids begin anew with each turn at some servers
+  turn("other/m", "toolu_1");
+  REQUIRE(run.ask());
+  const auto body = agent::parse_json(run.http.bodies.at(0));
+  REQUIRE(body);
+  const agent::Json& sent = body->at("messages");
+  const auto id_of_call = [&](std::size_t at) {
+    return sent.at(at).at("tool_calls").at(0).at("id").get<std::string>();
+  };
+  const auto id_of_result = [&](std::size_t at) {
+    return sent.at(at).at("tool_call_id").get<std::string>();
+  };
+  CHECK(id_of_call(2).size() == 9);
+  CHECK(id_of_result(3) == id_of_call(2));
+  CHECK(id_of_call(4) == "functions.f:0");
+  CHECK(id_of_result(5) == "functions.f:0");
+  CHECK(id_of_call(6).size() == 9);
+  CHECK(id_of_call(6) != id_of_call(2));
+  CHECK(id_of_result(7) == id_of_call(6));
+
+  REQUIRE(run.ask());
+  CHECK(run.http.bodies.at(1) == run.http.bodies.at(0));
+}
