@@ -105,6 +105,7 @@ agent::Result<void> RateGate::wait_for_turn(std::unique_lock<std::mutex>& lock,
       lock.unlock();
       clock.sleep_for(time, stop);
       lock.lock();
+      left -= time;
     } else if (left <= Milliseconds{0}) {
       return busy(block.obstacle, std::nullopt, limits);
     } else {

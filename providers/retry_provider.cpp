@@ -3,6 +3,7 @@
 #include "agent/retry.h"
 #include "providers/stream_watch.h"
 
+#include <optional>
 #include <utility>
 
 namespace providers {
@@ -25,19 +26,24 @@ agent::Result<agent::Reply> RetryProvider::complete(const agent::ModelRequest& r
   StreamWatch watch(emit);
   const agent::Emit through = [&watch](agent::EventBody event) { watch.pass(std::move(event)); };
   agent::Milliseconds waited{0};
+  std::optional<agent::Cause> before;  // the failure of the last attempt
   for (int attempt = 1;; ++attempt) {
     auto reply = inner_->complete(request, through, stop);
     if (reply) {
       return reply;
     }
     auto& error = reply.error();
-    const bool was_sent = error.code != agent::Code::provider_busy;
-    error.attempts = was_sent ? attempt : attempt - 1;
+    error.attempts = attempt;
+    if (error.code == agent::Code::provider_busy) {  // our own gate: nothing was sent
+      error.attempts = attempt - 1;
+      error.cause = std::exchange(before, {});
+    }
     const auto delay = agent::next_delay(policy_, attempt, waited, error, rng_);
     if (!delay) {
       return reply;
     }
     watch.reset(error);
+    before = agent::Cause{error.code, error.message};
     emit(agent::ModelRetrying{attempt, policy_.max_attempts, *delay, error});
     if (!clock_.sleep_for(*delay, stop)) {
       return agent::fail(stopped_waiting(std::move(error)));

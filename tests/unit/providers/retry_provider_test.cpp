@@ -160,6 +160,8 @@ TEST_CASE("retry provider: a request that our own gate kept back was no attempt"
   REQUIRE_FALSE(got.result);
   CHECK(got.result.error().code == Code::provider_busy);
   CHECK(got.result.error().attempts == 1);
+  REQUIRE(got.result.error().cause);
+  CHECK(got.result.error().cause->code == Code::provider_unavailable);
 }
 
 TEST_CASE("retry provider: a Retry-After that is too long ends it and stays on the error",
