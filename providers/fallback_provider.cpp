@@ -3,7 +3,6 @@
 #include "providers/stream_watch.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace providers {
@@ -95,11 +94,13 @@ std::optional<FallbackProvider::Failure> FallbackProvider::cooling(const Link& l
 }
 
 std::vector<std::size_t> FallbackProvider::order(agent::Clock::Steady now) const {
-  std::vector<std::size_t> places(chain_.size());
-  std::iota(places.begin(), places.end(), 0);
-  std::ranges::stable_partition(places,
-                                [&](std::size_t place) { return !cooling(*chain_[place], now); });
-  return places;
+  std::vector<std::size_t> ready;
+  std::vector<std::size_t> later;
+  for (std::size_t place = 0; place < chain_.size(); ++place) {
+    (cooling(*chain_[place], now) ? later : ready).push_back(place);
+  }
+  ready.insert(ready.end(), later.begin(), later.end());
+  return ready;
 }
 
 void FallbackProvider::announce_skipped(const Link& next,
