@@ -602,12 +602,12 @@ TEST_CASE("load: what is wrong in a fallback is marked where it stands", "[confi
   const auto report = parse(k_head +
                             "model: a/b\n"
                             "fallback:\n"
-                            "  models: [auto, gpt, {name: a/b}, {name: c/d, temperatur: 1}]\n"
+                            "  models: [auto, gpt, {name: a/b}, {name: c/d, tempertaur: 1}]\n"
                             "  on: [unavailble]\n");
   CHECK(lines_of(report.errors) == Lines{"5:12 `fallback.models[]` must be PROVIDER/NAME",
                                          "5:18 `fallback.models[]` must be PROVIDER/NAME",
                                          "5:30 the model `a/b` is in the chain twice",
-                                         "5:48 unknown key `temperatur` in `model`",
+                                         "5:48 unknown key `tempertaur` in `model`",
                                          "6:8 `fallback.on[]` cannot be `unavailble`"});
   CHECK(lines_of(parse(k_head + "fallback: [{name: auto}]\n").errors) ==
         Lines{"3:19 a fallback cannot be `auto`"});
