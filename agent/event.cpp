@@ -17,6 +17,7 @@ constexpr auto k_names = std::to_array<std::string_view>({"run.started",
                                                           "model.delta",
                                                           "model.reset",
                                                           "model.retrying",
+                                                          "model.fallback",
                                                           "model.responded",
                                                           "user.said",
                                                           "tool.started",
@@ -85,6 +86,14 @@ void write(Json& json, const ModelRetrying& body) {
   json["error"] = to_json(body.error);
 }
 
+void write(Json& json, const ModelFallback& body) {
+  json["from"] = body.from;
+  json["to"] = body.to;
+  json["skipped"] = body.skipped;
+  json["cooldown_ms"] = body.cooldown.count();
+  json["error"] = to_json(body.error);
+}
+
 void write(Json& json, const ModelResponded& body) {
   const Reply& reply = body.reply;
   json["turn"] = body.turn;
@@ -102,6 +111,7 @@ void write(Json& json, const ModelResponded& body) {
   json["model"] = reply.model;
   json["request_id"] = reply.request_id;
   json["protocol"] = reply.protocol;
+  json["origin"] = reply.origin;
   json["raw"] = reply.raw;
   json["duration_ms"] = body.duration_ms;
 }
@@ -219,9 +229,17 @@ void read(const Json& json, ModelRetrying& body) {
   body.max_attempts = static_cast<int>(integer_at(json, "max_attempts"));
   body.delay = std::chrono::milliseconds(integer_at(json, "delay_ms"));
   if (const Json* error = find(json, "error")) {
-    body.error.code = code_from_name(text_at(*error, "code")).value_or(Code::internal);
-    body.error.message = text(*error, "message");
-    body.error.http_status = static_cast<int>(integer_at(*error, "http_status"));
+    body.error = error_from_json(*error);
+  }
+}
+
+void read(const Json& json, ModelFallback& body) {
+  body.from = text(json, "from");
+  body.to = text(json, "to");
+  body.skipped = bool_at(json, "skipped");
+  body.cooldown = std::chrono::milliseconds(integer_at(json, "cooldown_ms"));
+  if (const Json* error = find(json, "error")) {
+    body.error = error_from_json(*error);
   }
 }
 
@@ -245,6 +263,7 @@ void read(const Json& json, ModelResponded& body) {
   reply.model = text(json, "model");
   reply.request_id = text(json, "request_id");
   reply.protocol = text(json, "protocol");
+  reply.origin = text(json, "origin");
   reply.raw = text(json, "raw");
   body.duration_ms = integer_at(json, "duration_ms");
 }

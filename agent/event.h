@@ -54,6 +54,13 @@ struct ModelRetrying {
   std::chrono::milliseconds delay{0};
   Error error;
 };
+struct ModelFallback {  // another model is asked
+  std::string from;     // provider/model
+  std::string to;
+  bool skipped = false;                   // `from` failed before, and is not asked again so soon
+  Error error;                            // why `from` failed
+  std::chrono::milliseconds cooldown{0};  // how long `from` is asked last
+};
 struct ModelResponded {
   std::int64_t turn = 0;
   Reply reply;
@@ -97,6 +104,7 @@ using EventBody = std::variant<RunStarted,
                                ModelDelta,
                                ModelReset,
                                ModelRetrying,
+                               ModelFallback,
                                ModelResponded,
                                UserSaid,
                                ToolStarted,

@@ -300,7 +300,6 @@ class Run {
   RunResult finish(const Ending& ending) {
     close_open_calls();
     RunResult result = make_result(recorder_.state(), ending);
-    result.model = request_.started.model;
     result.run_id = request_.run_id;
     result.duration_ms = milliseconds_since(begin_, ports_.clock);
     const bool was_failing = recorder_.failure().has_value();

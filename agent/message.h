@@ -54,7 +54,7 @@ std::string_view to_string(StopReason reason);
 StopReason stop_reason_from(std::string_view name);  // `unknown` where it is none
 
 // One model response. `raw` is the provider's own JSON of the assistant turn (reasoning
-// signatures and the like included), to be sent back byte for byte by the protocol that made it.
+// signatures and the like included), to be sent back byte for byte to the model that made it.
 struct Reply {
   std::string text;
   std::string reasoning;
@@ -64,8 +64,9 @@ struct Reply {
   Usage usage;
   std::string model;       // as the provider named it; may be empty
   std::string request_id;  // may be empty
-  std::string raw;         // may be empty; `protocol` says whose it is
+  std::string raw;         // may be empty; `protocol` and `origin` say whose it is
   std::string protocol;
+  std::string origin;         // provider/model as it was asked; may be empty
   std::optional<Money> cost;  // as the provider reports it, else by its price; nullopt: unknown
 
   bool operator==(const Reply&) const = default;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace agent {
@@ -103,19 +104,6 @@ std::vector<ModelUse> models_from_json(const Json& list) {
                       .cost = cost_from_json(json)});
   }
   return models;
-}
-
-Error error_from_json(const Json& json) {
-  Error error;
-  error.code = code_from_name(text_at(json, "code")).value_or(Code::internal);
-  error.message = text_at(json, "message");
-  error.help = text_at(json, "help");
-  error.http_status = static_cast<int>(integer_at(json, "http_status"));
-  error.provider = text_at(json, "provider");
-  error.model = text_at(json, "model");
-  error.request_id = text_at(json, "request_id");
-  error.attempts = static_cast<int>(integer_at(json, "attempts"));
-  return error;
 }
 
 }  // namespace
@@ -219,6 +207,48 @@ Json to_json(const Error& error) {
   return json;
 }
 
+Json to_json(const std::vector<Fallback>& fallbacks) {
+  Json list = Json::array();
+  for (const Fallback& one : fallbacks) {
+    list.push_back({{"from", one.from},
+                    {"to", one.to},
+                    {"reason", row(one.reason).name},
+                    {"count", one.count}});
+  }
+  return list;
+}
+
+std::vector<Fallback> fallbacks_from_json(const Json& json) {
+  std::vector<Fallback> fallbacks;
+  for (const Json& one : json) {
+    fallbacks.push_back({.from = std::string(text_at(one, "from")),
+                         .to = std::string(text_at(one, "to")),
+                         .reason = code_from_name(text_at(one, "reason")).value_or(Code::internal),
+                         .count = integer_at(one, "count")});
+  }
+  return fallbacks;
+}
+
+Error error_from_json(const Json& json) {
+  Error error;
+  error.code = code_from_name(text_at(json, "code")).value_or(Code::internal);
+  error.message = text_at(json, "message");
+  error.help = text_at(json, "help");
+  error.http_status = static_cast<int>(integer_at(json, "http_status"));
+  error.provider = text_at(json, "provider");
+  error.model = text_at(json, "model");
+  error.request_id = text_at(json, "request_id");
+  error.attempts = static_cast<int>(integer_at(json, "attempts"));
+  if (const Json* delay = find(json, "retry_after_s"); delay != nullptr && delay->is_number()) {
+    error.retry_after = std::chrono::milliseconds(std::llround(delay->get<double>() * 1000));
+  }
+  if (const Json* cause = find(json, "cause")) {
+    error.cause = Cause{.code = code_from_name(text_at(*cause, "code")).value_or(Code::internal),
+                        .message = std::string(text_at(*cause, "message"))};
+  }
+  return error;
+}
+
 Json to_json(const RunResult& result) {
   return {
       {"schema", k_result_schema},
@@ -236,7 +266,7 @@ Json to_json(const RunResult& result) {
       {"tool_calls", result.tool_calls},
       {"denials", result.denials},
       {"model", json_or_null(result.model)},
-      {"fallbacks", Json::array()},
+      {"fallbacks", to_json(result.fallbacks)},
       {"over_budget", result.over_budget},
       {"run_id", json_or_null(result.run_id)},
       {"resume_cmd", json_or_null(result.resume_cmd)},
@@ -276,6 +306,9 @@ RunResult result_from_json(const Json& json) {
   result.tool_calls = integer_at(json, "tool_calls");
   result.denials = integer_at(json, "denials");
   result.model = text_at(json, "model");
+  if (const Json* fallbacks = find(json, "fallbacks")) {
+    result.fallbacks = fallbacks_from_json(*fallbacks);
+  }
   result.over_budget = bool_at(json, "over_budget");
   result.run_id = text_at(json, "run_id");
   result.resume_cmd = text_at(json, "resume_cmd");

@@ -62,6 +62,14 @@ struct ModelUse {
   bool operator==(const ModelUse&) const = default;
 };
 
+// One model took the place of another that had failed, so many times for this reason.
+struct Fallback {
+  std::string from;  // provider/model
+  std::string to;
+  Code reason = Code::internal;
+  std::int64_t count = 1;
+};
+
 // The result object, present on every ending.
 struct RunResult {
   int exit_code = 0;
@@ -74,7 +82,8 @@ struct RunResult {
   std::int64_t turns = 0;
   std::int64_t tool_calls = 0;
   std::int64_t denials = 0;
-  std::string model;
+  std::string model;  // that gave the last answer; the agent's own where there is none
+  std::vector<Fallback> fallbacks;
   bool over_budget = false;
   std::string run_id;
   std::string resume_cmd;
@@ -88,6 +97,7 @@ constexpr std::string_view k_result_schema = "errand.result/1";
 Json to_json(const Usage& usage);
 Usage usage_from_json(const Json& json);
 Json to_json(const Error& error);
+Error error_from_json(const Json& json);  // without its place
 Json to_json(const RunResult& result);
 // The inverse, for the journal; a field that is missing keeps its default.
 RunResult result_from_json(const Json& json);

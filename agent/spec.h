@@ -2,6 +2,7 @@
 // that depend on the environment.
 #pragma once
 #include "agent/error.h"
+#include "agent/fallback.h"
 #include "agent/money.h"
 #include "agent/price.h"
 
@@ -38,8 +39,17 @@ struct ModelSpec {
   std::string tool_choice;        // "", "auto", "none", "required" or a tool's name
   std::string reasoning;          // "", "none", "minimal", "low", "medium", "high", "xhigh", "max"
   Timeouts timeouts;
+  std::optional<std::int64_t> requests_per_minute;
+  std::optional<std::int64_t> max_in_flight;
   std::optional<Price> cost;   // what the user says that it costs
   std::optional<Where> where;  // of the name in the agent file, for messages
+};
+
+// Who is asked where the model fails for good, in this order.
+struct FallbackSpec {
+  std::vector<ModelSpec> models;
+  Milliseconds cooldown{60'000};  // how long a model that failed is asked last
+  std::vector<FallbackReason> on = standard_fallback_reasons();
 };
 
 struct ToolSpec {
@@ -108,6 +118,7 @@ struct AgentSpec {
   std::string name;
   std::string description;
   ModelSpec model;
+  FallbackSpec fallback;
   std::string instructions;  // template
   std::string prompt;        // template; empty: none
   std::vector<ParameterSpec> parameters;

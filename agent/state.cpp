@@ -46,6 +46,8 @@ void say(State& state, Message message) {
 }
 
 void fold(State& state, const RunStarted& event) {
+  state.model = event.model;
+  state.answered_by = event.model;
   state.new_bytes = static_cast<std::int64_t>(event.instructions.size()) + state.plan.tool_bytes;
   say(state, UserMessage{event.prompt});
 }
@@ -77,6 +79,21 @@ void fold(State& state, const ModelReset& event) {
   state.streamed_bytes = 0;
 }
 
+void fold(State& state, const ModelFallback& event) {
+  state.model = event.to;
+  if (event.skipped) {
+    return;
+  }
+  const auto same = std::ranges::find_if(state.fallbacks, [&](const Fallback& one) {
+    return one.from == event.from && one.to == event.to && one.reason == event.error.code;
+  });
+  if (same != state.fallbacks.end()) {
+    ++same->count;
+  } else {
+    state.fallbacks.push_back({.from = event.from, .to = event.to, .reason = event.error.code});
+  }
+}
+
 // A cut reply stays in the conversation as the text that came; its calls never run.
 Reply without_calls(Reply reply) {
   reply.tool_calls.clear();
@@ -92,6 +109,8 @@ void fold(State& state, const ModelResponded& event) {
   const Reply& reply = event.reply;
   const bool continues = state.truncations > 0 || state.pauses > 0;
   state.turns = event.turn;
+  state.model = reply.origin.empty() ? state.model : reply.origin;
+  state.answered_by = state.model;
   state.usage += reply.usage;
   ModelUse& use = use_of_model(state.models, state.model);
   ++use.turns;
@@ -337,11 +356,17 @@ Step judge(const State& state) {
   return Say{{.text = std::string(k_say_something), .reason = "empty"}};
 }
 
+// Of the model that is being asked; nullptr: unknown.
+const Price* price_of_model(const State& state) {
+  const auto found = state.plan.prices.find(state.model);
+  return found == state.plan.prices.end() ? nullptr : &found->second;
+}
+
 // How many tokens of the next answer the money that is left pays for; nullopt: any number.
 std::optional<std::int64_t> affordable_tokens(const State& state, Money max) {
-  return state.plan.price
-             ? affordable_output(
-                   *state.plan.price, max - state.cost.value_or(max), estimated_input(state))
+  const Price* price = price_of_model(state);
+  return price != nullptr
+             ? affordable_output(*price, max - state.cost.value_or(max), estimated_input(state))
              : std::nullopt;
 }
 
@@ -359,8 +384,8 @@ std::optional<Ending> cost_limit_before_asking(const State& state, Money max) {
   if (*state.cost >= max) {
     return stopped(fmt::format("{} of {} are spent", format_money(state.cost), format_money(max)));
   }
-  const Money input =
-      state.plan.price ? input_cost(*state.plan.price, estimated_input(state)) : Money{};
+  const Price* price = price_of_model(state);
+  const Money input = price != nullptr ? input_cost(*price, estimated_input(state)) : Money{};
   if (input > max - *state.cost || affordable_tokens(state, max) == 0) {
     return stopped(fmt::format("{} of {} are spent, and the next request alone costs about {}",
                                format_money(state.cost),
@@ -478,9 +503,10 @@ std::int64_t estimated_input(const State& state) {
 }
 
 std::optional<Money> cost_of_broken_stream(const State& state) {
-  return state.plan.price
+  const Price* price = price_of_model(state);
+  return price != nullptr
              ? std::optional(cost(
-                   *state.plan.price,
+                   *price,
                    {.input = estimated_input(state),
                     .output = (state.streamed_bytes + k_bytes_per_token - 1) / k_bytes_per_token}))
              : std::nullopt;
@@ -538,6 +564,8 @@ RunResult make_result(const State& state, const Ending& ending) {
   result.turns = state.turns;
   result.tool_calls = state.tool_calls;
   result.denials = state.denials;
+  result.model = state.answered_by;
+  result.fallbacks = state.fallbacks;
   result.text = state.answer;
   if (!state.streaming.empty()) {
     result.text = state.truncations > 0 ? state.answer + state.streaming : state.streaming;

@@ -24,7 +24,7 @@ namespace agent {
 struct RunPlan {
   Limits limits;
   std::set<std::string> repeatable_tools;
-  std::optional<Price> price = std::nullopt;  // of the model, for estimates; nullopt: unknown
+  std::map<std::string, Price> prices;  // by model, for estimates; unknown ones are left out
   std::int64_t tool_bytes = 0;  // of the tools' names, descriptions and schemas, for estimates
   std::string tool_choice;      // as ModelSpec::tool_choice
   std::string output_schema;    // as OutputSpec::schema
@@ -68,6 +68,9 @@ struct State {
   std::int64_t progress = 0;
   std::int64_t most_repeats = 0;
   std::string most_repeated;  // the tool's name
+
+  std::string answered_by;          // the model that gave the last reply
+  std::vector<Fallback> fallbacks;  // one entry for equal ones
 
   std::set<std::string> warned_limits;
   std::optional<RunResult> finished;

@@ -36,6 +36,7 @@ Error in_file(Error error, const std::string& file) {
 }
 
 void check_price(const agent::AgentSpec& agent,
+                 const agent::ModelSpec& spec,
                  const providers::Resolved& model,
                  const agent::Environment& environment,
                  Checked& checked) {
@@ -47,7 +48,7 @@ void check_price(const agent::AgentSpec& agent,
     checked.errors.insert(checked.errors.end(), book.error().begin(), book.error().end());
     return;
   }
-  const auto price = book->find(agent.model, model);
+  const auto price = book->find(spec, model);
   const auto kept = price ? check_cost_limit(agent, *price, *book, std::chrono::system_clock::now())
                           : agent::Result<void>(agent::fail(price.error()));
   if (!kept) {
@@ -56,16 +57,17 @@ void check_price(const agent::AgentSpec& agent,
 }
 
 // What loading alone does not see. A missing key is no mistake of the file.
-void check_model(const agent::AgentSpec& agent,
+void check_model(const agent::ModelSpec& spec,
+                 const agent::AgentSpec& agent,
                  const agent::Environment& environment,
                  Checked& checked) {
-  const auto model = providers::resolve(agent.model, environment);
+  const auto model = providers::resolve(spec, environment);
   if (!model) {
     auto& list = model.error().code == Code::provider_auth ? checked.warnings : checked.errors;
     list.push_back(in_file(model.error(), checked.file));
     return;
   }
-  check_price(agent, *model, environment, checked);
+  check_price(agent, spec, *model, environment, checked);
   if (model->protocol == "replay") {
     const auto script =
         config::load_replay_script(std::filesystem::path(agent.directory) / model->model);
@@ -81,7 +83,10 @@ Checked check(const std::string& file, const Context& context) {
   Checked checked{
       .file = file, .errors = std::move(report.errors), .warnings = std::move(report.warnings)};
   if (report.agent) {
-    check_model(*report.agent, context.environment, checked);
+    check_model(report.agent->model, *report.agent, context.environment, checked);
+    for (const agent::ModelSpec& fallback : report.agent->fallback.models) {
+      check_model(fallback, *report.agent, context.environment, checked);
+    }
   }
   const std::string loaded = (context.cwd / file).string();
   for (auto* list : {&checked.errors, &checked.warnings}) {

@@ -52,9 +52,10 @@ constexpr std::array<std::string_view, 4> k_agent_files = {
 struct Plan {
   agent::AgentSpec agent;
   config::Rendered text;
-  providers::Resolved model;
-  std::optional<ModelPrice> price;  // nullopt: unknown
+  std::vector<providers::Choice> chain;  // the model, then its fallbacks
   std::vector<agent::Warning> warnings;
+
+  const providers::Resolved& model() const { return chain.front().resolved; }
 };
 
 // ---- what the command line says ----
@@ -162,6 +163,31 @@ Result<std::optional<std::string>> prompt_from_outside(const Parsed& parsed,
 
 // ---- from the file to a plan ----
 
+// Every model is resolved before the first request: a fallback that cannot work is no surprise for
+// the night. One that is asked already, because of `auto` or --model, is left out.
+Result<void> resolve_models(Plan& plan, const agent::Environment& environment) {
+  TRY_ASSIGN(auto model, providers::resolve(plan.agent.model, environment));
+  if (model.picked) {
+    plan.warnings.push_back({.message = model.picked_because, .help = {}});
+  }
+  plan.chain.push_back({.resolved = std::move(model), .spec = plan.agent.model});
+  for (const agent::ModelSpec& spec : plan.agent.fallback.models) {
+    auto fallback = providers::resolve(spec, environment);
+    if (!fallback) {
+      return agent::fail(
+          std::move(fallback).error().while_(fmt::format("resolving the fallback {}", spec.name)));
+    }
+    if (fallback->name() == plan.model().name()) {
+      plan.warnings.push_back(
+          {.message = fmt::format("the fallback {} is the model itself: it is left out", spec.name),
+           .help = {}});
+      continue;
+    }
+    plan.chain.push_back({.resolved = std::move(*fallback), .spec = spec});
+  }
+  return {};
+}
+
 std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed, const Context& context) {
   Plan plan;
   const auto file = agent_file(parsed);
@@ -186,16 +212,16 @@ std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed, const Cont
     TRY_ASSIGN(const auto parameters, parameters_of(parsed));
     TRY_ASSIGN(const auto prompt, prompt_from_outside(parsed, plan.agent));
     TRY_ASSIGN(plan.text, config::render(plan.agent, parameters, prompt, context.environment));
-    TRY_ASSIGN(plan.model, providers::resolve(plan.agent.model, context.environment));
-    TRY_ASSIGN(plan.price, book->find(plan.agent.model, plan.model));
-    TRY(check_cost_limit(plan.agent, plan.price, *book, std::chrono::system_clock::now()));
+    TRY(resolve_models(plan, context.environment));
+    for (providers::Choice& choice : plan.chain) {
+      TRY_ASSIGN(auto price, book->find(choice.spec, choice.resolved));
+      TRY(check_cost_limit(plan.agent, price, *book, std::chrono::system_clock::now()));
+      choice.tariff = price ? price->tariff : agent::Tariff{};
+    }
     return {};
   };
   if (auto done = rest(); !done) {
     return std::unexpected(std::vector{std::move(done).error()});
-  }
-  if (plan.model.picked) {
-    plan.warnings.push_back({.message = plan.model.picked_because, .help = {}});
   }
   return plan;
 }
@@ -246,8 +272,10 @@ agent::RunPlan run_plan(const Plan& prepared,
       plan.output = std::make_shared<const agent::JsonSchema>(std::move(*compiled));
     }
   }
-  if (const auto* const price = prepared.price ? prepared.price->tariff.at(now) : nullptr) {
-    plan.price = *price;
+  for (const providers::Choice& choice : prepared.chain) {
+    if (const agent::Price* price = choice.tariff.at(now)) {
+      plan.prices.emplace(choice.resolved.name(), *price);
+    }
   }
   for (const agent::ToolInfo& tool : toolbox.tools()) {
     plan.tool_bytes += static_cast<std::int64_t>(tool.name.size() + tool.description.size() +
@@ -269,6 +297,15 @@ void add_secret_headers(agent::Redactor& redactor, const agent::Headers& headers
       redactor.add(value.substr(value.rfind(' ') + 1));  // behind "Bearer "
     }
   }
+}
+
+// The variables that no tool inherits: all in which keys are expected, and those that are used.
+std::vector<std::string> secret_variables(const Plan& plan) {
+  std::vector<std::string> names = key_variables_of(plan.agent);
+  for (const providers::Choice& choice : plan.chain) {
+    names.push_back(choice.resolved.api_key_env);
+  }
+  return names;
 }
 
 std::vector<std::string> tool_names(const agent::Toolbox& toolbox) {
@@ -377,8 +414,10 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   if (!plan) {
     return end_with(std::move(plan).error());
   }
-  redactor.add(plan->model.api_key);
-  add_secret_headers(redactor, plan->agent.model.headers);
+  for (const providers::Choice& choice : plan->chain) {
+    redactor.add(choice.resolved.api_key);
+    add_secret_headers(redactor, choice.spec.headers);
+  }
   const SignalWatcher signals(cancellation);
 
   auto journal = open_journal(*plan, parsed, context.environment, redactor, plan->warnings);
@@ -391,25 +430,26 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   }
   agent::SystemClock clock;
   providers::HttpClient http(context.environment);
+  providers::ModelStates models;
   auto toolbox = tools::Runner::create(plan->agent.tools,
                                        {.cwd = context.cwd,
                                         .temporary = folder.path(),
                                         .environment = context.environment,
-                                        .scrub = providers::key_variables(plan->model.api_key_env),
+                                        .scrub = secret_variables(*plan),
                                         .supervisor = supervisor.get(),
                                         .redactor = &redactor,
                                         .clock = &clock});
   if (!toolbox) {
     return end_with({toolbox.error()});
   }
-  auto provider = providers::make(
-      plan->model,
-      plan->agent.model,
+  auto provider = providers::make_chain(
+      plan->chain,
+      plan->agent.fallback,
       plan->agent.retry,
       {.http = http,
        .clock = clock,
+       .models = models,
        .seed = std::random_device{}(),
-       .tariff = plan->price ? plan->price->tariff : agent::Tariff{},
        .load_script = [&](const std::string& path) {
          return config::load_replay_script(std::filesystem::path(plan->agent.directory) / path);
        }});
@@ -417,18 +457,17 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
     return end_with({provider.error()});
   }
 
-  const agent::RunRequest request{
-      .run_id = run_id,
-      .started = {.version = ERRAND_VERSION,
-                  .agent_name = plan->agent.name,
-                  .agent_file = plan->agent.file,
-                  .model = plan->model.provider + "/" + plan->model.model,
-                  .cwd = context.cwd.string(),
-                  .instructions = std::move(plan->text.instructions),
-                  .prompt = std::move(plan->text.prompt),
-                  .tools = tool_names(**toolbox)},
-      .warnings = std::move(plan->warnings),
-      .plan = run_plan(*plan, **toolbox, clock.wall())};
+  const agent::RunRequest request{.run_id = run_id,
+                                  .started = {.version = ERRAND_VERSION,
+                                              .agent_name = plan->agent.name,
+                                              .agent_file = plan->agent.file,
+                                              .model = plan->model().name(),
+                                              .cwd = context.cwd.string(),
+                                              .instructions = std::move(plan->text.instructions),
+                                              .prompt = std::move(plan->text.prompt),
+                                              .tools = tool_names(**toolbox)},
+                                  .warnings = std::move(plan->warnings),
+                                  .plan = run_plan(*plan, **toolbox, clock.wall())};
   const auto sinks = audience.sinks();
   const agent::RunResult result = agent::run(request,
                                              {.provider = **provider,

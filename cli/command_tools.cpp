@@ -57,15 +57,16 @@ Result<agent::AgentSpec> load(const std::string& file, Context& context) {
 
 struct Chosen {
   Specs specs;
-  std::string key_variable;  // that the agent file names; no tool inherits it
+  std::vector<std::string> key_variables;  // no tool inherits them
 };
 
 Result<Chosen> tools_of(const std::optional<std::string>& file, Context& context) {
   if (!file) {
-    return Chosen{.specs = builtin_tools(), .key_variable = {}};
+    return Chosen{.specs = builtin_tools(), .key_variables = key_variables_of({})};
   }
   TRY_ASSIGN(agent::AgentSpec spec, load(*file, context));
-  return Chosen{.specs = std::move(spec.tools), .key_variable = spec.model.api_key_env};
+  auto variables = key_variables_of(spec);
+  return Chosen{.specs = std::move(spec.tools), .key_variables = std::move(variables)};
 }
 
 struct Line {
@@ -181,7 +182,7 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
                                    {.cwd = context.cwd,
                                     .temporary = folder.path(),
                                     .environment = context.environment,
-                                    .scrub = providers::key_variables(chosen.key_variable),
+                                    .scrub = chosen.key_variables,
                                     .supervisor = supervisor.get(),
                                     .redactor = &redactor,
                                     .clock = &clock}));

@@ -11,4 +11,12 @@ config::Known known_names() {
           .protocols = providers::protocol_names()};
 }
 
+std::vector<std::string> key_variables_of(const agent::AgentSpec& agent) {
+  std::vector<std::string> named{agent.model.api_key_env};
+  for (const agent::ModelSpec& model : agent.fallback.models) {
+    named.push_back(model.api_key_env);
+  }
+  return providers::key_variables(named);
+}
+
 }  // namespace cli

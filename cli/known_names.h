@@ -1,9 +1,17 @@
-// The names that an agent file may use, out of the tables of the other folders.
+// The names that an agent file may use, out of the tables of the other folders, and those that it
+// gives away.
 #pragma once
+#include "agent/spec.h"
 #include "config/load.h"
+
+#include <string>
+#include <vector>
 
 namespace cli {
 
 config::Known known_names();
+
+// The variables that hold a model's key, of this agent and of all presets: no tool inherits them.
+std::vector<std::string> key_variables_of(const agent::AgentSpec& agent);
 
 }  // namespace cli

@@ -18,7 +18,8 @@ spdlog::level::level_enum level_of(const agent::EventBody& body) {
   }
   if (std::holds_alternative<agent::Warning>(body) ||
       std::holds_alternative<agent::LimitWarning>(body) ||
-      std::holds_alternative<agent::ModelRetrying>(body)) {
+      std::holds_alternative<agent::ModelRetrying>(body) ||
+      std::holds_alternative<agent::ModelFallback>(body)) {
     return spdlog::level::warn;
   }
   return agent::is_journaled(body) ? spdlog::level::info : spdlog::level::debug;

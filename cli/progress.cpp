@@ -85,6 +85,21 @@ std::string bill_of(const agent::ModelUse& use) {
   return line + ", cost " + agent::format_money(use.cost);
 }
 
+std::string fallback_line(const agent::ModelFallback& event) {
+  const auto cooldown = event.cooldown.count();
+  if (event.skipped) {
+    return fmt::format("{} failed before and is left alone for {}: {} is asked",
+                       event.from,
+                       seconds(cooldown),
+                       event.to);
+  }
+  return fmt::format("{} failed: {}; {} is asked{}",
+                     event.from,
+                     event.error.message,
+                     event.to,
+                     cooldown > 0 ? fmt::format(" instead, for {}", seconds(cooldown)) : "");
+}
+
 }  // namespace
 
 Progress::Progress(Options options, const agent::Redactor& redactor)
@@ -133,6 +148,11 @@ void Progress::show(const agent::Event& event) {
                                    retry->max_attempts,
                                    retry->error.message,
                                    seconds(retry->delay.count())))));
+    }
+  } else if (const auto* other = std::get_if<agent::ModelFallback>(&event.body)) {
+    wait_for(fmt::format("{}", other->to));
+    if (verbosity >= (other->skipped ? 1 : 0)) {
+      line(paint(k_yellow, clean(fallback_line(*other))));
     }
   } else if (std::holds_alternative<agent::ModelReset>(event.body)) {
     if (verbosity >= 0) {

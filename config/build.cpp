@@ -115,7 +115,54 @@ agent::ModelSpec build_model(const Value& value, const Known& known, Problems& p
   model.tool_choice = text_at(value, "tool_choice");
   model.timeouts = build_timeouts(map_at(value, "timeouts"));
   model.cost = price_at(value, "cost");
+  model.requests_per_minute = count_at(value, "requests_per_minute");
+  model.max_in_flight = count_at(value, "max_in_flight");
   return model;
+}
+
+// The list of models, in the short form and in the long one.
+const Value& fallback_models(const Value& fallback) {
+  return fallback.kind == Kind::list ? fallback : map_at(fallback, "models");
+}
+
+void check_fallback(const Value& item,
+                    const agent::ModelSpec& model,
+                    std::set<std::string>& names,
+                    Problems& problems) {
+  const Value* name = value_at(item, "name");  // of the long form
+  const Span span = name != nullptr ? name->span : item.span;
+  if (name != nullptr && model.name == "auto") {
+    problems.add(span, "a fallback cannot be `auto`", "name the model as PROVIDER/NAME");
+  } else if (!names.insert(model.name).second) {
+    problems.add(span,
+                 fmt::format("the model `{}` is in the chain twice", agent::printable(model.name)),
+                 "take it out; the same model on another server needs another label before the "
+                 "slash, with `protocol` and `base_url`");
+  }
+}
+
+agent::FallbackSpec build_fallback(const Value& value,
+                                   const agent::ModelSpec& first,
+                                   const Known& known,
+                                   Problems& problems) {
+  agent::FallbackSpec fallback;
+  std::set<std::string> names{first.name};
+  for (const Value& item : fallback_models(value).items) {
+    if (item.kind == Kind::text || item.kind == Kind::map) {
+      fallback.models.push_back(build_model(item, known, problems));
+      check_fallback(item, fallback.models.back(), names, problems);
+    }
+  }
+  read_duration(value, "cooldown", fallback.cooldown);
+  if (const Value* reasons = value_at(value, "on")) {
+    fallback.on.clear();
+    for (const Value& word : reasons->items) {
+      if (const auto reason = agent::fallback_reason_from(word.text)) {
+        fallback.on.push_back(*reason);
+      }
+    }
+  }
+  return fallback;
 }
 
 // What must be called has to be there.
@@ -349,6 +396,7 @@ agent::AgentSpec build_agent(const Value& root,
   spec.name = text_at(root, "name");
   spec.description = text_at(root, "description");
   spec.model = build_model(map_at(root, "model"), known, problems);
+  spec.fallback = build_fallback(map_at(root, "fallback"), spec.model, known, problems);
   spec.instructions = text_at(root, "instructions");
   spec.prompt = text_at(root, "prompt");
   for (const Entry& entry : map_at(root, "parameters").entries) {

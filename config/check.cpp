@@ -49,6 +49,7 @@ std::string article(Type type) {
     case Type::choice:
     case Type::list:
     case Type::map:
+    case Type::list_or_map:
     case Type::json_schema:
     case Type::anything_map:
       return fmt::format("a {}", to_string(type));
@@ -315,9 +316,16 @@ void Checker::check_value(const Value& value,
       break;
     case Type::text_or_map:
       if (value.kind == Kind::map) {
-        check_map(value, key.path, shown_path);
+        check_map(value, key.map_path(), shown_path);
       } else {
         check_text(value, key, shown_path);
+      }
+      break;
+    case Type::list_or_map:
+      if (value.kind == Kind::map) {
+        check_map(value, key.path, shown_path);
+      } else {
+        check_list(value, key, shown_path);
       }
       break;
     case Type::map:

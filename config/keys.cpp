@@ -46,8 +46,16 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "model.cost.cache_read", .type = Type::money, .help = "Input tokens that came from the provider's cache. Left out, they cost what others do.", .example = "0.30", .may_be_zero = true},
     {.path = "model.cost.cache_write", .type = Type::money, .help = "Input tokens that went into the provider's cache. Left out, they cost what others do.", .example = "3.75", .may_be_zero = true},
     {.path = "model.cost.reasoning", .type = Type::money, .help = "Output tokens that are thoughts. Left out, they cost what others do.", .example = "15", .may_be_zero = true},
-    later("model.requests_per_minute", "How many requests a minute the provider allows."),
-    later("model.max_in_flight", "How many requests may run at the same time."),
+    {.path = "model.requests_per_minute", .type = Type::count, .help = "How many requests, tries that fail included, the process sends to this model in any 60 seconds; so many may go at once. The others wait, each for `retry.max_elapsed` at most. Left out, there is no such limit.", .example = "50"},
+    {.path = "model.max_in_flight", .type = Type::count, .help = "How many requests of the process to this model may run at the same time. The others wait, each for `retry.max_elapsed` at most. Left out, there is no such limit.", .example = "4"},
+
+    {.path = "fallback", .type = Type::list_or_map, .help = "Other models to turn to, in this order, when the model fails and trying again did not help. The short form is the list `fallback.models` itself.", .example = "{models: [openai/gpt-5-mini], cooldown: 5m}", .min = 1},
+    {.path = "fallback[]", .type = Type::text_or_map, .help = "As an item of `fallback.models`.", .example = "openai/gpt-5-mini", .shape = Shape::named_model, .same_as = "model"},
+    {.path = "fallback.models", .type = Type::list, .help = "The other models. Each needs its API key when the run starts.", .example = "[openai/gpt-5-mini, ollama/qwen3]", .min = 1, .required = true},
+    {.path = "fallback.models[]", .type = Type::text_or_map, .help = "A model as PROVIDER/NAME, or a map with the keys of `model`. It takes nothing over from `model`.", .example = "openai/gpt-5-mini", .shape = Shape::named_model, .same_as = "model"},
+    {.path = "fallback.cooldown", .type = Type::duration, .help = "How long a model that failed is asked only when all others fail, too. With 0s it is asked first again in the next turn.", .example = "5m", .standard = "1m", .may_be_zero = true},
+    {.path = "fallback.on", .type = Type::list, .help = "For which failures: unavailable (network, timeouts, 5xx, answers that are cut off), rate_limited, bad_response (no answer of the protocol), quota, model_not_found, auth, unsupported, context_overflow. Left out, the first five. A refusal by the model is an answer, and never one of them.", .example = "[unavailable, rate_limited]", .min = 1},
+    {.path = "fallback.on[]", .type = Type::choice, .help = "A kind of failure.", .example = "unavailable", .choices = "unavailable|rate_limited|bad_response|quota|model_not_found|auth|unsupported|context_overflow"},
 
     {.path = "instructions", .type = Type::text, .help = "What the model is told before anything else: its task, its manner, its limits. A template: {{ name }} stands for a parameter.", .example = "You are a careful reviewer."},
     {.path = "prompt", .type = Type::text, .help = "The first message to the model. A prompt on the command line or on stdin replaces it. A template: {{ name }} stands for a parameter.", .example = "Review the newest commit."},
@@ -103,7 +111,6 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "session.store", .type = Type::text, .help = "`auto` is the user's state folder, `none` records nothing, anything else is the path of the journal file.", .example = "none", .standard = "auto", .shape = Shape::filled},
     {.path = "session.durability", .type = Type::choice, .help = "What the record survives: the death of the process, or also a power cut (full), which costs time at each step.", .example = "full", .standard = "process", .choices = "process|full"},
 
-    later("fallback", "Other models to turn to when this one fails."),
     later("permissions", "Which tool calls are allowed, asked for, denied."),
     later("sandbox", "What tools can reach: files and network."),
     later("hooks", "Commands that run at certain points of the run."),
@@ -150,6 +157,8 @@ std::string_view to_string(Type type) {
       return "map";
     case Type::text_or_map:
       return "text or map";
+    case Type::list_or_map:
+      return "list or map";
     case Type::json_schema:
       return "JSON Schema";
     case Type::anything_map:

@@ -26,6 +26,7 @@ enum class Type : std::uint8_t {
   list,          // of the key `PATH[]`
   map,           // of the keys `PATH.…`, or of free names with the value `PATH.*`
   text_or_map,   // the short and the long form
+  list_or_map,   // the same: a list of the key `PATH[]`, or a map of the keys `PATH.…`
   json_schema,   // a map that is a JSON Schema
   anything_map,  // a map whose content is the user's own
   anything,
@@ -40,9 +41,10 @@ enum class Shape : std::uint8_t {
   tool_name,
   parameter_name,
   header_name,
-  variable,  // the name of an environment variable
-  model,     // "auto" or "PROVIDER/NAME"
-  url,       // http or https
+  variable,     // the name of an environment variable
+  model,        // "auto" or "PROVIDER/NAME"
+  named_model,  // "PROVIDER/NAME"
+  url,          // http or https
 };
 
 enum class Status : std::uint8_t { available, later };
@@ -60,8 +62,10 @@ struct Key {
   bool required = false;              // in its map
   bool may_be_zero = false;           // durations and money
   Status status = Status::available;  // `later` is refused as not yet supported
+  std::string_view same_as = {};      // the path whose keys its map has; empty: its own
 
   std::vector<std::string_view> words() const;  // `choices`, split
+  std::string_view map_path() const { return same_as.empty() ? path : same_as; }
 };
 
 // Of the agent file, in the order of the man page. Only top-level keys and groups of `later` keys

@@ -143,7 +143,7 @@ Json SchemaWriter::free_map(const Key& named, Shape shape) const {
 Json SchemaWriter::map(const Key& key) const {
   const Key* named = find_key(table_, join(key.path, "*"));
   if (named == nullptr) {
-    return object(key.path);
+    return object(key.map_path());
   }
   if (children(table_, key.path).empty()) {
     return free_map(*named, key.shape);
@@ -183,6 +183,8 @@ Json SchemaWriter::bare_value(const Key& key) const {
       return map(key);
     case Type::text_or_map:
       return Json{{"anyOf", Json::array({text_like(pattern(key.shape)), map(key)})}};
+    case Type::list_or_map:
+      return Json{{"anyOf", Json::array({list(key), map(key)})}};
     case Type::json_schema:
       return Json{{"type", "object"},
                   {"required", {"type"}},

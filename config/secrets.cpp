@@ -110,6 +110,13 @@ void find_in_map(const Value& map, bool (*is_secret)(std::string_view), std::vec
   }
 }
 
+void find_in_model(const Value& model, std::vector<Span>& found) {
+  find_in_map(model, names_a_secret, found);
+  if (const Entry* headers = model.find("headers")) {
+    find_in_map(headers->value, carries_a_key, found);
+  }
+}
+
 }  // namespace
 
 std::vector<Span> find_key_shapes(const Source& source) {
@@ -130,11 +137,13 @@ std::vector<Span> find_key_shapes(const Source& source) {
 std::vector<Span> find_literal_keys(const Value& root) {
   std::vector<Span> found;
   find_in_map(root, names_a_secret, found);
-  const Entry* model = root.find("model");
-  if (model != nullptr) {
-    find_in_map(model->value, names_a_secret, found);
-    if (const Entry* headers = model->value.find("headers")) {
-      find_in_map(headers->value, carries_a_key, found);
+  if (const Entry* model = root.find("model")) {
+    find_in_model(model->value, found);
+  }
+  if (const Entry* fallback = root.find("fallback")) {
+    const Entry* models = fallback->value.find("models");
+    for (const Value& model : (models != nullptr ? models->value : fallback->value).items) {
+      find_in_model(model, found);
     }
   }
   return found;

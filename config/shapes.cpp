@@ -95,6 +95,8 @@ bool fits(Shape shape, std::string_view text) {
       return is_identifier(text, 1'024);
     case Shape::model:
       return is_model(text);
+    case Shape::named_model:
+      return text != "auto" && is_model(text);
     case Shape::url:
       return is_url(text);
   }
@@ -119,6 +121,8 @@ std::string_view pattern(Shape shape) {
       return "^[a-zA-Z_][a-zA-Z0-9_]*$";
     case Shape::model:
       return R"(^auto$|^[^/ \t\n]+/[^ \t\n]+$)";
+    case Shape::named_model:
+      return R"(^[^/ \t\n]+/[^ \t\n]+$)";
     case Shape::url:
       return R"(^https?://[^/ \t\n][^ \t\n]*$)";
   }
@@ -143,6 +147,8 @@ std::string_view describe(Shape shape) {
       return "the name of an environment variable: letters, digits and `_`";
     case Shape::model:
       return "PROVIDER/NAME, or `auto`";
+    case Shape::named_model:
+      return "PROVIDER/NAME";
     case Shape::url:
       return "an address that begins with http:// or https://";
   }

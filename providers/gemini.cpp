@@ -36,16 +36,17 @@ constexpr auto k_efforts = std::to_array<Effort>({
     {"max", "HIGH", 24'576},
 });
 
+bool is_older_model(std::string_view model) {
+  constexpr std::array<std::string_view, 3> k_older = {"gemini-1", "gemini-2", "gemini-robotics"};
+  return std::ranges::any_of(k_older, [&](auto part) { return model.contains(part); });
+}
+
 std::string thinking(const WireSettings& settings) {
   const auto* const effort = std::ranges::find(k_efforts, settings.reasoning, &Effort::name);
   if (effort == k_efforts.end()) {
     return {};
   }
-  constexpr std::array<std::string_view, 3> k_budget_models = {
-      "gemini-1", "gemini-2", "gemini-robotics"};
-  const bool takes_budget = std::ranges::any_of(
-      k_budget_models, [&](std::string_view part) { return settings.model.contains(part); });
-  return takes_budget
+  return is_older_model(settings.model)
              ? fmt::format(R"("thinkingConfig":{{"includeThoughts":{},"thinkingBudget":{}}})",
                            effort->budget > 0,
                            effort->budget)
@@ -68,6 +69,8 @@ std::string text_part(std::string_view text) {
 // and with an id only where the server gave one.
 class Parts {
  public:
+  explicit Parts(bool wants_signatures) : wants_signatures_(wants_signatures) {}
+
   std::string operator()(const agent::UserMessage& message) { return text_part(message.text); }
 
   std::string operator()(const agent::ToolMessage& message) {
@@ -95,11 +98,13 @@ class Parts {
     if (!reply.text.empty() || reply.tool_calls.empty()) {
       parts = text_part(reply.text);
     }
+    std::string_view signature = wants_signatures_ ? k_no_signature : "";
     for (const agent::ToolCall& call : reply.tool_calls) {
       parts += parts.empty() ? "" : ",";
-      parts += fmt::format(R"({{"functionCall":{{"name":{},"args":{}}}}})",
+      parts += fmt::format(R"({{"functionCall":{{"name":{},"args":{}}}{}}})",
                            json_text(call.name),
-                           history_arguments(call.arguments));
+                           history_arguments(call.arguments),
+                           std::exchange(signature, ""));
     }
     return parts;
   }
@@ -114,6 +119,12 @@ class Parts {
     }
   }
 
+  // The newer models refuse a turn whose first call has no signature; this stands for the one that
+  // a call by another model cannot have (ai.google.dev/gemini-api/docs/thought-signatures).
+  static constexpr std::string_view k_no_signature =
+      R"(,"thoughtSignature":"skip_thought_signature_validator")";
+
+  bool wants_signatures_;
   std::map<std::string, std::string> names_;  // by call id
   std::set<std::string, std::less<>> server_ids_;
 };
@@ -173,7 +184,7 @@ class Gemini final : public Wire {
                        const agent::Message* previous) const override {
     constexpr TurnOpenings k_openings = {.user = R"({"role":"user","parts":[)",
                                          .assistant = R"({"role":"model","parts":[)"};
-    Parts parts;
+    Parts parts(!is_older_model(settings_.model));
     append_turns(
         body, messages, previous, k_openings, [&](const auto& message) { return parts(message); });
   }

@@ -2,8 +2,11 @@
 
 #include "agent/text.h"
 #include "providers/aws.h"
+#include "providers/circuit_breaker.h"
 #include "providers/claude.h"
+#include "providers/fallback_provider.h"
 #include "providers/priced_provider.h"
+#include "providers/rate_gate.h"
 #include "providers/replay_provider.h"
 #include "providers/retry_provider.h"
 #include "providers/url.h"
@@ -14,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace providers {
@@ -347,8 +351,9 @@ agent::Result<void> read_key(Resolved& resolved, const Environment& environment)
         .code = Code::provider_auth,
         .message =
             fmt::format("{} {}, the API key of {}", resolved.api_key_env, what, resolved.provider),
-        .help = fmt::format("Set it: export {}=…, or name another variable in `model.api_key_env`.",
-                            resolved.api_key_env),
+        .help = fmt::format(
+            "Set it: export {}=…, or name another variable in the model's `api_key_env`.",
+            resolved.api_key_env),
         .provider = resolved.provider,
         .model = resolved.model};
     return agent::fail(std::move(error));
@@ -506,6 +511,11 @@ agent::Result<Resolved> resolve_name(const ModelSpec& spec, const Environment& e
   return resolved;
 }
 
+// The same name at two addresses is two models.
+ModelState& state_of(const Resolved& resolved, const Dependencies& dependencies) {
+  return dependencies.models.of(resolved.base_url + " " + resolved.name());
+}
+
 }  // namespace
 
 std::span<const Preset> presets() {
@@ -517,16 +527,15 @@ std::vector<std::string> protocol_names() {
   return {names.begin(), names.end()};
 }
 
-std::vector<std::string> key_variables(std::string_view of_agent) {
+std::vector<std::string> key_variables(const std::vector<std::string>& of_agent) {
   std::vector<std::string> names(k_other_key_variables.begin(), k_other_key_variables.end());
   for (const auto& preset : k_presets) {
     if (!preset.key_variable.empty()) {
       names.emplace_back(preset.key_variable);
     }
   }
-  if (!of_agent.empty()) {
-    names.emplace_back(of_agent);
-  }
+  std::ranges::copy_if(
+      of_agent, std::back_inserter(names), [](const auto& name) { return !name.empty(); });
   std::ranges::sort(names);
   return names;
 }
@@ -571,14 +580,49 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
   std::unique_ptr<agent::Provider> inner;
   if (protocol.make == nullptr) {
     TRY_ASSIGN(auto script, dependencies.load_script(resolved.model));
-    inner = std::make_unique<ReplayProvider>(std::move(script), dependencies.clock, spec.stream);
+    inner = std::make_unique<ReplayProvider>(
+        std::move(script), dependencies.clock, spec.stream, resolved.name());
   } else {
     inner = make_wire_provider(make_wire(resolved, spec), dependencies.http, dependencies.clock);
   }
+  ModelState& state = state_of(resolved, dependencies);
+  inner =
+      std::make_unique<GatedProvider>(std::move(inner),
+                                      state.gate,
+                                      GateLimits{.requests_per_minute = spec.requests_per_minute,
+                                                 .max_in_flight = spec.max_in_flight,
+                                                 .patience = policy.max_elapsed},
+                                      dependencies.clock,
+                                      resolved.provider,
+                                      resolved.model);
   inner = std::make_unique<RetryProvider>(
       std::move(inner), policy, dependencies.clock, dependencies.seed);
-  return std::make_unique<PricedProvider>(
-      std::move(inner), dependencies.tariff, dependencies.clock);
+  inner =
+      std::make_unique<PricedProvider>(std::move(inner), dependencies.tariff, dependencies.clock);
+  return std::make_unique<CircuitBreaker>(
+      std::move(inner), state.circuit, dependencies.clock, resolved.provider, resolved.model);
+}
+
+agent::Result<std::unique_ptr<agent::Provider>> make_chain(std::span<const Choice> chain,
+                                                           const agent::FallbackSpec& fallback,
+                                                           const agent::RetryPolicy& policy,
+                                                           const Dependencies& dependencies) {
+  std::vector<FallbackProvider::Member> members;
+  for (const Choice& choice : chain) {
+    Dependencies own = dependencies;
+    own.tariff = choice.tariff;
+    TRY_ASSIGN(auto provider, make(choice.resolved, choice.spec, policy, own));
+    members.push_back({.name = choice.resolved.name(),
+                       .provider = std::move(provider),
+                       .memory = state_of(choice.resolved, dependencies).failures});
+  }
+  if (members.size() == 1) {
+    return std::move(members.front().provider);
+  }
+  return std::make_unique<FallbackProvider>(
+      std::move(members),
+      FallbackProvider::Policy{.cooldown = fallback.cooldown, .on = fallback.on},
+      dependencies.clock);
 }
 
 }  // namespace providers

@@ -9,6 +9,7 @@
 #include "agent/replay_script.h"
 #include "agent/result.h"
 #include "agent/spec.h"
+#include "providers/model_states.h"
 
 #include <cstdint>
 #include <functional>
@@ -37,9 +38,9 @@ std::span<const Preset> presets();
 
 // The protocols that `model.protocol` may name.
 std::vector<std::string> protocol_names();
-// The variables in which model providers expect a key, of presets and others, and the one that the
-// agent file names (empty: none): no child process may inherit them.
-std::vector<std::string> key_variables(std::string_view of_agent);
+// The variables in which model providers expect a key, of presets and others, and those that the
+// agent file names (empty ones are none): no child process may inherit them.
+std::vector<std::string> key_variables(const std::vector<std::string>& of_agent);
 
 // Who will be asked, and how.
 struct Resolved {
@@ -53,6 +54,8 @@ struct Resolved {
   bool is_custom = false;      // the agent file names protocol and server: `provider` is a label
   bool picked = false;         // the name was `auto`
   std::string picked_because;  // "ANTHROPIC_API_KEY is set"
+
+  std::string name() const { return provider + "/" + model; }
 };
 
 // Errors: config.invalid (unknown provider or protocol, bad URL, contradiction), provider.auth (the
@@ -70,15 +73,30 @@ bool is_free(const Resolved& resolved);
 struct Dependencies {
   agent::Http& http;
   agent::Clock& clock;
+  ModelStates& models;
   std::uint64_t seed = 0;     // of the waits between two attempts
   agent::Tariff tariff = {};  // what the model costs; empty: unknown
   std::function<agent::Result<agent::ReplayScript>(const std::string& path)> load_script = nullptr;
 };
 
-// A price over retry over the protocol. Errors: those of load_script; config.invalid.
+// A circuit breaker over a price over retry over the rate gate over the protocol. Errors: those of
+// load_script; config.invalid.
 agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
                                                      const agent::ModelSpec& spec,
                                                      const agent::RetryPolicy& policy,
                                                      const Dependencies& dependencies);
+
+// A model of a fallback chain.
+struct Choice {
+  Resolved resolved;
+  agent::ModelSpec spec;
+  agent::Tariff tariff = {};  // what it costs; empty: unknown
+};
+// Each of them as `make` makes it, at its own tariff, and the fallback over all. `chain` has at
+// least one; the models in `fallback` are not looked at.
+agent::Result<std::unique_ptr<agent::Provider>> make_chain(std::span<const Choice> chain,
+                                                           const agent::FallbackSpec& fallback,
+                                                           const agent::RetryPolicy& policy,
+                                                           const Dependencies& dependencies);
 
 }  // namespace providers

@@ -156,7 +156,9 @@ agent::Result<agent::Reply> ReplayProvider::complete(const agent::ModelRequest& 
   if (step.fault) {
     return agent::fail(to_error(*step.fault));
   }
-  return finished(step.reply, request.conversation);
+  agent::Reply reply = finished(step.reply, request.conversation);
+  reply.origin = origin_;
+  return reply;
 }
 
 agent::Result<void> ReplayProvider::wait(agent::Milliseconds time, std::stop_token stop) {

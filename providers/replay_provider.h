@@ -5,15 +5,24 @@
 #include "agent/replay_script.h"
 
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace providers {
 
 class ReplayProvider final : public agent::Provider {
  public:
   // `clock` is borrowed. Where `is_streamed`, text and reasoning come in pieces as model.delta.
-  ReplayProvider(agent::ReplayScript script, agent::Clock& clock, bool is_streamed)
-      : script_(std::move(script)), clock_(clock), is_streamed_(is_streamed) {}
+  // `origin` is what its replies say that they come from.
+  ReplayProvider(agent::ReplayScript script,
+                 agent::Clock& clock,
+                 bool is_streamed,
+                 std::string origin = {})
+      : script_(std::move(script)),
+        clock_(clock),
+        is_streamed_(is_streamed),
+        origin_(std::move(origin)) {}
 
   // The next reply of the script, or its fault. replay.miss where the script is played to its end,
   // or where the newest messages lack what the step expects. Calls without an id get one that is
@@ -36,6 +45,7 @@ class ReplayProvider final : public agent::Provider {
   agent::ReplayScript script_;
   agent::Clock& clock_;
   bool is_streamed_;
+  std::string origin_;
   std::size_t next_ = 0;
   int played_ = 0;  // how often steps[next_] was played
 };

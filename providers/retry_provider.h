@@ -21,7 +21,8 @@ class RetryProvider final : public agent::Provider {
 
   // Emits model.reset (where something of the failed attempt was streamed) and model.retrying
   // before each wait. The error is the last attempt's, with the number of attempts on it;
-  // run.cancelled when stopped while waiting, with that error as its cause.
+  // run.cancelled when stopped while waiting, and provider.busy where the gate lets no further one
+  // through, with the last failure as the cause.
   agent::Result<agent::Reply> complete(const agent::ModelRequest& request,
                                        const agent::Emit& emit,
                                        std::stop_token stop) override;

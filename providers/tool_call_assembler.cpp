@@ -80,18 +80,6 @@ std::uint64_t hash(std::string_view text, std::uint64_t seed) {
   return value;
 }
 
-std::string made_id(std::string_view seed, std::size_t position, std::uint64_t salt) {
-  constexpr std::string_view k_letters =
-      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  std::uint64_t value = hash(std::to_string(position), hash(seed, 0xcbf29ce484222325 + salt));
-  std::string id;
-  for (int i = 0; i < 9; ++i) {
-    id += k_letters[value % k_letters.size()];
-    value /= k_letters.size();
-  }
-  return id;
-}
-
 std::string normal_arguments(const AssembledCall& call, bool is_cut) {
   const auto first = call.arguments.find_first_not_of(" \t\r\n");
   const bool is_nothing = first == std::string::npos || call.arguments == "null";
@@ -103,6 +91,18 @@ std::string normal_arguments(const AssembledCall& call, bool is_cut) {
 }
 
 }  // namespace
+
+std::string made_call_id(std::string_view seed, std::size_t position, std::uint64_t salt) {
+  constexpr std::string_view k_letters =
+      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  std::uint64_t value = hash(std::to_string(position), hash(seed, 0xcbf29ce484222325 + salt));
+  std::string id;
+  for (int i = 0; i < 9; ++i) {
+    id += k_letters[value % k_letters.size()];
+    value /= k_letters.size();
+  }
+  return id;
+}
 
 // Where two calls share an id or an index, a piece starts another call if it has another name, or a
 // name at all while the arguments before it are complete.
@@ -171,7 +171,7 @@ std::vector<AssembledCall> ToolCallAssembler::finish(std::string_view seed, bool
     AssembledCall& call = calls[position];
     const std::string own_seed = std::string(seed) + '\n' + call.name + '\n' + call.arguments;
     for (std::uint64_t salt = 0; call.id.empty() || ids.contains(call.id); ++salt) {
-      call.id = made_id(own_seed, position, salt);
+      call.id = made_call_id(own_seed, position, salt);
     }
     ids.insert(call.id);
     call.arguments = normal_arguments(call, is_cut);

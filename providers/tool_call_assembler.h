@@ -4,6 +4,8 @@
 #include "agent/json.h"
 #include "agent/message.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +22,9 @@ struct AssembledCall {
   std::string input;          // because what came is this free text
   std::string extra_content;  // JSON to be sent back with the call; empty: none
 };
+
+// Nine letters and digits, which every server takes as the id of a call; always the same ones.
+std::string made_call_id(std::string_view seed, std::size_t position, std::uint64_t salt);
 
 class ToolCallAssembler {
  public:

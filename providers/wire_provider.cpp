@@ -1,12 +1,19 @@
 #include "providers/wire_provider.h"
 
 #include "providers/classify.h"
+#include "providers/tool_call_assembler.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace providers {
 namespace {
@@ -16,6 +23,60 @@ using agent::Error;
 using agent::ModelRequest;
 using agent::Reply;
 using agent::Result;
+
+std::string origin_of(const WireSettings& settings) {
+  return settings.provider + "/" + settings.model;
+}
+
+bool is_foreign(const agent::Message& message, std::string_view origin) {
+  const auto* const assistant = std::get_if<agent::AssistantMessage>(&message);
+  return assistant != nullptr && assistant->reply.origin != origin;
+}
+
+// What other models said, in a form that any model takes. Signatures and sealed thoughts hold for
+// the model that made them, and servers differ in what they take as the id of a call.
+class Translation {
+ public:
+  explicit Translation(std::string origin) : origin_(std::move(origin)) {}
+
+  void operator()(agent::UserMessage&) {}
+  void operator()(agent::AssistantMessage& message) {
+    new_ids_.clear();
+    if (message.reply.origin != origin_) {
+      message.reply.raw.clear();
+      for (agent::ToolCall& call : message.reply.tool_calls) {
+        const std::string id = made_call_id(call.id, 0, 0);
+        new_ids_.insert_or_assign(std::exchange(call.id, id), id);
+      }
+    }
+  }
+  void operator()(agent::ToolMessage& message) {
+    if (const auto renamed = new_ids_.find(message.call_id); renamed != new_ids_.end()) {
+      message.call_id = renamed->second;
+    }
+  }
+
+ private:
+  std::string origin_;
+  std::map<std::string, std::string> new_ids_;  // of the calls whose results follow
+};
+
+void append_translated(std::string& body,
+                       const Wire& wire,
+                       std::span<const agent::Message> messages,
+                       const agent::Message* previous) {
+  const std::string origin = origin_of(wire.settings());
+  if (std::ranges::none_of(messages, [&](const auto& one) { return is_foreign(one, origin); })) {
+    wire.append_messages(body, messages, previous);
+    return;
+  }
+  std::vector<agent::Message> translated(messages.begin(), messages.end());
+  Translation translate(origin);
+  for (agent::Message& message : translated) {
+    std::visit(translate, message);
+  }
+  wire.append_messages(body, translated, previous);
+}
 
 // The bytes of a request. What was encoded for earlier turns is kept and only grows.
 class Body {
@@ -33,8 +94,10 @@ class Body {
       encoded_ = 0;
     }
     const std::span messages(conversation.messages);
-    wire.append_messages(
-        bytes_, messages.subspan(encoded_), encoded_ == 0 ? nullptr : &messages[encoded_ - 1]);
+    append_translated(bytes_,
+                      wire,
+                      messages.subspan(encoded_),
+                      encoded_ == 0 ? nullptr : &messages[encoded_ - 1]);
     conversation_ = &conversation;
     revision_ = conversation.revision;
     encoded_ = conversation.messages.size();
@@ -71,6 +134,7 @@ class WireProvider final : public agent::Provider {
       error.model = wire_->settings().model;
       return agent::fail(std::move(error));
     }
+    reply->origin = origin_of(wire_->settings());
     return reply;
   }
 

@@ -745,7 +745,8 @@ def run_variant(case, variant, options):
         (outcome.code, variant[0] or "text") for step, outcome in zip(
             [step for step in case.steps if step.words], outcomes) if step.words[:1] == ["run"]}
     codes = {result["error"]["code"] for result in checker.results if result.get("error")} | {
-        event["code"] for event in checker.events if event["type"] == "tool.finished" and event["code"]}
+        event["code"] for event in checker.events if event["type"] == "tool.finished" and event["code"]} | {
+        event["error"]["code"] for event in checker.events if event["type"] == "model.fallback"}
     return checker.wrong, reached, codes
 
 

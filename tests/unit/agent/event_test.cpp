@@ -25,13 +25,23 @@ TEST_CASE("event: each journaled type is read back as it was written", "[agent]"
                            .request_id = "req",
                            .raw = R"({"a": 1})",
                            .protocol = "openai_chat",
-                           .cost = agent::Money::parse("0.012345678901")};
+                           .origin = "openai/m".cost = agent::Money::parse("0.012345678901")};
   const std::vector<agent::EventBody> bodies = {
       agent::RunStarted{.version = "1", .agent_name = "a", .prompt = "p", .tools = {"shell"}},
       agent::TurnStarted{.turn = 2},
       agent::ModelRequested{.turn = 2, .model = "m", .messages = 3, .max_output_tokens = 9},
       agent::ModelReset{.reason = "cut", .cost = agent::Money::parse("0.1")},
       agent::ModelRetrying{.attempt = 1, .max_attempts = 4, .delay = std::chrono::milliseconds(20)},
+      agent::ModelFallback{.from = "a/b",
+                           .to = "c/d",
+                           .skipped = true,
+                           .error = {.code = agent::Code::provider_circuit_open,
+                                     .message = "down",
+                                     .cause = agent::Cause{agent::Code::provider_timeout, "slow"},
+                                     .retry_after = std::chrono::milliseconds(1500),
+                                     .provider = "a",
+                                     .model = "b"},
+                           .cooldown = std::chrono::milliseconds(20)},
       agent::ModelResponded{.turn = 2, .reply = reply, .duration_ms = 4},
       agent::UserSaid{.text = "go on", .reason = "truncated"},
       agent::ToolStarted{
@@ -45,7 +55,10 @@ TEST_CASE("event: each journaled type is read back as it was written", "[agent]"
       agent::LimitWarning{.limit = "limits.max_turns", .used = 4, .max = 5},
       agent::LimitWarning{.limit = "limits.max_cost_usd", .used = 0.85, .max = 1},
       agent::Warning{.message = "w", .help = "h"},
-      agent::RunFinished{.result = {.exit_code = 0, .text = "done"}},
+      agent::RunFinished{.result = {.exit_code = 0,
+                                    .text = "done",
+                                    .model = "c/d",
+                                    .fallbacks = {{"a/b", "c/d", agent::Code::provider_quota, 3}}}},
   };
   for (const agent::EventBody& body : bodies) {
     INFO(agent::type_name(body));

@@ -92,6 +92,33 @@ TEST_CASE("loop: a plain answer is a run of one turn", "[agent]") {
   CHECK(std::ranges::is_sorted(stage.sink.events, {}, &agent::Event::seq));
 }
 
+TEST_CASE("loop: the result says who answered last, and who had to take whose place", "[agent]") {
+  const auto after_fallbacks = [](std::string origin, Code reason, agent::Reply reply) {
+    reply.origin = std::move(origin);
+    return [reply = std::move(reply), reason](const agent::ModelRequest&, const agent::Emit& emit) {
+      emit(agent::ModelFallback{.from = "a/1", .to = "b/2", .error = {.code = reason}});
+      emit(agent::ModelFallback{
+          .from = "b/2", .to = "c/3", .skipped = true, .error = {.code = Code::internal}});
+      return agent::Result<agent::Reply>(reply);
+    };
+  };
+  Stage stage;
+  CHECK(stage.run({answers(text_reply("hi"))}).model == "test/model");
+  const auto call = [](std::string id) { return call_reply({{std::move(id), "x", "{}"}}); };
+  const auto result =
+      Stage().run({after_fallbacks("b/2", Code::provider_quota, call("1")),
+                   after_fallbacks("b/2", Code::provider_quota, call("2")),
+                   after_fallbacks("c/3", Code::provider_timeout, text_reply("done"))});
+  CHECK(result.model == "c/3");
+  REQUIRE(result.fallbacks.size() == 2);
+  CHECK(result.fallbacks[0].from == "a/1");
+  CHECK(result.fallbacks[0].to == "b/2");
+  CHECK(result.fallbacks[0].reason == Code::provider_quota);
+  CHECK(result.fallbacks[0].count == 2);
+  CHECK(result.fallbacks[1].reason == Code::provider_timeout);
+  CHECK(result.fallbacks[1].count == 1);
+}
+
 TEST_CASE("loop: tool results go back in call order, before the next request", "[agent]") {
   Stage stage;
   const auto result =
@@ -176,8 +203,9 @@ TEST_CASE("loop: the token budget is kept before and after a call", "[agent]") {
 TEST_CASE("loop: the cost limit is kept before and after a call", "[agent]") {
   Stage stage;
   agent::RunPlan& plan = stage.request.plan;
-  plan.price = agent::Price{.input = {.base = *agent::Money::parse("1")},
-                            .output = {.base = *agent::Money::parse("2")}};
+  agent::Price& price = plan.prices["test/model"];
+  price = agent::Price{.input = {.base = *agent::Money::parse("1")},
+                       .output = {.base = *agent::Money::parse("2")}};
   const auto picos = [](std::int64_t count) { return agent::Money::from_picos(count); };
   const auto costs = [&](agent::Reply reply, std::int64_t count) {
     reply.cost = picos(count);
@@ -224,7 +252,7 @@ TEST_CASE("loop: the cost limit is kept before and after a call", "[agent]") {
     CHECK(stage.max_output_tokens.back() == 1);
   }
   SECTION("where answers cost nothing, input to the last pico-dollar is asked for") {
-    plan.price->output.base = picos(0);
+    price.output.base = picos(0);
     plan.limits.max_cost_usd = picos(20'000'000 + 18'000'000);
     CHECK(stage.run({costs(call, 20'000'000), costs(text_reply("ok"), 0)}).exit_code == 0);
     CHECK_FALSE(stage.max_output_tokens.back());
@@ -305,8 +333,9 @@ TEST_CASE("loop: a stream that broke is charged by an estimate", "[agent]") {
   };
   // "be brief" and "hello" are 4 tokens, what was streamed is 2.
   SECTION("by the price") {
-    stage.request.plan.price = agent::Price{.input = {.base = *agent::Money::parse("1000000")},
-                                            .output = {.base = *agent::Money::parse("10000")}};
+    stage.request.plan.prices["test/model"] =
+        agent::Price{.input = {.base = *agent::Money::parse("1000000")},
+                     .output = {.base = *agent::Money::parse("10000")}};
     CHECK(stage.run({streams(true)}).cost == agent::Money::parse("5.02"));
     agent::State folded(stage.request.plan);  // the journal has no deltas
     for (const agent::Event& event : stage.journal.events) {

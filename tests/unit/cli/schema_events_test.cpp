@@ -61,6 +61,7 @@ std::vector<agent::EventBody> every_event() {
       agent::Stop{.reason = "max_turns", .limit = "limits.max_turns", .used = 2, .max = 2};
   stopped.error = agent::Error{.code = agent::Code::run_max_turns, .message = "enough"};
   agent::RunResult broken{.exit_code = 75, .error = full_error(), .model = "m", .run_id = "r"};
+  broken.fallbacks = {{"a/b", "c/d", agent::Code::provider_quota, 2}};
   return {agent::RunStarted{.version = "1", .tools = {"a"}},
           agent::TurnStarted{1},
           agent::ModelRequested{.turn = 1, .model = "m"},
@@ -69,6 +70,7 @@ std::vector<agent::EventBody> every_event() {
           agent::ModelDelta{.kind = agent::ModelDelta::Kind::reasoning, .text = "x"},
           agent::ModelReset{"cut"},
           agent::ModelRetrying{.attempt = 1, .max_attempts = 4, .error = full_error()},
+          agent::ModelFallback{.from = "a/b", .to = "c/d", .error = full_error()},
           agent::ModelResponded{.turn = 1, .reply = reply},
           agent::UserSaid{"go on", "truncated"},
           agent::ToolStarted{.turn = 1, .call_id = "1", .name = "a", .arguments = "{}"},

@@ -1,5 +1,9 @@
 #include "config/load.h"
 
+#include "agent/fallback.h"
+#include "config/keys.h"
+#include "config/unknown_key.h"
+
 #include "load_support.h"
 #include <catch2/catch.hpp>
 
@@ -405,7 +409,6 @@ TEST_CASE("load: a name that another tool uses gets the right key named", "[conf
 
 TEST_CASE("load: keys of later versions are refused, never ignored", "[config]") {
   const auto key = GENERATE(as<std::string>{},
-                            "fallback",
                             "permissions",
                             "sandbox",
                             "hooks",
@@ -582,4 +585,63 @@ TEST_CASE("markdown: a file is Markdown by its name", "[config]") {
   const auto report = config::load_agent(file, {}, known());
   REQUIRE(report.agent);
   CHECK(report.agent->instructions == "Be kind.");
+}
+
+TEST_CASE("load: a fallback in its short form and in its long one", "[config]") {
+  const auto brief = parse(k_head + "model: a/b\nfallback: [c/d, {name: e/f, stream: false}]\n");
+  REQUIRE(brief.agent);
+  const agent::FallbackSpec& fallback = brief.agent->fallback;
+  REQUIRE(fallback.models.size() == 2);
+  CHECK(fallback.models[0].name == "c/d");
+  CHECK(fallback.models[0].where->line == 4);
+  CHECK(fallback.models[1].name == "e/f");
+  CHECK_FALSE(fallback.models[1].stream);
+  CHECK(fallback.cooldown == 1min);
+  CHECK(fallback.on == agent::standard_fallback_reasons());
+
+  const auto full = parse(k_head +
+                          "model: {name: a/b, requests_per_minute: 2k, max_in_flight: 3}\n"
+                          "fallback:\n"
+                          "  models: [c/d]\n"
+                          "  cooldown: 0s\n"
+                          "  on: [quota, context_overflow]\n");
+  REQUIRE(full.agent);
+  CHECK(full.agent->model.requests_per_minute == 2'000);
+  CHECK(full.agent->model.max_in_flight == 3);
+  CHECK(full.agent->fallback.cooldown == 0ms);
+  CHECK(full.agent->fallback.on ==
+        std::vector{agent::FallbackReason::quota, agent::FallbackReason::context_overflow});
+  CHECK(parse(k_head).agent->fallback.models.empty());
+}
+
+TEST_CASE("load: what is wrong in a fallback is marked where it stands", "[config]") {
+  const auto report = parse(k_head +
+                            "model: a/b\n"
+                            "fallback:\n"
+                            "  models: [auto, gpt, {name: a/b}, {name: c/d, tempertaur: 1}]\n"
+                            "  on: [unavailble]\n");
+  CHECK(lines_of(report.errors) == Lines{"5:12 `fallback.models[]` must be PROVIDER/NAME",
+                                         "5:18 `fallback.models[]` must be PROVIDER/NAME",
+                                         "5:30 the model `a/b` is in the chain twice",
+                                         "5:48 unknown key `tempertaur` in `model`",
+                                         "6:8 `fallback.on[]` cannot be `unavailble`"});
+  CHECK(lines_of(parse(k_head + "fallback: [{name: auto}]\n").errors) ==
+        Lines{"3:19 a fallback cannot be `auto`"});
+  CHECK(lines_of(parse(k_head + "fallback: c/d\n").errors) ==
+        Lines{"3:11 `fallback` must be a list or map, not text"});
+  CHECK(lines_of(parse(k_head + "fallback: {cooldown: 1m}\n").errors) ==
+        Lines{"3:11 `fallback.models` is missing"});
+  CHECK(lines_of(parse(k_head + "fallback: []\n").errors) == Lines{"3:11 `fallback` is empty"});
+  const auto key = parse(k_head + "fallback: [{name: a/b, headers: {x-api-key: abcdefgh12}}]\n");
+  CHECK(lines_of(key.errors) == Lines{"3:45 this looks like a secret key"});
+}
+
+TEST_CASE("load: the words of fallback.on are the table's", "[config]") {
+  const auto* const key = config::find_key(config::keys(), "fallback.on[]");
+  REQUIRE(key != nullptr);
+  std::vector<std::string_view> words;
+  for (const agent::FallbackRow& row : agent::fallback_table()) {
+    words.push_back(row.word);
+  }
+  CHECK(key->words() == words);
 }

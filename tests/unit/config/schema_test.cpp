@@ -58,6 +58,8 @@ std::string agent_with(std::string_view path, const std::string& value) {
       for (const std::string_view required : {"name: t", "description: d", "command: [x]"}) {
         beside += required.starts_with(name + ":") ? "" : ", " + std::string(required);
       }
+    } else if (rest == "fallback" && name != "models") {
+      beside = ", models: [a/b]";
     } else if (rest == "model" && name != "name") {
       beside = ", name: a/b";
     } else if (rest == "model.cost") {
@@ -148,6 +150,9 @@ Forms forms_of(const config::Key& key) {
       break;
     case Type::text_or_map:
       add_invalid({"5", "[x]", "true"});
+      break;
+    case Type::list_or_map:
+      add_invalid({"x", "5", "true"});
       break;
     case Type::json_schema:
       add_invalid({"x", "{type: array}", "{}", "[x]"});
@@ -292,6 +297,9 @@ TEST_CASE("schema: the exceptions, which the loader alone refuses", "[config]") 
       "{version: 1, name: a, parameters: {p: {type: integer, default: x}}}",   // cross-field
       "{version: 1, name: a, parameters: {p: {enum: [a], default: b}}}",       // cross-field
       "{version: 1, name: a, retry: {initial_delay: 2m, max_delay: 1m}}",      // cross-field
+      "{version: 1, name: a, fallback: [{name: auto}]}",                       // cross-field
+      "{version: 1, name: a, fallback: [a/b, {name: a/b}]}",                   // duplicates
+      "{version: 1, name: a, model: a/b, fallback: {models: [a/b]}}",          // duplicates
       "{version: 1, name: a, prompt: '{{ nope }}'}",                           // templates
       "{version: 1, name: a, context: [missing.md]}",                          // files
       "{version: 1, name: a, limits: {max_repeat_calls: '1'}}",                // numbers in text

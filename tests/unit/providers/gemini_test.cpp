@@ -231,6 +231,21 @@ TEST_CASE("gemini: turns in the protocol's form", "[providers]") {
       R"({"role":"user","parts":[{"functionResponse":{"name":"F","response":{"result":"repaired"}}})");
 }
 
+TEST_CASE("gemini: a newer model hears that another one's calls have no signature", "[providers]") {
+  const std::vector<agent::Message> messages = {
+      agent::AssistantMessage{{.text = "So", .tool_calls = {{"a", "f", "{}"}, {"b", "g", "{}"}}}}};
+  providers::WireSettings own = settings();
+  own.model = "gemini-3-pro-preview";
+  std::string body;
+  providers::make_gemini(own)->append_messages(body, messages, nullptr);
+  CHECK(body == R"({"role":"model","parts":[{"text":"So"},{"functionCall":{"name":"f","args":{}},)"
+                R"("thoughtSignature":"skip_thought_signature_validator"},)"
+                R"({"functionCall":{"name":"g","args":{}}})");
+  std::string older;
+  gemini()->append_messages(older, messages, nullptr);
+  CHECK_FALSE(older.contains("thoughtSignature"));
+}
+
 TEST_CASE("gemini: addresses and credentials of AI Studio and of Vertex", "[providers]") {
   CHECK(gemini()->url() ==
         std::string(k_studio) + "/models/gemini-2.5-flash:streamGenerateContent?alt=sse");

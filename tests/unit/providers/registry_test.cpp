@@ -88,10 +88,11 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const ModelSpec& spec,
     }
     return agent::ReplayScript{.file = path, .steps = {{.reply = {.text = "hello"}}}};
   };
+  static providers::ModelStates k_models;
   return providers::make(must(resolve(spec, environment)),
                          spec,
                          {},
-                         {.http = http, .clock = clock, .load_script = load});
+                         {.http = http, .clock = clock, .models = k_models, .load_script = load});
 }
 
 agent::Result<agent::Reply> ask(agent::Provider& provider,
@@ -372,7 +373,7 @@ TEST_CASE("registry: replay takes a script and no server", "[providers]") {
 }
 
 TEST_CASE("registry: the variables that no child may inherit", "[providers]") {
-  const auto names = providers::key_variables("MY_KEY");
+  const auto names = providers::key_variables({"MY_KEY", ""});
   for (const auto* name :
        {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "MY_KEY"}) {
     CHECK(std::ranges::find(names, name) != names.end());
@@ -381,7 +382,7 @@ TEST_CASE("registry: the variables that no child may inherit", "[providers]") {
 }
 
 TEST_CASE("registry: every preset is a row that works", "[providers]") {
-  const auto hidden = providers::key_variables("");
+  const auto hidden = providers::key_variables({});
   for (const auto& preset : providers::presets()) {
     if (preset.protocol == "replay") {
       continue;
@@ -453,4 +454,65 @@ TEST_CASE("registry: make puts the retry layer over the wire protocol", "[provid
   CHECK(http.sent[0].url == "https://api.openai.com/v1/chat/completions");
   CHECK(agent::header(http.sent[0].headers, "authorization") == "Bearer sk-oai-1");
   CHECK(http.sent[0].body == http.sent[1].body);
+}
+
+TEST_CASE("registry: what one run learns about a model holds for the next one at that address",
+          "[providers]") {
+  FakeHttp http;
+  FakeClock clock;
+  providers::ModelStates models;
+  const auto ask_new_run = [&](const ModelSpec& spec, providers::ModelStates& known) {
+    const auto provider = providers::make(must(resolve(spec, k_keys)),
+                                          spec,
+                                          {.max_attempts = 1},
+                                          {.http = http, .clock = clock, .models = known});
+    REQUIRE(provider);
+    const auto reply = ask(**provider);
+    REQUIRE_FALSE(reply);
+    return reply.error().code;
+  };
+  const auto down = [&] { http.answers.push_back({.status = 503, .headers = {}, .body = ""}); };
+  const ModelSpec spec = at("label/m", "openai_chat", "http://127.0.0.1:1/v1");
+  for (int n = 0; n < providers::Circuit::k_failures; ++n) {
+    down();
+    CHECK(ask_new_run(spec, models) == Code::provider_unavailable);
+  }
+  CHECK(ask_new_run(spec, models) == Code::provider_circuit_open);
+  down();
+  CHECK(ask_new_run(at("label/m", "openai_chat", "http://127.0.0.1:2/v1"), models) ==
+        Code::provider_unavailable);
+  down();
+  CHECK(ask_new_run(at("label/other", "openai_chat", "http://127.0.0.1:1/v1"), models) ==
+        Code::provider_unavailable);
+  providers::ModelStates none;
+  down();
+  CHECK(ask_new_run(spec, none) == Code::provider_unavailable);
+}
+
+TEST_CASE("registry: each model of a chain keeps its own settings", "[providers]") {
+  FakeHttp http;
+  http.answers.push_back({.status = 402, .headers = {}, .body = "{}"});
+  http.answers.push_back({.status = 402, .headers = {}, .body = "{}"});
+  FakeClock clock;
+  providers::ModelStates models;
+  ModelSpec first = at("one/m-1", "openai_chat", "http://127.0.0.1:1/v1");
+  first.temperature = 0.5;
+  ModelSpec second = at("two/m-2", "anthropic_messages", "http://127.0.0.1:2");
+  second.max_output_tokens = 77;
+  const std::vector<providers::Choice> chain = {
+      {.resolved = must(resolve(first, k_keys)), .spec = first},
+      {.resolved = must(resolve(second, k_keys)), .spec = second}};
+  const auto provider =
+      providers::make_chain(chain, {}, {}, {.http = http, .clock = clock, .models = models});
+  REQUIRE(provider);
+  std::vector<std::string> types;
+  const auto reply = ask(**provider, &types);
+  REQUIRE_FALSE(reply);
+  CHECK(reply.error().code == Code::provider_quota);
+  CHECK(reply.error().provider == "two");
+  CHECK(types == std::vector<std::string>{"model.fallback"});
+  REQUIRE(http.sent.size() == 2);
+  CHECK(contains(http.sent[0].body, "\"temperature\":0.5"));
+  CHECK_FALSE(contains(http.sent[1].body, "temperature"));
+  CHECK(contains(http.sent[1].body, "\"max_tokens\":77"));
 }

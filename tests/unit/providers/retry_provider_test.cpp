@@ -153,6 +153,17 @@ TEST_CASE("retry provider: an error that cannot heal is final at once", "[provid
   CHECK(got.types.empty());
 }
 
+TEST_CASE("retry provider: a request that our own gate kept back was no attempt", "[providers]") {
+  FakeClock clock;
+  const auto got =
+      run({failing(of(Code::provider_unavailable)), failing(of(Code::provider_busy))}, clock);
+  REQUIRE_FALSE(got.result);
+  CHECK(got.result.error().code == Code::provider_busy);
+  CHECK(got.result.error().attempts == 1);
+  REQUIRE(got.result.error().cause);
+  CHECK(got.result.error().cause->code == Code::provider_unavailable);
+}
+
 TEST_CASE("retry provider: a Retry-After that is too long ends it and stays on the error",
           "[providers]") {
   FakeClock clock;

@@ -219,3 +219,93 @@ TEST_CASE("wire_provider: a refusal that no other name cures is an error", "[pro
   CHECK(reply.error().code == Code::provider_invalid_request);
   CHECK(not_sent.http.bodies.size() == 1);
 }
+
+TEST_CASE("wire_provider: what another model sealed does not travel, in any protocol",
+          "[providers]") {
+  struct Protocol {
+    std::unique_ptr<providers::Wire> (*make)(providers::WireSettings);
+    std::string raw;  // of a turn with a signature
+    std::string answer;
+  };
+  const auto& [make, raw, answer] = GENERATE(values<Protocol>({
+      {providers::make_openai_chat,
+       R"({"role":"assistant","content":"So","reasoning_details":[{"signature":"c2ln"}]})",
+       R"({"choices":[{"message":{"content":"Hello"},"finish_reason":"stop"}]})"},
+      {providers::make_openai_responses,
+       R"([{"type":"reasoning","encrypted_content":"c2ln","summary":[]}])",
+       R"({"status":"completed","output":[{"type":"message","role":"assistant",)"
+       R"("content":[{"type":"output_text","text":"Hello"}]}]})"},
+      {providers::make_anthropic_messages,
+       R"([{"type":"thinking","thinking":"","signature":"c2ln"},{"type":"text","text":"So"}])",
+       R"({"type":"message","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn"})"},
+      {providers::make_gemini,
+       R"([{"text":"So","thoughtSignature":"c2ln"}])",
+       R"({"candidates":[{"content":{"parts":[{"text":"Hello"}]},"finishReason":"STOP"}]})"},
+      {providers::make_ollama,
+       R"({"role":"assistant","content":"So","signature":"c2ln"})",
+       R"({"message":{"content":"Hello"},"done":true,"done_reason":"stop"})"},
+      {providers::make_bedrock,
+       R"([{"reasoningContent":{"reasoningText":{"text":"","signature":"c2ln"}}},{"text":"So"}])",
+       R"({"output":{"message":{"content":[{"text":"Hello"}]}},"stopReason":"end_turn"})"},
+  }));
+  const std::string protocol(make(settings())->name());
+  INFO(protocol);
+  struct Row {
+    std::string origin;
+    bool travels;
+  };
+  const auto row = GENERATE(
+      values<Row>({{"label/m", true}, {"label/other", false}, {"other/m", false}, {"", false}}));
+  INFO(row.origin);
+  tests::FakeClock clock;
+  FakeHttp http({{.body = answer}});
+  providers::WireSettings own = settings();
+  own.stream = false;
+  const auto provider = providers::make_wire_provider(make(own), http, clock);
+  const agent::Conversation conversation{
+      .messages = {
+          agent::UserMessage{"Hi"},
+          agent::AssistantMessage{
+              {.text = "So", .raw = raw, .protocol = protocol, .origin = row.origin}},
+          agent::UserMessage{"Go on"},
+      }};
+  const auto reply = provider->complete({.conversation = conversation}, [](const auto&) {}, {});
+  REQUIRE(reply);
+  CHECK(reply->origin == "label/m");
+  REQUIRE(agent::parse_json(http.bodies.at(0)));
+  CHECK(http.bodies.at(0).contains("c2ln") == row.travels);
+  CHECK((row.travels || http.bodies.at(0).contains("\"So\"")));
+}
+
+TEST_CASE("wire_provider: calls of another model go under ids that every server takes",
+          "[providers]") {
+  Fixture run({k_ok, k_ok});
+  const auto turn = [&](std::string origin, std::string id) {
+    run.conversation.messages.push_back(
+        agent::AssistantMessage{{.tool_calls = {{id, "f", "{}"}}, .origin = std::move(origin)}});
+    run.conversation.messages.push_back(agent::ToolMessage{std::move(id), "f", "out"});
+  };
+  turn("other/m", "functions.f:0");
+  turn("label/m", "functions.f:0");  // ids begin anew with each turn at some servers
+  turn("other/m", "toolu_1");
+  REQUIRE(run.ask());
+  const auto body = agent::parse_json(run.http.bodies.at(0));
+  REQUIRE(body);
+  const agent::Json& sent = body->at("messages");
+  const auto id_of_call = [&](std::size_t at) {
+    return sent.at(at).at("tool_calls").at(0).at("id").get<std::string>();
+  };
+  const auto id_of_result = [&](std::size_t at) {
+    return sent.at(at).at("tool_call_id").get<std::string>();
+  };
+  CHECK(id_of_call(2).size() == 9);
+  CHECK(id_of_result(3) == id_of_call(2));
+  CHECK(id_of_call(4) == "functions.f:0");
+  CHECK(id_of_result(5) == "functions.f:0");
+  CHECK(id_of_call(6).size() == 9);
+  CHECK(id_of_call(6) != id_of_call(2));
+  CHECK(id_of_result(7) == id_of_call(6));
+
+  REQUIRE(run.ask());
+  CHECK(run.http.bodies.at(1) == run.http.bodies.at(0));
+}
