@@ -20,6 +20,7 @@ constexpr auto k_pages =
 constexpr auto k_not_verbose = std::to_array<Names>({"--verbose"});
 constexpr auto k_other_prompts = std::to_array<Names>({"--prompt-file", "PROMPT"});
 constexpr auto k_no_prompt_words = std::to_array<Names>({"PROMPT"});
+constexpr auto k_not_record = std::to_array<Names>({"--record"});
 
 constexpr Option k_help{
     .name = "--help",
@@ -103,6 +104,23 @@ constexpr auto k_run_options = std::to_array<Option>({
      .kind = Kind::file,
      .help = "write the output to FILE instead of stdout",
      .details = "The file appears whole, at the end, or not at all."},
+    {.name = "--record",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "record the run's HTTP exchanges in FILE, which must not exist",
+     .details = "FILE is JSON that people can read and compare. Keys and other secrets are left "
+                "out. Each exchange is appended when it is over, so that a run that was killed "
+                "leaves those before."},
+    {.name = "--replay",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "answer from a recording: no network, no key, the same events",
+     .details = "The run has the recorded one's id, times and retries, so that its events are the "
+                "same byte for byte where its tools, which run for real, give the same results; "
+                "how their live output is cut into events is not repeated. No wait is waited for, "
+                "and no session is kept. A request must have the recorded URL and body; one that "
+                "has not ends the run with exit code 119, and with the differences.",
+     .excludes = k_not_record},
     {.name = "--no-session",
      .environment = "ERRAND_NO_SESSION",
      .help = "keep no record of this run"},
