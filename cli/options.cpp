@@ -142,6 +142,20 @@ constexpr auto k_run_options = std::to_array<Option>({
 
 constexpr auto k_output_options = std::to_array<Option>({k_output});
 constexpr auto k_check_options = std::to_array<Option>({k_output, k_color});
+constexpr auto k_test_options = std::to_array<Option>({
+    {.name = "--jobs",
+     .short_name = "-j",
+     .value = "N",
+     .kind = Kind::count,
+     .help = "run N cases side by side; as many as there are processors by default"},
+    k_output,
+    {.name = "--junit",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "write the results to FILE in JUnit's XML, too"},
+    {.name = "--quiet", .short_name = "-q", .help = "say nothing of cases that pass"},
+    k_color,
+});
 constexpr auto k_init_options = std::to_array<Option>({
     {.name = "--force", .help = "overwrite the file where it exists"},
 });
@@ -164,6 +178,13 @@ constexpr auto k_check_positionals = std::to_array<Positional>({
     {.name = "FILE",
      .kind = Kind::agent,
      .help = "an agent file",
+     .required = true,
+     .repeated = true},
+});
+constexpr auto k_test_positionals = std::to_array<Positional>({
+    {.name = "PATH",
+     .kind = Kind::file,
+     .help = "a case file, or a folder that is searched for *.test.yaml",
      .required = true,
      .repeated = true},
 });
@@ -219,6 +240,11 @@ constexpr auto k_check_examples = std::to_array<Example>({
     {"errand check agent.yaml", "every mistake, with line and column"},
     {"errand check -o json agents/*.yaml", "for CI"},
 });
+constexpr auto k_test_examples = std::to_array<Example>({
+    {"errand test tests", "every case under tests/"},
+    {"errand test --junit results.xml tests", "for CI"},
+    {"errand run --record greeting.cassette agent.yaml", "what a case can be made of"},
+});
 constexpr auto k_init_examples = std::to_array<Example>({
     {"errand init", "writes agent.yaml"},
     {"errand init reviewer.md", "writes a Markdown agent"},
@@ -265,6 +291,15 @@ constexpr auto k_commands = std::to_array<Command>({
      .options = k_check_options,
      .examples = k_check_examples,
      .run = command_check},
+    {.name = "test",
+     .summary = "test agents against recordings and scripts",
+     .description = "Runs every case: an agent, a recording or a script that answers in the "
+                    "model's place, and what must hold of the run. No key, no network. Exits with "
+                    "1 where a case failed.",
+     .positionals = k_test_positionals,
+     .options = k_test_options,
+     .examples = k_test_examples,
+     .run = command_test},
     {.name = "init",
      .summary = "write a first agent file",
      .description = "Writes a commented agent file that works. An existing file is left alone.",
