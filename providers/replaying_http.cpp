@@ -27,6 +27,17 @@ std::string canonical(const std::string& body) {
                              : json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+std::size_t count_values(const Json* value) {
+  if (value == nullptr || !value->is_structured()) {
+    return 1;
+  }
+  std::size_t count = 0;
+  for (const Json& member : *value) {
+    count += count_values(&member);
+  }
+  return count;
+}
+
 class Comparison {
  public:
   explicit Comparison(std::size_t most) : most_(most) {}
@@ -73,6 +84,7 @@ class Comparison {
   }
 
   void add(const std::string& path, const Json* recorded, const Json* asked) {
+    found_.values += std::max(count_values(recorded), count_values(asked));
     if (++found_.total > most_) {
       return;
     }
@@ -223,7 +235,7 @@ Error ReplayingHttp::miss(const ShownRequest& request) const {
       continue;
     }
     Differences here = compare(cassette_.exchanges[index], request);
-    if (!nearest || here.total < found.total) {
+    if (!nearest || here.values < found.values) {
       nearest = index;
       found = std::move(here);
     }

@@ -45,6 +45,7 @@ class ReplayingHttp final : public agent::Http {
 struct Differences {
   std::vector<std::string> lines;
   std::size_t total = 0;
+  std::size_t values = 0;  // that differ, each member of what is only on one side counted
 };
 Differences differences(const agent::Json& recorded, const agent::Json& asked, std::size_t most);
 
