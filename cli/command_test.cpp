@@ -79,7 +79,7 @@ Result<std::vector<std::string>> find_files(const Parsed& parsed, const fs::path
   if (files.empty()) {
     return agent::fail(Code::cli_no_input,
                        "no test case was found",
-                       "A case is a file whose name ends in .test.yaml; errand(1) shows one.");
+                       "A case is a file whose name ends in .test.yaml; errand-test(5) shows one.");
   }
   return files;
 }

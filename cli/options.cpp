@@ -16,7 +16,7 @@ constexpr auto k_when = std::to_array<Names>({"auto", "always", "never"});
 constexpr auto k_schemas = std::to_array<Names>({"agent", "result", "events"});
 constexpr auto k_shells = std::to_array<Names>({"bash", "zsh", "fish"});
 constexpr auto k_pages =
-    std::to_array<Names>({"errand.1", "errand-agent.5", "errand-exit-codes.7"});
+    std::to_array<Names>({"errand.1", "errand-agent.5", "errand-test.5", "errand-exit-codes.7"});
 constexpr auto k_not_verbose = std::to_array<Names>({"--verbose"});
 constexpr auto k_other_prompts = std::to_array<Names>({"--prompt-file", "PROMPT"});
 constexpr auto k_no_prompt_words = std::to_array<Names>({"PROMPT"});
@@ -222,7 +222,7 @@ constexpr auto k_shell_positionals = std::to_array<Positional>({
 constexpr auto k_page_positionals = std::to_array<Positional>({
     {.name = "PAGE",
      .kind = Kind::choice,
-     .help = "errand.1, errand-agent.5 or errand-exit-codes.7",
+     .help = "errand.1, errand-agent.5, errand-test.5 or errand-exit-codes.7",
      .choices = k_pages,
      .required = true},
 });

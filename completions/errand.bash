@@ -65,7 +65,7 @@ _errand() {
   command=${words[0]-}
   first=1
   if [[ ${#words[@]} -eq 0 ]]; then
-    _errand_words 'run check init tools exit-codes schema completions help --help --version'
+    _errand_words 'run check test init tools exit-codes schema completions help --help --version'
     return
   fi
   if [[ $command = tools ]]; then
@@ -78,8 +78,8 @@ _errand() {
   fi
   case $command in
     'run')
-      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --timeout --max-turns --output -o --output-file --no-session --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--timeout|--max-turns|-o|--output|--output-file|--log-file|--color|'
+      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --timeout --max-turns --output -o --output-file --record --replay --no-session --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--timeout|--max-turns|-o|--output|--output-file|--record|--replay|--log-file|--color|'
       _errand_scan
       case $option in
         -p|--prompt) : ;;
@@ -91,6 +91,8 @@ _errand() {
         --max-turns) : ;;
         -o|--output) _errand_words 'text json jsonl' ;;
         --output-file) _errand_files ;;
+        --record) _errand_files ;;
+        --replay) _errand_files ;;
         --log-file) _errand_files ;;
         --color) _errand_words 'auto always never' ;;
         *) matched=no ;;
@@ -115,6 +117,23 @@ _errand() {
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
         *) _errand_agents ;;
+      esac
+      ;;
+    'test')
+      options='--jobs -j --output -o --junit --quiet -q --color --help -h'
+      valued='|-j|--jobs|-o|--output|--junit|--color|'
+      _errand_scan
+      case $option in
+        -j|--jobs) : ;;
+        -o|--output) _errand_words 'text json' ;;
+        --junit) _errand_files ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        *) _errand_files ;;
       esac
       ;;
     'init')
@@ -215,7 +234,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run check init tools exit-codes schema completions help' ;;
+        *) _errand_words 'run check test init tools exit-codes schema completions help' ;;
       esac
       ;;
     *) ;;
