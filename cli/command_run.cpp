@@ -439,14 +439,6 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
     folder.keep();  // the session names what is in it
   }
   providers::HttpClient http(context.environment);
-  auto tape = open_tape(parsed,
-                        std::move(*recording),
-                        {run_id, plan->model.api_key_env, folder.path().string()},
-                        http,
-                        redactor);
-  if (!tape) {
-    return end_with({tape.error()});
-  }
   agent::SystemClock tool_clock;
   auto toolbox = tools::Runner::create(plan->agent.tools,
                                        {.cwd = context.cwd,
@@ -458,6 +450,14 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                         .clock = &tool_clock});
   if (!toolbox) {
     return end_with({toolbox.error()});
+  }
+  auto tape = open_tape(parsed,
+                        std::move(*recording),
+                        {run_id, plan->model.api_key_env, folder.path().string()},
+                        http,
+                        redactor);
+  if (!tape) {
+    return end_with({tape.error()});
   }
   auto provider = providers::make(
       plan->model,

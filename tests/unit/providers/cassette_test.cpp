@@ -232,10 +232,10 @@ TEST_CASE("cassette: what is no recording is refused, with its place", "[provide
 
 TEST_CASE("cassette: hostile texts neither crash nor hang", "[providers]") {
   for (const std::string& text : {k_run + std::string(100'000, '{'),
-                                 k_run + std::string(100'000, '['),
-                                 k_run + std::string(100'000, '}'),
-                                 k_run + "{\"" + std::string(100'000, '\\'),
-                                 k_run + std::string("\0\0", 2)}) {
+                                  k_run + std::string(100'000, '['),
+                                  k_run + std::string(100'000, '}'),
+                                  k_run + "{\"" + std::string(100'000, '\\'),
+                                  k_run + std::string("\0\0", 2)}) {
     const auto cassette = providers::parse_cassette(text, "f");
     CHECK((!cassette || !cassette->cut.empty()));
   }
