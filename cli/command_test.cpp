@@ -168,9 +168,10 @@ class Pool {
 };
 
 std::size_t jobs_of(const Parsed& parsed) {
+  constexpr std::int64_t k_most_jobs = 64;
   if (const auto text = parsed.value("--jobs")) {
-    return static_cast<std::size_t>(
-        std::max<std::int64_t>(agent::parse_count(*text).value_or(1), 1));
+    const std::int64_t jobs = agent::parse_count(*text).value_or(1);
+    return static_cast<std::size_t>(std::min(jobs, k_most_jobs));
   }
   return std::max(std::thread::hardware_concurrency(), 1u);
 }

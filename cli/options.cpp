@@ -147,7 +147,7 @@ constexpr auto k_test_options = std::to_array<Option>({
      .short_name = "-j",
      .value = "N",
      .kind = Kind::count,
-     .help = "run N cases side by side; as many as there are processors by default"},
+     .help = "run N cases side by side, at most 64; by default one a processor"},
     k_output,
     {.name = "--junit",
      .value = "FILE",

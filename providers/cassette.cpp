@@ -3,6 +3,7 @@
 #include "agent/duration.h"
 #include "agent/text.h"
 #include "providers/base64.h"
+#include "providers/stream_redaction.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -152,7 +153,7 @@ Json to_json(const RecordedExchange& exchange) {
   return json;
 }
 
-// A secret may lie across two pieces, so that a body with one in it becomes a single piece.
+// A secret may lie across two pieces or events, so that a body with one becomes a single piece.
 void redact_body(RecordedExchange& exchange, const agent::Redactor& redactor) {
   std::string body;
   std::int64_t time = 0;
@@ -160,8 +161,9 @@ void redact_body(RecordedExchange& exchange, const agent::Redactor& redactor) {
     body += piece.bytes;
     time += piece.after_ms;
   }
-  if (!redactor.is_clean(body)) {
-    exchange.pieces = {{.after_ms = time, .bytes = redactor.apply(body)}};
+  auto clean = redact_stream(body, redactor);
+  if (clean || !redactor.is_clean(body)) {
+    exchange.pieces = {{.after_ms = time, .bytes = redactor.apply(clean.value_or(body))}};
   }
 }
 

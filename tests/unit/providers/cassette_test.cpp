@@ -255,10 +255,10 @@ TEST_CASE("cassette: a file that is there is left alone", "[providers]") {
 TEST_CASE("cassette: base64 both ways", "[providers]") {
   const auto row = GENERATE(table<std::string, std::string>({
       {"", ""},
-      {"f", "Zg=="},
-      {"fo", "Zm8="},
-      {"foo", "Zm9v"},
-      {"foob", "Zm9vYg=="},
+      {"a", "YQ=="},
+      {"ab", "YWI="},
+      {"abc", "YWJj"},
+      {"abcd", "YWJjZA=="},
       {"\xFF\xFE\xFD", "//79"},
   }));
   CHECK(providers::to_base64(std::get<0>(row)) == std::get<1>(row));
