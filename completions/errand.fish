@@ -59,7 +59,7 @@ complete -c errand -n '__errand_using check' -s o -l output -x -a 'text json' -d
 complete -c errand -n '__errand_using check' -l color -x -a 'auto always never' -d 'colours on stderr: auto, always or never'
 complete -c errand -n '__errand_using check' -s h -l help -d 'show this help'
 complete -c errand -n '__errand_using check' -k -a '(__errand_agents)'
-complete -c errand -n '__errand_using test' -s j -l jobs -x -d 'run N cases side by side; as many as there are processors by default'
+complete -c errand -n '__errand_using test' -s j -l jobs -x -d 'run N cases side by side, at most 64; by default one a processor'
 complete -c errand -n '__errand_using test' -s o -l output -x -a 'text json' -d 'what stdout gets: text (the default) or json'
 complete -c errand -n '__errand_using test' -l junit -r -F -d 'write the results to FILE in JUnit\'s XML, too'
 complete -c errand -n '__errand_using test' -s q -l quiet -d 'say nothing of cases that pass'
