@@ -115,7 +115,8 @@ Json to_json(const Meanwhile& meanwhile) {
   for (const auto& [call_id, time] : meanwhile.tools) {
     tools[call_id] = time;
   }
-  return {{"tools", std::move(tools)}, {"clock", meanwhile.clock}};
+  return {
+      {"tools", std::move(tools)}, {"tools_end", meanwhile.tools_end}, {"clock", meanwhile.clock}};
 }
 
 Json to_json(const RecordedRun& run) {
@@ -259,6 +260,8 @@ Meanwhile meanwhile_from(const Json* json) {
     return meanwhile;
   }
   meanwhile.clock = clock_from(*json);
+  const long long tools_end = agent::integer_at(*json, "tools_end");
+  meanwhile.tools_end = tools_end > 0 ? static_cast<std::size_t>(tools_end) : 0;
   if (const Json* tools = agent::find(*json, "tools"); tools != nullptr && tools->is_object()) {
     for (auto member = tools->begin(); member != tools->end(); ++member) {
       meanwhile.tools.emplace_back(member.key(), agent::integer_at(*tools, member.key()));

@@ -10,6 +10,7 @@
 #include "agent/redact.h"
 #include "agent/result.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,7 @@ struct Meanwhile {
 
   std::vector<std::int64_t> clock;
   std::vector<ToolTime> tools;
+  std::size_t tools_end = 0;  // how many of the readings came before the last tool had ended
 };
 
 struct RecordedPiece {

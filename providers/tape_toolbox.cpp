@@ -104,7 +104,9 @@ std::vector<agent::ToolResult> RecordingToolbox::run(std::span<const agent::Tool
                                                      std::stop_token stop,
                                                      std::stop_token kill) {
   TimingWatcher timing(watcher, track_);
-  return tools_.run(calls, timing, std::move(stop), std::move(kill));
+  auto results = tools_.run(calls, timing, std::move(stop), std::move(kill));
+  track_.end_tools();
+  return results;
 }
 
 std::vector<agent::ToolResult> ReplayingToolbox::run(std::span<const agent::ToolCall> calls,
@@ -118,6 +120,7 @@ std::vector<agent::ToolResult> ReplayingToolbox::run(std::span<const agent::Tool
   ReplayingWatcher replaying(watcher, track_.tools(), folder_);
   auto results = tools_.run(real, replaying, std::move(stop), std::move(kill));
   replaying.flush();
+  track_.end_tools();
   for (agent::ToolResult& result : results) {
     result = replaying.as_recorded(std::move(result));
   }

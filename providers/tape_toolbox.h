@@ -33,7 +33,7 @@ struct FolderNames {
 // folder is named, the conversation has the recorded one and the tools the one of now.
 class ReplayingToolbox final : public agent::Toolbox {
  public:
-  ReplayingToolbox(agent::Toolbox& tools, const ReplayingTrack& track, FolderNames folder)
+  ReplayingToolbox(agent::Toolbox& tools, ReplayingTrack& track, FolderNames folder)
       : tools_(tools), track_(track), folder_(std::move(folder)) {}
 
   std::span<const agent::ToolInfo> tools() const override { return tools_.tools(); }
@@ -44,7 +44,7 @@ class ReplayingToolbox final : public agent::Toolbox {
 
  private:
   agent::Toolbox& tools_;
-  const ReplayingTrack& track_;
+  ReplayingTrack& track_;
   FolderNames folder_;
 };
 

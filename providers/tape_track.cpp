@@ -15,6 +15,11 @@ void RecordingTrack::note_tool(const std::string& call_id, std::int64_t duration
   noted_.tools.emplace_back(call_id, duration_ms);
 }
 
+void RecordingTrack::end_tools() {
+  const std::lock_guard lock(mutex_);
+  noted_.tools_end = noted_.clock.size();
+}
+
 Meanwhile RecordingTrack::take() {
   const std::lock_guard lock(mutex_);
   return std::exchange(noted_, {});
@@ -29,12 +34,21 @@ void ReplayingTrack::play(const Meanwhile& meanwhile) {
   play_clock(meanwhile.clock);
   const std::lock_guard lock(mutex_);
   current_.tools = meanwhile.tools;
+  current_.tools_end = meanwhile.tools_end;
 }
 
 void ReplayingTrack::play_clock(const std::vector<std::int64_t>& readings) {
   const std::lock_guard lock(mutex_);
   current_.clock = readings;
+  current_.tools_end = 0;
   read_ = 0;
+}
+
+void ReplayingTrack::end_tools() {
+  const std::lock_guard lock(mutex_);
+  if (current_.tools_end > 0) {
+    read_ = current_.tools_end;
+  }
 }
 
 std::int64_t ReplayingTrack::next_time() {

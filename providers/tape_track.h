@@ -16,6 +16,7 @@ class RecordingTrack {
  public:
   void note_time(std::int64_t reading);
   void note_tool(const std::string& call_id, std::int64_t duration_ms);
+  void end_tools();  // all calls of a reply have ended
 
   Meanwhile take();                        // all since the last time
   std::vector<std::int64_t> take_clock();  // the readings alone
@@ -31,6 +32,7 @@ class ReplayingTrack {
  public:
   void play(const Meanwhile& meanwhile);
   void play_clock(const std::vector<std::int64_t>& readings);
+  void end_tools();  // in step again, however often the tools made somebody read the clock
 
   std::int64_t next_time();  // where the readings are used up, the last one again
   std::vector<Meanwhile::ToolTime> tools() const;

@@ -24,7 +24,7 @@ agent::Redactor redactor() {
 }
 
 RecordedExchange exchange() {
-  return {.before = {.clock = {0, 1}, .tools = {{"b", 7}, {"a", 5}}},
+  return {.before = {.clock = {0, 1}, .tools = {{"b", 7}, {"a", 5}}, .tools_end = 1},
           .method = "POST",
           .url = "https://api.example.com/v1/chat",
           .request_headers = {{"content-type", "application/json"}},
@@ -79,6 +79,7 @@ TEST_CASE("cassette: what was written is read back", "[providers]") {
   const RecordedExchange expected = exchange();
   CHECK(read.before.clock == expected.before.clock);
   CHECK(read.before.tools == expected.before.tools);
+  CHECK(read.before.tools_end == 1);
   CHECK(read.method == expected.method);
   CHECK(read.url == expected.url);
   CHECK(read.request_headers == expected.request_headers);

@@ -87,6 +87,25 @@ TEST_CASE("tape: a replay is in step again at the next exchange, and time never 
   CHECK(track.next_time() == 9);
 }
 
+TEST_CASE("tape: a replay is in step again when the tools have ended", "[providers]") {
+  providers::RecordingTrack recorded;
+  recorded.note_time(1);
+  recorded.note_time(2);
+  recorded.end_tools();
+  recorded.note_time(9);
+  const Meanwhile meanwhile = recorded.take();
+
+  for (const int readings : {0, 2, 5}) {  // as often as the tools spoke
+    providers::ReplayingTrack track;
+    track.play(meanwhile);
+    for (int count = 0; count < readings; ++count) {
+      (void)track.next_time();
+    }
+    track.end_tools();
+    CHECK(track.next_time() == 9);
+  }
+}
+
 TEST_CASE("tape: tools' times are noted in the order in which the calls ended", "[providers]") {
   tests::FakeToolbox tools([](const agent::ToolCall& call) {
     return agent::ToolResult{.content = "ok", .duration_ms = call.id == "a" ? 5 : 7};
