@@ -109,7 +109,7 @@ constexpr std::array k_table = std::to_array<CodeRow>({
     {Code::cli_no_input, "cli.no_input", Domain::config, Retry::never, "", "UC", 66, false, "Give a prompt: on the command line, in a file, or on standard input.", "0.1.0"},
     {Code::cli_cannot_create, "cli.cannot_create", Domain::system, Retry::never, "", "UC", 73, false, "Check that the folder exists and may be written.", "0.1.0"},
     {Code::os_failed, "os.failed", Domain::system, Retry::automatic, "once for EAGAIN", "UC", 71, false, "The machine is short of something; its message says of what.", "0.1.0"},
-    {Code::replay_miss, "replay.miss", Domain::config, Retry::never, "", "UC", 119, false, "Add the missing reply to the replay script.", "0.1.0"},
+    {Code::replay_miss, "replay.miss", Domain::config, Retry::never, "", "UC", 119, false, "Record the run anew, or add the missing reply to the replay script.", "0.1.0"},
     {Code::internal, "internal", Domain::none, Retry::never, "", "UC", 70, false, "This is a bug in errand: please report it with the message above.", "0.1.0"},
     // clang-format on
 });

@@ -15,6 +15,7 @@
 #include "cli/price_book.h"
 #include "cli/progress.h"
 #include "cli/prompt_input.h"
+#include "cli/render_error.h"
 #include "cli/run_folder.h"
 #include "cli/signals.h"
 #include "cli/user_folders.h"
@@ -23,6 +24,7 @@
 #include "config/replay_script.h"
 #include "providers/http_client.h"
 #include "providers/registry.h"
+#include "providers/tape.h"
 #include "tools/runner.h"
 #include "tools/supervisor.h"
 
@@ -35,7 +37,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <random>
+#include <optional>
 #include <unistd.h>
 
 namespace cli {
@@ -161,18 +163,50 @@ Result<std::optional<std::string>> prompt_from_outside(const Parsed& parsed,
                       .agent_has_prompt = !spec.prompt.empty()});
 }
 
+// The recording that answers in place of a server, where one is named.
+Result<std::optional<providers::Cassette>> recording_of(const Parsed& parsed) {
+  const auto file = parsed.value("--replay");
+  if (!file) {
+    return std::nullopt;
+  }
+  TRY_ASSIGN(providers::Cassette cassette, providers::read_cassette(*file));
+  return cassette;
+}
+
+Result<void> check_has_exchanges(const Parsed& parsed, const providers::Resolved& model) {
+  const std::string_view option = parsed.has("--record")   ? "--record"
+                                  : parsed.has("--replay") ? "--replay"
+                                                           : "";
+  if (option.empty() || model.protocol != "replay") {
+    return {};
+  }
+  return agent::fail(Code::cli_usage,
+                     fmt::format("`{}` is about HTTP exchanges, and the script `{}/{}` makes none",
+                                 option,
+                                 model.provider,
+                                 model.model),
+                     fmt::format("leave {} out, or name a model with --model", option));
+}
+
 // ---- from the file to a plan ----
 
 // Every model is resolved before the first request: a fallback that cannot work is no surprise for
 // the night. One that is asked already, because of `auto` or --model, is left out.
-Result<void> resolve_models(Plan& plan, const agent::Environment& environment) {
-  TRY_ASSIGN(auto model, providers::resolve(plan.agent.model, environment));
+Result<void> resolve_models(Plan& plan,
+                            const agent::Environment& environment,
+                            const std::optional<providers::Cassette>& recording) {
+  const auto resolve = [&](const agent::ModelSpec& spec) {
+    return providers::resolve(
+        spec,
+        recording ? providers::replay_environment(environment, recording->run, spec) : environment);
+  };
+  TRY_ASSIGN(auto model, resolve(plan.agent.model));
   if (model.picked) {
     plan.warnings.push_back({.message = model.picked_because, .help = {}});
   }
   plan.chain.push_back({.resolved = std::move(model), .spec = plan.agent.model});
   for (const agent::ModelSpec& spec : plan.agent.fallback.models) {
-    auto fallback = providers::resolve(spec, environment);
+    auto fallback = resolve(spec);
     if (!fallback) {
       return agent::fail(
           std::move(fallback).error().while_(fmt::format("resolving the fallback {}", spec.name)));
@@ -188,8 +222,14 @@ Result<void> resolve_models(Plan& plan, const agent::Environment& environment) {
   return {};
 }
 
-std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed, const Context& context) {
+std::expected<Plan, std::vector<Error>> prepare(
+    const Parsed& parsed,
+    const Context& context,
+    const Result<std::optional<providers::Cassette>>& recording) {
   Plan plan;
+  if (!recording) {
+    return std::unexpected(std::vector{recording.error()});
+  }
   const auto file = agent_file(parsed);
   if (!file) {
     return std::unexpected(std::vector{file.error()});
@@ -212,8 +252,9 @@ std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed, const Cont
     TRY_ASSIGN(const auto parameters, parameters_of(parsed));
     TRY_ASSIGN(const auto prompt, prompt_from_outside(parsed, plan.agent));
     TRY_ASSIGN(plan.text, config::render(plan.agent, parameters, prompt, context.environment));
-    TRY(resolve_models(plan, context.environment));
+    TRY(resolve_models(plan, context.environment, *recording));
     for (providers::Choice& choice : plan.chain) {
+      TRY(check_has_exchanges(parsed, choice.resolved));
       TRY_ASSIGN(auto price, book->find(choice.spec, choice.resolved));
       TRY(check_cost_limit(plan.agent, price, *book, std::chrono::system_clock::now()));
       choice.tariff = price ? price->tariff : agent::Tariff{};
@@ -222,6 +263,9 @@ std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed, const Cont
   };
   if (auto done = rest(); !done) {
     return std::unexpected(std::vector{std::move(done).error()});
+  }
+  if (*recording && !(*recording)->cut.empty()) {
+    plan.warnings.push_back({.message = (*recording)->cut, .help = {}});
   }
   return plan;
 }
@@ -236,7 +280,7 @@ Result<std::unique_ptr<agent::Journal>> open_journal(const Plan& plan,
                                                      const agent::Redactor& redactor,
                                                      std::vector<agent::Warning>& warnings) {
   const agent::SessionSpec& session = plan.agent.session;
-  if (parsed.has("--no-session") || session.store == "none") {
+  if (parsed.has("--no-session") || parsed.has("--replay") || session.store == "none") {
     return nullptr;
   }
   const bool is_named = session.store != "auto";
@@ -389,16 +433,44 @@ Result<void> change_folder(const Parsed& parsed, Context& context) {
   return {};
 }
 
+// What of the run a recording holds beside its exchanges.
+struct RunNames {
+  std::string run_id;
+  std::string key_variable;
+  std::string folder;
+};
+
+Result<std::unique_ptr<providers::Tape>> open_tape(const Parsed& parsed,
+                                                   std::optional<providers::Cassette> recording,
+                                                   RunNames run,
+                                                   agent::Http& http,
+                                                   const agent::Redactor& redactor) {
+  if (recording) {
+    return providers::replaying_tape(*std::move(recording), std::move(run.folder), redactor);
+  }
+  if (const auto file = parsed.value("--record")) {
+    return providers::recording_tape({.file = *file,
+                                      .run_id = std::move(run.run_id),
+                                      .key_variable = std::move(run.key_variable),
+                                      .folder = std::move(run.folder)},
+                                     http,
+                                     redactor);
+  }
+  return providers::live_tape(http);
+}
+
 }  // namespace
 
 Result<int> command_run(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
-  const std::string run_id = agent::new_run_id();
   agent::Redactor redactor(context.environment);
   agent::Cancellation cancellation;
 
   TRY(change_folder(parsed, context));
-  auto plan = prepare(parsed, context);
+  auto recording = recording_of(parsed);
+  const bool is_replay = recording && *recording;
+  const std::string run_id = is_replay ? (*recording)->run.run_id : agent::new_run_id();
+  auto plan = prepare(parsed, context, recording);
   block_signals();
   TRY_ASSIGN(Audience audience, open_audience(parsed, context, redactor, cancellation));
   const auto end_with = [&](std::vector<Error> errors) {
@@ -424,13 +496,13 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   if (!journal) {
     return end_with({journal.error()});
   }
-  RunFolder folder(context.environment, run_id);
+  RunFolder folder(context.environment, is_replay ? agent::new_run_id() : run_id);
   if (*journal) {
     folder.keep();  // the session names what is in it
   }
-  agent::SystemClock clock;
   providers::HttpClient http(context.environment);
   providers::ModelStates models;
+  agent::SystemClock tool_clock;
   auto toolbox = tools::Runner::create(plan->agent.tools,
                                        {.cwd = context.cwd,
                                         .temporary = folder.path(),
@@ -438,18 +510,26 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                         .scrub = secret_variables(*plan),
                                         .supervisor = supervisor.get(),
                                         .redactor = &redactor,
-                                        .clock = &clock});
+                                        .clock = &tool_clock});
   if (!toolbox) {
     return end_with({toolbox.error()});
+  }
+  auto tape = open_tape(parsed,
+                        std::move(*recording),
+                        {run_id, plan->model().api_key_env, folder.path().string()},
+                        http,
+                        redactor);
+  if (!tape) {
+    return end_with({tape.error()});
   }
   auto provider = providers::make_chain(
       plan->chain,
       plan->agent.fallback,
       plan->agent.retry,
-      {.http = http,
-       .clock = clock,
+      {.http = (*tape)->http(),
+       .clock = (*tape)->clock(),
        .models = models,
-       .seed = std::random_device{}(),
+       .seed = (*tape)->seed(),
        .load_script = [&](const std::string& path) {
          return config::load_replay_script(std::filesystem::path(plan->agent.directory) / path);
        }});
@@ -467,15 +547,21 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                               .prompt = std::move(plan->text.prompt),
                                               .tools = tool_names(**toolbox)},
                                   .warnings = std::move(plan->warnings),
-                                  .plan = run_plan(*plan, **toolbox, clock.wall())};
-  const auto sinks = audience.sinks();
+                                  .plan = run_plan(*plan, **toolbox, (*tape)->clock().wall())};
+  auto sinks = audience.sinks();
+  if (agent::EventSink* watcher = (*tape)->watcher()) {
+    sinks.push_back(watcher);
+  }
   const agent::RunResult result = agent::run(request,
                                              {.provider = **provider,
-                                              .toolbox = **toolbox,
+                                              .toolbox = (*tape)->toolbox(**toolbox),
                                               .sinks = sinks,
                                               .journal = journal->get(),
-                                              .clock = clock},
+                                              .clock = (*tape)->clock()},
                                              cancellation);
+  if (const auto done = (*tape)->finish(); !done && result.exit_code == 0) {
+    context.err << render_warning(done.error(), context.color_err) << std::endl;
+  }
   return result.exit_code;
 }
 

@@ -5,6 +5,8 @@
 #include "cli/help.h"
 #include "cli/options.h"
 #include "config/keys.h"
+#include "config/replay_script.h"
+#include "config/test_case.h"
 #include "config/user_config.h"
 #include "providers/registry.h"
 
@@ -271,6 +273,7 @@ std::string errand_page() {
   text +=
       ".Sh SEE ALSO\n"
       ".Xr errand-agent 5 ,\n"
+      ".Xr errand-test 5 ,\n"
       ".Xr errand-exit-codes 7\n";
   return text;
 }
@@ -325,10 +328,10 @@ std::string key_item(const config::Key& key) {
   return text;
 }
 
-std::string key_list(std::span<const config::Key> keys, config::Status status) {
+std::string key_list(std::span<const config::Key> table) {
   std::string text;
-  for (const config::Key& key : keys) {
-    if (key.status == status) {
+  for (const config::Key& key : table) {
+    if (key.status == config::Status::available) {
       text += key_item(key);
     }
   }
@@ -374,7 +377,7 @@ std::string user_section() {
   return ".Sh SETTINGS OF THE USER\n"
          "What holds for every agent stands in\n"
          ".Pa $XDG_CONFIG_HOME/errand/config.yaml :\n" +
-         key_list(config::user_keys(), config::Status::available);
+         key_list(config::user_keys());
 }
 
 std::string agent_page() {
@@ -417,7 +420,7 @@ std::string agent_page() {
       "is an item of a list, and\n"
       ".Ql *\n"
       "a name of your own.\n";
-  text += key_list(config::keys(), config::Status::available);
+  text += key_list(config::keys());
   text += later_keys();
   text += user_section();
   text += provider_section();
@@ -425,7 +428,96 @@ std::string agent_page() {
   text += display(k_agent_example);
   text += "The same as Markdown, much smaller:\n";
   text += display(k_markdown_example);
-  return text + ".Sh SEE ALSO\n.Xr errand 1 ,\n.Xr errand-exit-codes 7\n";
+  return text + ".Sh SEE ALSO\n.Xr errand 1 ,\n.Xr errand-test 5 ,\n.Xr errand-exit-codes 7\n";
+}
+
+// ---- errand-test(5) ----
+
+constexpr std::string_view k_case_example = R"(version: 1
+agent: agent.yaml
+replay: greeting.replay.yaml
+prompt: Greet the person in name.txt.
+workspace: people
+expect:
+  text: {contains: Ada, matches: "^Hello"}
+  tools: [read_file]
+)";
+
+constexpr std::string_view k_replay_example = R"(version: 1
+replies:
+  - tool_calls: [{read_file: {path: name.txt}}]
+  - {error: rate_limited, retry_after: 1s}
+  - {text: "Hello, Ada.", expect: Ada}
+)";
+
+constexpr std::string_view k_record_example = R"(errand run --record greeting.cassette agent.yaml
+errand run --replay greeting.cassette agent.yaml
+)";
+
+std::string test_page() {
+  std::string text =
+      head("ERRAND-TEST", 5, "errand-test", "test cases, replay scripts and recordings of errand");
+  text +=
+      ".Sh DESCRIPTION\n"
+      "An agent is tested without a key and without a network: in the place of the model\n"
+      "answers a script that somebody wrote, or the recording of a run.\n"
+      "The agent's tools run for real.\n"
+      "A test case says what is run and what must come of it;\n"
+      ".Pp\n"
+      ".Dl errand test PATH\n"
+      ".Pp\n"
+      "runs case files, and those that it finds in folders by their ending\n"
+      ".Pa .test.yaml .\n"
+      "Each run is a process of its own, in the case file's folder or in a copy of its\n"
+      ".Ic workspace .\n"
+      "Variables like\n"
+      ".Ev ERRAND_MODEL\n"
+      "do not count there.\n"
+      "The files are as strict as agent files, and keys that begin with\n"
+      ".Ql x\\-\n"
+      "are free.\n"
+      ".Sh KEYS OF TEST CASES\n";
+  text += key_list(config::test_case_keys());
+  text +=
+      ".Sh KEYS OF REPLAY SCRIPTS\n"
+      "A script is also a model of its own, for any agent:\n"
+      ".Ql model: replay/FILE .\n"
+      "Replies are played one after the other, whatever is asked.\n";
+  text += key_list(config::replay_keys());
+  text +=
+      ".Sh RECORDINGS\n"
+      "A recording holds the HTTP exchanges of one run, as indented JSON objects, one after\n"
+      "the other: the run, then each request with the pieces of its answer or the error\n"
+      "that came instead.\n"
+      "Credentials are not written, and known secrets are\n"
+      ".Ql [redacted] ;\n"
+      "an answer with one in it is kept in one piece, and a request with one in it is found\n"
+      "again only where a replay knows the secret, too.\n"
+      ".Pp\n"
+      "A replay answers a request that has the recorded method, URL and body (as JSON), each\n"
+      "recorded answer once, and never asks a server.\n"
+      "All else is exit code 119, with the differences to the nearest recording: the prompt,\n"
+      "the instructions, the tools, the model and its address are part of what is compared.\n"
+      "So are the tools' results, which go back to the model: what a tool says has to be\n"
+      "the same, the time and the working folder included where it tells them.\n"
+      ".Pp\n"
+      "The run id, the clock and the waits come from the recording, so that the events are the\n"
+      "same byte for byte as long as the tools behave the same.\n"
+      "How a tool's live output is cut into\n"
+      ".Ic tool.output\n"
+      "events is up to pipes, and may differ.\n"
+      "A deadline stays a real one.\n"
+      "A replay keeps no session.\n"
+      "Where the recorded run was stopped during a request, by a signal or its deadline,\n"
+      "the replay ends there with 119.\n"
+      ".Sh EXAMPLES\n"
+      "A test case:\n";
+  text += display(k_case_example);
+  text += "Its script:\n";
+  text += display(k_replay_example);
+  text += "A recording, and its replay:\n";
+  text += display(k_record_example);
+  return text + ".Sh SEE ALSO\n.Xr errand 1 ,\n.Xr errand-agent 5 ,\n.Xr errand-exit-codes 7\n";
 }
 
 // ---- errand-exit-codes(7) ----
@@ -496,6 +588,7 @@ std::string exit_codes_page() {
 constexpr auto k_pages = std::to_array<ManPage>({
     {"errand.1", errand_page},
     {"errand-agent.5", agent_page},
+    {"errand-test.5", test_page},
     {"errand-exit-codes.7", exit_codes_page},
 });
 

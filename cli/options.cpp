@@ -16,10 +16,11 @@ constexpr auto k_when = std::to_array<Names>({"auto", "always", "never"});
 constexpr auto k_schemas = std::to_array<Names>({"agent", "result", "events"});
 constexpr auto k_shells = std::to_array<Names>({"bash", "zsh", "fish"});
 constexpr auto k_pages =
-    std::to_array<Names>({"errand.1", "errand-agent.5", "errand-exit-codes.7"});
+    std::to_array<Names>({"errand.1", "errand-agent.5", "errand-test.5", "errand-exit-codes.7"});
 constexpr auto k_not_verbose = std::to_array<Names>({"--verbose"});
 constexpr auto k_other_prompts = std::to_array<Names>({"--prompt-file", "PROMPT"});
 constexpr auto k_no_prompt_words = std::to_array<Names>({"PROMPT"});
+constexpr auto k_not_record = std::to_array<Names>({"--record"});
 
 constexpr Option k_help{
     .name = "--help",
@@ -109,6 +110,23 @@ constexpr auto k_run_options = std::to_array<Option>({
      .kind = Kind::file,
      .help = "write the output to FILE instead of stdout",
      .details = "The file appears whole, at the end, or not at all."},
+    {.name = "--record",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "record the run's HTTP exchanges in FILE, which must not exist",
+     .details = "FILE is JSON that people can read and compare. Keys and other secrets are left "
+                "out. Each exchange is appended when it is over, so that a run that was killed "
+                "leaves those before."},
+    {.name = "--replay",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "answer from a recording: no network, no key, the same events",
+     .details = "The run has the recorded one's id, times and retries, so that its events are the "
+                "same byte for byte where its tools, which run for real, give the same results; "
+                "how their live output is cut into events is not repeated. No wait is waited for, "
+                "and no session is kept. A request must have the recorded URL and body; one that "
+                "has not ends the run with exit code 119, and with the differences.",
+     .excludes = k_not_record},
     {.name = "--no-session",
      .environment = "ERRAND_NO_SESSION",
      .help = "keep no record of this run"},
@@ -130,6 +148,20 @@ constexpr auto k_run_options = std::to_array<Option>({
 
 constexpr auto k_output_options = std::to_array<Option>({k_output});
 constexpr auto k_check_options = std::to_array<Option>({k_output, k_color});
+constexpr auto k_test_options = std::to_array<Option>({
+    {.name = "--jobs",
+     .short_name = "-j",
+     .value = "N",
+     .kind = Kind::count,
+     .help = "run N cases side by side, at most 64; by default one a processor"},
+    k_output,
+    {.name = "--junit",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "write the results to FILE in JUnit's XML, too"},
+    {.name = "--quiet", .short_name = "-q", .help = "say nothing of cases that pass"},
+    k_color,
+});
 constexpr auto k_init_options = std::to_array<Option>({
     {.name = "--force", .help = "overwrite the file where it exists"},
 });
@@ -167,6 +199,13 @@ constexpr auto k_check_positionals = std::to_array<Positional>({
     {.name = "FILE",
      .kind = Kind::agent,
      .help = "an agent file",
+     .required = true,
+     .repeated = true},
+});
+constexpr auto k_test_positionals = std::to_array<Positional>({
+    {.name = "PATH",
+     .kind = Kind::file,
+     .help = "a case file, or a folder that is searched for *.test.yaml",
      .required = true,
      .repeated = true},
 });
@@ -216,7 +255,7 @@ constexpr auto k_shell_positionals = std::to_array<Positional>({
 constexpr auto k_page_positionals = std::to_array<Positional>({
     {.name = "PAGE",
      .kind = Kind::choice,
-     .help = "errand.1, errand-agent.5 or errand-exit-codes.7",
+     .help = "errand.1, errand-agent.5, errand-test.5 or errand-exit-codes.7",
      .choices = k_pages,
      .required = true},
 });
@@ -233,6 +272,11 @@ constexpr auto k_run_examples = std::to_array<Example>({
 constexpr auto k_check_examples = std::to_array<Example>({
     {"errand check agent.yaml", "every mistake, with line and column"},
     {"errand check -o json agents/*.yaml", "for CI"},
+});
+constexpr auto k_test_examples = std::to_array<Example>({
+    {"errand test tests", "every case under tests/"},
+    {"errand test --junit results.xml tests", "for CI"},
+    {"errand run --record greeting.cassette agent.yaml", "what a case can be made of"},
 });
 constexpr auto k_init_examples = std::to_array<Example>({
     {"errand init", "writes agent.yaml"},
@@ -291,6 +335,15 @@ constexpr auto k_commands = std::to_array<Command>({
      .options = k_check_options,
      .examples = k_check_examples,
      .run = command_check},
+    {.name = "test",
+     .summary = "test agents against recordings and scripts",
+     .description = "Runs every case: an agent, a recording or a script that answers in the "
+                    "model's place, and what must hold of the run. No key, no network. Exits with "
+                    "1 where a case failed.",
+     .positionals = k_test_positionals,
+     .options = k_test_options,
+     .examples = k_test_examples,
+     .run = command_test},
     {.name = "init",
      .summary = "write a first agent file",
      .description = "Writes a commented agent file that works. An existing file is left alone.",

@@ -100,6 +100,8 @@ _errand() {
         --max-cost) : ;;
         -o|--output) _errand_words 'text json jsonl' ;;
         --output-file) _errand_files ;;
+        --record) _errand_files ;;
+        --replay) _errand_files ;;
         --log-file) _errand_files ;;
         --color) _errand_words 'auto always never' ;;
         *) matched=no ;;
@@ -124,6 +126,23 @@ _errand() {
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
         *) _errand_agents ;;
+      esac
+      ;;
+    'test')
+      options='--jobs -j --output -o --junit --quiet -q --color --help -h'
+      valued='|-j|--jobs|-o|--output|--junit|--color|'
+      _errand_scan
+      case $option in
+        -j|--jobs) : ;;
+        -o|--output) _errand_words 'text json' ;;
+        --junit) _errand_files ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        *) _errand_files ;;
       esac
       ;;
     'init')

@@ -1,0 +1,205 @@
+#include "cli/test_report.h"
+
+#include "agent/text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+namespace cli {
+namespace {
+
+using agent::Json;
+
+constexpr std::string_view k_red = "31";
+constexpr std::string_view k_green = "32";
+constexpr std::string_view k_yellow = "33";
+
+std::string paint(std::string_view style, std::string_view text, bool color) {
+  return color ? fmt::format("\x1b[{}m{}\x1b[0m", style, text) : std::string(text);
+}
+
+std::string indented(std::string_view text, std::size_t indent) {
+  std::string out;
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') {
+      out.append(indent, ' ');
+    }
+  }
+  return out;
+}
+
+std::string sentence(const TestFailure& failure) {
+  return fmt::format(
+      "{}: expected {}, was {}", failure.expectation, failure.expected, failure.actual);
+}
+
+std::string_view status(const TestReport& report) {
+  return report.has_passed() ? "passed" : report.has_failed() ? "failed" : "not_run";
+}
+
+double seconds(const TestReport& report) {
+  return report.outcome ? static_cast<double>(report.outcome->duration_ms) / 1000 : 0;
+}
+
+// XML 1.0 has no control characters but tab and line ends, and two code points less than Unicode.
+// Line ends of an attribute have to be written as references to stay.
+std::string xml(std::string_view text, bool is_attribute) {
+  std::string out;
+  const std::string valid = agent::to_valid_utf8(text);
+  for (std::size_t at = 0; at < valid.size(); ++at) {
+    const char c = valid[at];
+    const std::string_view rest = std::string_view(valid).substr(at);
+    if (rest.starts_with("\xEF\xBF\xBE") || rest.starts_with("\xEF\xBF\xBF")) {  // U+FFFE, U+FFFF
+      at += 2;
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\n' || c == '\t') {
+      out += is_attribute ? fmt::format("&#{};", static_cast<int>(c)) : std::string(1, c);
+    } else if (static_cast<unsigned char>(c) >= 0x20 && c != '\x7F') {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string attribute(std::string_view text) {
+  return xml(text, true);
+}
+
+std::string junit_case(const TestReport& report) {
+  const auto slash = report.file.rfind('/');
+  std::string out =
+      fmt::format("    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" time=\"{:.3f}\"",
+                  attribute(slash == std::string::npos ? "." : report.file.substr(0, slash)),
+                  attribute(report.name),
+                  attribute(report.file),
+                  seconds(report));
+  if (report.has_passed()) {
+    return out + "/>\n";
+  }
+  out += ">\n";
+  if (!report.outcome) {
+    out += "      <skipped message=\"not run: the tests were stopped\"/>\n";
+  }
+  for (const TestFailure& failure : report.failures) {
+    out += fmt::format("      <failure type=\"{}\" message=\"{}\"/>\n",
+                       attribute(failure.expectation),
+                       attribute(sentence(failure)));
+  }
+  if (report.outcome && !report.outcome->errors.empty()) {
+    out += fmt::format("      <system-err>{}</system-err>\n", xml(report.outcome->errors, false));
+  }
+  return out + "    </testcase>\n";
+}
+
+}  // namespace
+
+TestCounts count(const std::vector<TestReport>& reports) {
+  TestCounts counts;
+  for (const TestReport& report : reports) {
+    ++(report.has_passed() ? counts.passed : report.has_failed() ? counts.failed : counts.not_run);
+  }
+  return counts;
+}
+
+std::string to_text(const TestReport& report, bool color) {
+  if (report.has_passed()) {
+    return fmt::format("{} {}\n", paint(k_green, "ok     ", color), agent::printable(report.file));
+  }
+  if (!report.outcome) {
+    return fmt::format("{} {}\n", paint(k_yellow, "NOT RUN", color), agent::printable(report.file));
+  }
+  std::string out =
+      fmt::format("{} {}\n", paint(k_red, "FAILED ", color), agent::printable(report.file));
+  for (const TestFailure& failure : report.failures) {
+    out += fmt::format("        {}\n          expected {}\n          was      {}\n",
+                       failure.expectation,
+                       agent::printable(indented(failure.expected, 19)),
+                       agent::printable(indented(failure.actual, 19)));
+  }
+  if (report.outcome->end == TestOutcome::End::broken && !report.outcome->errors.empty()) {
+    constexpr std::size_t k_last_words = 2000;
+    out += fmt::format(
+        "        stderr\n          {}\n",
+        agent::printable(indented(agent::head_and_tail(report.outcome->errors, k_last_words), 10)));
+  }
+  return out;
+}
+
+std::string to_text(const TestCounts& counts, bool color) {
+  std::string out = fmt::format("{} passed, {} failed", counts.passed, counts.failed);
+  if (counts.not_run > 0) {
+    out += fmt::format(", {} not run", counts.not_run);
+  }
+  return paint(counts.failed + counts.not_run > 0 ? k_red : k_green, out, color) + "\n";
+}
+
+Json to_json(const std::vector<TestReport>& reports) {
+  const TestCounts counts = count(reports);
+  Json json = {{"schema", "errand.test/1"},
+               {"ok", counts.failed + counts.not_run == 0},
+               {"passed", counts.passed},
+               {"failed", counts.failed},
+               {"not_run", counts.not_run},
+               {"cases", Json::array()}};
+  for (const TestReport& report : reports) {
+    Json failures = Json::array();
+    for (const TestFailure& failure : report.failures) {
+      failures.push_back({{"expectation", failure.expectation},
+                          {"expected", failure.expected},
+                          {"actual", failure.actual}});
+    }
+    Json one = {{"file", report.file},
+                {"name", report.name},
+                {"status", status(report)},
+                {"failures", std::move(failures)},
+                {"exit_code", nullptr},
+                {"text", nullptr},
+                {"tools", nullptr},
+                {"cost_usd", nullptr},
+                {"duration_ms", nullptr}};
+    if (const auto& outcome = report.outcome) {
+      one["duration_ms"] = outcome->duration_ms;
+      if (outcome->end == TestOutcome::End::ended) {
+        one["exit_code"] = outcome->exit_code;
+        one["text"] = outcome->text;
+        one["tools"] = outcome->tools;
+        one["cost_usd"] = outcome->cost_usd ? Json(*outcome->cost_usd) : Json(nullptr);
+      }
+    }
+    json["cases"].push_back(std::move(one));
+  }
+  return json;
+}
+
+std::string to_junit(const std::vector<TestReport>& reports) {
+  const TestCounts counts = count(reports);
+  double time = 0;
+  std::string cases;
+  for (const TestReport& report : reports) {
+    time += seconds(report);
+    cases += junit_case(report);
+  }
+  const std::string numbers =
+      fmt::format("tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.3f}\"",
+                  reports.size(),
+                  counts.failed,
+                  counts.not_run,
+                  time);
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {0}>\n"
+      "  <testsuite name=\"errand test\" {0}>\n{1}  </testsuite>\n</testsuites>\n",
+      numbers,
+      cases);
+}
+
+}  // namespace cli

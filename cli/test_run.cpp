@@ -1,0 +1,311 @@
+#include "cli/test_run.h"
+
+#include "agent/duration.h"
+#include "agent/json_schema.h"
+#include "agent/outcome.h"
+#include "agent/text.h"
+#include "cli/options.h"
+#include "tools/process.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+using agent::Json;
+
+constexpr std::size_t k_events_bytes = 256u << 20;  // of one run
+constexpr std::size_t k_shown_bytes = 300;          // of a text in a failure
+
+// This program, whatever it is called now.
+std::string own_program() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return !error && fs::exists(program, error) ? program.string() : "/proc/self/exe";
+}
+
+// The case alone says what is run: no ERRAND_MODEL of the caller, no ERRAND_LOG_FILE.
+agent::Environment without_options(agent::Environment environment) {
+  for (const Option& option : find_command("run")->options) {
+    environment.erase(std::string(option.environment));
+  }
+  return environment;
+}
+
+std::vector<std::string> command_line(const config::TestCase& test) {
+  std::vector<std::string> words{own_program(), "run", "-q", "-o", "jsonl", "--no-session"};
+  if (test.recording.empty()) {
+    words.insert(words.end(), {"--model", "replay/" + test.replay.string()});
+  } else {
+    words.insert(words.end(), {"--replay", test.recording.string()});
+  }
+  for (const auto& [name, value] : test.parameters) {
+    words.push_back(fmt::format("--param={}={}", name, value));
+  }
+  if (test.prompt) {
+    words.push_back("--prompt=" + *test.prompt);
+  }
+  words.push_back(test.agent.string());
+  return words;
+}
+
+// Where the agent works: the case file's folder, or a copy of the workspace.
+agent::Result<fs::path> working_folder(const config::TestCase& test, const fs::path& copy) {
+  if (test.workspace.empty()) {
+    return test.file.parent_path();
+  }
+  std::error_code error;
+  fs::create_directories(copy, error);
+  if (!error) {
+    fs::copy(
+        test.workspace, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
+  }
+  if (error) {
+    return agent::fail(
+        agent::Code::cli_cannot_create,
+        fmt::format(
+            "cannot copy the workspace `{}`: {}", test.workspace.string(), error.message()));
+  }
+  return copy;
+}
+
+TestOutcome broken(std::string problem) {
+  return {.end = TestOutcome::End::broken, .problem = std::move(problem)};
+}
+
+TestOutcome outcome_of(const tools::ProcessResult& process) {
+  using End = tools::ProcessResult::End;
+  switch (process.end) {
+    case End::exited:
+    case End::signalled: {
+      TestOutcome outcome = outcome_from_events(process.output.text);
+      if (outcome.end == TestOutcome::End::broken) {
+        outcome.problem =
+            process.end == End::signalled
+                ? fmt::format("it was killed by signal {} ({}) and left no result",
+                              process.signal,
+                              ::strsignal(process.signal))
+                : fmt::format("it left no result (exit status {})", process.exit_status);
+      }
+      return outcome;
+    }
+    case End::timed_out:
+    case End::idle:
+      return {.end = TestOutcome::End::timed_out, .problem = {}};
+    case End::cancelled:
+      return {.end = TestOutcome::End::stopped, .problem = {}};
+    case End::not_started:
+    case End::lost:
+      break;
+  }
+  return broken(process.message.empty() ? std::strerror(process.error_number) : process.message);
+}
+
+std::string trimmed(std::string_view text) {
+  constexpr std::string_view k_space = " \t\r\n";
+  const auto first = text.find_first_not_of(k_space);
+  return first == std::string_view::npos
+             ? std::string()
+             : std::string(text.substr(first, text.find_last_not_of(k_space) - first + 1));
+}
+
+std::string in_quotes(std::string_view text) {
+  return agent::dump(Json(agent::head_and_tail(text, k_shown_bytes)));
+}
+
+std::string with_name(int exit_code) {
+  return fmt::format("{} ({})", exit_code, agent::exit_row(exit_code).name);
+}
+
+std::string list(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string dollars(double amount) {
+  return fmt::format("${}", amount);
+}
+
+class Judge {
+ public:
+  Judge(const config::TestCase& test, const TestOutcome& outcome)
+      : expect_(test.expect), timeout_(test.timeout), outcome_(outcome) {}
+
+  std::vector<TestFailure> judge() {
+    if (ends_as_expected()) {
+      judge_text();
+      judge_tools();
+      judge_schema();
+      judge_cost();
+    }
+    return std::move(failures_);
+  }
+
+ private:
+  void fail(std::string expectation, std::string expected, std::string actual) {
+    failures_.push_back({std::move(expectation), std::move(expected), std::move(actual)});
+  }
+
+  bool ends_as_expected() {
+    const std::string expected = with_name(expect_.exit_code);
+    switch (outcome_.end) {
+      case TestOutcome::End::timed_out:
+        fail("time", "at most " + agent::format_duration(timeout_), "it did not end");
+        return false;
+      case TestOutcome::End::broken:
+        fail("exit code", expected, outcome_.problem);
+        return false;
+      case TestOutcome::End::stopped:
+        return false;
+      case TestOutcome::End::ended:
+        break;
+    }
+    if (outcome_.exit_code != expect_.exit_code) {
+      const std::string reason = outcome_.error.empty() ? "" : "\n" + outcome_.error;
+      fail("exit code", expected, with_name(outcome_.exit_code) + reason);
+      return false;
+    }
+    return true;
+  }
+
+  void judge_text() {
+    if (!expect_.text) {
+      return;
+    }
+    const std::string text = trimmed(outcome_.text);
+    if (expect_.text->equals && trimmed(*expect_.text->equals) != text) {
+      fail("text", in_quotes(trimmed(*expect_.text->equals)), in_quotes(text));
+    }
+    for (const std::string& part : expect_.text->contains) {
+      if (text.find(part) == std::string::npos) {
+        fail("text", "to contain " + in_quotes(part), in_quotes(text));
+      }
+    }
+    if (!expect_.text->matches.empty()) {
+      const auto pattern = agent::JsonSchema::compile({{"pattern", expect_.text->matches}});
+      if (pattern && !pattern->check(Json(text)).empty()) {
+        fail("text", "to match " + in_quotes(expect_.text->matches), in_quotes(text));
+      }
+    }
+  }
+
+  void judge_tools() {
+    if (expect_.tools && *expect_.tools != outcome_.tools) {
+      fail("tools", list(*expect_.tools), list(outcome_.tools));
+    }
+  }
+
+  void judge_schema() {
+    if (expect_.schema.empty()) {
+      return;
+    }
+    const auto schema =
+        agent::JsonSchema::compile(agent::parse_json(expect_.schema).value_or(Json()));
+    const auto answer = agent::parse_json(outcome_.text);
+    const std::string expected = answer ? "an answer that fits it" : "an answer that is JSON";
+    if (!answer || !schema) {
+      fail("schema", expected, in_quotes(trimmed(outcome_.text)));
+      return;
+    }
+    for (const auto& violation : schema->check(*answer)) {
+      fail("schema", expected, fmt::format("{}: {}", violation.pointer, violation.message));
+    }
+  }
+
+  void judge_cost() {
+    if (!expect_.max_cost_usd) {
+      return;
+    }
+    if (!outcome_.cost_usd) {
+      fail("cost",
+           "at most " + dollars(*expect_.max_cost_usd),
+           "unknown: there is no price for this model");
+    } else if (*outcome_.cost_usd > *expect_.max_cost_usd) {
+      fail("cost", "at most " + dollars(*expect_.max_cost_usd), dollars(*outcome_.cost_usd));
+    }
+  }
+
+  const config::Expectations& expect_;
+  const agent::Milliseconds timeout_;
+  const TestOutcome& outcome_;
+  std::vector<TestFailure> failures_;
+};
+
+}  // namespace
+
+TestOutcome outcome_from_events(std::string_view events) {
+  TestOutcome outcome;
+  while (!events.empty()) {
+    const std::string_view line = events.substr(0, events.find('\n'));
+    events.remove_prefix(std::min(line.size() + 1, events.size()));
+    const auto event = agent::parse_json(line);
+    if (!event) {
+      continue;
+    }
+    const std::string_view type = agent::text_at(*event, "type");
+    if (type == "tool.started") {
+      outcome.tools.emplace_back(agent::text_at(*event, "name"));
+    }
+    const Json* result = type == "run.finished" ? agent::find(*event, "result") : nullptr;
+    if (result == nullptr) {
+      continue;
+    }
+    outcome.end = TestOutcome::End::ended;
+    outcome.exit_code = static_cast<int>(agent::integer_at(*result, "exit_code"));
+    outcome.text = agent::text_at(*result, "text");
+    if (const Json* error = agent::find(*result, "error")) {
+      outcome.error =
+          fmt::format("{}: {}", agent::text_at(*error, "code"), agent::text_at(*error, "message"));
+    }
+    if (const Json* cost = agent::find(*result, "cost_usd"); cost != nullptr && cost->is_number()) {
+      outcome.cost_usd = cost->get<double>();
+    }
+  }
+  return outcome;
+}
+
+TestOutcome run_test_case(const config::TestCase& test,
+                          std::size_t number,
+                          const TestWorld& world) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto folder = working_folder(test, world.temporary / fmt::format("case-{}", number));
+  if (!folder) {
+    return broken(folder.error().message);
+  }
+  const tools::ProcessRequest request{.argv = command_line(test),
+                                      .environment = without_options(world.environment),
+                                      .cwd = *folder,
+                                      .input = std::nullopt,
+                                      .timeout = test.timeout,
+                                      .idle_timeout = std::nullopt,
+                                      .merge_stderr = false,
+                                      .limits = {.memory = k_events_bytes}};
+  const tools::ProcessResult process = tools::run_process(world.supervisor,
+                                                          request,
+                                                          {.cwd = *folder,
+                                                           .temporary = world.temporary,
+                                                           .environment = request.environment,
+                                                           .supervisor = &world.supervisor,
+                                                           .stop = world.stop,
+                                                           .kill = world.kill,
+                                                           .on_output = {}});
+  TestOutcome outcome = outcome_of(process);
+  outcome.errors = agent::to_valid_utf8(process.errors.text);
+  outcome.duration_ms =
+      std::chrono::duration_cast<agent::Milliseconds>(std::chrono::steady_clock::now() - begin)
+          .count();
+  return outcome;
+}
+
+std::vector<TestFailure> judge(const config::TestCase& test, const TestOutcome& outcome) {
+  return Judge(test, outcome).judge();
+}
+
+}  // namespace cli

@@ -1,0 +1,58 @@
+// One test case of an agent: run as a process of its own, so that a crash is one failed case, and
+// held against what was expected of it.
+#pragma once
+#include "agent/environment.h"
+#include "agent/json.h"
+#include "config/test_case.h"
+#include "tools/supervisor.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cli {
+
+// What a run left behind.
+struct TestOutcome {
+  enum class End : std::uint8_t { ended, timed_out, stopped, broken };
+  End end = End::broken;
+  std::string problem;  // broken: why there is no result
+  int exit_code = 0;
+  std::string text;                // the answer
+  std::string error;               // "replay.miss: no answer is recorded …", or empty
+  std::vector<std::string> tools;  // that ran, in order
+  std::optional<double> cost_usd;  // unknown: none
+  std::string errors;              // stderr
+  std::int64_t duration_ms = 0;
+};
+
+// One thing that does not hold.
+struct TestFailure {
+  std::string expectation;  // "exit code", "text"
+  std::string expected;
+  std::string actual;
+};
+
+// What all cases of one call share. Borrowed.
+struct TestWorld {
+  tools::Supervisor& supervisor;
+  const agent::Environment& environment;
+  std::filesystem::path temporary;  // a folder of its own, made when first needed
+  std::stop_token stop;             // end soon
+  std::stop_token kill;             // end now
+};
+
+// Thread-safe. `number` tells the cases of one call apart.
+TestOutcome run_test_case(const config::TestCase& test, std::size_t number, const TestWorld& world);
+
+// Empty where everything holds. An ending other than the expected one is all that is said of a run.
+std::vector<TestFailure> judge(const config::TestCase& test, const TestOutcome& outcome);
+
+// The outcome as a run's events (jsonl) tell it; broken where they do not end with a result.
+TestOutcome outcome_from_events(std::string_view events);
+
+}  // namespace cli

@@ -1,0 +1,71 @@
+// Test cases of agents (`*.test.yaml`): what is run, what answers in the model's place, and what
+// must come of it. No case asks a server.
+//
+//     version: 1
+//     agent: reviewer.yaml              # paths start at the case file's folder
+//     prompt: Review main               # in place of the agent's own
+//     parameters: {target: main}
+//     recording: review.cassette        # of `errand run --record`; or
+//     replay: review.replay.yaml        # a script of replies and faults
+//     workspace: sample-project         # a folder; the case works in a copy of it
+//     timeout: 60s
+//     expect:
+//       exit_code: 0
+//       text: {equals: Done., contains: [one, two], matches: "^D"}
+//       tools: [read_file, grep]        # that ran, in this order
+//       schema: verdict.schema.json     # of the answer as JSON
+//       max_cost_usd: 0.05
+#pragma once
+#include "agent/result.h"
+#include "agent/spec.h"
+#include "config/keys.h"
+
+#include <expected>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace config {
+
+struct TextExpectation {
+  std::optional<std::string> equals;
+  std::vector<std::string> contains;
+  std::string matches;  // RE2; empty: anything
+};
+
+struct Expectations {
+  int exit_code = 0;
+  std::optional<TextExpectation> text;
+  std::optional<std::vector<std::string>> tools;
+  std::string schema;  // JSON Schema, as JSON text; empty: none
+  std::optional<double> max_cost_usd;
+};
+
+// Paths are absolute where the case file's is.
+struct TestCase {
+  std::filesystem::path file;
+  std::string name;  // the file's, without `.test.yaml`
+  std::filesystem::path agent;
+  std::optional<std::string> prompt;
+  std::map<std::string, std::string> parameters;
+  std::filesystem::path recording;  // this one or `replay` is set
+  std::filesystem::path replay;
+  std::filesystem::path workspace;  // empty: the case file's own folder, as it is
+  agent::Milliseconds timeout{60'000};
+  Expectations expect;
+};
+
+constexpr std::string_view k_test_suffix = ".test.yaml";
+
+// The case, or every mistake with its place; a file that it names and that is not there is one.
+std::expected<TestCase, std::vector<agent::Error>> load_test_case(
+    const std::filesystem::path& file);
+
+// The table of a case's keys, in the form of keys().
+std::span<const Key> test_case_keys();
+
+}  // namespace config
