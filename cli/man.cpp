@@ -493,6 +493,8 @@ std::string test_page() {
       ".Ql [redacted] ;\n"
       "an answer with one in it is kept in one piece, and a request with one in it is found\n"
       "again only where a replay knows the secret, too.\n"
+      "Bedrock's streams are binary and are kept as they came: a secret that the model says is\n"
+      "in them.\n"
       ".Pp\n"
       "A replay answers a request that has the recorded method, URL and body (as JSON), each\n"
       "recorded answer once, and never asks a server.\n"
