@@ -65,7 +65,7 @@ _errand() {
   command=${words[0]-}
   first=1
   if [[ ${#words[@]} -eq 0 ]]; then
-    _errand_words 'run check init tools models prices exit-codes schema completions help --help --version'
+    _errand_words 'run check test init tools models prices exit-codes schema completions help --help --version'
     return
   fi
   if [[ $command = tools ]]; then
@@ -86,8 +86,8 @@ _errand() {
   fi
   case $command in
     'run')
-      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --timeout --max-turns --max-cost --output -o --output-file --no-session --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--log-file|--color|'
+      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --timeout --max-turns --max-cost --output -o --output-file --record --replay --no-session --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--record|--replay|--log-file|--color|'
       _errand_scan
       case $option in
         -p|--prompt) : ;;
@@ -289,7 +289,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run check init tools models prices exit-codes schema completions help' ;;
+        *) _errand_words 'run check test init tools models prices exit-codes schema completions help' ;;
       esac
       ;;
     *) ;;
