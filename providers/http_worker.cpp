@@ -161,6 +161,7 @@ struct HttpWorker::Transfer {
   bool is_answering = false;
   bool is_head_done = false;
   bool delivers = false;
+  int sendings = 0;  // of the request: more than one only where libcurl tries again
   std::size_t header_bytes = 0;
   std::size_t body_bytes = 0;
   std::array<char, CURL_ERROR_SIZE> error_text = {};
@@ -267,6 +268,15 @@ void HttpWorker::Transfer::set_callbacks(Options& options) {
       [](void*, curlsocktype, curl_sockaddr* address) noexcept -> curl_socket_t {
     return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
   };
+  // libcurl sends a request once more by itself where a kept connection broke. Trying again is the
+  // retry layer's business, which tells of it: the second sending is refused.
+  const curl_prereq_callback before_request =
+      [](void* self, char*, char*, int, int) noexcept -> int {
+    return ++static_cast<Transfer*>(self)->sendings > 1 ? CURL_PREREQFUNC_ABORT
+                                                        : CURL_PREREQFUNC_OK;
+  };
+  options.set(CURLOPT_PREREQFUNCTION, before_request);
+  options.set(CURLOPT_PREREQDATA, this);
   options.set(CURLOPT_HEADERFUNCTION, on_header);
   options.set(CURLOPT_HEADERDATA, this);
   options.set(CURLOPT_WRITEFUNCTION, on_body);
@@ -479,7 +489,10 @@ void HttpWorker::finish(Transfer& transfer, CURLcode code) {
   auto& outcome = exchange.outcome;
   outcome.code = code;
   if (transfer.easy != nullptr) {
-    outcome.is_connected = transfer.is_connected();
+    if (transfer.sendings > 1) {
+      outcome.detail = "the server closed a connection that had been kept open";
+    }
+    outcome.is_connected = transfer.is_connected() || transfer.sendings > 1;
     outcome.os_error = static_cast<int>(number(transfer.easy.get(), CURLINFO_OS_ERRNO));
     if (outcome.detail.empty()) {
       outcome.detail =
