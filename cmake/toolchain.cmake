@@ -15,6 +15,11 @@ if(ERRAND_SANITIZE)
   add_link_options(-fsanitize=${ERRAND_SANITIZE})
 endif()
 
+option(ERRAND_FUZZ "Builds the fuzz targets; needs clang" OFF)
+if(ERRAND_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # Parsing these is most of what a file costs. The release does without, so that a missing include
 # is found.
 function(errand_precompile target)

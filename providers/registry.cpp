@@ -31,127 +31,6 @@ constexpr std::string_view k_replay = "replay";
 constexpr std::string_view k_custom = "custom";
 constexpr std::string_view k_bedrock = "bedrock";
 
-// `auto` tries them from the top.
-constexpr auto k_presets = std::to_array<Preset>({
-    {.name = "anthropic",
-     .protocol = "anthropic_messages",
-     .base_url = "https://api.anthropic.com",
-     .base_url_variable = "ANTHROPIC_BASE_URL",
-     .key_variable = "ANTHROPIC_API_KEY",
-     .default_model = "claude-sonnet-4-5",
-     .description = "Anthropic's Claude models"},
-    {.name = "openai",
-     .protocol = "openai_chat",
-     .base_url = "https://api.openai.com/v1",
-     .base_url_variable = "OPENAI_BASE_URL",
-     .key_variable = "OPENAI_API_KEY",
-     .default_model = "gpt-5-mini",
-     .description = "OpenAI's models over Chat Completions"},
-    {.name = "gemini",
-     .protocol = "gemini",
-     .base_url = "https://generativelanguage.googleapis.com/v1beta",
-     .base_url_variable = "GOOGLE_GEMINI_BASE_URL",
-     .key_variable = "GEMINI_API_KEY",
-     .default_model = "gemini-2.5-flash",
-     .description = "Google's Gemini models at AI Studio"},
-    {.name = "ollama",
-     .protocol = "ollama",
-     .base_url = "http://127.0.0.1:11434",
-     .base_url_variable = "OLLAMA_HOST",
-     .description = "a local Ollama server"},
-    {.name = "ollama-cloud",
-     .protocol = "ollama",
-     .base_url = "https://ollama.com",
-     .key_variable = "OLLAMA_API_KEY",
-     .description = "open models in Ollama's cloud"},
-    {.name = k_bedrock,
-     .protocol = k_bedrock,
-     .base_url_variable = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
-     .key_variable = "AWS_BEARER_TOKEN_BEDROCK",
-     .description = "Amazon Bedrock; a bearer token, or AWS_ACCESS_KEY_ID and "
-                    "AWS_SECRET_ACCESS_KEY; AWS_REGION says where"},
-    {.name = "azure",
-     .protocol = "openai_chat",
-     .base_url_variable = "AZURE_OPENAI_ENDPOINT",
-     .key_variable = "AZURE_OPENAI_API_KEY",
-     .description = "OpenAI's models in Azure; AZURE_OPENAI_ENDPOINT is the resource's address"},
-    {.name = "openrouter",
-     .protocol = "openai_chat",
-     .base_url = "https://openrouter.ai/api/v1",
-     .key_variable = "OPENROUTER_API_KEY",
-     .description = "many providers' models behind one key"},
-    {.name = "groq",
-     .protocol = "openai_chat",
-     .base_url = "https://api.groq.com/openai/v1",
-     .key_variable = "GROQ_API_KEY",
-     .description = "open models on Groq's hardware"},
-    {.name = "mistral",
-     .protocol = "openai_chat",
-     .base_url = "https://api.mistral.ai/v1",
-     .key_variable = "MISTRAL_API_KEY",
-     .description = "Mistral's models"},
-    {.name = "deepseek",
-     .protocol = "openai_chat",
-     .base_url = "https://api.deepseek.com",
-     .key_variable = "DEEPSEEK_API_KEY",
-     .description = "DeepSeek's models"},
-    {.name = "xai",
-     .protocol = "openai_chat",
-     .base_url = "https://api.x.ai/v1",
-     .key_variable = "XAI_API_KEY",
-     .description = "xAI's Grok models"},
-    {.name = "together",
-     .protocol = "openai_chat",
-     .base_url = "https://api.together.xyz/v1",
-     .key_variable = "TOGETHER_API_KEY",
-     .description = "open models at Together"},
-    {.name = "cerebras",
-     .protocol = "openai_chat",
-     .base_url = "https://api.cerebras.ai/v1",
-     .key_variable = "CEREBRAS_API_KEY",
-     .description = "open models on Cerebras' hardware"},
-    {.name = "fireworks",
-     .protocol = "openai_chat",
-     .base_url = "https://api.fireworks.ai/inference/v1",
-     .key_variable = "FIREWORKS_API_KEY",
-     .description = "open models at Fireworks"},
-    {.name = "perplexity",
-     .protocol = "openai_chat",
-     .base_url = "https://api.perplexity.ai",
-     .key_variable = "PERPLEXITY_API_KEY",
-     .description = "Perplexity's models, which search the web"},
-    {.name = "huggingface",
-     .protocol = "openai_chat",
-     .base_url = "https://router.huggingface.co/v1",
-     .key_variable = "HF_TOKEN",
-     .description = "open models behind Hugging Face's router"},
-    {.name = "moonshot",
-     .protocol = "openai_chat",
-     .base_url = "https://api.moonshot.ai/v1",
-     .key_variable = "MOONSHOT_API_KEY",
-     .description = "Moonshot's Kimi models"},
-    {.name = "zai",
-     .protocol = "openai_chat",
-     .base_url = "https://api.z.ai/api/paas/v4",
-     .key_variable = "ZAI_API_KEY",
-     .description = "Z.ai's GLM models"},
-    {.name = "vllm",
-     .protocol = "openai_chat",
-     .base_url = "http://127.0.0.1:8000/v1",
-     .description = "a local vLLM server"},
-    {.name = "llamacpp",
-     .protocol = "openai_chat",
-     .base_url = "http://127.0.0.1:8080/v1",
-     .description = "a local llama.cpp server"},
-    {.name = "lmstudio",
-     .protocol = "openai_chat",
-     .base_url = "http://127.0.0.1:1234/v1",
-     .description = "a local LM Studio server"},
-    {.name = k_replay,
-     .protocol = k_replay,
-     .description = "plays a script of replies; no key, no network"},
-});
-
 struct Protocol {
   std::string_view name;
   std::unique_ptr<Wire> (*make)(WireSettings);  // null: not over HTTP
@@ -199,6 +78,10 @@ constexpr auto k_model_limits = std::to_array<ModelLimit>({
     {"gemini-3", 65'536},
 });
 
+std::span<const Protocol> protocols() {
+  return k_protocols;
+}
+
 std::unexpected<agent::Error> invalid(std::string message, std::string help) {
   return agent::fail(Code::config_invalid, std::move(message), std::move(help));
 }
@@ -217,21 +100,21 @@ std::string value_of(const Environment& environment, std::string_view name) {
   return found == environment.end() ? std::string{} : std::string(trimmed(found->second));
 }
 
-template <typename Row, std::size_t N>
-const Row* find_row(const std::array<Row, N>& table, std::string_view name) {
+template <typename Row>
+const Row* find_row(std::span<const Row> table, std::string_view name) {
   const auto found = std::ranges::find(table, name, &Row::name);
   return found == table.end() ? nullptr : &*found;
 }
 
-template <typename Row, std::size_t N>
-std::vector<std::string_view> names_of(const std::array<Row, N>& table) {
+template <typename Row>
+std::vector<std::string_view> names_of(std::span<const Row> table) {
   std::vector<std::string_view> names;
   std::ranges::transform(table, std::back_inserter(names), &Row::name);
   return names;
 }
 
-template <typename Row, std::size_t N>
-std::string suggestion(const std::array<Row, N>& table, std::string_view word) {
+template <typename Row>
+std::string suggestion(std::span<const Row> table, std::string_view word) {
   const auto names = names_of(table);
   const auto near = agent::nearest(word, names);
   return fmt::format("{}Known: {}.",
@@ -255,11 +138,11 @@ std::int64_t output_limit(std::string_view model) {
 }
 
 agent::Result<void> check_protocol(const std::string& name) {
-  if (find_row(k_protocols, name) != nullptr) {
+  if (find_row(protocols(), name) != nullptr) {
     return {};
   }
   return invalid(fmt::format("`model.protocol` names the unknown protocol `{}`", name),
-                 suggestion(k_protocols, name));
+                 suggestion(protocols(), name));
 }
 
 // `source` is the key or the variable that holds the URL.
@@ -369,7 +252,7 @@ agent::Result<void> read_key(Resolved& resolved, const Environment& environment)
 
 agent::Result<Resolved> pick(const Environment& environment) {
   std::vector<std::string_view> variables;
-  for (const auto& preset : k_presets) {
+  for (const auto& preset : presets()) {
     if (preset.default_model.empty()) {
       continue;
     }
@@ -413,7 +296,7 @@ agent::Result<Resolved> resolve_custom(const ModelSpec& spec) {
 
 std::unexpected<agent::Error> unknown_provider(const ModelSpec& spec, const std::string& provider) {
   const auto help = fmt::format("{} For another server give `model.protocol` and `model.base_url`.",
-                                suggestion(k_presets, provider));
+                                suggestion(presets(), provider));
   return spec.name.find('/') == std::string::npos
              ? invalid(fmt::format("`model` `{}` does not name its provider: write PROVIDER/{}",
                                    spec.name,
@@ -426,7 +309,7 @@ std::unexpected<agent::Error> unknown_provider(const ModelSpec& spec, const std:
 
 agent::Result<Resolved> resolve_preset(const ModelSpec& spec, const Environment& environment) {
   auto [provider, model] = split(spec.name);
-  const auto* const preset = find_row(k_presets, provider);
+  const auto* const preset = find_row(presets(), provider);
   if (preset == nullptr) {
     return unknown_provider(spec, provider);
   }
@@ -518,18 +401,14 @@ ModelState& state_of(const Resolved& resolved, const Dependencies& dependencies)
 
 }  // namespace
 
-std::span<const Preset> presets() {
-  return k_presets;
-}
-
 std::vector<std::string> protocol_names() {
-  const auto names = names_of(k_protocols);
+  const auto names = names_of(protocols());
   return {names.begin(), names.end()};
 }
 
 std::vector<std::string> key_variables(const std::vector<std::string>& of_agent) {
   std::vector<std::string> names(k_other_key_variables.begin(), k_other_key_variables.end());
-  for (const auto& preset : k_presets) {
+  for (const auto& preset : presets()) {
     if (!preset.key_variable.empty()) {
       names.emplace_back(preset.key_variable);
     }
@@ -549,12 +428,12 @@ agent::Result<Resolved> resolve(const ModelSpec& spec, const Environment& enviro
 }
 
 bool is_free(const Resolved& resolved) {
-  const auto* const preset = resolved.is_custom ? nullptr : find_row(k_presets, resolved.provider);
+  const auto* const preset = resolved.is_custom ? nullptr : find_row(presets(), resolved.provider);
   return preset != nullptr && preset->key_variable.empty();
 }
 
 std::unique_ptr<Wire> make_wire(const Resolved& resolved, const ModelSpec& spec) {
-  return find_row(k_protocols, resolved.protocol)
+  return find_row(protocols(), resolved.protocol)
       ->make({.provider = resolved.provider,
               .model = resolved.model,
               .base_url = resolved.base_url,
@@ -576,7 +455,7 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
                                                      const agent::RetryPolicy& policy,
                                                      const Dependencies& dependencies) {
   TRY(check_protocol(resolved.protocol));
-  const auto& protocol = *find_row(k_protocols, resolved.protocol);
+  const auto& protocol = *find_row(protocols(), resolved.protocol);
   std::unique_ptr<agent::Provider> inner;
   if (protocol.make == nullptr) {
     TRY_ASSIGN(auto script, dependencies.load_script(resolved.model));

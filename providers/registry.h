@@ -1,5 +1,5 @@
-// Which provider a model name means: the tables of presets and protocols, and the way from an
-// agent file's `model` to a Provider. To add a provider, add its row in registry.cpp.
+// Which provider a model name means: the table of protocols, and the way from an agent file's
+// `model` to a Provider.
 #pragma once
 #include "agent/clock.h"
 #include "agent/environment.h"
@@ -10,6 +10,7 @@
 #include "agent/result.h"
 #include "agent/spec.h"
 #include "providers/model_states.h"
+#include "providers/presets.h"
 
 #include <cstdint>
 #include <functional>
@@ -23,18 +24,6 @@
 namespace providers {
 
 class Wire;
-
-// A provider that errand knows by name.
-struct Preset {
-  std::string_view name;
-  std::string_view protocol;
-  std::string_view base_url;           // empty: it has no server
-  std::string_view base_url_variable;  // overrides base_url; empty: none
-  std::string_view key_variable;       // empty: it needs no key
-  std::string_view default_model;      // what `auto` asks for; empty: `auto` never picks it
-  std::string_view description;
-};
-std::span<const Preset> presets();
 
 // The protocols that `model.protocol` may name.
 std::vector<std::string> protocol_names();

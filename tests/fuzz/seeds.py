@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Writes the seeds of the fuzz targets: answers of the end-to-end tests' own server, in its forms.
+
+    tests/fuzz/seeds.py FOLDER"""
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+import dialects  # noqa: E402
+
+PROTOCOLS = {"anthropic_messages": dialects.Anthropic, "bedrock": dialects.Bedrock, "gemini": dialects.Gemini,
+             "ollama": dialects.Ollama, "openai_chat": dialects.OpenaiChat,
+             "openai_responses": dialects.OpenaiResponses}
+CALL = {"name": "f", "arguments": {"path": "a.txt", "deep": [{"x": 1.5}, None, "ü"]}}
+STEPS = {
+    "text": {"text": "Hello, wörld. \u00df\U0001f60a"},
+    "call": {"text": "I look.", "tools": [CALL, {"name": "g"}]},
+    "cut_call": {"tools": [{"name": "f", "raw": "{\"cut"}], "stop": "max_tokens"},
+    "thought": {"reasoning": "Hm.", "text": "So.", "usage": {"input": 9, "cache_read": 4, "reasoning": 2}},
+    "refused": {"text": "I can not", "stop": "content_filter"},
+    "empty": {},
+}
+ERROR = {"type": "overloaded_error", "message": "Overloaded, try again in 1.5s", "code": 503}
+HEADERS = ("retry-after: 3", "retry-after-ms: 20", "x-should-retry: false", "x-amzn-errortype: ThrottlingException:x",
+           "retry-after: Wed, 21 Oct 2015 07:28:00 GMT", "x-ratelimit-reset-tokens: 6m0s")
+CASSETTE = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "tests" / "greeting.cassette"
+
+
+def write(folder, name, data):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+
+
+def main(folder):
+    for name, protocol in PROTOCOLS.items():
+        for step, script in STEPS.items():
+            reply = dialects.Reply(script)
+            stream = b"".join(protocol.event(kind, data) for kind, data in protocol.events(reply, 1))
+            write(folder / name, f"{step}.stream", b"\x07" + stream)
+            write(folder / name, f"{step}.whole", b"\x07" + dialects.compact(protocol.whole(reply, 1)).encode())
+        half = list(protocol.events(dialects.Reply(STEPS["text"]), 1))[:4]
+        write(folder / name, "error.stream",
+              b"\x01" + b"".join(protocol.event(*one) for one in half) + protocol.error_event(ERROR))
+        for at, header in enumerate(HEADERS):
+            body = dialects.compact(protocol.error(ERROR)).encode()
+            write(folder / "classify", f"{name}.{at}", bytes([at]) + header.encode() + b"\n" + body)
+    write(folder / "classify", "html", b"\x09x: y\n<html><title>502 Bad Gateway</title></html>")
+    write(folder / "cassette", "greeting", CASSETTE.read_bytes())
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))

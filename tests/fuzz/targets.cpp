@@ -1,0 +1,146 @@
+#include "tests/fuzz/targets.h"
+
+#include "agent/json.h"
+#include "providers/cassette.h"
+#include "providers/classify.h"
+#include "providers/wire.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace fuzz {
+namespace {
+
+using Make = std::unique_ptr<providers::Wire> (*)(providers::WireSettings);
+
+void demand(bool holds, const char* what) {
+  if (!holds) {
+    std::fprintf(stderr, "not as it must be: %s\n", what);
+    std::abort();
+  }
+}
+
+// The first byte of an input says how the rest is cut.
+std::uint8_t take_seed(std::string_view& bytes) {
+  if (bytes.empty()) {
+    return 0;
+  }
+  const auto seed = static_cast<std::uint8_t>(bytes.front());
+  bytes.remove_prefix(1);
+  return seed;
+}
+
+struct Read {
+  agent::Result<agent::Reply> reply;
+  std::string text;       // what was streamed
+  std::string reasoning;  // what was streamed
+};
+
+template <typename NextSize>
+Read read(const providers::Wire& wire, std::string_view bytes, NextSize next_size) {
+  Read result{.reply = agent::fail(agent::Code::internal, "not finished")};
+  const agent::Emit emit = [&](agent::EventBody event) {
+    const auto& delta = std::get<agent::ModelDelta>(event);
+    (delta.kind == agent::ModelDelta::Kind::text ? result.text : result.reasoning) += delta.text;
+  };
+  const auto decoder = wire.decoder();
+  while (!bytes.empty()) {
+    const auto piece = bytes.substr(0, next_size());
+    bytes.remove_prefix(piece.size());
+    if (auto fed = decoder->feed(piece, emit); !fed) {
+      result.reply = agent::fail(std::move(fed).error());
+      return result;
+    }
+  }
+  result.reply = decoder->finish(agent::Headers(), emit);
+  return result;
+}
+
+// What was understood goes back to the server: that has to be JSON again.
+void check_goes_back(const providers::Wire& wire, const agent::Reply& reply) {
+  agent::Conversation conversation{{agent::UserMessage{"hi"}, agent::AssistantMessage{reply}}};
+  for (const agent::ToolCall& call : reply.tool_calls) {
+    demand(!call.id.empty(), "a call has an id");
+    conversation.messages.emplace_back(agent::ToolMessage{call.id, call.name, "done", false});
+  }
+  const agent::ModelRequest request{.conversation = conversation};
+  std::string body = wire.body_head(request);
+  wire.append_messages(body, conversation.messages, nullptr);
+  body += wire.body_tail(request);
+  demand(agent::parse_json(body, 1000).has_value(), "the next request is JSON");
+}
+
+void decode(Make make, std::string_view bytes) {
+  std::mt19937 rng(take_seed(bytes));
+  const auto wire = make({.provider = "p", .model = "m", .base_url = "http://h"});
+  const Read whole = read(*wire, bytes, [] { return std::string_view::npos; });
+  const Read cut = read(*wire, bytes, [&] { return 1 + rng() % 64; });
+  demand(whole.reply.has_value() == cut.reply.has_value(), "a cut changes nothing");
+  if (!whole.reply) {
+    demand(!whole.reply.error().message.empty(), "an error says what happened");
+    demand(whole.reply.error().code == cut.reply.error().code, "a cut changes no error");
+    return;
+  }
+  demand(*whole.reply == *cut.reply, "a cut changes no reply");
+  demand(whole.text == cut.text && whole.reasoning == cut.reasoning, "a cut changes no stream");
+  check_goes_back(*wire, *whole.reply);
+}
+
+void classify(std::string_view bytes) {
+  constexpr auto k_statuses = std::to_array(
+      {301, 400, 401, 402, 403, 404, 408, 409, 413, 422, 424, 429, 500, 501, 502, 503, 529});
+  const int status = k_statuses[take_seed(bytes) % k_statuses.size()];
+  // The first line is a header, the rest the body.
+  const auto line = bytes.substr(0, bytes.find('\n'));
+  const auto body = bytes.substr(std::min(bytes.size(), line.size() + 1));
+  const auto colon = std::min(line.find(':'), line.size());
+  const agent::Headers headers = {{std::string(line.substr(0, colon)),
+                                   std::string(line.substr(std::min(line.size(), colon + 1)))}};
+  const auto error = providers::classify_answer(
+      status, headers, body, std::chrono::system_clock::time_point{}, "http://h");
+  demand(!error.message.empty(), "an error says what happened");
+  demand(error.http_status == status, "the status is kept");
+  demand(!error.retry_after || error.retry_after->count() >= 0, "no wait is negative");
+}
+
+void cassette(std::string_view bytes) {
+  const auto read = providers::parse_cassette(bytes, "fuzzed");
+  demand(read || !read.error().message.empty(), "an error says what happened");
+}
+
+constexpr auto k_targets = std::to_array<Target>({
+    {"anthropic_messages",
+     [](std::string_view bytes) { decode(providers::make_anthropic_messages, bytes); }},
+    {"bedrock", [](std::string_view bytes) { decode(providers::make_bedrock, bytes); }},
+    {"gemini", [](std::string_view bytes) { decode(providers::make_gemini, bytes); }},
+    {"ollama", [](std::string_view bytes) { decode(providers::make_ollama, bytes); }},
+    {"openai_chat", [](std::string_view bytes) { decode(providers::make_openai_chat, bytes); }},
+    {"openai_responses",
+     [](std::string_view bytes) { decode(providers::make_openai_responses, bytes); }},
+    {"classify", classify},
+    {"cassette", cassette},
+});
+
+}  // namespace
+
+std::span<const Target> targets() {
+  return k_targets;
+}
+
+const Target* find(std::string_view name) {
+  const auto found = std::ranges::find(k_targets, name, &Target::name);
+  return found == k_targets.end() ? nullptr : &*found;
+}
+
+}  // namespace fuzz
