@@ -4,12 +4,14 @@ same commands between them, in turn A B A B. It measures and asserts nothing.
 
     bench/run.py [--build DIR] [--pairs N] [--long TURNS]"""
 import argparse
+import base64
 import json
 import os
 import pathlib
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -160,6 +162,53 @@ def long_run(bench, turns):
         print(f"{name:<34}" + "".join(f"{cost:>18.3f}" for cost in costs) + f"{costs[-1] / costs[0]:>14.2f}×", flush=True)
 
 
+def answers(bench):
+    """(protocol, where it comes from, file): the largest recorded stream of each where recordings lie
+    beside the checkout, else one that the end-to-end tests' own server would send."""
+    sys.path.insert(0, str(SOURCE / "tests" / "e2e"))
+    import dialects
+    own = {"anthropic_messages": dialects.Anthropic, "bedrock": dialects.Bedrock, "gemini": dialects.Gemini,
+           "ollama": dialects.Ollama, "openai_chat": dialects.OpenaiChat, "openai_responses": dialects.OpenaiResponses}
+
+    class Words(dialects.Reply):
+        def text_pieces(self):
+            return [self.text[at:at + 16] for at in range(0, len(self.text), 16)]
+
+    recorded = {}
+    for expected in (SOURCE.parent / "shared" / "recordings").rglob("*.expected.json"):
+        about = json.loads(expected.read_text())
+        if about["outcome"] != "ok" or not about["stream"]:
+            continue
+        response = json.loads(expected.with_name(expected.name.replace(".expected", "")).read_text())["response"]
+        body = (base64.b64decode(response["body_base64"]) if "body_base64" in response
+                else response.get("body_text", "").encode())
+        protocol = about["dialect"].replace("-", "_").replace("ollama_chat", "ollama").replace("bedrock_converse", "bedrock")
+        recorded[protocol] = max(recorded.get(protocol, b""), body, key=len)
+    for protocol, dialect in own.items():
+        script = {"text": "lorem ipsum " * 20_000, "tools": [{"name": "f", "arguments": {"text": "dolor " * 2_000}}]}
+        stream = b"".join(dialect.event(kind, data) for kind, data in dialect.events(Words(script), 1))
+        for source, body in (("recorded", recorded.get(protocol)), ("made", stream)):
+            if body:
+                file = bench.folder / f"{protocol}-{source}"
+                file.write_bytes(body)
+                yield protocol, source, file
+
+
+def decoding(bench):
+    print(f"\n{'reading answers':<34}{'MB/s':>10}{'KB a body':>12}\n")
+    for protocol, source, file in answers(bench):
+        done = subprocess.run([bench.build / "bench_decode", protocol, file], stdout=subprocess.PIPE, text=True)
+        speed, size = done.stdout.split() if done.returncode == 0 else ("-", "0")
+        print(f"{protocol + ', ' + source:<34}{speed:>10}{int(size) / 1000:>12.0f}", flush=True)
+
+
+def concurrent_replays(bench, runs=1000):
+    done = subprocess.run([bench.build / "bench_replays", str(runs)], stdout=subprocess.PIPE, text=True, cwd=bench.folder)
+    well, memory, cpu, wall = done.stdout.split()
+    print(f"\n{runs} replays at once in one process, two turns and a tool call each: {well} ended well; "
+          f"{memory} KB and {cpu} ms CPU a run, {wall} ms in all")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build" / "release")
@@ -180,6 +229,8 @@ def main():
         bench.compare("100 turns, a tool call each", bench.errand(bench.agent(bench.server, 100)), bench.baseline(100))
         bench.compare("100 turns, --no-session", bench.errand(bench.agent(bench.server, 100), "--no-session"),
                       bench.baseline(100))
+        decoding(bench)
+        concurrent_replays(bench)
         if options.long:
             long_run(bench, options.long)
     finally:

@@ -101,9 +101,6 @@ agent::OutputSpec build_output(const Value& map,
     return {.schema = read_schema(*schema, directory, problems)};
   }
   if (schema->kind != Kind::map) {
-    problems.add(schema->span,
-                 "`output.schema` is neither a JSON Schema nor the path of one",
-                 "write a map, or the path of a JSON file");
     return {};
   }
   const agent::Json json = to_json(*schema);

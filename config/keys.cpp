@@ -34,7 +34,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "model.reasoning", .type = Type::choice, .help = "How much the model may think before it answers. Left out, the provider decides.", .example = "low", .choices = "none|minimal|low|medium|high|xhigh|max"},
     {.path = "model.stop", .type = Type::texts, .help = "Texts that end an answer where the model writes one of them; it is left out.", .example = "[\"---\"]", .shape = Shape::filled},
     {.path = "model.stop[]", .type = Type::text, .help = "A text that ends an answer.", .example = "---", .shape = Shape::filled},
-    {.path = "model.tool_choice", .type = Type::text, .help = "Whether the model may answer without a tool: auto, required (it must call one), none, or the name of the tool that it must call. What must be called is asked for until the first call.", .example = "required", .standard = "auto", .shape = Shape::filled},
+    {.path = "model.tool_choice", .type = Type::text, .help = "Whether the model may answer without a tool: auto, required (it must call one), none, or the name of the tool that it must call. What must be called is asked for until the first call.", .example = "none", .standard = "auto", .shape = Shape::filled},
     {.path = "model.timeouts", .type = Type::map, .help = "Deadlines of one request to the model.", .example = "{connect: 5s}"},
     {.path = "model.timeouts.connect", .type = Type::duration, .help = "Until the connection stands.", .example = "5s", .standard = "10s"},
     {.path = "model.timeouts.first_byte", .type = Type::duration, .help = "Streamed answers: until the first byte.", .example = "1m", .standard = "2m"},
@@ -115,8 +115,8 @@ constexpr auto k_keys = std::to_array<Key>({
     later("sandbox", "What tools can reach: files and network."),
     later("hooks", "Commands that run at certain points of the run."),
     later("guardrails", "Checks on what goes in and out."),
-    {.path = "output", .type = Type::map, .help = "What the answer must be.", .example = "{schema: verdict.schema.json}"},
-    {.path = "output.schema", .type = Type::anything, .help = "A JSON Schema (draft-07) that the answer must fit, as a map or as the path of a JSON file; paths start at the agent file. The provider is asked to enforce it, and the answer is checked against it. Exit code 111.", .example = "verdict.schema.json", .required = true},
+    {.path = "output", .type = Type::map, .help = "What the answer must be.", .example = "{schema: {type: object}}"},
+    {.path = "output.schema", .type = Type::schema_or_path, .help = "A JSON Schema (draft-07) that the answer must fit, as a map or as the path of a JSON file; paths start at the agent file. The provider is asked to enforce it, and the answer is checked against it. Exit code 111.", .example = "{type: object, properties: {verdict: {type: string}}}", .shape = Shape::filled, .required = true},
     later("output.repair_attempts", "How often the model may mend an answer that does not fit."),
     later("checks", "Commands that must succeed when the agent is done."),
     later("attempts", "How often the agent may try until the checks pass."),
@@ -161,6 +161,8 @@ std::string_view to_string(Type type) {
       return "list or map";
     case Type::json_schema:
       return "JSON Schema";
+    case Type::schema_or_path:
+      return "JSON Schema, or path of one";
     case Type::anything_map:
       return "map";
     case Type::anything:

@@ -17,18 +17,19 @@ enum class Type : std::uint8_t {
   integer,
   number,
   boolean,
-  count,         // a whole number of at least 1, or 500k, 1.5M
-  duration,      // text with a unit
-  money,         // US dollars, as a number or as text with the same digits
-  choice,        // one word of `choices`
-  scalar,        // text, number or boolean
-  texts,         // one text, or a list of texts
-  list,          // of the key `PATH[]`
-  map,           // of the keys `PATH.…`, or of free names with the value `PATH.*`
-  text_or_map,   // the short and the long form
-  list_or_map,   // the same: a list of the key `PATH[]`, or a map of the keys `PATH.…`
-  json_schema,   // a map that is a JSON Schema
-  anything_map,  // a map whose content is the user's own
+  count,           // a whole number of at least 1, or 500k, 1.5M
+  duration,        // text with a unit
+  money,           // US dollars, as a number or as text with the same digits
+  choice,          // one word of `choices`
+  scalar,          // text, number or boolean
+  texts,           // one text, or a list of texts
+  list,            // of the key `PATH[]`
+  map,             // of the keys `PATH.…`, or of free names with the value `PATH.*`
+  text_or_map,     // the short and the long form
+  list_or_map,     // the same: a list of the key `PATH[]`, or a map of the keys `PATH.…`
+  json_schema,     // a map that is a JSON Schema
+  schema_or_path,  // the same, or the path of a file that holds one
+  anything_map,    // a map whose content is the user's own
   anything,
 };
 std::string_view to_string(Type type);  // for people: "duration", "list"

@@ -25,7 +25,8 @@ TEST_CASE("event: each journaled type is read back as it was written", "[agent]"
                            .request_id = "req",
                            .raw = R"({"a": 1})",
                            .protocol = "openai_chat",
-                           .origin = "openai/m".cost = agent::Money::parse("0.012345678901")};
+                           .origin = "openai/m",
+                           .cost = agent::Money::parse("0.012345678901")};
   const std::vector<agent::EventBody> bodies = {
       agent::RunStarted{.version = "1", .agent_name = "a", .prompt = "p", .tools = {"shell"}},
       agent::TurnStarted{.turn = 2},

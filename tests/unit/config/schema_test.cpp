@@ -142,6 +142,12 @@ Forms forms_of(const config::Key& key) {
       add_invalid({"[x]", "{a: b}"});
       break;
     case Type::texts:
+      forms.valid.insert(forms.valid.end(), {"x", "[x, y]"});
+      add_invalid({"5", "true", "{a: b}", "[[x]]"});
+      break;
+    case Type::schema_or_path:
+      add_invalid({"5", "true", "[x]", "''"});
+      break;
     case Type::list:
       add_invalid({"x", "5", "{a: b}"});
       break;
