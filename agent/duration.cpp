@@ -142,7 +142,7 @@ std::optional<std::chrono::sys_days> take_date(std::string_view& text) {
   const auto year = take_fixed(text, 4);
   const auto month = take_part(text, "-", 12);
   const auto day = take_part(text, "-", 31);
-  if (!year || !month || !day) {
+  if (!year || !month || !day || !is_clock_year(*year)) {
     return std::nullopt;
   }
   const std::chrono::year_month_day date{std::chrono::year(*year),

@@ -21,4 +21,9 @@ std::optional<std::int64_t> parse_count(std::string_view text);
 std::string format_time(std::chrono::system_clock::time_point time);
 std::optional<std::chrono::system_clock::time_point> parse_time(std::string_view text);
 
+// Whether the system's clock, which counts nanoseconds in 64 bits, surely holds all of that year.
+constexpr bool is_clock_year(int year) {
+  return year >= 1700 && year <= 2200;
+}
+
 }  // namespace agent

@@ -65,8 +65,12 @@ bool is_call(std::string_view type) {
 }
 
 // What goes back of an item: what the server sent, without the name under which it keeps it, for
-// we ask it to keep nothing. Nothing of a thought of which only the name came.
+// we ask it to keep nothing. Nothing of a thought of which only the name came, nor of an item that
+// never came itself.
 Json item_to_send(Json item) {
+  if (!item.is_object()) {
+    return nullptr;
+  }
   const bool is_sealed = !agent::text_at(item, "encrypted_content").empty();
   if (agent::text_at(item, "type") == "reasoning" && !is_sealed && reasoning_of(item).empty()) {
     return nullptr;

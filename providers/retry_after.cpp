@@ -71,12 +71,12 @@ Wait longer(Wait a, Wait b) {
 Wait reset_number(double value, Clock::Wall now) {
   constexpr double k_epoch_seconds = 1e9;
   constexpr double k_epoch_milliseconds = 1e12;
-  if (value > 1e15) {
-    return std::nullopt;
-  }
+  constexpr double k_latest = 7e12;  // in the year 2191: the clock's nanoseconds end in 2262
   if (value >= k_epoch_seconds) {
-    const double scale = value >= k_epoch_milliseconds ? 1 : 1000;
-    return wait_until(Clock::Wall(milliseconds(static_cast<std::int64_t>(value * scale))), now);
+    const double time = value >= k_epoch_milliseconds ? value : value * 1000;
+    return time < k_latest
+               ? wait_until(Clock::Wall(milliseconds(static_cast<std::int64_t>(time))), now)
+               : Wait();
   }
   return wait_of(value, std::chrono::seconds(1));
 }
@@ -206,7 +206,7 @@ std::optional<Clock::Wall> parse_http_date(std::string_view text) {
   const auto hour = digits(text.substr(12, 2));
   const auto minute = digits(text.substr(15, 2));
   const auto second = digits(text.substr(18, 2));
-  if (!day || month == 0 || !year || !hour || !minute || !second) {
+  if (!day || month == 0 || !year || !agent::is_clock_year(*year) || !hour || !minute || !second) {
     return std::nullopt;
   }
   const std::chrono::year_month_day date{std::chrono::year(*year),

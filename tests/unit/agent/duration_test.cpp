@@ -148,6 +148,8 @@ TEST_CASE("duration: what is no time is nothing", "[agent]") {
                                     "2026-11-21T09:30:00.Z",
                                     "2026-11-21T09:30:00Z ",
                                     "2026-11-21T09:30:00+0130",
+                                    "0015-11-21T09:30:00Z",  // no such clock time
+                                    "3183-11-21T09:30:00Z",
                                     "26-11-21T09:30:00Z");
   INFO(text);
   CHECK(agent::parse_time(text) == std::nullopt);

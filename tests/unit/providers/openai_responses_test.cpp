@@ -152,6 +152,13 @@ TEST_CASE("openai_responses: items that only the last event has are taken from i
   CHECK(read(done(0, message("All")) + last).text == "All");  // once
 }
 
+TEST_CASE("openai_responses: pieces of an item that never came whole", "[providers]") {
+  const Reply reply =
+      read(delta("function_call_arguments", 3, "x") + done(0, message("Hi")) + end());
+  CHECK(reply.text == "Hi");
+  CHECK(reply.tool_calls.empty());
+}
+
 TEST_CASE("openai_responses: without event names, and with a [DONE] behind it", "[providers]") {
   std::string body = done(0, message("Hi")) + end();
   for (auto at = body.find("event: "); at != std::string::npos; at = body.find("event: ")) {
