@@ -49,7 +49,7 @@ model:
   name: local/model-1
   protocol: {protocol}
   base_url: {base}
-  timeouts: {{connect: 5s, first_byte: 500ms, idle: 500ms}}
+  timeouts: {{connect: 5s, first_byte: 1500ms, idle: 1500ms}}
 retry: {{max_attempts: {attempts}, initial_delay: 1ms, max_delay: 2s}}
 tools: [{{name: note, description: Notes that it ran., command: [sh, -c, echo ran >>ran.txt; echo noted]}}]
 """
