@@ -1,5 +1,7 @@
 #include "agent/redact.h"
 
+#include "agent/text.h"
+
 #include <nlohmann/json.hpp>
 #include <re2/re2.h>
 
@@ -300,15 +302,6 @@ std::vector<std::string> forms_of(const std::string& value) {
     forms.push_back(base64_core(value, lead, k_base64_url));
   }
   return forms;
-}
-
-std::string_view trimmed(std::string_view value) {
-  constexpr std::string_view k_spaces = " \t\r\n";
-  const std::size_t begin = value.find_first_not_of(k_spaces);
-  if (begin == std::string_view::npos) {
-    return {};
-  }
-  return value.substr(begin, value.find_last_not_of(k_spaces) + 1 - begin);
 }
 
 std::string lower(std::string_view text) {

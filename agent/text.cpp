@@ -332,4 +332,12 @@ std::optional<std::string> nearest(std::string_view word,
   return nearest_of(word, candidates);
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view k_space = " \t\r\n";
+  const auto first = text.find_first_not_of(k_space);
+  return first == std::string_view::npos
+             ? std::string_view()
+             : text.substr(first, text.find_last_not_of(k_space) - first + 1);
+}
+
 }  // namespace agent

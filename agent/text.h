@@ -32,6 +32,9 @@ std::string_view prefix(std::string_view text, std::size_t limit);
 // For a terminal: escape sequences and control characters (but \n and \t) made visible.
 std::string printable(std::string_view text);
 
+// Without the spaces, tabs and line ends around it.
+std::string_view trimmed(std::string_view text);
+
 // The candidate nearest to `word` (edit distance at most 2 and less than half the word's length,
 // case and -/_ ignored), if there is one and it is unique.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);

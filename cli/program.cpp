@@ -27,10 +27,7 @@ bool wants_color(int descriptor, std::string_view choice, const agent::Environme
   if (choice == "always" || choice == "never") {
     return choice == "always";
   }
-  const auto value = [&](std::string_view name) {
-    const auto found = environment.find(name);
-    return found == environment.end() ? std::string_view{} : std::string_view(found->second);
-  };
+  const auto value = [&](std::string_view name) { return agent::value_of(environment, name); };
   return value("NO_COLOR").empty() && !value("TERM").empty() && value("TERM") != "dumb" &&
          ::isatty(descriptor) == 1;
 }

@@ -5,9 +5,8 @@
 namespace cli {
 
 RunFolder::RunFolder(const agent::Environment& environment, const std::string& run_id) {
-  const auto found = environment.find("TMPDIR");
-  const bool is_set = found != environment.end() && found->second.starts_with('/');
-  path_ = std::filesystem::path(is_set ? found->second : "/tmp") / ("errand-" + run_id);
+  const auto named = agent::value_of(environment, "TMPDIR");
+  path_ = std::filesystem::path(named.starts_with('/') ? named : "/tmp") / ("errand-" + run_id);
 }
 
 RunFolder::~RunFolder() {

@@ -109,14 +109,6 @@ TestOutcome outcome_of(const tools::ProcessResult& process) {
   return broken(process.message.empty() ? std::strerror(process.error_number) : process.message);
 }
 
-std::string trimmed(std::string_view text) {
-  constexpr std::string_view k_space = " \t\r\n";
-  const auto first = text.find_first_not_of(k_space);
-  return first == std::string_view::npos
-             ? std::string()
-             : std::string(text.substr(first, text.find_last_not_of(k_space) - first + 1));
-}
-
 std::string in_quotes(std::string_view text) {
   return agent::dump(Json(agent::head_and_tail(text, k_shown_bytes)));
 }
@@ -179,9 +171,9 @@ class Judge {
     if (!expect_.text) {
       return;
     }
-    const std::string text = trimmed(outcome_.text);
-    if (expect_.text->equals && trimmed(*expect_.text->equals) != text) {
-      fail("text", in_quotes(trimmed(*expect_.text->equals)), in_quotes(text));
+    const std::string_view text = agent::trimmed(outcome_.text);
+    if (expect_.text->equals && agent::trimmed(*expect_.text->equals) != text) {
+      fail("text", in_quotes(agent::trimmed(*expect_.text->equals)), in_quotes(text));
     }
     for (const std::string& part : expect_.text->contains) {
       if (text.find(part) == std::string::npos) {
@@ -211,7 +203,7 @@ class Judge {
     const auto answer = agent::parse_json(outcome_.text);
     const std::string expected = answer ? "an answer that fits it" : "an answer that is JSON";
     if (!answer || !schema) {
-      fail("schema", expected, in_quotes(trimmed(outcome_.text)));
+      fail("schema", expected, in_quotes(agent::trimmed(outcome_.text)));
       return;
     }
     for (const auto& violation : schema->check(*answer)) {

@@ -9,14 +9,12 @@ namespace {
 std::filesystem::path folder(const agent::Environment& environment,
                              std::string_view variable,
                              std::string_view below_home) {
-  if (const auto found = environment.find(variable);
-      found != environment.end() && found->second.starts_with('/')) {
-    return std::filesystem::path(found->second) / "errand";
+  if (const auto named = agent::value_of(environment, variable); named.starts_with('/')) {
+    return std::filesystem::path(named) / "errand";
   }
-  const auto home = environment.find("HOME");
-  return home == environment.end() || home->second.empty()
-             ? std::filesystem::path{}
-             : std::filesystem::path(home->second) / below_home / "errand";
+  const auto home = agent::value_of(environment, "HOME");
+  return home.empty() ? std::filesystem::path()
+                      : std::filesystem::path(home) / below_home / "errand";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "config/template.h"
 
+#include "agent/text.h"
 #include "config/shapes.h"
 
 #include <fmt/format.h>
@@ -8,14 +9,6 @@
 
 namespace config {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
 
 // Where the tag at `open` ends, behind its braces; npos where nothing closes it. Braces between
 // quotes do not.
@@ -33,7 +26,7 @@ std::size_t end_of_tag(std::string_view text, std::size_t open) {
 }
 
 Piece read_tag(std::string_view tag, std::size_t offset) {
-  const std::string_view inside = trimmed(tag.substr(2, tag.size() - 4));
+  const std::string_view inside = agent::trimmed(tag.substr(2, tag.size() - 4));
   Piece piece{.kind = Piece::Kind::mistake, .text = {}, .offset = offset, .length = tag.size()};
   const bool is_quoted = inside.size() >= 2 && (inside[0] == '"' || inside[0] == '\'') &&
                          inside.find(inside[0], 1) == inside.size() - 1;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -20,13 +21,6 @@ using agent::Error;
 using agent::Json;
 
 constexpr std::string_view k_space = " \t\r\n";
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(k_space);
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(k_space) - first + 1);
-}
 
 // Whether the text starts as JSON and stops before its end.
 bool is_cut_json(std::string_view text) {
@@ -92,9 +86,9 @@ std::string without_lone_surrogates(std::string_view text) {
 }
 
 Error garbage(std::string_view body) {
-  return Error{
-      .code = Code::provider_bad_response,
-      .message = fmt::format("the answer is not what the protocol says: {}", excerpt(trim(body)))};
+  return Error{.code = Code::provider_bad_response,
+               .message = fmt::format("the answer is not what the protocol says: {}",
+                                      excerpt(agent::trimmed(body)))};
 }
 
 std::unique_ptr<StreamParser> parser_for(char first) {
@@ -145,6 +139,24 @@ std::optional<Json> parse_lenient(std::string_view text) {
     return std::nullopt;
   }
   return agent::parse_json(without_lone_surrogates(agent::to_valid_utf8(text)));
+}
+
+agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_view word) {
+  const auto found = std::ranges::find(words, word, &StopWord::word);
+  return found == words.end() ? agent::StopReason::unknown : found->reason;
+}
+
+std::int64_t token_count(const Json& usage, std::string_view key) {
+  constexpr long long k_most = 1'000'000'000'000;
+  return std::clamp(agent::integer_at(usage, key), 0LL, k_most);
+}
+
+void append_text(Json& object, std::string_view key, std::string_view text) {
+  Json& member = object[std::string(key)];
+  if (!member.is_string()) {
+    member = std::string();
+  }
+  member.get_ref<std::string&>() += text;
 }
 
 void emit_text(const agent::Emit& emit, std::string_view text) {
@@ -215,7 +227,7 @@ void AnswerDecoder::feed_stream(std::string_view bytes, const agent::Emit& emit)
 }
 
 bool AnswerDecoder::on_event(const StreamEvent& event, const agent::Emit& emit) {
-  const std::string_view data = trim(event.data);
+  const std::string_view data = agent::trimmed(event.data);
   if (data.empty() || is_over()) {
     return true;
   }
@@ -238,9 +250,9 @@ bool AnswerDecoder::on_event(const StreamEvent& event, const agent::Emit& emit) 
 }
 
 agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
-  std::string_view text = trim(body_);
+  std::string_view text = agent::trimmed(body_);
   if (text.starts_with("\xEF\xBB\xBF")) {
-    text = trim(text.substr(3));
+    text = agent::trimmed(text.substr(3));
   }
   const auto json = parse_lenient(text);
   if (!json) {
@@ -266,7 +278,7 @@ agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
   if (form_ == Form::stream) {
     const auto last = parser_->finish();
     // A last event without its blank line counts if it is whole.
-    if (last && (last->data == "[DONE]" || parse_lenient(trim(last->data)))) {
+    if (last && (last->data == "[DONE]" || parse_lenient(agent::trimmed(last->data)))) {
       on_event(*last, emit);
     }
     if (error_) {

@@ -6,8 +6,10 @@
 #include "providers/stream_parser.h"
 #include "providers/wire.h"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -56,6 +58,20 @@ std::optional<agent::Money> reported_cost(const agent::Json& usage);
 
 // JSON as servers send it: bytes that are no UTF-8 and lone surrogates become U+FFFD.
 std::optional<agent::Json> parse_lenient(std::string_view text);
+
+// What a protocol calls the end of an answer; `unknown` where the word is in no row.
+struct StopWord {
+  std::string_view word;
+  agent::StopReason reason;
+};
+agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_view word);
+
+// A member that counts tokens: 0 where there is none, never negative, and small enough that no sum
+// of such counts overflows.
+std::int64_t token_count(const agent::Json& usage, std::string_view key);
+
+// Puts `text` behind the member of that name, which is made where it is no text.
+void append_text(agent::Json& object, std::string_view key, std::string_view text);
 
 void emit_text(const agent::Emit& emit, std::string_view text);
 void emit_reasoning(const agent::Emit& emit, std::string_view text);

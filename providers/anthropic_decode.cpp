@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -21,49 +20,29 @@ namespace {
 using agent::Json;
 using agent::StopReason;
 
-StopReason reason_of(std::string_view word) {
-  constexpr std::array<std::pair<std::string_view, StopReason>, 7> k_reasons = {{
-      {"end_turn", StopReason::end_turn},
-      {"tool_use", StopReason::tool_use},
-      {"max_tokens", StopReason::max_tokens},
-      {"stop_sequence", StopReason::stop_sequence},
-      {"pause_turn", StopReason::pause},
-      {"refusal", StopReason::refusal},
-      {"model_context_window_exceeded", StopReason::context_window},
-  }};
-  for (const auto& [name, reason] : k_reasons) {
-    if (name == word) {
-      return reason;
-    }
-  }
-  return StopReason::unknown;
-}
-
-long long count(const Json& usage, std::string_view key) {
-  return std::max(0LL, agent::integer_at(usage, key));
-}
+constexpr auto k_stop_words = std::to_array<StopWord>({
+    {"end_turn", StopReason::end_turn},
+    {"tool_use", StopReason::tool_use},
+    {"max_tokens", StopReason::max_tokens},
+    {"stop_sequence", StopReason::stop_sequence},
+    {"pause_turn", StopReason::pause},
+    {"refusal", StopReason::refusal},
+    {"model_context_window_exceeded", StopReason::context_window},
+});
 
 agent::Usage normal_usage(const Json& usage) {
   agent::Usage result;
-  result.cache_read = count(usage, "cache_read_input_tokens");
-  result.cache_write = count(usage, "cache_creation_input_tokens");
+  result.cache_read = token_count(usage, "cache_read_input_tokens");
+  result.cache_write = token_count(usage, "cache_creation_input_tokens");
   if (const Json* writes = agent::find(usage, "cache_creation")) {
-    result.cache_write_1h = count(*writes, "ephemeral_1h_input_tokens");
+    result.cache_write_1h = token_count(*writes, "ephemeral_1h_input_tokens");
   }
-  result.input = count(usage, "input_tokens") + result.cache_read + result.cache_write;
-  result.output = count(usage, "output_tokens");
+  result.input = token_count(usage, "input_tokens") + result.cache_read + result.cache_write;
+  result.output = token_count(usage, "output_tokens");
   if (const Json* details = agent::find(usage, "output_tokens_details")) {
-    result.reasoning = count(*details, "thinking_tokens");
+    result.reasoning = token_count(*details, "thinking_tokens");
   }
   return result;
-}
-
-void append(Json& object, std::string_view key, std::string_view text) {
-  Json& member = object[std::string(key)];
-  if (!member.is_string()) {
-    member = "";
-  }
-  member.get_ref<std::string&>() += text;
 }
 
 bool is_empty_text(const Json& block) {
@@ -183,13 +162,13 @@ void AnthropicDecoder::start_block(long long index, const Json& block, const age
 void AnthropicDecoder::extend_block(Block& block, const Json& delta, const agent::Emit& emit) {
   const std::string_view type = agent::text_at(delta, "type");
   if (type == "text_delta") {
-    append(block.json, "text", agent::text_at(delta, "text"));
+    append_text(block.json, "text", agent::text_at(delta, "text"));
     emit_text(emit, agent::text_at(delta, "text"));
   } else if (type == "input_json_delta") {
     block.input += agent::text_at(delta, "partial_json");
     block.has_input = block.has_input || !block.input.empty();
   } else if (type == "thinking_delta") {
-    append(block.json, "thinking", agent::text_at(delta, "thinking"));
+    append_text(block.json, "thinking", agent::text_at(delta, "thinking"));
     emit_reasoning(emit, agent::text_at(delta, "thinking"));
   } else if (type == "signature_delta") {
     block.json["signature"] = agent::text_at(delta, "signature");
@@ -200,13 +179,13 @@ void AnthropicDecoder::extend_block(Block& block, const Json& delta, const agent
       citations.push_back(*citation);
     }
   } else if (type == "compaction_delta") {
-    append(block.json, "content", agent::text_at(delta, "content"));
+    append_text(block.json, "content", agent::text_at(delta, "content"));
   }
 }
 
 agent::Reply AnthropicDecoder::reply() {
   agent::Reply reply;
-  const bool is_cut = reason_of(stop_reason_) == StopReason::max_tokens;
+  const bool is_cut = stop_reason_of(k_stop_words, stop_reason_) == StopReason::max_tokens;
   ToolCallAssembler assembler;
   for (auto& [index, block] : blocks_) {
     const std::string_view type = agent::text_at(block.json, "type");
@@ -242,7 +221,7 @@ agent::Reply AnthropicDecoder::reply() {
       content.push_back(block.json);
     }
   }
-  reply.stop_reason = reason_of(stop_reason_);
+  reply.stop_reason = stop_reason_of(k_stop_words, stop_reason_);
   const bool is_plain =
       reply.stop_reason == StopReason::end_turn || reply.stop_reason == StopReason::unknown;
   if (is_plain && !reply.tool_calls.empty()) {

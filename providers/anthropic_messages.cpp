@@ -1,7 +1,6 @@
 // Anthropic Messages: requests. What comes back is anthropic_decode.h's.
 #include "agent/json.h"
 #include "providers/anthropic_decode.h"
-#include "providers/classify.h"
 #include "providers/claude.h"
 #include "providers/wire.h"
 #include "providers/wire_text.h"
@@ -103,9 +102,8 @@ std::string tool_choice(const agent::ModelRequest& request) {
 
 class AnthropicMessages final : public Wire {
  public:
-  explicit AnthropicMessages(WireSettings settings) : settings_(std::move(settings)) {}
+  using Wire::Wire;
 
-  const WireSettings& settings() const override { return settings_; }
   std::string_view name() const override { return k_name; }
 
   std::string url() const override {
@@ -184,16 +182,6 @@ class AnthropicMessages final : public Wire {
   }
 
   std::unique_ptr<Decoder> decoder() const override { return make_anthropic_decoder(); }
-
-  agent::Error classify(int status,
-                        const agent::Headers& headers,
-                        std::string_view body,
-                        agent::Clock::Wall now) const override {
-    return classify_answer(status, headers, body, now, settings_.base_url);
-  }
-
- private:
-  WireSettings settings_;
 };
 
 void AnthropicMessages::append_messages(std::string& body,

@@ -1,5 +1,6 @@
 #include "providers/aws.h"
 
+#include "agent/text.h"
 #include "providers/url.h"
 
 #include <fmt/format.h>
@@ -9,14 +10,13 @@ namespace {
 
 using agent::Code;
 
-std::string value_of(const agent::Environment& environment, std::string_view name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::string() : found->second;
+std::string set_value(const agent::Environment& environment, std::string_view name) {
+  return std::string(agent::trimmed(agent::value_of(environment, name)));
 }
 
 agent::Result<std::string> region_of(const agent::Environment& environment) {
   for (const std::string_view name : {"AWS_REGION", "AWS_DEFAULT_REGION"}) {
-    if (auto region = value_of(environment, name); !region.empty()) {
+    if (auto region = set_value(environment, name); !region.empty()) {
       return region;
     }
   }
@@ -56,9 +56,9 @@ agent::Result<agent::AwsSigner> bedrock_signer(std::string_view base_url,
                                                const agent::Environment& environment) {
   agent::AwsSigner signer{.region = std::string(region_in(base_url)),
                           .service = "bedrock",
-                          .access_key = value_of(environment, "AWS_ACCESS_KEY_ID"),
-                          .secret_key = value_of(environment, "AWS_SECRET_ACCESS_KEY"),
-                          .session_token = value_of(environment, "AWS_SESSION_TOKEN")};
+                          .access_key = set_value(environment, "AWS_ACCESS_KEY_ID"),
+                          .secret_key = set_value(environment, "AWS_SECRET_ACCESS_KEY"),
+                          .session_token = set_value(environment, "AWS_SESSION_TOKEN")};
   if (signer.access_key.empty() || signer.secret_key.empty()) {
     return agent::fail(
         Code::provider_auth,

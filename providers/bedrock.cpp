@@ -1,7 +1,6 @@
 // Amazon Bedrock's Converse: requests. What comes back is bedrock_decode.h's.
 #include "agent/json.h"
 #include "providers/bedrock_decode.h"
-#include "providers/classify.h"
 #include "providers/claude.h"
 #include "providers/wire.h"
 #include "providers/wire_text.h"
@@ -83,9 +82,8 @@ std::string tool_choice(std::string_view choice) {
 class Bedrock final : public Wire {
  public:
   explicit Bedrock(WireSettings settings)
-      : settings_(std::move(settings)), has_cache_points_(takes_cache_points(settings_.model)) {}
+      : Wire(std::move(settings)), has_cache_points_(takes_cache_points(settings_.model)) {}
 
-  const WireSettings& settings() const override { return settings_; }
   std::string_view name() const override { return k_name; }
 
   std::string url() const override {
@@ -135,29 +133,19 @@ class Bedrock final : public Wire {
   }
 
   std::optional<std::string> lacks(const agent::ModelRequest& request) const override {
-    constexpr std::size_t k_most_stops = 4;
     if (!request.output_schema.empty()) {
       return "schema for answers";
     }
-    return settings_.stop.size() > k_most_stops ? std::optional("more than four stop sequences")
-                                                : std::nullopt;
+    return too_many_stops(settings_, 4);
   }
 
   std::string body_tail(const agent::ModelRequest& request) const override;
 
   std::unique_ptr<Decoder> decoder() const override { return make_bedrock_decoder(); }
 
-  agent::Error classify(int status,
-                        const agent::Headers& headers,
-                        std::string_view body,
-                        agent::Clock::Wall now) const override {
-    return classify_answer(status, headers, body, now, settings_.base_url);
-  }
-
  private:
   std::string model_fields(std::optional<std::int64_t> max_output) const;
 
-  WireSettings settings_;
   bool has_cache_points_;
 };
 

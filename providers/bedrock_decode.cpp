@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <span>
@@ -22,43 +21,26 @@ namespace {
 using agent::Json;
 using agent::StopReason;
 
-StopReason reason_of(std::string_view word) {
-  constexpr auto k_reasons = std::to_array<std::pair<std::string_view, StopReason>>({
-      {"end_turn", StopReason::end_turn},
-      {"tool_use", StopReason::tool_use},
-      {"max_tokens", StopReason::max_tokens},
-      {"stop_sequence", StopReason::stop_sequence},
-      {"guardrail_intervened", StopReason::guardrail_intervened},
-      {"content_filtered", StopReason::content_filter},
-      {"malformed_model_output", StopReason::malformed_tool_call},
-      {"malformed_tool_use", StopReason::malformed_tool_call},
-      {"model_context_window_exceeded", StopReason::context_window},
-  });
-  const auto* const found =
-      std::ranges::find(k_reasons, word, &std::pair<std::string_view, StopReason>::first);
-  return found == k_reasons.end() ? StopReason::unknown : found->second;
-}
+constexpr auto k_stop_words = std::to_array<StopWord>({
+    {"end_turn", StopReason::end_turn},
+    {"tool_use", StopReason::tool_use},
+    {"max_tokens", StopReason::max_tokens},
+    {"stop_sequence", StopReason::stop_sequence},
+    {"guardrail_intervened", StopReason::guardrail_intervened},
+    {"content_filtered", StopReason::content_filter},
+    {"malformed_model_output", StopReason::malformed_tool_call},
+    {"malformed_tool_use", StopReason::malformed_tool_call},
+    {"model_context_window_exceeded", StopReason::context_window},
+});
 
 // What was read from a cache, or written to it, is counted beside the rest.
 agent::Usage normal_usage(const Json& usage) {
-  const auto count = [&](std::string_view key) {
-    return std::max(0LL, agent::integer_at(usage, key));
-  };
-  const long long read = count("cacheReadInputTokens");
-  const long long written = count("cacheWriteInputTokens");
-  return {.input = count("inputTokens") + read + written,
-          .output = count("outputTokens"),
+  const std::int64_t read = token_count(usage, "cacheReadInputTokens");
+  const std::int64_t written = token_count(usage, "cacheWriteInputTokens");
+  return {.input = token_count(usage, "inputTokens") + read + written,
+          .output = token_count(usage, "outputTokens"),
           .cache_read = read,
           .cache_write = written};
-}
-
-// Joins pieces of text under the same key.
-void extend(Json& object, std::string_view key, std::string_view piece) {
-  Json& text = object[std::string(key)];
-  if (!text.is_string()) {
-    text = std::string();
-  }
-  text.get_ref<std::string&>() += piece;
 }
 
 // Arguments of a stream are text; those of a whole answer are the object itself.
@@ -120,19 +102,19 @@ void BedrockDecoder::take_event(std::string_view name, const Json& data, const a
 void BedrockDecoder::take_delta(Json& block, const Json& delta, const agent::Emit& emit) {
   if (const Json* text = agent::find(delta, "text"); text && text->is_string()) {
     const auto piece = agent::text_at(delta, "text");
-    extend(block, "text", piece);
+    append_text(block, "text", piece);
     emit_text(emit, piece);
   } else if (const Json* call = agent::find(delta, "toolUse")) {
-    extend(block["toolUse"], "input", agent::text_at(*call, "input"));
+    append_text(block["toolUse"], "input", agent::text_at(*call, "input"));
   } else if (const Json* thought = agent::find(delta, "reasoningContent")) {
     Json& reasoning = block["reasoningContent"];
     for (const std::string_view key : {"text", "signature"}) {
       if (const auto piece = agent::text_at(*thought, key); !piece.empty()) {
-        extend(reasoning["reasoningText"], key, piece);
+        append_text(reasoning["reasoningText"], key, piece);
       }
     }
     if (const auto sealed = agent::text_at(*thought, "redactedContent"); !sealed.empty()) {
-      extend(reasoning, "redactedContent", sealed);
+      append_text(reasoning, "redactedContent", sealed);
     }
     emit_reasoning(emit, agent::text_at(*thought, "text"));
   }
@@ -164,7 +146,7 @@ void BedrockDecoder::take_block(const Json& block, const agent::Emit& emit) {
 
 agent::Reply BedrockDecoder::reply() {
   agent::Reply reply;
-  const StopReason reason = reason_of(stop_reason_);
+  const StopReason reason = stop_reason_of(k_stop_words, stop_reason_);
   ToolCallAssembler assembler;
   for (const auto& [index, block] : blocks_) {
     reply.text += agent::text_at(block, "text");

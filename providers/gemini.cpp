@@ -1,6 +1,5 @@
 // Google's generateContent: requests. What comes back is gemini_decode.h's.
 #include "agent/json.h"
-#include "providers/classify.h"
 #include "providers/gemini_decode.h"
 #include "providers/wire.h"
 #include "providers/wire_text.h"
@@ -144,9 +143,8 @@ std::string calling(const agent::ModelRequest& request) {
 
 class Gemini final : public Wire {
  public:
-  explicit Gemini(WireSettings settings) : settings_(std::move(settings)) {}
+  using Wire::Wire;
 
-  const WireSettings& settings() const override { return settings_; }
   std::string_view name() const override { return k_name; }
 
   std::string url() const override {
@@ -190,14 +188,12 @@ class Gemini final : public Wire {
   }
 
   std::optional<std::string> lacks(const agent::ModelRequest& request) const override {
-    constexpr std::size_t k_most_stops = 5;
     const bool is_old =
         settings_.model.contains("gemini-1") || settings_.model.contains("gemini-2");
     if (!request.output_schema.empty() && !request.tools.empty() && is_old) {
       return fmt::format("schema for answers beside tools in {}", settings_.model);
     }
-    return settings_.stop.size() > k_most_stops ? std::optional("more than five stop sequences")
-                                                : std::nullopt;
+    return too_many_stops(settings_, 5);
   }
 
   std::string body_tail(const agent::ModelRequest& request) const override {
@@ -228,16 +224,6 @@ class Gemini final : public Wire {
   }
 
   std::unique_ptr<Decoder> decoder() const override { return make_gemini_decoder(); }
-
-  agent::Error classify(int status,
-                        const agent::Headers& headers,
-                        std::string_view body,
-                        agent::Clock::Wall now) const override {
-    return classify_answer(status, headers, body, now, settings_.base_url);
-  }
-
- private:
-  WireSettings settings_;
 };
 
 }  // namespace

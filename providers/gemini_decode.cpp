@@ -21,38 +21,30 @@ namespace {
 using agent::Json;
 using agent::StopReason;
 
-StopReason reason_of(std::string_view word) {
-  constexpr auto k_reasons = std::to_array<std::pair<std::string_view, StopReason>>({
-      {"STOP", StopReason::end_turn},
-      {"MAX_TOKENS", StopReason::max_tokens},
-      {"SAFETY", StopReason::content_filter},
-      {"RECITATION", StopReason::content_filter},
-      {"BLOCKLIST", StopReason::content_filter},
-      {"PROHIBITED_CONTENT", StopReason::content_filter},
-      {"SPII", StopReason::content_filter},
-      {"LANGUAGE", StopReason::content_filter},
-      {"MODEL_ARMOR", StopReason::content_filter},
-      {"IMAGE_SAFETY", StopReason::content_filter},
-      {"IMAGE_PROHIBITED_CONTENT", StopReason::content_filter},
-      {"MALFORMED_FUNCTION_CALL", StopReason::malformed_tool_call},
-      {"UNEXPECTED_TOOL_CALL", StopReason::malformed_tool_call},
-      {"TOO_MANY_TOOL_CALLS", StopReason::malformed_tool_call},
-  });
-  const auto* const found =
-      std::ranges::find(k_reasons, word, &std::pair<std::string_view, StopReason>::first);
-  return found == k_reasons.end() ? StopReason::unknown : found->second;
-}
-
-long long count(const Json& usage, std::string_view key) {
-  return std::max(0LL, agent::integer_at(usage, key));
-}
+constexpr auto k_stop_words = std::to_array<StopWord>({
+    {"STOP", StopReason::end_turn},
+    {"MAX_TOKENS", StopReason::max_tokens},
+    {"SAFETY", StopReason::content_filter},
+    {"RECITATION", StopReason::content_filter},
+    {"BLOCKLIST", StopReason::content_filter},
+    {"PROHIBITED_CONTENT", StopReason::content_filter},
+    {"SPII", StopReason::content_filter},
+    {"LANGUAGE", StopReason::content_filter},
+    {"MODEL_ARMOR", StopReason::content_filter},
+    {"IMAGE_SAFETY", StopReason::content_filter},
+    {"IMAGE_PROHIBITED_CONTENT", StopReason::content_filter},
+    {"MALFORMED_FUNCTION_CALL", StopReason::malformed_tool_call},
+    {"UNEXPECTED_TOOL_CALL", StopReason::malformed_tool_call},
+    {"TOO_MANY_TOOL_CALLS", StopReason::malformed_tool_call},
+});
 
 // Thoughts are counted beside the answer.
 agent::Usage normal_usage(const Json& usage) {
-  const long long reasoning = count(usage, "thoughtsTokenCount");
-  return {.input = count(usage, "promptTokenCount") + count(usage, "toolUsePromptTokenCount"),
-          .output = count(usage, "candidatesTokenCount") + reasoning,
-          .cache_read = count(usage, "cachedContentTokenCount"),
+  const std::int64_t reasoning = token_count(usage, "thoughtsTokenCount");
+  return {.input = token_count(usage, "promptTokenCount") +
+                   token_count(usage, "toolUsePromptTokenCount"),
+          .output = token_count(usage, "candidatesTokenCount") + reasoning,
+          .cache_read = token_count(usage, "cachedContentTokenCount"),
           .reasoning = reasoning};
 }
 
@@ -228,7 +220,7 @@ void GeminiDecoder::take_call(const Json& part, const Json& call) {
 
 agent::Reply GeminiDecoder::reply() {
   agent::Reply reply;
-  const StopReason reason = reason_of(finish_reason_);
+  const StopReason reason = stop_reason_of(k_stop_words, finish_reason_);
   ToolCallAssembler assembler;
   for (Json& part : parts_) {
     (is_thought(part) ? reply.reasoning : reply.text) += agent::text_at(part, "text");

@@ -1,5 +1,7 @@
 #include "providers/http_worker.h"
 
+#include "agent/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,9 +28,8 @@ constexpr milliseconds k_longest_poll{600'000};
 std::string first_of(const agent::Environment& environment,
                      std::initializer_list<std::string_view> names) {
   for (const auto name : names) {
-    if (const auto found = environment.find(name);
-        found != environment.end() && !found->second.empty()) {
-      return found->second;
+    if (const auto value = agent::value_of(environment, name); !value.empty()) {
+      return std::string(value);
     }
   }
   return {};
@@ -60,14 +61,6 @@ HeaderList to_list(const agent::HttpRequest& request) {
     append(list, value.empty() ? name + ";" : name + ": " + value);
   }
   return list;
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view k_space = " \t\r\n";
-  const auto first = text.find_first_not_of(k_space);
-  return first == std::string_view::npos
-             ? std::string_view{}
-             : text.substr(first, text.find_last_not_of(k_space) - first + 1);
 }
 
 long to_curl(milliseconds time) {
@@ -191,7 +184,7 @@ bool HttpWorker::Transfer::take_header(std::string_view line) {
     response.headers.clear();
     return true;
   }
-  const auto text = trimmed(line);
+  const auto text = agent::trimmed(line);
   if (text.empty()) {
     const auto status = number(easy.get(), CURLINFO_RESPONSE_CODE);
     is_head_done = status >= 200;  // 1xx: the answer's own head follows
@@ -200,7 +193,7 @@ bool HttpWorker::Transfer::take_header(std::string_view line) {
     return true;
   }
   if (const auto colon = text.find(':'); colon != std::string_view::npos) {
-    response.headers.emplace_back(text.substr(0, colon), trimmed(text.substr(colon + 1)));
+    response.headers.emplace_back(text.substr(0, colon), agent::trimmed(text.substr(colon + 1)));
   }
   return true;
 }

@@ -1,6 +1,5 @@
 // Ollama's own chat protocol: requests. What comes back is ollama_decode.h's.
 #include "agent/json.h"
-#include "providers/classify.h"
 #include "providers/ollama_decode.h"
 #include "providers/wire.h"
 #include "providers/wire_text.h"
@@ -59,14 +58,6 @@ class Messages {
   std::map<std::string, std::string> names_;  // by call id
 };
 
-std::string encode_tool(const agent::ToolInfo& tool) {
-  return fmt::format(
-      R"({{"type":"function","function":{{"name":{},"description":{},"parameters":{}}}}})",
-      json_text(tool.name),
-      json_text(tool.description),
-      json_object(tool.parameters, R"({"type":"object","properties":{}})"));
-}
-
 // Only gpt-oss knows levels; all others refuse them.
 std::string thinking(const WireSettings& settings) {
   const std::string& effort = settings.reasoning;
@@ -116,9 +107,8 @@ std::int64_t context_window(const agent::ModelRequest& request, std::int64_t max
 
 class Ollama final : public Wire {
  public:
-  explicit Ollama(WireSettings settings) : settings_(std::move(settings)) {}
+  using Wire::Wire;
 
-  const WireSettings& settings() const override { return settings_; }
   std::string_view name() const override { return k_name; }
   std::string url() const override { return join_url(settings_.base_url, "/api/chat"); }
 
@@ -127,15 +117,10 @@ class Ollama final : public Wire {
   }
 
   std::string body_head(const agent::ModelRequest& request) const override {
-    std::string head = R"({"model":)" + json_text(settings_.model);
-    if (!request.tools.empty() && request.tool_choice != "none") {
-      head += fmt::format(R"(,"tools":[{}])", joined(request.tools, encode_tool));
-    }
-    head += R"(,"messages":[)";
-    if (!request.instructions.empty()) {
-      head += fmt::format(R"({{"role":"system","content":{}}})", json_text(request.instructions));
-    }
-    return head;
+    const bool offers_tools = request.tool_choice != "none";
+    return chat_head(settings_.model,
+                     offers_tools ? request.tools : std::span<const agent::ToolInfo>(),
+                     request.instructions);
   }
 
   void append_messages(std::string& body,
@@ -180,16 +165,6 @@ class Ollama final : public Wire {
   }
 
   std::unique_ptr<Decoder> decoder() const override { return make_ollama_decoder(); }
-
-  agent::Error classify(int status,
-                        const agent::Headers& headers,
-                        std::string_view body,
-                        agent::Clock::Wall now) const override {
-    return classify_answer(status, headers, body, now, settings_.base_url);
-  }
-
- private:
-  WireSettings settings_;
 };
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -69,8 +68,8 @@ void OllamaDecoder::take_event(std::string_view /*name*/,
   if (agent::bool_at(data, "done")) {
     is_done_ = true;
     reason_ = agent::text_at(data, "done_reason");
-    usage_.input = std::max(0LL, agent::integer_at(data, "prompt_eval_count"));
-    usage_.output = std::max(0LL, agent::integer_at(data, "eval_count"));
+    usage_.input = token_count(data, "prompt_eval_count");
+    usage_.output = token_count(data, "eval_count");
   }
 }
 

@@ -1,6 +1,5 @@
 // Chat Completions: requests. What comes back is openai_chat_decode.h's.
 #include "agent/json.h"
-#include "providers/classify.h"
 #include "providers/error_body.h"
 #include "providers/openai_chat_decode.h"
 #include "providers/openai_schema.h"
@@ -53,19 +52,10 @@ std::string encode(const agent::AssistantMessage& message) {
   return text;
 }
 
-std::string encode_tool(const agent::ToolInfo& tool) {
-  return fmt::format(
-      R"({{"type":"function","function":{{"name":{},"description":{},"parameters":{}}}}})",
-      json_text(tool.name),
-      json_text(tool.description),
-      json_object(tool.parameters, R"({"type":"object","properties":{}})"));
-}
-
 class OpenaiChat final : public Wire {
  public:
-  explicit OpenaiChat(WireSettings settings) : settings_(std::move(settings)) {}
+  using Wire::Wire;
 
-  const WireSettings& settings() const override { return settings_; }
   std::string_view name() const override { return k_name; }
   std::string url() const override { return join_url(settings_.base_url, "/chat/completions"); }
 
@@ -74,15 +64,7 @@ class OpenaiChat final : public Wire {
   }
 
   std::string body_head(const agent::ModelRequest& request) const override {
-    std::string head = R"({"model":)" + json_text(settings_.model);
-    if (!request.tools.empty()) {
-      head += fmt::format(R"(,"tools":[{}])", joined(request.tools, encode_tool));
-    }
-    head += R"(,"messages":[)";
-    if (!request.instructions.empty()) {
-      head += fmt::format(R"({{"role":"system","content":{}}})", json_text(request.instructions));
-    }
-    return head;
+    return chat_head(settings_.model, request.tools, request.instructions);
   }
 
   void append_messages(std::string& body,
@@ -94,12 +76,10 @@ class OpenaiChat final : public Wire {
   }
 
   std::optional<std::string> lacks(const agent::ModelRequest& request) const override {
-    constexpr std::size_t k_most_stops = 4;
     if (!request.output_schema.empty() && !settings_.quirks.json_schema) {
       return fmt::format("JSON Schema for answers at {}", settings_.provider);
     }
-    return settings_.stop.size() > k_most_stops ? std::optional("more than four stop sequences")
-                                                : std::nullopt;
+    return too_many_stops(settings_, 4);
   }
 
   std::string body_tail(const agent::ModelRequest& request) const override {
@@ -140,17 +120,9 @@ class OpenaiChat final : public Wire {
     return make_openai_chat_decoder(settings_.quirks);
   }
 
-  agent::Error classify(int status,
-                        const agent::Headers& headers,
-                        std::string_view body,
-                        agent::Clock::Wall now) const override {
-    return classify_answer(status, headers, body, now, settings_.base_url);
-  }
-
   bool adapt(int status, std::string_view body, const agent::ModelRequest& request) override;
 
  private:
-  WireSettings settings_;
   bool has_adapted_ = false;
 };
 

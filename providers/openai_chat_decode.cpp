@@ -21,42 +21,35 @@ namespace {
 using agent::Json;
 using agent::StopReason;
 
-struct ReasonRow {
-  std::string_view word;
-  StopReason reason;
-};
-
-constexpr std::array k_reasons = {
-    ReasonRow{"stop", StopReason::end_turn},
-    ReasonRow{"end_turn", StopReason::end_turn},
-    ReasonRow{"eos", StopReason::end_turn},
-    ReasonRow{"completed", StopReason::end_turn},
-    ReasonRow{"stop_sequence", StopReason::stop_sequence},
-    ReasonRow{"length", StopReason::max_tokens},
-    ReasonRow{"max_tokens", StopReason::max_tokens},
-    ReasonRow{"max_output_tokens", StopReason::max_tokens},
-    ReasonRow{"model_length", StopReason::max_tokens},
-    ReasonRow{"tool_calls", StopReason::tool_use},
-    ReasonRow{"tool_use", StopReason::tool_use},
-    ReasonRow{"function_call", StopReason::tool_use},
-    ReasonRow{"content_filter", StopReason::content_filter},
-    ReasonRow{"safety", StopReason::content_filter},
-    ReasonRow{"refusal", StopReason::refusal},
-    ReasonRow{"malformed_function_call", StopReason::malformed_tool_call},
-    ReasonRow{"error", StopReason::error},
-    ReasonRow{"insufficient_system_resource", StopReason::error},
-};
+constexpr auto k_stop_words = std::to_array<StopWord>({
+    {"stop", StopReason::end_turn},
+    {"end_turn", StopReason::end_turn},
+    {"eos", StopReason::end_turn},
+    {"completed", StopReason::end_turn},
+    {"stop_sequence", StopReason::stop_sequence},
+    {"length", StopReason::max_tokens},
+    {"max_tokens", StopReason::max_tokens},
+    {"max_output_tokens", StopReason::max_tokens},
+    {"model_length", StopReason::max_tokens},
+    {"tool_calls", StopReason::tool_use},
+    {"tool_use", StopReason::tool_use},
+    {"function_call", StopReason::tool_use},
+    {"content_filter", StopReason::content_filter},
+    {"safety", StopReason::content_filter},
+    {"refusal", StopReason::refusal},
+    {"malformed_function_call", StopReason::malformed_tool_call},
+    {"error", StopReason::error},
+    {"insufficient_system_resource", StopReason::error},
+});
 
 StopReason reason_of(std::string_view word) {
-  const std::string lower = to_lower(word);
-  const auto* const found = std::ranges::find(k_reasons, lower, &ReasonRow::word);
-  return found == k_reasons.end() ? StopReason::unknown : found->reason;
+  return stop_reason_of(k_stop_words, to_lower(word));
 }
 
 long long first_integer(const Json& object, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
     if (const Json* member = agent::find(object, key); member && member->is_number()) {
-      return member->is_number_integer() ? std::max(0LL, member->get<long long>()) : 0;
+      return member->is_number_integer() ? token_count(object, key) : 0;
     }
   }
   return 0;

@@ -1,7 +1,6 @@
 // OpenAI's Responses: requests. What comes back is openai_responses_decode.h's. The server is asked
 // to keep nothing: each request carries the whole conversation, sealed thoughts included.
 #include "agent/json.h"
-#include "providers/classify.h"
 #include "providers/error_body.h"
 #include "providers/openai_responses_decode.h"
 #include "providers/openai_schema.h"
@@ -61,9 +60,8 @@ std::string encode_tool(const agent::ToolInfo& tool) {
 
 class OpenaiResponses final : public Wire {
  public:
-  explicit OpenaiResponses(WireSettings settings) : settings_(std::move(settings)) {}
+  using Wire::Wire;
 
-  const WireSettings& settings() const override { return settings_; }
   std::string_view name() const override { return k_name; }
   std::string url() const override { return join_url(settings_.base_url, "/responses"); }
   agent::Headers headers() const override {
@@ -122,13 +120,6 @@ class OpenaiResponses final : public Wire {
 
   std::unique_ptr<Decoder> decoder() const override { return make_openai_responses_decoder(); }
 
-  agent::Error classify(int status,
-                        const agent::Headers& headers,
-                        std::string_view body,
-                        agent::Clock::Wall now) const override {
-    return classify_answer(status, headers, body, now, settings_.base_url);
-  }
-
   // A model that does not think has no thoughts to seal, and refuses to be asked for them.
   bool adapt(int status, std::string_view body, const agent::ModelRequest&) override {
     const std::string message = to_lower(read_error_body(body).message);
@@ -139,9 +130,6 @@ class OpenaiResponses final : public Wire {
     settings_.quirks.encrypted_reasoning = false;
     return true;
   }
-
- private:
-  WireSettings settings_;
 };
 
 }  // namespace

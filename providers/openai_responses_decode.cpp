@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -21,18 +20,17 @@ namespace {
 using agent::Json;
 using agent::StopReason;
 
-long long count(const Json* object, std::string_view key) {
-  return object == nullptr ? 0 : std::max(0LL, agent::integer_at(*object, key));
+std::int64_t detail_of(const Json& usage, std::string_view group, std::string_view key) {
+  const Json* details = agent::find(usage, group);
+  return details == nullptr ? 0 : token_count(*details, key);
 }
 
 agent::Usage normal_usage(const Json& usage) {
-  const Json* input = agent::find(usage, "input_tokens_details");
-  const Json* output = agent::find(usage, "output_tokens_details");
-  return {.input = count(&usage, "input_tokens"),
-          .output = count(&usage, "output_tokens"),
-          .cache_read = count(input, "cached_tokens"),
-          .cache_write = count(input, "cache_write_tokens"),
-          .reasoning = count(output, "reasoning_tokens")};
+  return {.input = token_count(usage, "input_tokens"),
+          .output = token_count(usage, "output_tokens"),
+          .cache_read = detail_of(usage, "input_tokens_details", "cached_tokens"),
+          .cache_write = detail_of(usage, "input_tokens_details", "cache_write_tokens"),
+          .reasoning = detail_of(usage, "output_tokens_details", "reasoning_tokens")};
 }
 
 // The parts of a list member that have this type, their `key` joined.

@@ -8,6 +8,7 @@
 #include "agent/provider.h"
 #include "agent/result.h"
 #include "agent/spec.h"
+#include "providers/classify.h"
 
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace providers {
@@ -82,8 +84,9 @@ class Decoder {
 // turn: all that may change stands in the tail.
 class Wire {
  public:
+  explicit Wire(WireSettings settings) : settings_(std::move(settings)) {}
   virtual ~Wire() = default;
-  virtual const WireSettings& settings() const = 0;
+  const WireSettings& settings() const { return settings_; }
   virtual std::string_view name() const = 0;  // Reply::protocol: "anthropic_messages"
   virtual std::string url() const = 0;
   virtual agent::Headers headers() const = 0;
@@ -98,10 +101,12 @@ class Wire {
   virtual std::string body_tail(const agent::ModelRequest& request) const = 0;
   virtual std::unique_ptr<Decoder> decoder() const = 0;
   // What an answer that is not 2xx means.
-  virtual agent::Error classify(int status,
-                                const agent::Headers& headers,
-                                std::string_view body,
-                                agent::Clock::Wall now) const = 0;
+  agent::Error classify(int status,
+                        const agent::Headers& headers,
+                        std::string_view body,
+                        agent::Clock::Wall now) const {
+    return classify_answer(status, headers, body, now, settings_.base_url);
+  }
   // Where the server refused a parameter of `request` that it knows by another name: uses that from
   // now on and returns true, once. Only the tail changes.
   virtual bool adapt(int /*status*/,
@@ -109,6 +114,9 @@ class Wire {
                      const agent::ModelRequest& /*request*/) {
     return false;
   }
+
+ protected:
+  WireSettings settings_;
 };
 
 std::unique_ptr<Wire> make_anthropic_messages(WireSettings settings);

@@ -159,7 +159,7 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
     return agent::fail(Code::provider_unsupported,
                        fmt::format("{} has no {}; nothing was sent", wire_->name(), *missing));
   }
-  body_.build(*wire_, request);
+  std::string_view body = body_.build(*wire_, request);
   for (;;) {
     const auto decoder = wire_->decoder();
     std::optional<Error> refused;
@@ -172,7 +172,7 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
     };
     const auto response = http_.send({.url = wire_->url(),
                                       .headers = wire_->headers(),
-                                      .body = body_.change_tail(*wire_, request),
+                                      .body = body,
                                       .streamed = settings.stream,
                                       .timeouts = settings.timeouts,
                                       .signer = settings.signer ? &*settings.signer : nullptr},
@@ -186,6 +186,7 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
       return agent::fail(
           wire_->classify(response->status, response->headers, response->body, clock_.wall()));
     }
+    body = body_.change_tail(*wire_, request);
   }
 }
 

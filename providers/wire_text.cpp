@@ -1,6 +1,7 @@
 #include "providers/wire_text.h"
 
 #include "agent/json.h"
+#include "agent/text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -22,6 +23,14 @@ void replace(agent::Headers& headers, const agent::Headers& by) {
     std::erase_if(headers, [&](const auto& field) { return is_same_name(field.first, name); });
   }
   headers.insert(headers.end(), by.begin(), by.end());
+}
+
+std::string encode_function(const agent::ToolInfo& tool) {
+  return fmt::format(
+      R"({{"type":"function","function":{{"name":{},"description":{},"parameters":{}}}}})",
+      json_text(tool.name),
+      json_text(tool.description),
+      json_object(tool.parameters, R"({"type":"object","properties":{}})"));
 }
 
 }  // namespace
@@ -78,7 +87,7 @@ void append_items(std::string& body, std::string_view items) {
 }
 
 bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  return agent::trimmed(text).empty();
 }
 
 std::string json_text(std::string_view text) {
@@ -97,6 +106,26 @@ std::string history_arguments(std::string_view arguments) {
   const auto json = agent::parse_json(arguments);
   return json && json->is_object() ? std::string(arguments)
                                    : R"({"malformed_arguments":)" + json_text(arguments) + "}";
+}
+
+std::string chat_head(std::string_view model,
+                      std::span<const agent::ToolInfo> tools,
+                      std::string_view instructions) {
+  std::string head = R"({"model":)" + json_text(model);
+  if (!tools.empty()) {
+    head += fmt::format(R"(,"tools":[{}])", joined(tools, encode_function));
+  }
+  head += R"(,"messages":[)";
+  if (!instructions.empty()) {
+    head += fmt::format(R"({{"role":"system","content":{}}})", json_text(instructions));
+  }
+  return head;
+}
+
+std::optional<std::string> too_many_stops(const WireSettings& settings, std::size_t most) {
+  return settings.stop.size() > most
+             ? std::optional(fmt::format("more than {} stop sequences", most))
+             : std::nullopt;
 }
 
 std::string json_list(std::span<const std::string> texts) {

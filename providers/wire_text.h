@@ -81,6 +81,15 @@ std::string json_object(std::string_view text, std::string_view otherwise);
 // become {"malformed_arguments": "…"}, so that the model sees what it did.
 std::string history_arguments(std::string_view arguments);
 
+// The start of a chat request in OpenAI's form, which others took over: model, tools and what
+// stands before the first message.
+std::string chat_head(std::string_view model,
+                      std::span<const agent::ToolInfo> tools,
+                      std::string_view instructions);
+
+// What is missing where more stop sequences are wished for than the protocol takes.
+std::optional<std::string> too_many_stops(const WireSettings& settings, std::size_t most);
+
 // Texts as a JSON list.
 std::string json_list(std::span<const std::string> texts);
 
