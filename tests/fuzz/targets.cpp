@@ -4,6 +4,7 @@
 #include "providers/cassette.h"
 #include "providers/classify.h"
 #include "providers/wire.h"
+#include "tests/support/play.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +17,6 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace fuzz {
@@ -41,32 +41,6 @@ std::uint8_t take_seed(std::string_view& bytes) {
   return seed;
 }
 
-struct Read {
-  agent::Result<agent::Reply> reply;
-  std::string text;       // what was streamed
-  std::string reasoning;  // what was streamed
-};
-
-template <typename NextSize>
-Read read(const providers::Wire& wire, std::string_view bytes, NextSize next_size) {
-  Read result{.reply = agent::fail(agent::Code::internal, "not finished")};
-  const agent::Emit emit = [&](agent::EventBody event) {
-    const auto& delta = std::get<agent::ModelDelta>(event);
-    (delta.kind == agent::ModelDelta::Kind::text ? result.text : result.reasoning) += delta.text;
-  };
-  const auto decoder = wire.decoder();
-  while (!bytes.empty()) {
-    const auto piece = bytes.substr(0, next_size());
-    bytes.remove_prefix(piece.size());
-    if (auto fed = decoder->feed(piece, emit); !fed) {
-      result.reply = agent::fail(std::move(fed).error());
-      return result;
-    }
-  }
-  result.reply = decoder->finish(agent::Headers(), emit);
-  return result;
-}
-
 // What was understood goes back to the server: that has to be JSON again.
 void check_goes_back(const providers::Wire& wire, const agent::Reply& reply) {
   agent::Conversation conversation{{agent::UserMessage{"hi"}, agent::AssistantMessage{reply}}};
@@ -84,8 +58,9 @@ void check_goes_back(const providers::Wire& wire, const agent::Reply& reply) {
 void decode(Make make, std::string_view bytes) {
   std::mt19937 rng(take_seed(bytes));
   const auto wire = make({.provider = "p", .model = "m", .base_url = "http://h"});
-  const Read whole = read(*wire, bytes, [] { return std::string_view::npos; });
-  const Read cut = read(*wire, bytes, [&] { return 1 + rng() % 64; });
+  const tests::Played whole = tests::play(*wire, bytes);
+  const tests::Played cut =
+      tests::play(*wire, bytes, {}, [&]() -> std::size_t { return 1 + rng() % 64; });
   demand(whole.reply.has_value() == cut.reply.has_value(), "a cut changes nothing");
   if (!whole.reply) {
     demand(!whole.reply.error().message.empty(), "an error says what happened");

@@ -73,15 +73,11 @@ std::string end(std::string_view status = "completed", std::string_view more = "
 }
 
 Reply read(const std::string& body) {
-  const auto played = tests::play(*responses(), body);
-  INFO((played.reply ? "" : played.reply.error().message));
-  REQUIRE(played.reply);
-  return *played.reply;
+  return tests::read(*responses(), body);
 }
 
 std::string_view failure(const std::string& body) {
-  const auto played = tests::play(*responses(), body);
-  return played.reply ? "none" : agent::row(played.reply.error().code).name;
+  return tests::failure(*responses(), body);
 }
 
 }  // namespace
@@ -233,7 +229,7 @@ TEST_CASE("openai_responses: any cut of a stream gives the same reply", "[provid
 TEST_CASE("openai_responses: broken bytes give an answer or an error, never a crash",
           "[providers]") {
   const std::string body = done(0, message("x")) + done(1, call("a", "f", "{}")) + end();
-  tests::check_broken_bytes(*responses(), body);
+  CHECK(tests::answers_of_broken_bytes(*responses(), body) > 0);
 }
 
 TEST_CASE("openai_responses: a request is head, messages and tail", "[providers]") {

@@ -1,6 +1,7 @@
 // Recorded traffic, where it lies beside the checkout, straight into the wire protocols.
 #include "agent/error.h"
 #include "agent/json.h"
+#include "providers/base64.h"
 #include "providers/classify.h"
 #include "providers/wire.h"
 #include "tests/unit/providers/wire_cases.h"
@@ -148,29 +149,13 @@ void check_raw(const agent::Reply& reply) {
   }
 }
 
-std::string from_base64(std::string_view text) {
-  constexpr std::string_view k_digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text.substr(0, text.find('='))) {
-    bits = bits << 6 | static_cast<std::uint32_t>(k_digits.find(c));
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      bytes += static_cast<char>(bits >> count & 0xFF);
-    }
-  }
-  return bytes;
-}
-
 void play_recording(const Json& recording, const Json& expected, const providers::Wire& wire) {
   const Json& response = recording["response"];
   const agent::Headers headers = headers_of(response);
   const bool is_binary = agent::find(response, "body_base64") != nullptr;
-  const std::string body = is_binary ? from_base64(agent::text_at(response, "body_base64"))
-                                     : std::string(agent::text_at(response, "body_text"));
+  const std::string body =
+      is_binary ? providers::from_base64(agent::text_at(response, "body_base64")).value()
+                : std::string(agent::text_at(response, "body_text"));
   const auto status = static_cast<int>(agent::integer_at(response, "status"));
   if (status < 200 || status > 299) {
     check_failure(expected, wire.classify(status, headers, body, std::chrono::system_clock::now()));
