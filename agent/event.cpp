@@ -53,6 +53,12 @@ void write(Json& json, const RunStarted& body) {
   json["cwd"] = body.cwd;
   json["instructions"] = body.instructions;
   json["prompt"] = body.prompt;
+  json["attachments"] = Json::array();
+  for (const Attachment& attachment : body.attachments) {
+    json["attachments"].push_back({{"name", attachment.name},
+                                   {"media_type", attachment.media_type},
+                                   {"base64", attachment.base64}});
+  }
   json["tools"] = body.tools;
 }
 
@@ -190,6 +196,13 @@ void read(const Json& json, RunStarted& body) {
   body.cwd = text(json, "cwd");
   body.instructions = text(json, "instructions");
   body.prompt = text(json, "prompt");
+  if (const Json* attachments = find(json, "attachments")) {
+    for (const Json& attachment : *attachments) {
+      body.attachments.push_back({.name = text(attachment, "name"),
+                                  .media_type = text(attachment, "media_type"),
+                                  .base64 = text(attachment, "base64")});
+    }
+  }
   if (const Json* tools = find(json, "tools")) {
     for (const Json& tool : *tools) {
       if (tool.is_string()) {

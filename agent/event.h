@@ -27,6 +27,7 @@ struct RunStarted {
   std::string cwd;
   std::string instructions;  // rendered, context files included
   std::string prompt;        // rendered
+  std::vector<Attachment> attachments;
   std::vector<std::string> tools;
 };
 struct TurnStarted {

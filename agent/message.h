@@ -1,5 +1,6 @@
 // What is said in a run: the conversation in a form that knows no provider.
 #pragma once
+#include "agent/attachment.h"
 #include "agent/money.h"
 
 #include <cstdint>
@@ -86,6 +87,7 @@ ToolStatus tool_status_from(std::string_view name);  // `not_run` where it is no
 
 struct UserMessage {
   std::string text;
+  std::vector<Attachment> attachments = {};
 };
 struct AssistantMessage {
   Reply reply;

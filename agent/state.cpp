@@ -49,7 +49,10 @@ void fold(State& state, const RunStarted& event) {
   state.model = event.model;
   state.answered_by = event.model;
   state.new_bytes = static_cast<std::int64_t>(event.instructions.size()) + state.plan.tool_bytes;
-  say(state, UserMessage{event.prompt});
+  for (const Attachment& attachment : event.attachments) {
+    state.new_bytes += estimated_tokens(attachment) * k_bytes_per_token;
+  }
+  say(state, UserMessage{.text = event.prompt, .attachments = event.attachments});
 }
 
 void fold(State& state, const ModelDelta& event) {
@@ -148,7 +151,7 @@ void fold(State& state, const ModelResponded& event) {
 }
 
 void fold(State& state, const UserSaid& event) {
-  say(state, UserMessage{event.text});
+  say(state, UserMessage{.text = event.text});
   state.reply_is_unjudged = false;
 }
 

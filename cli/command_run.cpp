@@ -19,6 +19,7 @@
 #include "cli/run_folder.h"
 #include "cli/signals.h"
 #include "cli/user_folders.h"
+#include "config/attachment.h"
 #include "config/load.h"
 #include "config/prompt.h"
 #include "config/replay_script.h"
@@ -152,15 +153,36 @@ Result<void> apply_options(agent::AgentSpec& spec, const Parsed& parsed) {
   return {};
 }
 
-Result<std::optional<std::string>> prompt_from_outside(const Parsed& parsed,
-                                                       const agent::AgentSpec& spec) {
+// The prompt as it stands on the command line.
+std::vector<std::string> prompt_words(const Parsed& parsed) {
   std::vector<std::string> words = parsed.all("--prompt");
   if (parsed.positionals.size() > 1) {
     words.insert(words.end(), parsed.positionals.begin() + 1, parsed.positionals.end());
   }
+  return words;
+}
+
+Result<std::optional<std::string>> prompt_from_outside(const Parsed& parsed,
+                                                       const agent::AgentSpec& spec) {
+  const std::vector<std::string> words = prompt_words(parsed);
   return read_prompt({.words = words,
                       .file = parsed.value("--prompt-file"),
                       .agent_has_prompt = !spec.prompt.empty()});
+}
+
+// The files that the user's own words name. What comes from a file or a pipe names none: it may be
+// somebody else's text.
+Result<void> attach_mentioned(const Parsed& parsed, std::vector<agent::Attachment>& attachments) {
+  for (const std::string& words : prompt_words(parsed)) {
+    for (const config::Mention& mention : config::find_mentions(words)) {
+      if (auto added = config::attach(mention.path, attachments); !added) {
+        Error error = std::move(added).error();
+        error.code = Code::cli_no_input;
+        return agent::fail(std::move(error).while_("attaching a file that the prompt names"));
+      }
+    }
+  }
+  return {};
 }
 
 // The recording that answers in place of a server, where one is named.
@@ -252,6 +274,7 @@ std::expected<Plan, std::vector<Error>> prepare(
     TRY_ASSIGN(const auto parameters, parameters_of(parsed));
     TRY_ASSIGN(const auto prompt, prompt_from_outside(parsed, plan.agent));
     TRY_ASSIGN(plan.text, config::render(plan.agent, parameters, prompt, context.environment));
+    TRY(attach_mentioned(parsed, plan.text.attachments));
     TRY(resolve_models(plan, context.environment, *recording));
     for (providers::Choice& choice : plan.chain) {
       TRY(check_has_exchanges(parsed, choice.resolved));
@@ -545,6 +568,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                               .cwd = context.cwd.string(),
                                               .instructions = std::move(plan->text.instructions),
                                               .prompt = std::move(plan->text.prompt),
+                                              .attachments = std::move(plan->text.attachments),
                                               .tools = tool_names(**toolbox)},
                                   .warnings = std::move(plan->warnings),
                                   .plan = run_plan(*plan, **toolbox, (*tape)->clock().wall())};

@@ -192,7 +192,8 @@ constexpr auto k_run_positionals = std::to_array<Positional>({
      .kind = Kind::agent,
      .help = "the agent file; agent.yaml, agent.yml, errand.yaml or agent.md here by default"},
     {.name = "PROMPT",
-     .help = "what to do, in place of the agent's own prompt; - reads standard input",
+     .help = "what to do, in place of the agent's own prompt; - reads standard input, @picture.png "
+             "attaches a picture or a PDF",
      .repeated = true},
 });
 constexpr auto k_check_positionals = std::to_array<Positional>({
@@ -266,6 +267,7 @@ constexpr auto k_help_positionals = std::to_array<Positional>({
 constexpr auto k_run_examples = std::to_array<Example>({
     {"errand run agent.yaml \"Why does the build fail?\"", "one prompt, the answer on stdout"},
     {"git diff | errand run review.yaml -", "the prompt from a pipe"},
+    {"errand run agent.yaml \"What is wrong in @shot.png?\"", "a picture goes along"},
     {"errand run review.yaml -P target=main -o json", "a parameter; the result object on stdout"},
     {"errand run -m auto --timeout 10m --max-turns 20", "agent.yaml of this folder, within limits"},
 });

@@ -131,11 +131,16 @@ void Progress::show(const agent::Event& event) {
   const int verbosity = options_.verbosity;
   if (const auto* run = std::get_if<agent::RunStarted>(&event.body)) {
     if (verbosity >= 1 && !run->agent_name.empty()) {
+      std::string files;
+      for (const agent::Attachment& one : run->attachments) {
+        files += fmt::format(", {} ({})", one.name, one.media_type);
+      }
       line(paint(k_dim,
-                 clean(fmt::format("agent {}, model {}, {}, run {}",
+                 clean(fmt::format("agent {}, model {}, {}{}, run {}",
                                    run->agent_name,
                                    run->model,
                                    plural(static_cast<std::int64_t>(run->tools.size()), "tool"),
+                                   files,
                                    event.run_id))));
     }
   } else if (const auto* turn = std::get_if<agent::TurnStarted>(&event.body)) {

@@ -1,6 +1,7 @@
 #include "config/build.h"
 
 #include "agent/text.h"
+#include "config/attachment.h"
 #include "config/check.h"
 #include "config/expand.h"
 #include "config/read.h"
@@ -271,19 +272,18 @@ agent::ParameterSpec build_parameter(const Entry& entry, Problems& problems) {
   return parameter;
 }
 
-void check_context_file(const Value& item,
-                        const agent::ContextFile& file,
-                        const std::filesystem::path& directory,
-                        Problems& problems) {
+void check_file(const Value& item,
+                const agent::ContextFile& file,
+                const std::filesystem::path& directory,
+                std::string_view help,
+                Problems& problems) {
   std::error_code failure;
   const auto status = std::filesystem::status(directory / file.path, failure);
   if (status.type() == std::filesystem::file_type::not_found) {
     if (!file.optional) {
       problems.add(item.span,
                    fmt::format("there is no file `{}`", agent::printable(file.path)),
-                   fmt::format("paths start at the agent file's folder; write `{}?` where it may "
-                               "be missing",
-                               agent::printable(file.path)));
+                   fmt::format("paths start at the agent file's folder; {}", help));
     }
   } else if (failure) {
     problems.add(
@@ -309,10 +309,29 @@ std::vector<agent::ContextFile> build_context(const Value& list,
     if (file.optional) {
       file.path.pop_back();
     }
-    check_context_file(item, file, directory, problems);
+    check_file(item,
+               file,
+               directory,
+               fmt::format("write `{}?` where it may be missing", agent::printable(file.path)),
+               problems);
     files.push_back(std::move(file));
   }
   return files;
+}
+
+// The pictures and documents whose paths need no parameter.
+void check_prompt_files(const Value* prompt,
+                        const std::filesystem::path& directory,
+                        Problems& problems) {
+  for (const Mention& mention : find_mentions(prompt == nullptr ? "" : prompt->text)) {
+    if (!mention.path.contains("{{")) {
+      check_file(*prompt,
+                 {.path = mention.path},
+                 directory,
+                 "`@` names a picture or PDF that goes with the prompt",
+                 problems);
+    }
+  }
 }
 
 agent::SessionSpec build_session(const Value& map) {
@@ -404,6 +423,7 @@ agent::AgentSpec build_agent(const Value& root,
       spec.parameters.push_back(build_parameter(entry, problems));
     }
   }
+  check_prompt_files(value_at(root, "prompt"), directory, problems);
   spec.context = build_context(map_at(root, "context"), directory, problems);
   spec.tools = build_tools(map_at(root, "tools"), directory, known, problems);
   check_tool_choice(root, spec.tools, problems);

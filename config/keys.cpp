@@ -58,7 +58,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "fallback.on[]", .type = Type::choice, .help = "A kind of failure.", .example = "unavailable", .choices = "unavailable|rate_limited|bad_response|quota|model_not_found|auth|unsupported|context_overflow"},
 
     {.path = "instructions", .type = Type::text, .help = "What the model is told before anything else: its task, its manner, its limits. A template: {{ name }} stands for a parameter.", .example = "You are a careful reviewer."},
-    {.path = "prompt", .type = Type::text, .help = "The first message to the model. A prompt on the command line or on stdin replaces it. A template: {{ name }} stands for a parameter.", .example = "Review the newest commit."},
+    {.path = "prompt", .type = Type::text, .help = "The first message to the model. A prompt on the command line or on stdin replaces it. A template: {{ name }} stands for a parameter. @picture.png attaches a picture or a PDF.", .example = "Review the newest commit."},
 
     {.path = "parameters", .type = Type::map, .help = "Values that the templates name and the command line gives (--param NAME=VALUE), by name.", .example = "{target: {type: string, required: true}}", .shape = Shape::parameter_name},
     {.path = "parameters.*", .type = Type::map, .help = "One parameter; {} is an optional text.", .example = "{type: string, required: true}"},
@@ -69,7 +69,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "parameters.*.enum", .type = Type::list, .help = "The only values that are allowed.", .example = "[short, long]"},
     {.path = "parameters.*.enum[]", .type = Type::scalar, .help = "An allowed value.", .example = "short"},
 
-    {.path = "context", .type = Type::list, .help = "Files that are added to the instructions, in this order. Paths start at the agent file.", .example = "[AGENTS.md, docs/style.md?]"},
+    {.path = "context", .type = Type::list, .help = "Files that are added to the instructions, in this order; pictures and PDFs go with the prompt. Paths start at the agent file.", .example = "[AGENTS.md, docs/style.md?]"},
     {.path = "context[]", .type = Type::text, .help = "A path; with a `?` at its end the file may be missing.", .example = "AGENTS.md", .shape = Shape::filled},
 
     {.path = "tools", .type = Type::list, .help = "What the agent can do: built-in tools by name (read_file), built-in tools with settings ({shell: {timeout: 2m}}), and commands of your own as tools.", .example = "[read_file, {shell: {timeout: 2m}}]"},

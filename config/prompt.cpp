@@ -1,6 +1,7 @@
 #include "config/prompt.h"
 
 #include "agent/text.h"
+#include "config/attachment.h"
 #include "config/build.h"
 #include "config/source.h"
 #include "config/template.h"
@@ -31,13 +32,26 @@ std::set<std::string> names_in(std::string_view text) {
   return names;
 }
 
-std::string fill(std::string_view text, const Values& values) {
-  std::string filled;
+// A template with its values in place.
+struct Filled {
+  std::string text;
+  std::vector<std::pair<std::size_t, std::size_t>> values;  // from, and behind the end
+
+  bool is_value(std::size_t offset) const {
+    return std::ranges::any_of(
+        values, [&](const auto& value) { return offset >= value.first && offset < value.second; });
+  }
+};
+
+Filled fill(std::string_view text, const Values& values) {
+  Filled filled;
   for (const Piece& piece : parse_template(text)) {
+    const std::size_t from = filled.text.size();
     if (piece.kind == Piece::Kind::text) {
-      filled += piece.text;
+      filled.text += piece.text;
     } else if (const auto value = values.find(piece.text); value != values.end()) {
-      filled += value->second;
+      filled.text += value->second;
+      filled.values.emplace_back(from, filled.text.size());
     }
   }
   return filled;
@@ -125,7 +139,7 @@ std::set<std::string> only_in_prompt(const agent::AgentSpec& spec) {
 agent::Error context_error(const std::filesystem::path& path, std::string message) {
   return agent::Error{.code = agent::Code::config_invalid,
                       .message = std::move(message),
-                      .help = "`context` takes text files in UTF-8",
+                      .help = "`context` takes text files in UTF-8, pictures and PDFs",
                       .where = agent::Where{.file = path.string(), .excerpt = {}}};
 }
 
@@ -138,22 +152,51 @@ agent::Result<std::string> read_context_file(const std::filesystem::path& path) 
   return text;
 }
 
-agent::Result<void> append_context(const agent::AgentSpec& spec, std::string& instructions) {
+agent::Result<void> add_context_file(const std::string& name,
+                                     const std::filesystem::path& path,
+                                     Rendered& rendered) {
+  if (is_medium(name)) {
+    return attach(path, rendered.attachments);
+  }
+  TRY_ASSIGN(const std::string text, read_context_file(path));
+  std::string& instructions = rendered.instructions;
+  instructions += fmt::format("{}# {}\n\n{}", instructions.empty() ? "" : "\n\n", name, text);
+  while (instructions.ends_with('\n')) {
+    instructions.pop_back();
+  }
+  return {};
+}
+
+agent::Result<void> add_context(const agent::AgentSpec& spec, Rendered& rendered) {
   for (const agent::ContextFile& file : spec.context) {
     const auto path = std::filesystem::path(spec.directory) / file.path;
     std::error_code failure;
     if (file.optional && !std::filesystem::exists(path, failure) && !failure) {
       continue;
     }
-    auto text = read_context_file(path);
-    if (!text) {
+    if (auto added = add_context_file(file.path, path, rendered); !added) {
       return agent::fail(
-          std::move(text).error().while_(fmt::format("reading the context file `{}`", file.path)));
+          std::move(added).error().while_(fmt::format("reading the context file `{}`", file.path)));
     }
-    instructions +=
-        fmt::format("{}# {}\n\n{}", instructions.empty() ? "" : "\n\n", file.path, *text);
-    while (instructions.ends_with('\n')) {
-      instructions.pop_back();
+  }
+  return {};
+}
+
+// A path is relative to where its beginning was written.
+agent::Result<void> add_mentioned_files(const Filled& prompt,
+                                        const std::filesystem::path& folder,
+                                        Rendered& rendered) {
+  for (const Mention& mention : find_mentions(prompt.text)) {
+    if (prompt.is_value(mention.at)) {
+      continue;
+    }
+    const bool is_given = prompt.is_value(mention.from);
+    if (auto added = attach(is_given ? std::filesystem::path(mention.path) : folder / mention.path,
+                            rendered.attachments);
+        !added) {
+      agent::Error error = std::move(added).error();
+      error.code = is_given ? agent::Code::cli_no_input : error.code;
+      return agent::fail(std::move(error).while_("attaching a file that the prompt names"));
     }
   }
   return {};
@@ -168,9 +211,15 @@ agent::Result<Rendered> render(const agent::AgentSpec& spec,
   const auto unneeded = prompt_from_outside ? only_in_prompt(spec) : std::set<std::string>{};
   TRY_ASSIGN(const Values values, bind(spec, parameters, unneeded));
   Rendered rendered;
-  rendered.instructions = fill(spec.instructions, values);
-  rendered.prompt = prompt_from_outside ? *prompt_from_outside : fill(spec.prompt, values);
-  TRY(append_context(spec, rendered.instructions));
+  rendered.instructions = fill(spec.instructions, values).text;
+  TRY(add_context(spec, rendered));
+  if (prompt_from_outside) {
+    rendered.prompt = *prompt_from_outside;
+    return rendered;
+  }
+  Filled prompt = fill(spec.prompt, values);
+  TRY(add_mentioned_files(prompt, spec.directory, rendered));
+  rendered.prompt = std::move(prompt.text);
   return rendered;
 }
 

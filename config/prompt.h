@@ -4,7 +4,12 @@
 // braces stand in a row, the last two open the tag: `{{{ name }}}` is the value in braces. Two
 // literal braces are written {{ "{{" }}: whatever stands between the quotes is taken as it is.
 // What was put in is never read again as a template.
+//
+// `@picture.png` in the agent's own prompt attaches the file, from the agent file's folder. A value
+// may be the path, or the end of it: `@{{ picture }}` starts where the command line is. An `@` in a
+// value is text.
 #pragma once
+#include "agent/attachment.h"
 #include "agent/environment.h"
 #include "agent/result.h"
 #include "agent/spec.h"
@@ -12,18 +17,21 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace config {
 
 struct Rendered {
   std::string instructions;  // with the context files, each under a heading line with its path
   std::string prompt;        // empty: there is none
+  std::vector<agent::Attachment> attachments;  // what `context` and the agent's own prompt name
 };
 
 // `prompt_from_outside` replaces the agent's own prompt and is no template; a required parameter
 // that only the replaced prompt names may then be missing. An optional parameter that was not given
 // and has no default is empty text. cli.usage for wrong, missing and unknown parameters,
-// config.invalid for a context file that cannot be read or is not text.
+// config.invalid for a context file that cannot be read or is neither text nor a medium, and for a
+// file in the prompt; cli.no_input where its path comes from a parameter.
 agent::Result<Rendered> render(const agent::AgentSpec& spec,
                                const std::map<std::string, std::string>& parameters,
                                const std::optional<std::string>& prompt_from_outside,

@@ -131,7 +131,7 @@ agent::Result<void> check_is_readable(const std::filesystem::path& file,
     return agent::fail(file_error(
         file,
         fmt::format("`{}` is {} bytes long; at most {} are read", name, status.st_size, limit),
-        "check that this is the right file; keep long texts in files of their own"));
+        "check that this is the right file"));
   }
   return {};
 }

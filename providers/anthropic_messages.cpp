@@ -25,6 +25,14 @@ std::int64_t default_max_output(const WireSettings& settings) {
   return settings.stream ? limit : std::min(limit, k_max_unstreamed);
 }
 
+std::string encode(const agent::Attachment& attachment) {
+  return fmt::format(
+      R"({{"type":"{}","source":{{"type":"base64","media_type":"{}","data":"{}"}}}})",
+      is_picture(attachment) ? "image" : "document",
+      attachment.media_type,
+      attachment.base64);
+}
+
 std::string encode(const agent::ToolMessage& message) {
   return fmt::format(R"({{"type":"tool_result","tool_use_id":{},"content":{}{}}})",
                      json_text(message.call_id),
@@ -56,14 +64,17 @@ class UserTurn {
  public:
   void add(const agent::ToolMessage& message) { add(results_, encode(message)); }
   void add(const agent::UserMessage& message) {
+    for (const agent::Attachment& attachment : message.attachments) {
+      add(said_, encode(attachment));
+    }
     if (!message.text.empty()) {
-      add(texts_, fmt::format(R"({{"type":"text","text":{}}})", json_text(message.text)));
+      add(said_, fmt::format(R"({{"type":"text","text":{}}})", json_text(message.text)));
     }
   }
   std::string take() {
     std::string blocks = std::exchange(results_, {});
-    if (!texts_.empty()) {
-      add(blocks, std::exchange(texts_, {}));
+    if (!said_.empty()) {
+      add(blocks, std::exchange(said_, {}));
     }
     return blocks.empty() ? blocks : fmt::format(R"({{"role":"user","content":[{}]}})", blocks);
   }
@@ -74,7 +85,7 @@ class UserTurn {
   }
 
   std::string results_;
-  std::string texts_;
+  std::string said_;
 };
 
 std::string output_config(std::string_view effort, std::string_view schema) {
@@ -148,6 +159,8 @@ class AnthropicMessages final : public Wire {
   void append_messages(std::string& body,
                        std::span<const agent::Message> messages,
                        const agent::Message* /*previous*/) const override;
+
+  std::span<const std::string_view> media() const override { return k_common_media; }
 
   std::optional<std::string> lacks(const agent::ModelRequest& request) const override {
     if (!request.output_schema.empty() && !claude_takes_schema(settings_.model)) {

@@ -39,9 +39,36 @@ std::string text_block(std::string_view text) {
   return fmt::format(R"({{"text":{}}})", json_text(text));
 }
 
+// The name of a document is read by the model; most characters are refused in it.
+std::string document_name(std::string_view file) {
+  std::string name(file.substr(0, file.rfind('.')));
+  std::ranges::replace_if(
+      name,
+      [](char c) {
+        return !(c >= '0' && c <= '9') && !(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z');
+      },
+      '-');
+  return name.empty() ? "document" : name;
+}
+
+std::string block_of(const agent::Attachment& attachment) {
+  const std::string_view format =
+      std::string_view(attachment.media_type).substr(attachment.media_type.find('/') + 1);
+  return fmt::format(
+      R"({{"{}":{{"format":"{}",{}"source":{{"bytes":"{}"}}}}}})",
+      is_picture(attachment) ? "image" : "document",
+      format,
+      is_picture(attachment) ? "" : fmt::format(R"("name":"{}",)", document_name(attachment.name)),
+      attachment.base64);
+}
+
 // The server refuses text that is blank.
 std::string blocks_of(const agent::UserMessage& message) {
-  return text_block(is_blank(message.text) ? "(empty)" : message.text);
+  std::string blocks;
+  for (const agent::Attachment& attachment : message.attachments) {
+    blocks += block_of(attachment) + ",";
+  }
+  return blocks + text_block(is_blank(message.text) ? "(empty)" : message.text);
 }
 
 std::string blocks_of(const agent::ToolMessage& message) {
@@ -131,6 +158,8 @@ class Bedrock final : public Wire {
       return blocks_of(message);
     });
   }
+
+  std::span<const std::string_view> media() const override { return k_common_media; }
 
   std::optional<std::string> lacks(const agent::ModelRequest& request) const override {
     if (!request.output_schema.empty()) {

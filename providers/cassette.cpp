@@ -1,8 +1,8 @@
 #include "providers/cassette.h"
 
+#include "agent/base64.h"
 #include "agent/duration.h"
 #include "agent/text.h"
-#include "providers/base64.h"
 #include "providers/stream_redaction.h"
 
 #include <fmt/format.h>
@@ -105,7 +105,7 @@ Json to_json(const RecordedPiece& piece) {
   if (agent::is_valid_utf8(piece.bytes)) {
     json["text"] = piece.bytes;
   } else {
-    json["base64"] = to_base64(piece.bytes);
+    json["base64"] = agent::to_base64(piece.bytes);
   }
   return json;
 }
@@ -273,7 +273,7 @@ Meanwhile meanwhile_from(const Json* json) {
 std::optional<RecordedPiece> piece_from(const Json& json) {
   RecordedPiece piece{.after_ms = agent::integer_at(json, "after_ms"), .bytes = {}};
   if (agent::find(json, "base64") != nullptr) {
-    auto bytes = from_base64(agent::text_at(json, "base64"));
+    auto bytes = agent::from_base64(agent::text_at(json, "base64"));
     if (!bytes) {
       return std::nullopt;
     }

@@ -64,13 +64,23 @@ std::string text_part(std::string_view text) {
   return fmt::format(R"({{"text":{}}})", json_text(is_blank(text) ? "(empty)" : text));
 }
 
+constexpr auto k_media =
+    std::to_array<std::string_view>({"image/png", "image/jpeg", "image/webp", "application/pdf"});
+
 // The parts of one message after the other. A result goes under the name by which the model called,
 // and with an id only where the server gave one.
 class Parts {
  public:
   explicit Parts(bool wants_signatures) : wants_signatures_(wants_signatures) {}
 
-  std::string operator()(const agent::UserMessage& message) { return text_part(message.text); }
+  std::string operator()(const agent::UserMessage& message) {
+    std::string parts;
+    for (const agent::Attachment& one : message.attachments) {
+      parts += fmt::format(
+          R"({{"inlineData":{{"mimeType":"{}","data":"{}"}}}},)", one.media_type, one.base64);
+    }
+    return parts + text_part(message.text);
+  }
 
   std::string operator()(const agent::ToolMessage& message) {
     const std::string id = server_ids_.contains(message.call_id)
@@ -186,6 +196,8 @@ class Gemini final : public Wire {
     append_turns(
         body, messages, previous, k_openings, [&](const auto& message) { return parts(message); });
   }
+
+  std::span<const std::string_view> media() const override { return k_media; }
 
   std::optional<std::string> lacks(const agent::ModelRequest& request) const override {
     const bool is_old =

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -17,11 +18,18 @@ namespace {
 
 constexpr std::string_view k_name = "ollama";
 
+constexpr auto k_media = std::to_array<std::string_view>({"image/png", "image/jpeg", "image/webp"});
+
 // One message after the other. A result goes under the name by which the model called.
 class Messages {
  public:
   std::string operator()(const agent::UserMessage& message) const {
-    return fmt::format(R"({{"role":"user","content":{}}})", json_text(message.text));
+    const std::string pictures =
+        joined(std::span(message.attachments),
+               [](const agent::Attachment& one) { return json_text(one.base64); });
+    return fmt::format(R"({{"role":"user","content":{}{}}})",
+                       json_text(message.text),
+                       pictures.empty() ? pictures : fmt::format(R"(,"images":[{}])", pictures));
   }
 
   std::string operator()(const agent::ToolMessage& message) const {
@@ -71,6 +79,8 @@ std::string thinking(const WireSettings& settings) {
   return fmt::format(R"(,"think":"{}")", is_low ? "low" : effort == "medium" ? "medium" : "high");
 }
 
+constexpr std::int64_t k_bytes_per_token = 3;
+
 std::int64_t bytes_of(const agent::Message& message) {
   const auto size = [](const auto& one) {
     if constexpr (requires { one.content; }) {
@@ -78,7 +88,11 @@ std::int64_t bytes_of(const agent::Message& message) {
     } else if constexpr (requires { one.reply; }) {
       return one.reply.text.size() + one.reply.raw.size();
     } else {
-      return one.text.size();
+      std::size_t bytes = one.text.size();
+      for (const agent::Attachment& attachment : one.attachments) {
+        bytes += static_cast<std::size_t>(estimated_tokens(attachment) * k_bytes_per_token);
+      }
+      return bytes;
     }
   };
   return static_cast<std::int64_t>(std::visit(size, message));
@@ -89,7 +103,6 @@ std::int64_t bytes_of(const agent::Message& message) {
 std::int64_t context_window(const agent::ModelRequest& request, std::int64_t max_output) {
   constexpr std::int64_t k_least = 8'192;
   constexpr std::int64_t k_most = 1 << 20;
-  constexpr std::int64_t k_bytes_per_token = 3;
   auto bytes = static_cast<std::int64_t>(request.instructions.size());
   for (const agent::ToolInfo& tool : request.tools) {
     bytes += static_cast<std::int64_t>(tool.name.size() + tool.description.size() +
@@ -131,6 +144,8 @@ class Ollama final : public Wire {
                    return std::visit(encode, message);
                  }));
   }
+
+  std::span<const std::string_view> media() const override { return k_media; }
 
   // A format binds every answer, so that no tool could be called.
   std::optional<std::string> lacks(const agent::ModelRequest& request) const override {

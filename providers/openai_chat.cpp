@@ -18,8 +18,24 @@ namespace {
 
 constexpr std::string_view k_name = "openai_chat";
 
+std::string encode(const agent::Attachment& attachment) {
+  return is_picture(attachment)
+             ? fmt::format(R"({{"type":"image_url","image_url":{{"url":{}}}}})",
+                           data_url(attachment))
+             : fmt::format(R"({{"type":"file","file":{{"filename":{},"file_data":{}}}}})",
+                           json_text(attachment.name),
+                           data_url(attachment));
+}
+
 std::string encode(const agent::UserMessage& message) {
-  return fmt::format(R"({{"role":"user","content":{}}})", json_text(message.text));
+  const std::string text = json_text(message.text);
+  if (message.attachments.empty()) {
+    return fmt::format(R"({{"role":"user","content":{}}})", text);
+  }
+  return fmt::format(
+      R"({{"role":"user","content":[{},{{"type":"text","text":{}}}]}})",
+      joined(std::span(message.attachments), [](const auto& one) { return encode(one); }),
+      text);
 }
 
 std::string encode(const agent::ToolMessage& message) {
@@ -73,6 +89,11 @@ class OpenaiChat final : public Wire {
     append_items(body, joined(messages, [](const agent::Message& message) {
                    return std::visit([](const auto& one) { return encode(one); }, message);
                  }));
+  }
+
+  std::span<const std::string_view> media() const override {
+    return settings_.quirks.media ? std::span<const std::string_view>(k_common_media)
+                                  : std::span<const std::string_view>();
   }
 
   std::optional<std::string> lacks(const agent::ModelRequest& request) const override {

@@ -20,8 +20,23 @@ namespace {
 constexpr std::string_view k_name = "openai_responses";
 constexpr std::int64_t k_least_output_tokens = 16;  // less is refused
 
+std::string encode(const agent::Attachment& attachment) {
+  return is_picture(attachment)
+             ? fmt::format(R"({{"type":"input_image","image_url":{}}})", data_url(attachment))
+             : fmt::format(R"({{"type":"input_file","filename":{},"file_data":{}}})",
+                           json_text(attachment.name),
+                           data_url(attachment));
+}
+
 std::string encode(const agent::UserMessage& message) {
-  return fmt::format(R"({{"role":"user","content":{}}})", json_text(message.text));
+  const std::string text = json_text(message.text);
+  if (message.attachments.empty()) {
+    return fmt::format(R"({{"role":"user","content":{}}})", text);
+  }
+  return fmt::format(
+      R"({{"role":"user","content":[{},{{"type":"input_text","text":{}}}]}})",
+      joined(std::span(message.attachments), [](const auto& one) { return encode(one); }),
+      text);
 }
 
 std::string encode(const agent::ToolMessage& message) {
@@ -86,6 +101,8 @@ class OpenaiResponses final : public Wire {
                    return std::visit([](const auto& one) { return encode(one); }, message);
                  }));
   }
+
+  std::span<const std::string_view> media() const override { return k_common_media; }
 
   std::optional<std::string> lacks(const agent::ModelRequest& /*request*/) const override {
     return settings_.stop.empty() ? std::nullopt : std::optional("stop sequences");

@@ -36,6 +36,7 @@ void sends_reasoning_back(Quirks& quirks) {
 void deepseek(Quirks& quirks) {
   quirks.send_reasoning = true;
   quirks.json_schema = false;
+  quirks.media = false;
 }
 void mistral(Quirks& quirks) {
   quirks.stream_options = false;  // usage comes without it, unknown fields are refused

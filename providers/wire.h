@@ -36,6 +36,7 @@ struct Quirks {
   std::string max_tokens_field = "max_tokens";  // the field's name; max_completion_tokens at OpenAI
   bool stream_options = true;                   // stream_options.include_usage is understood
   bool json_schema = true;                      // response_format takes a schema
+  bool media = true;                            // pictures and documents are understood
   bool send_reasoning = false;                  // reasoning_content goes back with its turn
   bool send_reasoning_details = false;          // reasoning_details goes back with its turn
   ReasoningField reasoning_field = ReasoningField::effort;
@@ -90,7 +91,9 @@ class Wire {
   virtual std::string_view name() const = 0;  // Reply::protocol: "anthropic_messages"
   virtual std::string url() const = 0;
   virtual agent::Headers headers() const = 0;
-  // What the request or the settings ask for that the protocol, or the model, has no word for.
+  // Media types that may go with a prompt.
+  virtual std::span<const std::string_view> media() const = 0;
+  // What else the request or the settings ask for that the protocol, or the model, has no word for.
   virtual std::optional<std::string> lacks(const agent::ModelRequest& request) const = 0;
   // Up to and with the bracket that opens the messages, and what stands before the first one.
   virtual std::string body_head(const agent::ModelRequest& request) const = 0;

@@ -78,6 +78,23 @@ void append_translated(std::string& body,
   wire.append_messages(body, translated, previous);
 }
 
+// What the server cannot be asked for.
+std::optional<std::string> missing(const Wire& wire, const ModelRequest& request) {
+  const auto media = wire.media();
+  for (const agent::Message& message : request.conversation.messages) {
+    const auto* const said = std::get_if<agent::UserMessage>(&message);
+    if (said == nullptr) {
+      continue;
+    }
+    for (const agent::Attachment& one : said->attachments) {
+      if (std::ranges::find(media, one.media_type) == media.end()) {
+        return fmt::format("way to take {} (`{}`)", one.media_type, one.name);
+      }
+    }
+  }
+  return wire.lacks(request);
+}
+
 // The bytes of a request. What was encoded for earlier turns is kept and only grows.
 class Body {
  public:
@@ -155,9 +172,9 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
                                 const agent::Emit& emit,
                                 std::stop_token stop) {
   const WireSettings& settings = wire_->settings();
-  if (const auto missing = wire_->lacks(request)) {
+  if (const auto lack = missing(*wire_, request)) {
     return agent::fail(Code::provider_unsupported,
-                       fmt::format("{} has no {}; nothing was sent", wire_->name(), *missing));
+                       fmt::format("{} has no {}; nothing was sent", wire_->name(), *lack));
   }
   std::string_view body = body_.build(*wire_, request);
   for (;;) {

@@ -94,6 +94,10 @@ std::string json_text(std::string_view text) {
   return agent::dump(agent::Json(text));
 }
 
+std::string data_url(const agent::Attachment& attachment) {
+  return fmt::format(R"("data:{};base64,{}")", attachment.media_type, attachment.base64);
+}
+
 std::string json_object(std::string_view text, std::string_view otherwise) {
   const auto json = agent::parse_json(text);
   return json && json->is_object() ? agent::dump(*json) : std::string(otherwise);

@@ -3,6 +3,7 @@
 #include "agent/http.h"
 #include "providers/wire.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -73,6 +74,13 @@ bool is_blank(std::string_view text);
 
 // `text` as a JSON string.
 std::string json_text(std::string_view text);
+
+// What most servers take with a prompt.
+inline constexpr std::array<std::string_view, 5> k_common_media = {
+    "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"};
+
+// A picture or document as an address that holds it, as a JSON string: "data:image/png;base64,…".
+std::string data_url(const agent::Attachment& attachment);
 
 // `text` where it is one JSON object, compact; else `otherwise`.
 std::string json_object(std::string_view text, std::string_view otherwise);

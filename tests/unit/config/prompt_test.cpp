@@ -5,6 +5,8 @@
 #include "load_support.h"
 #include <catch2/catch.hpp>
 
+#include <filesystem>
+
 using namespace config_test;
 
 namespace {
@@ -164,14 +166,14 @@ TEST_CASE("prompt: context files follow the instructions", "[config]") {
 
 TEST_CASE("prompt: a context file that is no text is an error", "[config]") {
   const Folder folder;
-  folder.write("logo.png", std::string("\x89PNG\0\x1A", 6));
-  const auto file = folder.write("a.yaml", k_head + "context: [logo.png]\n");
+  folder.write("logo.ico", std::string("\x00\x00\x01\x00\x1A", 5));
+  const auto file = folder.write("a.yaml", k_head + "context: [logo.ico]\n");
   const auto report = config::load_agent(file, {}, known());
   REQUIRE(report.agent);
   const auto rendered = config::render(*report.agent, {}, "go", {});
   REQUIRE_FALSE(rendered);
   CHECK(rendered.error().code == agent::Code::config_invalid);
-  CHECK(rendered.error().message == "`" + (folder.path() / "logo.png").string() + "` is no text");
+  CHECK(rendered.error().message == "`" + (folder.path() / "logo.ico").string() + "` is no text");
 }
 
 TEST_CASE("prompt: a context file that went away is an error, not a shorter prompt", "[config]") {
@@ -185,4 +187,44 @@ TEST_CASE("prompt: a context file that went away is an error, not a shorter prom
   REQUIRE_FALSE(rendered);
   CHECK(rendered.error().context ==
         std::vector<std::string>{"reading the context file `notes.md`"});
+}
+
+TEST_CASE("prompt: pictures of the agent start at its folder, those of a value where it was given",
+          "[config]") {
+  const std::string png = "\x89PNG\r\n\x1A\n";
+  const Folder folder;
+  const auto logo = folder.write("logo.png", png + "logo");
+  const auto shot = folder.write("shot.png", png + "shot");
+  folder.write("context.png", png);
+  const auto file = folder.write("a.yaml",
+                                 k_head +
+                                     "prompt: 'Compare @logo.png with @{{ shot }} {{ note }}'\n"
+                                     "context: [context.png, gone.png?]\n"
+                                     "parameters: {shot: {required: true}, note: {}}\n");
+  const auto report = config::load_agent(file, {}, known());
+  REQUIRE(report.agent);
+  const auto names = [&](const Parameters& given) {
+    const auto rendered = config::render(*report.agent, given, {}, {});
+    INFO((rendered ? "" : rendered.error().message));
+    REQUIRE(rendered);
+    std::string all;
+    for (const agent::Attachment& one : rendered->attachments) {
+      all += one.name + " ";
+    }
+    return all;
+  };
+  CHECK(names({{"shot", shot}}) == "context.png logo.png shot.png ");
+  // A value is no template, and no place for an `@` of its own.
+  CHECK(names({{"shot", "none"}, {"note", "@/gone.png"}}) == "context.png logo.png ");
+
+  const auto missing = config::render(*report.agent, {{"shot", "/gone.png"}}, {}, {});
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().code == agent::Code::cli_no_input);
+  std::filesystem::remove(logo);
+  const auto broken = config::render(*report.agent, {{"shot", "none"}}, {}, {});
+  REQUIRE_FALSE(broken);
+  CHECK(broken.error().code == agent::Code::config_invalid);
+  const auto checked = config::load_agent(file, {}, known());
+  REQUIRE(checked.errors.size() == 1);
+  CHECK(checked.errors[0].message == "there is no file `logo.png`");
 }

@@ -1,7 +1,7 @@
 #include "providers/cassette.h"
 
 #include "agent/json.h"
-#include "providers/base64.h"
+#include "agent/base64.h"
 #include "tests/unit/providers/tape_support.h"
 
 #include <nlohmann/json.hpp>
@@ -262,10 +262,10 @@ TEST_CASE("cassette: base64 both ways", "[providers]") {
       {"abcd", "YWJjZA=="},
       {"\xFF\xFE\xFD", "//79"},
   }));
-  CHECK(providers::to_base64(std::get<0>(row)) == std::get<1>(row));
-  CHECK(providers::from_base64(std::get<1>(row)) == std::get<0>(row));
+  CHECK(agent::to_base64(std::get<0>(row)) == std::get<1>(row));
+  CHECK(agent::from_base64(std::get<1>(row)) == std::get<0>(row));
   for (const char* wrong : {"Zg=", "Zg", "Z===", "Zm9v!", "Z=g=", "===="}) {
     INFO(wrong);
-    CHECK_FALSE(providers::from_base64(wrong));
+    CHECK_FALSE(agent::from_base64(wrong));
   }
 }

@@ -1,8 +1,8 @@
-#include "providers/base64.h"
+#include "agent/base64.h"
 
 #include <cstdint>
 
-namespace providers {
+namespace agent {
 namespace {
 
 constexpr std::string_view k_digits =
@@ -52,4 +52,4 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace providers
+}  // namespace agent

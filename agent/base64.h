@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace providers {
+namespace agent {
 
 std::string to_base64(std::string_view bytes);
 std::optional<std::string> from_base64(std::string_view text);  // nullopt where it is none
 
-}  // namespace providers
+}  // namespace agent
