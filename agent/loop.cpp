@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <expected>
 #include <functional>
 #include <stop_token>
 #include <thread>
@@ -169,27 +170,29 @@ class Run {
         return finish(end->ending);
       }
       if (auto done = perform(std::move(step)); !done) {
-        return finish(interruption().value_or(Ending{.error = std::move(done).error()}));
+        return finish(interruption().value_or(std::move(done).error()));
       }
     }
   }
 
  private:
-  Result<void> perform(Step step) {
+  using Done = std::expected<void, Ending>;
+
+  Done perform(Step step) {
     return std::visit(Overloaded{[&](AskModel& ask) { return ask_model(ask); },
                                  [&](RunTools& run) { return run_tools(run); },
                                  [&](Say& say) { return note(std::move(say.message)); },
                                  [&](Warn& warn) { return note(std::move(warn.warning)); },
-                                 [](Finish&) { return Result<void>{}; }},
+                                 [](Finish&) { return Done{}; }},
                       step);
   }
 
-  Result<void> note(EventBody body) {
+  Done note(EventBody body) {
     recorder_.record(std::move(body));
     return {};
   }
 
-  Result<void> ask_model(const AskModel& ask) {
+  Done ask_model(const AskModel& ask) {
     const State& state = recorder_.state();
     const std::int64_t turn = state.turns + 1;
     recorder_.record(TurnStarted{.turn = turn});
@@ -201,12 +204,12 @@ class Run {
                        .max_output_tokens = ask.max_output_tokens});
     recorder_.commit();
     if (recorder_.failure()) {
-      return fail(*recorder_.failure());
+      return std::unexpected(Ending{.error = recorder_.failure()});
     }
     const auto start = ports_.clock.now();
     std::stop_source stop;
     const std::stop_callback forward(cancellation_.stop(), [&stop] { stop.request_stop(); });
-    bool is_at_limit = false;
+    std::optional<Ending> at_limit;
     auto reply = ports_.provider.complete(
         {.instructions = request_.started.instructions,
          .tools = ports_.toolbox.tools(),
@@ -215,22 +218,27 @@ class Run {
          .tool_choice = tool_choice(state),
          .output_schema = state.plan.output_schema},
         [&](EventBody body) {
-          const bool is_retrying = std::holds_alternative<ModelRetrying>(body);
+          const bool asks_again = std::holds_alternative<ModelRetrying>(body) ||
+                                  std::holds_alternative<ModelFallback>(body);
           if (auto* reset = std::get_if<ModelReset>(&body)) {
             reset->cost = cost_of_broken_stream(state);
           }
           recorder_.record(std::move(body));
           recorder_.commit();
-          // Attempts that failed may have used up what a limit leaves.
-          if (is_retrying && std::holds_alternative<Finish>(next(state))) {
-            is_at_limit = true;
-            stop.request_stop();
+          // Attempts that failed may have used up what a limit leaves, and another model may be
+          // dearer.
+          if (asks_again && !at_limit) {
+            Step step = next(state);
+            if (auto* end = std::get_if<Finish>(&step)) {
+              at_limit = std::move(end->ending);
+              stop.request_stop();
+            }
           }
         },
         stop.get_token());
     if (!reply) {
-      // At a limit, the next step says so.
-      return is_at_limit ? Result<void>{} : fail(std::move(reply).error());
+      return std::unexpected(
+          at_limit ? *std::move(at_limit) : Ending{.error = std::move(reply).error()});
     }
     recorder_.record(ModelResponded{.turn = turn,
                                     .reply = std::move(*reply),
@@ -238,7 +246,7 @@ class Run {
     return {};
   }
 
-  Result<void> run_tools(const RunTools& step) {
+  Done run_tools(const RunTools& step) {
     RecordingWatcher watcher(recorder_);
     ports_.toolbox.run(step.calls, watcher, cancellation_.stop(), cancellation_.kill());
     return {};

@@ -46,6 +46,7 @@ void say(State& state, Message message) {
 }
 
 void fold(State& state, const RunStarted& event) {
+  state.first_model = event.model;
   state.model = event.model;
   state.answered_by = event.model;
   state.new_bytes = static_cast<std::int64_t>(event.instructions.size()) + state.plan.tool_bytes;
@@ -109,10 +110,10 @@ void fold(State& state, const ModelResponded& event) {
   const Reply& reply = event.reply;
   const bool continues = state.truncations > 0 || state.pauses > 0;
   state.turns = event.turn;
-  state.model = reply.origin.empty() ? state.model : reply.origin;
-  state.answered_by = state.model;
+  state.answered_by = reply.origin.empty() ? state.model : reply.origin;
+  state.model = state.first_model;
   state.usage += reply.usage;
-  ModelUse& use = use_of_model(state.models, state.model);
+  ModelUse& use = use_of_model(state.models, state.answered_by);
   ++use.turns;
   use.usage += reply.usage;
   add_cost(state.cost, reply.cost);
@@ -362,12 +363,22 @@ const Price* price_of_model(const State& state) {
   return found == state.plan.prices.end() ? nullptr : &found->second;
 }
 
-// How many tokens of the next answer the money that is left pays for; nullopt: any number.
+// How many tokens of an answer at that price the money that is left pays for; nullopt: any number.
+std::optional<std::int64_t> affordable_tokens(const State& state, const Price& price, Money max) {
+  return affordable_output(price, max - state.cost.value_or(max), estimated_input(state));
+}
+
+// The same, whichever model of the chain gives the answer. One that the money does not even pay one
+// token of is left out: when its turn comes, the limit keeps the run from asking it.
 std::optional<std::int64_t> affordable_tokens(const State& state, Money max) {
-  const Price* price = price_of_model(state);
-  return price != nullptr
-             ? affordable_output(*price, max - state.cost.value_or(max), estimated_input(state))
-             : std::nullopt;
+  std::optional<std::int64_t> least;
+  for (const auto& [model, price] : state.plan.prices) {
+    const auto tokens = affordable_tokens(state, price, max);
+    if (tokens && *tokens > 0) {
+      least = std::min(*tokens, least.value_or(*tokens));
+    }
+  }
+  return least;
 }
 
 std::optional<Ending> cost_limit_before_asking(const State& state, Money max) {
@@ -385,8 +396,11 @@ std::optional<Ending> cost_limit_before_asking(const State& state, Money max) {
     return stopped(fmt::format("{} of {} are spent", format_money(state.cost), format_money(max)));
   }
   const Price* price = price_of_model(state);
-  const Money input = price != nullptr ? input_cost(*price, estimated_input(state)) : Money{};
-  if (input > max - *state.cost || affordable_tokens(state, max) == 0) {
+  if (price == nullptr) {
+    return std::nullopt;
+  }
+  const Money input = input_cost(*price, estimated_input(state));
+  if (input > max - *state.cost || affordable_tokens(state, *price, max) == 0) {
     return stopped(fmt::format("{} of {} are spent, and the next request alone costs about {}",
                                format_money(state.cost),
                                format_money(max),

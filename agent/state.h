@@ -36,7 +36,8 @@ struct State {
   Conversation conversation;
   Usage usage;
   std::optional<Money> cost = Money{};  // nullopt: unknown, in whole or in part
-  std::string model;                    // that is being asked, or was asked last
+  std::string first_model;              // that each request asks first
+  std::string model;                    // that is being asked, or will be asked next
   std::vector<ModelUse> models;         // in the order in which they were first asked
   std::int64_t turns = 0;               // model responses
   std::int64_t tool_calls = 0;          // calls that were tried
