@@ -162,7 +162,7 @@ Result<int> show_model(const std::string& model, const Parsed& parsed, Context& 
                        fmt::format("`{}` is no model", model),
                        "write it as PROVIDER/NAME: anthropic/claude-sonnet-4-5");
   }
-  TRY_ASSIGN(const PriceBook book, open_book(context));
+  TRY_ASSIGN(PriceBook book, open_book(context));
   TRY_ASSIGN(const auto found, book.find({.name = model}, resolved(model)));
   if (!found) {
     return unknown(model, book);

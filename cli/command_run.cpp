@@ -243,7 +243,7 @@ std::expected<Plan, std::vector<Error>> prepare(
         {.message = std::move(warning.message), .help = std::move(warning.help)});
   }
   plan.agent = std::move(*report.agent);
-  const auto book = PriceBook::open(context.environment);
+  auto book = PriceBook::open(context.environment);
   if (!book) {
     return std::unexpected(book.error());
   }
@@ -256,7 +256,8 @@ std::expected<Plan, std::vector<Error>> prepare(
     for (providers::Choice& choice : plan.chain) {
       TRY(check_has_exchanges(parsed, choice.resolved));
       TRY_ASSIGN(auto price, book->find(choice.spec, choice.resolved));
-      TRY(check_cost_limit(plan.agent, price, *book, std::chrono::system_clock::now()));
+      TRY(check_cost_limit(
+          plan.agent, choice.resolved.name(), price, *book, std::chrono::system_clock::now()));
       choice.tariff = price ? price->tariff : agent::Tariff{};
     }
     return {};
