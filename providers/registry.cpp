@@ -441,10 +441,10 @@ std::unique_ptr<Wire> make_wire(const Resolved& resolved, const ModelSpec& spec)
               .quirks = default_quirks(resolved.provider, resolved.base_url)});
 }
 
-agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
-                                                     const ModelSpec& spec,
+agent::Result<std::unique_ptr<agent::Provider>> make(const Choice& choice,
                                                      const agent::RetryPolicy& policy,
                                                      const Dependencies& dependencies) {
+  const auto& [resolved, spec, tariff] = choice;
   TRY(check_protocol(resolved.protocol));
   const auto& protocol = *find_row(protocols(), resolved.protocol);
   std::unique_ptr<agent::Provider> inner;
@@ -467,8 +467,7 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
                                       resolved.model);
   inner = std::make_unique<RetryProvider>(
       std::move(inner), policy, dependencies.clock, dependencies.seed);
-  inner =
-      std::make_unique<PricedProvider>(std::move(inner), dependencies.tariff, dependencies.clock);
+  inner = std::make_unique<PricedProvider>(std::move(inner), tariff, dependencies.clock);
   return std::make_unique<CircuitBreaker>(
       std::move(inner), state.circuit, dependencies.clock, resolved.provider, resolved.model);
 }
@@ -479,9 +478,7 @@ agent::Result<std::unique_ptr<agent::Provider>> make_chain(std::span<const Choic
                                                            const Dependencies& dependencies) {
   std::vector<FallbackProvider::Member> members;
   for (const Choice& choice : chain) {
-    Dependencies own = dependencies;
-    own.tariff = choice.tariff;
-    TRY_ASSIGN(auto provider, make(choice.resolved, choice.spec, policy, own));
+    TRY_ASSIGN(auto provider, make(choice, policy, dependencies));
     members.push_back({.name = choice.resolved.name(),
                        .provider = std::move(provider),
                        .memory = state_of(choice.resolved, dependencies).failures});
