@@ -14,7 +14,7 @@ namespace {
 
 constexpr int k_max_pauses = 20;
 constexpr std::int64_t k_bytes_per_token = 4;
-constexpr double k_warn_share = 0.8;
+constexpr std::int64_t k_shares = 5;  // of a limit; before the last one there is a warning
 
 constexpr std::string_view k_continue =
     "Your last answer was cut off by the output limit. Continue exactly where it stopped; do not "
@@ -446,14 +446,9 @@ std::optional<Ending> limit_before_asking(const State& state) {
   return limits.max_cost_usd ? cost_limit_before_asking(state, *limits.max_cost_usd) : std::nullopt;
 }
 
-std::optional<LimitWarning> near_the_cost_limit(const State& state) {
-  constexpr const char* k_name = "limits.max_cost_usd";
-  const auto max = state.plan.limits.max_cost_usd;
-  if (!max || !state.cost || state.warned_limits.contains(k_name) ||
-      *state.cost < *max - Money::from_picos(max->picos() / 5)) {
-    return std::nullopt;
-  }
-  return LimitWarning{.limit = k_name, .used = state.cost->dollars(), .max = max->dollars()};
+// Whether four fifths of a limit are used, for the first time; a small one is not worth a warning.
+bool is_news(const State& state, const char* limit, std::int64_t used, std::int64_t max) {
+  return max >= k_shares && used >= max - max / k_shares && !state.warned_limits.contains(limit);
 }
 
 std::optional<LimitWarning> near_a_limit(const State& state) {
@@ -461,8 +456,7 @@ std::optional<LimitWarning> near_a_limit(const State& state) {
   const auto near = [&](const char* name,
                         std::int64_t used,
                         std::optional<std::int64_t> max) -> std::optional<LimitWarning> {
-    if (!max || *max < 5 || state.warned_limits.contains(name) ||
-        static_cast<double>(used) < k_warn_share * static_cast<double>(*max)) {
+    if (!max || !is_news(state, name, used, *max)) {
       return std::nullopt;
     }
     return LimitWarning{
@@ -478,7 +472,12 @@ std::optional<LimitWarning> near_a_limit(const State& state) {
           near("limits.max_total_tokens", state.usage.total(), limits.max_total_tokens)) {
     return warning;
   }
-  return near_the_cost_limit(state);
+  constexpr const char* k_cost = "limits.max_cost_usd";
+  const auto max = limits.max_cost_usd;
+  if (max && state.cost && is_news(state, k_cost, state.cost->picos(), max->picos())) {
+    return LimitWarning{.limit = k_cost, .used = state.cost->dollars(), .max = max->dollars()};
+  }
+  return std::nullopt;
 }
 
 Step ask(const State& state) {

@@ -38,7 +38,7 @@ struct State {
   std::optional<Money> cost = Money{};  // nullopt: unknown, in whole or in part
   std::string first_model;              // that each request asks first
   std::string model;                    // that is being asked, or will be asked next
-  std::vector<ModelUse> models;         // in the order in which they were first asked
+  std::vector<ModelUse> models;         // in the order in which they first cost something
   std::int64_t turns = 0;               // model responses
   std::int64_t tool_calls = 0;          // calls that were tried
   std::int64_t denials = 0;
