@@ -35,7 +35,12 @@ std::size_t take_digits(std::string_view& text, std::string& digits) {
 }
 
 std::optional<int> parse_exponent(std::string_view text) {
-  text.remove_prefix(text.starts_with('+') ? 1 : 0);
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
+    if (text.starts_with('-')) {
+      return std::nullopt;
+    }
+  }
   int exponent = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), exponent);
   const bool is_whole = failure == std::errc{} && end == text.data() + text.size();
@@ -154,6 +159,11 @@ Money& Money::operator+=(Money other) {
 
 Json to_json(std::optional<Money> money) {
   return money ? number_json(money->dollars()) : Json(nullptr);
+}
+
+std::optional<Money> money_at(const Json& object, std::string_view key) {
+  const Json* amount = find(object, key);
+  return amount != nullptr ? Money::from_json(*amount) : std::nullopt;
 }
 
 std::string format_money(std::optional<Money> money) {

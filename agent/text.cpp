@@ -160,11 +160,7 @@ void append_printable(std::string& out, std::string_view character) {
 std::string folded(std::string_view word) {
   std::string out(word);
   for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') {
-      c = static_cast<char>(c - 'A' + 'a');
-    } else if (c == '-') {
-      c = '_';
-    }
+    c = c == '-' ? '_' : to_lower(c);
   }
   return out;
 }
@@ -330,6 +326,12 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 std::optional<std::string> nearest(std::string_view word,
                                    std::span<const std::string_view> candidates) {
   return nearest_of(word, candidates);
+}
+
+std::string to_lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) { return to_lower(c); });
+  return lower;
 }
 
 std::string_view trimmed(std::string_view text) {

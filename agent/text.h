@@ -32,6 +32,12 @@ std::string_view prefix(std::string_view text, std::size_t limit);
 // For a terminal: escape sequences and control characters (but \n and \t) made visible.
 std::string printable(std::string_view text);
 
+// ASCII letters alone; all other bytes stay.
+constexpr char to_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+std::string to_lower(std::string_view text);
+
 // Without the spaces, tabs and line ends around it.
 std::string_view trimmed(std::string_view text);
 

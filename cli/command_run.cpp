@@ -33,7 +33,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -336,8 +335,7 @@ agent::RunPlan run_plan(const Plan& prepared,
 void add_secret_headers(agent::Redactor& redactor, const agent::Headers& headers) {
   constexpr std::array<std::string_view, 5> k_words = {"auth", "key", "token", "secret", "cookie"};
   for (const auto& [name, value] : headers) {
-    std::string lower(name);
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    const std::string lower = agent::to_lower(name);
     if (std::ranges::any_of(k_words, [&](auto word) { return lower.contains(word); })) {
       redactor.add(value.substr(value.rfind(' ') + 1));  // behind "Bearer "
     }

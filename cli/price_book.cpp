@@ -1,8 +1,8 @@
 #include "cli/price_book.h"
 
+#include "agent/duration.h"
 #include "cli/user_folders.h"
 #include "config/source.h"
-#include "providers/price_text.h"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,6 @@
 
 namespace cli {
 namespace {
-
-constexpr std::size_t k_largest_table = 64 * std::size_t{1'048'576};
 
 agent::Tariff always(agent::Price price) {
   return {.periods = {agent::PricePeriod{.price = std::move(price)}}};
@@ -33,7 +31,7 @@ agent::Result<std::unique_ptr<OpenTable>> open_built_in() {
 agent::Result<std::unique_ptr<OpenTable>> open_imported(const std::filesystem::path& file) {
   auto open = std::make_unique<OpenTable>();
   open->is_imported = true;
-  TRY_ASSIGN(open->text, config::read_text_file(file, k_largest_table));
+  TRY_ASSIGN(open->text, config::read_text_file(file, k_largest_price_file));
   TRY_ASSIGN(open->table, providers::PriceTable::open(open->text, file.string()));
   return open;
 }
@@ -46,7 +44,7 @@ std::filesystem::path imported_prices_file(const agent::Environment& environment
 }
 
 std::string OpenTable::name() const {
-  const auto day = providers::write_day(table->date());
+  const auto day = agent::format_day(table->date());
   return is_imported ? fmt::format("{} of {}", table->file(), day)
                      : fmt::format("the built-in table of {}", day);
 }

@@ -11,6 +11,7 @@
 #include "providers/registry.h"
 
 #include <chrono>
+#include <cstddef>
 #include <expected>
 #include <filesystem>
 #include <memory>
@@ -26,6 +27,9 @@ struct ModelPrice {
       source;  // "the agent file", "/home/…/config.yaml", "the built-in table of 2026-08-21"
   std::optional<providers::FoundPrice> row = std::nullopt;  // of a table
 };
+
+// Bytes of a table of prices, and of what one is imported from.
+constexpr std::size_t k_largest_price_file = 64 * std::size_t{1'048'576};
 
 // Where `errand prices import` puts a table; empty where there is no home.
 std::filesystem::path imported_prices_file(const agent::Environment& environment);

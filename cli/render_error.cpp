@@ -86,8 +86,7 @@ class Painter {
  public:
   explicit Painter(bool color) : color_(color) {}
   std::string operator()(std::string_view style, std::string_view text) const {
-    return color_ && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", style, text)
-                                   : std::string(text);
+    return cli::paint(style, text, color_);
   }
 
  private:

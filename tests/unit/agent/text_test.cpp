@@ -172,3 +172,7 @@ TEST_CASE("text: an endless word costs nothing", "[agent]") {
   const std::vector<std::string> names = {"a", std::string(999'999, 'a'), "b"};
   CHECK(agent::nearest(word, names) == std::nullopt);
 }
+
+TEST_CASE("text: only ASCII letters have a lower case", "[agent]") {
+  CHECK(agent::to_lower("AZ az 09 [@`{ \xC3\x84") == "az az 09 [@`{ \xC3\x84");
+}
