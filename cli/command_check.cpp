@@ -82,8 +82,9 @@ class Checker {
     if (found == own_files_.end()) {
       found = own_files_.insert(found, Checked{.file = file, .errors = {}, .warnings = {}});
     }
+    const auto line = [](const Error& one) { return one.where ? one.where->line : 0; };
     const bool is_known = std::ranges::any_of(found->errors, [&](const Error& one) {
-      return one.message == error.message && one.where->line == error.where->line;
+      return one.message == error.message && line(one) == line(error);
     });
     if (!is_known) {
       found->errors.push_back(error);
