@@ -1,6 +1,7 @@
 #include "agent/loop.h"
 
 #include "agent/duration.h"
+#include "agent/step.h"
 
 #include <fmt/format.h>
 
@@ -237,8 +238,8 @@ class Run {
         },
         stop.get_token());
     if (!reply) {
-      return std::unexpected(
-          at_limit ? *std::move(at_limit) : Ending{.error = std::move(reply).error()});
+      return std::unexpected(at_limit ? *std::move(at_limit)
+                                      : Ending{.error = std::move(reply).error()});
     }
     recorder_.record(ModelResponded{.turn = turn,
                                     .reply = std::move(*reply),

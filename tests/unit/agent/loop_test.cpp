@@ -1,5 +1,6 @@
 #include "agent/loop.h"
 
+#include "agent/step.h"
 #include "tests/support/fakes.h"
 
 #include <catch2/catch.hpp>
