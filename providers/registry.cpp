@@ -3,8 +3,8 @@
 #include "agent/text.h"
 #include "providers/aws.h"
 #include "providers/circuit_breaker.h"
-#include "providers/claude.h"
 #include "providers/fallback_provider.h"
+#include "providers/output_limit.h"
 #include "providers/priced_provider.h"
 #include "providers/rate_gate.h"
 #include "providers/replay_provider.h"
@@ -53,31 +53,6 @@ constexpr auto k_other_key_variables = std::to_array<std::string_view>({
     "HUGGING_FACE_HUB_TOKEN",
 });
 
-struct ModelLimit {
-  std::string_view prefix;
-  std::int64_t max_output_tokens;
-};
-constexpr std::int64_t k_unknown_model_limit = 8'192;
-// The longest prefix counts.
-constexpr auto k_model_limits = std::to_array<ModelLimit>({
-    {"gpt-3.5", 4'096},
-    {"gpt-4", 4'096},
-    {"gpt-4o", 16'384},
-    {"gpt-4o-2024-05-13", 4'096},
-    {"gpt-4.1", 32'768},
-    {"gpt-5", 128'000},
-    {"gpt-5-chat", 16'384},
-    {"o1", 100'000},
-    {"o1-mini", 65'536},
-    {"o1-preview", 32'768},
-    {"o3", 100'000},
-    {"o4-mini", 100'000},
-    {"gemini-1.5", 8'192},
-    {"gemini-2.0", 8'192},
-    {"gemini-2.5", 65'536},
-    {"gemini-3", 65'536},
-});
-
 std::span<const Protocol> protocols() {
   return k_protocols;
 }
@@ -111,21 +86,6 @@ std::string suggestion(std::span<const Row> table, std::string_view word) {
   return fmt::format("{}Known: {}.",
                      near ? fmt::format("Did you mean `{}`? ", *near) : "",
                      fmt::join(names, ", "));
-}
-
-std::int64_t output_limit(std::string_view model) {
-  if (model.contains("claude")) {
-    return claude_max_output(model);
-  }
-  const auto name = model.substr(model.rfind('/') + 1);  // gateways put the vendor before it
-  const ModelLimit* best = nullptr;
-  for (const auto& limit : k_model_limits) {
-    if (name.starts_with(limit.prefix) &&
-        (best == nullptr || limit.prefix.size() > best->prefix.size())) {
-      best = &limit;
-    }
-  }
-  return best == nullptr ? k_unknown_model_limit : best->max_output_tokens;
 }
 
 agent::Result<void> check_protocol(const std::string& name) {
