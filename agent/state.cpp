@@ -1,7 +1,6 @@
 #include "agent/state.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <functional>
