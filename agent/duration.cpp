@@ -1,5 +1,7 @@
 #include "agent/duration.h"
 
+#include "agent/text.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -9,10 +11,6 @@ namespace agent {
 namespace {
 
 using std::chrono::milliseconds;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Takes the digits at the start of `text`.
 std::string_view take_digits(std::string_view& text) {

@@ -1,5 +1,7 @@
 #include "agent/money.h"
 
+#include "agent/text.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -14,10 +16,6 @@ namespace {
 constexpr std::int64_t k_dollar = 1'000'000'000'000;
 constexpr std::int64_t k_micro = 1'000'000;  // the last digit that people are shown
 constexpr std::size_t k_longest_text = 400;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // A decimal number as its digits and the power of ten of the last one.
 struct Decimal {

@@ -53,7 +53,7 @@ std::vector<std::string_view> characters(std::string_view text) {
   std::vector<std::string_view> parts;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at + 1;
-    while (end < text.size() && (text[end] & 0xC0) == 0x80) {
+    while (end < text.size() && agent::is_continuation(text[end])) {
       ++end;
     }
     parts.push_back(text.substr(at, end - at));

@@ -61,11 +61,6 @@ std::unexpected<agent::Error> invalid(std::string message, std::string help) {
   return agent::fail(Code::config_invalid, std::move(message), std::move(help));
 }
 
-// The variable's value; one that is empty is as good as none.
-std::string set_value(const Environment& environment, std::string_view name) {
-  return std::string(agent::trimmed(agent::value_of(environment, name)));
-}
-
 template <typename Row>
 const Row* find_row(std::span<const Row> table, std::string_view name) {
   const auto found = std::ranges::find(table, name, &Row::name);
@@ -155,8 +150,9 @@ std::string azure_url(std::string endpoint) {
 }
 
 agent::Result<std::string> preset_base_url(const Preset& preset, const Environment& environment) {
-  auto value = preset.base_url_variable.empty() ? std::string{}
-                                                : set_value(environment, preset.base_url_variable);
+  auto value = preset.base_url_variable.empty()
+                   ? std::string{}
+                   : agent::trimmed_value_of(environment, preset.base_url_variable);
   if (value.empty() && preset.name == k_bedrock) {
     return bedrock_address(environment);
   }
@@ -179,7 +175,7 @@ agent::Result<void> read_key(Resolved& resolved, const Environment& environment)
   if (resolved.api_key_env.empty()) {
     return {};
   }
-  resolved.api_key = set_value(environment, resolved.api_key_env);
+  resolved.api_key = agent::trimmed_value_of(environment, resolved.api_key_env);
   const auto no_key = [&](std::string_view what) {
     agent::Error error{
         .code = Code::provider_auth,
@@ -207,7 +203,7 @@ agent::Result<Resolved> pick(const Environment& environment) {
     if (preset.default_model.empty()) {
       continue;
     }
-    if (!set_value(environment, preset.key_variable).empty()) {
+    if (!agent::trimmed_value_of(environment, preset.key_variable).empty()) {
       TRY_ASSIGN(auto base_url, preset_base_url(preset, environment));
       Resolved resolved{.provider = std::string(preset.name),
                         .model = std::string(preset.default_model),
@@ -336,7 +332,7 @@ agent::Result<Resolved> resolve_name(const ModelSpec& spec, const Environment& e
   TRY(check_replay(resolved, spec));
   TRY(check_ollama(resolved));
   if (resolved.provider == k_bedrock && spec.api_key_env.empty() && !resolved.api_key_env.empty() &&
-      set_value(environment, resolved.api_key_env).empty()) {
+      agent::trimmed_value_of(environment, resolved.api_key_env).empty()) {
     TRY_ASSIGN(resolved.signer, bedrock_signer(resolved.base_url, environment));
     resolved.api_key_env = "AWS_SECRET_ACCESS_KEY";
     return resolved;
