@@ -210,14 +210,15 @@ class Run {
     const auto start = ports_.clock.now();
     std::stop_source stop;
     const std::stop_callback forward(cancellation_.stop(), [&stop] { stop.request_stop(); });
+    ModelRequest request{.instructions = request_.started.instructions,
+                         .tools = ports_.toolbox.tools(),
+                         .conversation = state.conversation,
+                         .max_output_tokens = ask.max_output_tokens,
+                         .tool_choice = tool_choice(state),
+                         .output_schema = state.plan.output_schema};
     std::optional<Ending> at_limit;
     auto reply = ports_.provider.complete(
-        {.instructions = request_.started.instructions,
-         .tools = ports_.toolbox.tools(),
-         .conversation = state.conversation,
-         .max_output_tokens = ask.max_output_tokens,
-         .tool_choice = tool_choice(state),
-         .output_schema = state.plan.output_schema},
+        request,
         [&](EventBody body) {
           const bool asks_again = std::holds_alternative<ModelRetrying>(body) ||
                                   std::holds_alternative<ModelFallback>(body);
@@ -226,14 +227,11 @@ class Run {
           }
           recorder_.record(std::move(body));
           recorder_.commit();
-          // Attempts that failed may have used up what a limit leaves, and another model may be
-          // dearer.
           if (asks_again && !at_limit) {
-            Step step = next(state);
-            if (auto* end = std::get_if<Finish>(&step)) {
-              at_limit = std::move(end->ending);
-              stop.request_stop();
-            }
+            at_limit = limits_again(request);
+          }
+          if (at_limit) {
+            stop.request_stop();
           }
         },
         stop.get_token());
@@ -245,6 +243,23 @@ class Run {
                                     .reply = std::move(*reply),
                                     .duration_ms = milliseconds_since(start, ports_.clock)});
     return {};
+  }
+
+  // Attempts that failed may have used up what a limit leaves, and another model may be dearer: the
+  // next attempt may say less, or nothing comes of it.
+  std::optional<Ending> limits_again(ModelRequest& request) {
+    for (;;) {
+      Step step = next(recorder_.state());
+      if (auto* warn = std::get_if<Warn>(&step)) {
+        recorder_.record(std::move(warn->warning));
+        continue;
+      }
+      if (const auto* ask = std::get_if<AskModel>(&step)) {
+        request.max_output_tokens = ask->max_output_tokens;
+      }
+      auto* end = std::get_if<Finish>(&step);
+      return end != nullptr ? std::optional(std::move(end->ending)) : std::nullopt;
+    }
   }
 
   Done run_tools(const RunTools& step) {

@@ -334,6 +334,24 @@ TEST_CASE("loop: the cost limit counts for whichever model of a chain is asked",
     stage.run({answered_by("test/model", text_reply("ok"))});
     CHECK_FALSE(stage.max_output_tokens.back());
   }
+  SECTION("what a broken answer cost is no longer there for the next attempt") {
+    plan.prices["test/model"] = {.input = {}, .output = {.base = usd("10000")}};
+    plan.prices["b/2"] = plan.prices["test/model"];
+    std::optional<std::int64_t> before;
+    std::optional<std::int64_t> after;
+    stage.run({[&](const agent::ModelRequest& request, const agent::Emit& emit) {
+      before = request.max_output_tokens;
+      emit(agent::ModelDelta{.text = std::string(320, 'x')});  // 80 tokens
+      emit(agent::ModelReset{"cut"});
+      emit(agent::ModelFallback{
+          .from = "test/model", .to = "b/2", .error = {.code = Code::provider_stream_broken}});
+      after = request.max_output_tokens;
+      return agent::Result<agent::Reply>(text_reply("ok"));
+    }});
+    CHECK(before == 100);
+    CHECK(after == 20);
+    CHECK(stage.count("limit.warning") == 1);
+  }
   SECTION("the next turn asks the first one again, at its own price") {
     agent::Rate& input = plan.prices["test/model"].input;
     input.base = usd("50000");  // the $0.9 that are left pay for 18 tokens
