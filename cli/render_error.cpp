@@ -251,4 +251,8 @@ std::string render_warning(const agent::Error& warning, bool color) {
   return render_in({.kind = "warning", .style = k_yellow, .advice = {}}, warning, color);
 }
 
+std::string paint(std::string_view style, std::string_view text, bool color) {
+  return color && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", style, text) : std::string(text);
+}
+
 }  // namespace cli
