@@ -1,5 +1,7 @@
 #include "agent/duration.h"
 
+#include "agent/text.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -9,10 +11,6 @@ namespace agent {
 namespace {
 
 using std::chrono::milliseconds;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Takes the digits at the start of `text`.
 std::string_view take_digits(std::string_view& text) {
@@ -245,12 +243,9 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
 std::string format_time(std::chrono::system_clock::time_point time) {
   const auto point = std::chrono::floor<milliseconds>(time);
   const auto day = std::chrono::floor<std::chrono::days>(point);
-  const std::chrono::year_month_day date{day};
   const std::chrono::hh_mm_ss clock{point - day};
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-                     static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()),
-                     static_cast<unsigned>(date.day()),
+  return fmt::format("{}T{:02}:{:02}:{:02}.{:03}Z",
+                     format_day(day),
                      clock.hours().count(),
                      clock.minutes().count(),
                      clock.seconds().count(),
@@ -275,6 +270,37 @@ std::optional<std::chrono::system_clock::time_point> parse_time(std::string_view
   }
   return *date + std::chrono::hours{*hour} + std::chrono::minutes{*minute} +
          std::chrono::seconds{*second} + *fraction - *offset;
+}
+
+std::optional<std::chrono::sys_days> parse_day(std::string_view text) {
+  const auto day = take_date(text);
+  return text.empty() ? day : std::nullopt;
+}
+
+std::string format_day(std::chrono::sys_days day) {
+  const std::chrono::year_month_day date(day);
+  return fmt::format("{:04}-{:02}-{:02}",
+                     static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()));
+}
+
+std::optional<std::chrono::seconds> parse_time_of_day(std::string_view text) {
+  text.remove_suffix(text.ends_with('Z') ? 1 : 0);
+  const auto hours = take_part(text, "", 23);
+  const auto minutes = take_part(text, ":", 59);
+  const auto seconds = text.empty() ? std::optional(0) : take_part(text, ":", 59);
+  if (!hours || !minutes || !seconds || !text.empty()) {
+    return std::nullopt;
+  }
+  return std::chrono::hours(*hours) + std::chrono::minutes(*minutes) +
+         std::chrono::seconds(*seconds);
+}
+
+std::string format_time_of_day(std::chrono::seconds time) {
+  const auto seconds = time.count();
+  const auto text = fmt::format("{:02}:{:02}", seconds / 3600, seconds / 60 % 60);
+  return seconds % 60 == 0 ? text : fmt::format("{}:{:02}", text, seconds % 60);
 }
 
 }  // namespace agent

@@ -1,4 +1,4 @@
-// Durations and counts as people write them.
+// Durations, times and counts as people write them.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -20,6 +20,14 @@ std::optional<std::int64_t> parse_count(std::string_view text);
 // RFC 3339 in UTC with milliseconds: "2026-11-21T09:30:00.123Z".
 std::string format_time(std::chrono::system_clock::time_point time);
 std::optional<std::chrono::system_clock::time_point> parse_time(std::string_view text);
+
+// "2026-11-21"
+std::optional<std::chrono::sys_days> parse_day(std::string_view text);
+std::string format_day(std::chrono::sys_days day);
+// "16:30", "16:30:05", with or without a Z at the end: what parse_time_of_day takes, and the
+// shortest of it.
+std::optional<std::chrono::seconds> parse_time_of_day(std::string_view text);
+std::string format_time_of_day(std::chrono::seconds time);
 
 // Whether the system's clock, which counts nanoseconds in 64 bits, surely holds all of that year.
 constexpr bool is_clock_year(int year) {

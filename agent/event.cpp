@@ -175,17 +175,6 @@ std::string text(const Json& json, std::string_view key) {
   return std::string(text_at(json, key));
 }
 
-// Null, or no number at all: unknown.
-std::optional<Money> cost_at(const Json& json) {
-  const Json* cost = find(json, "cost_usd");
-  return cost != nullptr ? Money::from_json(*cost) : std::nullopt;
-}
-
-double real(const Json& json, std::string_view key) {
-  const Json* number = find(json, key);
-  return number != nullptr && number->is_number() ? number->get<double>() : 0;
-}
-
 void read(const Json& json, RunStarted& body) {
   body.version = text(json, "version");
   if (const Json* agent = find(json, "agent")) {
@@ -234,7 +223,7 @@ void read(const Json& json, ModelDelta& body) {
 
 void read(const Json& json, ModelReset& body) {
   body.reason = text(json, "reason");
-  body.cost = cost_at(json);
+  body.cost = money_at(json, "cost_usd");
 }
 
 void read(const Json& json, ModelRetrying& body) {
@@ -272,7 +261,7 @@ void read(const Json& json, ModelResponded& body) {
   if (const Json* usage = find(json, "usage")) {
     reply.usage = usage_from_json(*usage);
   }
-  reply.cost = cost_at(json);
+  reply.cost = money_at(json, "cost_usd");
   reply.model = text(json, "model");
   reply.request_id = text(json, "request_id");
   reply.protocol = text(json, "protocol");
@@ -317,8 +306,8 @@ void read(const Json& json, ToolFinished& body) {
 
 void read(const Json& json, LimitWarning& body) {
   body.limit = text(json, "limit");
-  body.used = real(json, "used");
-  body.max = real(json, "max");
+  body.used = real_at(json, "used");
+  body.max = real_at(json, "max");
 }
 
 void read(const Json& json, Warning& body) {

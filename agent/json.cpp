@@ -85,6 +85,11 @@ long long integer_at(const Json& object, std::string_view key, long long otherwi
              : member->get<long long>();
 }
 
+double real_at(const Json& object, std::string_view key, double otherwise) {
+  const Json* member = find(object, key);
+  return member != nullptr && member->is_number() ? member->get<double>() : otherwise;
+}
+
 bool bool_at(const Json& object, std::string_view key, bool otherwise) {
   const Json* member = find(object, key);
   return member != nullptr && member->is_boolean() ? member->get<bool>() : otherwise;

@@ -23,6 +23,7 @@ Json number_json(double value);
 // Reads that cannot throw: the member's value where it exists and has the type, else the default.
 std::string_view text_at(const Json& object, std::string_view key, std::string_view otherwise = {});
 long long integer_at(const Json& object, std::string_view key, long long otherwise = 0);
+double real_at(const Json& object, std::string_view key, double otherwise = 0);
 bool bool_at(const Json& object, std::string_view key, bool otherwise = false);
 // The member, or nullptr where `object` is no object, lacks it, or holds null there.
 const Json* find(const Json& object, std::string_view key);

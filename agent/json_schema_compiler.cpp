@@ -448,7 +448,7 @@ class Compiler {
       std::size_t size = 0;
       std::pair<std::string_view, std::string_view> unit;
       if (what == "Length" && judged.is_string()) {
-        size = length_of(judged.get_ref<const std::string&>());
+        size = character_count(judged.get_ref<const std::string&>());
         unit = {"character", "characters"};
       } else if (what == "Items" && judged.is_array()) {
         size = judged.size();

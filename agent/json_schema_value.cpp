@@ -158,12 +158,6 @@ std::optional<std::pair<std::size_t, std::size_t>> find_twins(const Json& array)
   return std::nullopt;
 }
 
-std::size_t length_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-
 bool is_multiple(const Json& value, const Json& factor) {
   const long double number = to_number(value);
   const long double unit = to_number(factor);

@@ -39,8 +39,6 @@ bool is_equal(const Json& a, const Json& b);
 // The first item that is there twice, and where it was first, if there is one. Linear time.
 std::optional<std::pair<std::size_t, std::size_t>> find_twins(const Json& array);
 
-std::size_t length_of(const std::string& text);  // in characters
-
 // The value as JSON, shortened.
 std::string excerpt(const Json& value);
 

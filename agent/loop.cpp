@@ -1,10 +1,12 @@
 #include "agent/loop.h"
 
 #include "agent/duration.h"
+#include "agent/step.h"
 
 #include <fmt/format.h>
 
 #include <csignal>
+#include <expected>
 #include <functional>
 #include <stop_token>
 #include <thread>
@@ -169,27 +171,29 @@ class Run {
         return finish(end->ending);
       }
       if (auto done = perform(std::move(step)); !done) {
-        return finish(interruption().value_or(Ending{.error = std::move(done).error()}));
+        return finish(interruption().value_or(std::move(done).error()));
       }
     }
   }
 
  private:
-  Result<void> perform(Step step) {
+  using Done = std::expected<void, Ending>;
+
+  Done perform(Step step) {
     return std::visit(Overloaded{[&](AskModel& ask) { return ask_model(ask); },
                                  [&](RunTools& run) { return run_tools(run); },
                                  [&](Say& say) { return note(std::move(say.message)); },
                                  [&](Warn& warn) { return note(std::move(warn.warning)); },
-                                 [](Finish&) { return Result<void>{}; }},
+                                 [](Finish&) { return Done{}; }},
                       step);
   }
 
-  Result<void> note(EventBody body) {
+  Done note(EventBody body) {
     recorder_.record(std::move(body));
     return {};
   }
 
-  Result<void> ask_model(const AskModel& ask) {
+  Done ask_model(const AskModel& ask) {
     const State& state = recorder_.state();
     const std::int64_t turn = state.turns + 1;
     recorder_.record(TurnStarted{.turn = turn});
@@ -201,36 +205,39 @@ class Run {
                        .max_output_tokens = ask.max_output_tokens});
     recorder_.commit();
     if (recorder_.failure()) {
-      return fail(*recorder_.failure());
+      return std::unexpected(Ending{.error = recorder_.failure()});
     }
     const auto start = ports_.clock.now();
     std::stop_source stop;
     const std::stop_callback forward(cancellation_.stop(), [&stop] { stop.request_stop(); });
-    bool is_at_limit = false;
+    ModelRequest request{.instructions = request_.started.instructions,
+                         .tools = ports_.toolbox.tools(),
+                         .conversation = state.conversation,
+                         .max_output_tokens = ask.max_output_tokens,
+                         .tool_choice = tool_choice(state),
+                         .output_schema = state.plan.output_schema};
+    std::optional<Ending> at_limit;
     auto reply = ports_.provider.complete(
-        {.instructions = request_.started.instructions,
-         .tools = ports_.toolbox.tools(),
-         .conversation = state.conversation,
-         .max_output_tokens = ask.max_output_tokens,
-         .tool_choice = tool_choice(state),
-         .output_schema = state.plan.output_schema},
+        request,
         [&](EventBody body) {
-          const bool is_retrying = std::holds_alternative<ModelRetrying>(body);
+          const bool asks_again = std::holds_alternative<ModelRetrying>(body) ||
+                                  std::holds_alternative<ModelFallback>(body);
           if (auto* reset = std::get_if<ModelReset>(&body)) {
             reset->cost = cost_of_broken_stream(state);
           }
           recorder_.record(std::move(body));
           recorder_.commit();
-          // Attempts that failed may have used up what a limit leaves.
-          if (is_retrying && std::holds_alternative<Finish>(next(state))) {
-            is_at_limit = true;
+          if (asks_again && !at_limit) {
+            at_limit = limits_again(request);
+          }
+          if (at_limit) {
             stop.request_stop();
           }
         },
         stop.get_token());
     if (!reply) {
-      // At a limit, the next step says so.
-      return is_at_limit ? Result<void>{} : fail(std::move(reply).error());
+      return std::unexpected(at_limit ? *std::move(at_limit)
+                                      : Ending{.error = std::move(reply).error()});
     }
     recorder_.record(ModelResponded{.turn = turn,
                                     .reply = std::move(*reply),
@@ -238,7 +245,24 @@ class Run {
     return {};
   }
 
-  Result<void> run_tools(const RunTools& step) {
+  // Attempts that failed may have used up what a limit leaves, and another model may be dearer: the
+  // next attempt may say less, or nothing comes of it.
+  std::optional<Ending> limits_again(ModelRequest& request) {
+    for (;;) {
+      Step step = next(recorder_.state());
+      if (auto* warn = std::get_if<Warn>(&step)) {
+        recorder_.record(std::move(warn->warning));
+        continue;
+      }
+      if (const auto* ask = std::get_if<AskModel>(&step)) {
+        request.max_output_tokens = ask->max_output_tokens;
+      }
+      auto* end = std::get_if<Finish>(&step);
+      return end != nullptr ? std::optional(std::move(end->ending)) : std::nullopt;
+    }
+  }
+
+  Done run_tools(const RunTools& step) {
     RecordingWatcher watcher(recorder_);
     ports_.toolbox.run(step.calls, watcher, cancellation_.stop(), cancellation_.kill());
     return {};

@@ -1,5 +1,7 @@
 #include "agent/money.h"
 
+#include "agent/text.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -14,10 +16,6 @@ namespace {
 constexpr std::int64_t k_dollar = 1'000'000'000'000;
 constexpr std::int64_t k_micro = 1'000'000;  // the last digit that people are shown
 constexpr std::size_t k_longest_text = 400;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // A decimal number as its digits and the power of ten of the last one.
 struct Decimal {
@@ -35,7 +33,12 @@ std::size_t take_digits(std::string_view& text, std::string& digits) {
 }
 
 std::optional<int> parse_exponent(std::string_view text) {
-  text.remove_prefix(text.starts_with('+') ? 1 : 0);
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
+    if (text.starts_with('-')) {
+      return std::nullopt;
+    }
+  }
   int exponent = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), exponent);
   const bool is_whole = failure == std::errc{} && end == text.data() + text.size();
@@ -154,6 +157,11 @@ Money& Money::operator+=(Money other) {
 
 Json to_json(std::optional<Money> money) {
   return money ? number_json(money->dollars()) : Json(nullptr);
+}
+
+std::optional<Money> money_at(const Json& object, std::string_view key) {
+  const Json* amount = find(object, key);
+  return amount != nullptr ? Money::from_json(*amount) : std::nullopt;
 }
 
 std::string format_money(std::optional<Money> money) {

@@ -47,6 +47,8 @@ class Money {
 // A JSON number, or null where the amount is unknown. It is the double nearest to the amount: below
 // a thousand dollars, rounding it to 12 decimals gives the amount back, as from_json does.
 Json to_json(std::optional<Money> money);
+// The member, as from_json reads it; nullopt also where it is missing or null.
+std::optional<Money> money_at(const Json& object, std::string_view key);
 // For people: "$0.0042", at least two decimals and at most six, rounded up; "unknown".
 std::string format_money(std::optional<Money> money);
 

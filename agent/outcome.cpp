@@ -88,12 +88,6 @@ Json to_json(const std::vector<ModelUse>& models) {
   return list;
 }
 
-// Null, or no number at all: unknown.
-std::optional<Money> cost_from_json(const Json& json) {
-  const Json* cost = find(json, "cost_usd");
-  return cost != nullptr ? Money::from_json(*cost) : std::nullopt;
-}
-
 std::vector<ModelUse> models_from_json(const Json& list) {
   std::vector<ModelUse> models;
   for (const Json& json : list) {
@@ -101,7 +95,7 @@ std::vector<ModelUse> models_from_json(const Json& list) {
     models.push_back({.model = std::string(text_at(json, "model")),
                       .turns = integer_at(json, "turns"),
                       .usage = usage != nullptr ? usage_from_json(*usage) : Usage{},
-                      .cost = cost_from_json(json)});
+                      .cost = money_at(json, "cost_usd")});
   }
   return models;
 }
@@ -285,14 +279,10 @@ RunResult result_from_json(const Json& json) {
   }
   result.partial = bool_at(json, "partial");
   if (const Json* stop = find(json, "stop")) {
-    const auto real = [&](std::string_view key) {
-      const Json* value = find(*stop, key);
-      return value != nullptr && value->is_number() ? value->get<double>() : 0.0;
-    };
     result.stop = Stop{.reason = std::string(text_at(*stop, "reason")),
                        .limit = std::string(text_at(*stop, "limit")),
-                       .used = real("used"),
-                       .max = real("max"),
+                       .used = real_at(*stop, "used"),
+                       .max = real_at(*stop, "max"),
                        .config_path = std::string(text_at(*stop, "config_path")),
                        .detail = std::string(text_at(*stop, "detail"))};
   }
@@ -314,7 +304,7 @@ RunResult result_from_json(const Json& json) {
   result.resume_cmd = text_at(json, "resume_cmd");
   result.trace_id = text_at(json, "trace_id");
   result.duration_ms = integer_at(json, "duration_ms");
-  result.cost = cost_from_json(json);
+  result.cost = money_at(json, "cost_usd");
   if (const Json* models = find(json, "models")) {
     result.models = models_from_json(*models);
   }

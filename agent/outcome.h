@@ -90,7 +90,7 @@ struct RunResult {
   std::string trace_id;
   std::int64_t duration_ms = 0;
   std::optional<Money> cost = Money{};  // nullopt: unknown, in whole or in part
-  std::vector<ModelUse> models;         // in the order in which they were first asked
+  std::vector<ModelUse> models;         // in the order in which they first cost something
 };
 constexpr std::string_view k_result_schema = "errand.result/1";
 
@@ -99,7 +99,8 @@ Usage usage_from_json(const Json& json);
 Json to_json(const Error& error);
 Error error_from_json(const Json& json);  // without its place
 Json to_json(const RunResult& result);
-// The inverse, for the journal; a field that is missing keeps its default.
+// The inverse, for the journal; a field that is missing keeps its default, but for a cost: it is
+// unknown.
 RunResult result_from_json(const Json& json);
 
 }  // namespace agent

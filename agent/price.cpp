@@ -1,6 +1,7 @@
 #include "agent/price.h"
 
 #include <algorithm>
+#include <array>
 
 namespace agent {
 namespace {
@@ -23,6 +24,37 @@ Money rate_of(const std::optional<Rate>& rate, const Rate& otherwise, std::int64
   return (rate ? *rate : otherwise).at(input);
 }
 
+const Rate* found(const Rate& rate) {
+  return &rate;
+}
+const Rate* found(const std::optional<Rate>& rate) {
+  return rate ? &*rate : nullptr;
+}
+Rate& made(Rate& rate) {
+  return rate;
+}
+Rate& made(std::optional<Rate>& rate) {
+  return rate ? *rate : rate.emplace();
+}
+
+template <auto Member>
+constexpr RateField field(std::string_view key, std::string_view word, std::string_view label) {
+  return {.key = key,
+          .word = word,
+          .label = label,
+          .find = [](const Price& price) { return found(price.*Member); },
+          .in = [](Price& price) -> Rate& { return made(price.*Member); }};
+}
+
+constexpr std::array k_rate_fields = {
+    field<&Price::input>("input", "in", "input"),
+    field<&Price::output>("output", "out", "output"),
+    field<&Price::cache_read>("cache_read", "read", "cache read"),
+    field<&Price::cache_write>("cache_write", "write", "cache write"),
+    field<&Price::cache_write_1h>("cache_write_1h", "write1h", "cache write, 1 h"),
+    field<&Price::reasoning>("reasoning", "think", "reasoning"),
+};
+
 constexpr Product k_thousandths = 1'000;  // of the fee for a thousand requests, in millionths
 
 }  // namespace
@@ -35,6 +67,10 @@ Money Rate::at(std::int64_t input) const {
     }
   }
   return reached != nullptr ? reached->price : base;
+}
+
+std::span<const RateField> rate_fields() {
+  return k_rate_fields;
 }
 
 Money cost(const Price& price, const Usage& usage) {

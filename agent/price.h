@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace agent {
@@ -39,6 +41,16 @@ struct Price {
 
   bool operator==(const Price&) const = default;
 };
+
+// One of a price's rates, by each of its names.
+struct RateField {
+  std::string_view key;               // in agent files and JSON: "cache_write_1h"
+  std::string_view word;              // in a table of prices: "write1h"
+  std::string_view label;             // for people: "cache write, 1 h"
+  const Rate* (*find)(const Price&);  // null: missing
+  Rate& (*in)(Price&);                // there from then on
+};
+std::span<const RateField> rate_fields();
 
 // Rounded up to whole pico-dollars.
 Money cost(const Price& price, const Usage& usage);

@@ -14,8 +14,9 @@
 
 namespace agent {
 
-// One question. Everything is borrowed until complete() returns. `tools` is sorted by name, and
-// nothing in it changes between two turns of a run, so that the bytes before the last message
+// One question. Everything is borrowed until complete() returns; `max_output_tokens` may become
+// less within a call of `emit`, which counts from the next attempt on. `tools` is sorted by name,
+// and nothing in it changes between two turns of a run, so that the bytes before the last message
 // stay the same.
 struct ModelRequest {
   std::string_view instructions;

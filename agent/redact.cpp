@@ -304,19 +304,11 @@ std::vector<std::string> forms_of(const std::string& value) {
   return forms;
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return out;
-}
-
 bool is_worth_hiding(std::string_view value) {
   const bool is_one_char_repeated =
       value.find_first_not_of(value.front()) == std::string_view::npos;
   return value.size() >= k_shortest_value && !is_one_char_repeated &&
-         std::find(k_common_values.begin(), k_common_values.end(), lower(value)) ==
+         std::find(k_common_values.begin(), k_common_values.end(), to_lower(value)) ==
              k_common_values.end();
 }
 

@@ -1,5 +1,5 @@
-// A run's state as the fold of its events, and the pure function from a state to the next step.
-// Nothing here waits, calls or prints: a run can be carried on from its log alone.
+// A run's state as the fold of its events, and what follows from it. Nothing here waits, calls or
+// prints: a run can be carried on from its log alone.
 #pragma once
 #include "agent/event.h"
 #include "agent/json_schema.h"
@@ -15,7 +15,6 @@
 #include <set>
 #include <string>
 #include <unordered_map>
-#include <variant>
 #include <vector>
 
 namespace agent {
@@ -36,8 +35,9 @@ struct State {
   Conversation conversation;
   Usage usage;
   std::optional<Money> cost = Money{};  // nullopt: unknown, in whole or in part
-  std::string model;                    // that is being asked, or was asked last
-  std::vector<ModelUse> models;         // in the order in which they were first asked
+  std::string first_model;              // that each request asks first
+  std::string model;                    // that is being asked, or will be asked next
+  std::vector<ModelUse> models;         // in the order in which they first cost something
   std::int64_t turns = 0;               // model responses
   std::int64_t tool_calls = 0;          // calls that were tried
   std::int64_t denials = 0;
@@ -80,37 +80,15 @@ struct State {
 
 void advance(State& state, const EventBody& event);
 
+// Of the model that is being asked; nullptr: unknown.
+const Price* price_of_model(const State& state);
+
 // Tokens of the next request, from what the last one measured.
 std::int64_t estimated_input(const State& state);
 
 // What a stream that broke off costs: the provider charges for it, but says nothing of it. The
 // request and what came of the answer are estimated. nullopt: the price is unknown.
 std::optional<Money> cost_of_broken_stream(const State& state);
-
-// Only until the first call: a model that must call a tool in every turn never ends.
-std::string_view tool_choice(const State& state);
-
-struct AskModel {
-  std::optional<std::int64_t> max_output_tokens;  // what the budgets leave
-};
-struct RunTools {
-  std::vector<ToolCall> calls;
-};
-struct Say {
-  UserSaid message;
-};
-struct Warn {
-  LimitWarning warning;
-};
-struct Finish {
-  Ending ending;
-};
-using Step = std::variant<AskModel, RunTools, Say, Warn, Finish>;
-
-Step next(const State& state);
-
-// An ending at a limit of the plan, with its Stop.
-Ending stopped_at(Code code, std::string limit, double used, double max, std::string message);
 
 // The result object of `state` under `ending`; exit code, partial text and Stop included.
 RunResult make_result(const State& state, const Ending& ending);

@@ -18,10 +18,6 @@ std::uint8_t byte_at(std::string_view text, std::size_t at) {
   return static_cast<std::uint8_t>(text[at]);
 }
 
-bool is_continuation(char c) {
-  return (static_cast<std::uint8_t>(c) & 0xC0) == 0x80;
-}
-
 // How many bytes at the start are ASCII; eight at a time, because nearly all text is.
 std::size_t ascii_run(std::string_view text) {
   constexpr std::uint64_t k_high_bits = 0x8080808080808080;
@@ -155,18 +151,6 @@ void append_printable(std::string& out, std::string_view character) {
   } else {
     out += character;
   }
-}
-
-std::string folded(std::string_view word) {
-  std::string out(word);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') {
-      c = static_cast<char>(c - 'A' + 'a');
-    } else if (c == '-') {
-      c = '_';
-    }
-  }
-  return out;
 }
 
 constexpr std::size_t k_far = 99;
@@ -330,6 +314,25 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 std::optional<std::string> nearest(std::string_view word,
                                    std::span<const std::string_view> candidates) {
   return nearest_of(word, candidates);
+}
+
+std::size_t character_count(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char byte) { return !is_continuation(byte); }));
+}
+
+std::string to_lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) { return to_lower(c); });
+  return lower;
+}
+
+std::string folded(std::string_view name) {
+  std::string out(name);
+  for (char& c : out) {
+    c = c == '-' ? '_' : to_lower(c);
+  }
+  return out;
 }
 
 std::string_view trimmed(std::string_view text) {

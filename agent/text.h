@@ -32,6 +32,25 @@ std::string_view prefix(std::string_view text, std::size_t limit);
 // For a terminal: escape sequences and control characters (but \n and \t) made visible.
 std::string printable(std::string_view text);
 
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+// Whether the byte goes on with a character of UTF-8 that an earlier one began.
+constexpr bool is_continuation(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
+// How many characters valid UTF-8 has.
+std::size_t character_count(std::string_view text);
+
+// ASCII letters alone; all other bytes stay.
+constexpr char to_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+std::string to_lower(std::string_view text);
+// The same, with `-` as `_`: names that people take for each other.
+std::string folded(std::string_view name);
+
 // Without the spaces, tabs and line ends around it.
 std::string_view trimmed(std::string_view text);
 

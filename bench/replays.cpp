@@ -48,8 +48,7 @@ struct Shared {
 bool run(Shared& shared, std::size_t number) {
   const std::string name = "replay/" + std::to_string(number);
   const auto resolved = providers::resolve({.name = name}, shared.environment);
-  auto provider = providers::make(*resolved,
-                                  {.name = name},
+  auto provider = providers::make({.resolved = *resolved, .spec = {.name = name}},
                                   {},
                                   {.http = shared.http,
                                    .clock = shared.clock,

@@ -12,7 +12,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <expected>
+#include <filesystem>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -35,69 +40,98 @@ Error in_file(Error error, const std::string& file) {
   return error;
 }
 
-void check_price(const agent::AgentSpec& agent,
-                 const agent::ModelSpec& spec,
-                 const providers::Resolved& model,
-                 const agent::Environment& environment,
-                 Checked& checked) {
-  if (!agent.limits.max_cost_usd) {
-    return;
-  }
-  const auto book = PriceBook::open(environment);
-  if (!book) {
-    checked.errors.insert(checked.errors.end(), book.error().begin(), book.error().end());
-    return;
-  }
-  const auto price = book->find(spec, model);
-  const auto kept = price ? check_cost_limit(agent, *price, *book, std::chrono::system_clock::now())
-                          : agent::Result<void>(agent::fail(price.error()));
-  if (!kept) {
-    checked.errors.push_back(in_file(kept.error(), checked.file));
-  }
-}
-
-// What loading alone does not see. A missing key is no mistake of the file.
-void check_model(const agent::ModelSpec& spec,
-                 const agent::AgentSpec& agent,
-                 const agent::Environment& environment,
-                 Checked& checked) {
-  const auto model = providers::resolve(spec, environment);
-  if (!model) {
-    auto& list = model.error().code == Code::provider_auth ? checked.warnings : checked.errors;
-    list.push_back(in_file(model.error(), checked.file));
-    return;
-  }
-  check_price(agent, spec, *model, environment, checked);
-  if (model->protocol == "replay") {
-    const auto script =
-        config::load_replay_script(std::filesystem::path(agent.directory) / model->model);
-    if (!script) {
-      checked.errors.push_back(in_file(script.error(), checked.file));
+class Checker {
+ public:
+  explicit Checker(const Context& context)
+      : context_(context), book_(PriceBook::open(context.environment)) {
+    if (!book_) {
+      std::ranges::for_each(book_.error(), [this](const Error& error) { add_own(error); });
     }
   }
-}
 
-Checked check(const std::string& file, const Context& context) {
-  config::Report report =
-      config::load_agent(context.cwd / file, context.environment, known_names());
-  Checked checked{
-      .file = file, .errors = std::move(report.errors), .warnings = std::move(report.warnings)};
-  if (report.agent) {
-    check_model(report.agent->model, *report.agent, context.environment, checked);
-    for (const agent::ModelSpec& fallback : report.agent->fallback.models) {
-      check_model(fallback, *report.agent, context.environment, checked);
+  Checked check(const std::string& file) {
+    config::Report report =
+        config::load_agent(context_.cwd / file, context_.environment, known_names());
+    Checked checked{
+        .file = file, .errors = std::move(report.errors), .warnings = std::move(report.warnings)};
+    if (report.agent) {
+      check_model(report.agent->model, *report.agent, checked);
+      for (const agent::ModelSpec& fallback : report.agent->fallback.models) {
+        check_model(fallback, *report.agent, checked);
+      }
+    }
+    const std::string loaded = (context_.cwd / file).string();
+    for (auto* list : {&checked.errors, &checked.warnings}) {
+      for (Error& error : *list) {
+        if (error.where && error.where->file == loaded) {
+          error.where->file = file;  // as it was asked for
+        }
+      }
+    }
+    return checked;
+  }
+
+  // The user's own files, those in which something is wrong: config.yaml, the imported prices.
+  std::vector<Checked> own_files() && { return std::move(own_files_); }
+
+ private:
+  // Said once, however many models and agents come upon it.
+  void add_own(const Error& error) {
+    const std::string file = error.where ? error.where->file : "";
+    auto found = std::ranges::find(own_files_, file, &Checked::file);
+    if (found == own_files_.end()) {
+      found = own_files_.insert(found, Checked{.file = file, .errors = {}, .warnings = {}});
+    }
+    const auto line = [](const Error& one) { return one.where ? one.where->line : 0; };
+    const bool is_known = std::ranges::any_of(found->errors, [&](const Error& one) {
+      return one.message == error.message && line(one) == line(error);
+    });
+    if (!is_known) {
+      found->errors.push_back(error);
     }
   }
-  const std::string loaded = (context.cwd / file).string();
-  for (auto* list : {&checked.errors, &checked.warnings}) {
-    for (Error& error : *list) {
-      if (error.where && error.where->file == loaded) {
-        error.where->file = file;  // as it was asked for
+
+  // What loading alone does not see. A missing key is no mistake of the file.
+  void check_model(const agent::ModelSpec& spec, const agent::AgentSpec& agent, Checked& checked) {
+    const auto model = providers::resolve(spec, context_.environment);
+    if (!model) {
+      auto& list = model.error().code == Code::provider_auth ? checked.warnings : checked.errors;
+      list.push_back(in_file(model.error(), checked.file));
+      return;
+    }
+    check_price(spec, *model, agent, checked);
+    if (model->protocol == "replay") {
+      const auto script =
+          config::load_replay_script(std::filesystem::path(agent.directory) / model->model);
+      if (!script) {
+        checked.errors.push_back(in_file(script.error(), checked.file));
       }
     }
   }
-  return checked;
-}
+
+  void check_price(const agent::ModelSpec& spec,
+                   const providers::Resolved& model,
+                   const agent::AgentSpec& agent,
+                   Checked& checked) {
+    if (!book_) {
+      return;
+    }
+    const auto price = book_->find(spec, model);
+    if (!price) {
+      add_own(price.error());
+      return;
+    }
+    const auto kept =
+        check_cost_limit(agent, model.name(), *price, *book_, std::chrono::system_clock::now());
+    if (!kept) {
+      checked.errors.push_back(in_file(kept.error(), checked.file));
+    }
+  }
+
+  const Context& context_;
+  std::expected<PriceBook, std::vector<Error>> book_;
+  std::vector<Checked> own_files_;
+};
 
 Json to_json(const std::vector<Error>& errors) {
   Json list = Json::array();
@@ -135,10 +169,13 @@ void write_text(const std::vector<Checked>& files, Context& context) {
 }  // namespace
 
 agent::Result<int> command_check(const Parsed& parsed, Context& context) {
-  std::vector<Checked> files;
+  Checker checker(context);
+  std::vector<Checked> agents;
   for (const std::string& file : parsed.positionals) {
-    files.push_back(check(file, context));
+    agents.push_back(checker.check(file));
   }
+  std::vector<Checked> files = std::move(checker).own_files();
+  std::ranges::move(agents, std::back_inserter(files));
   const auto is_bad = [](const Checked& checked) { return !checked.errors.empty(); };
   const auto bad = std::ranges::find_if(files, is_bad);
   const bool ok = bad == files.end();

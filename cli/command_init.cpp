@@ -67,14 +67,13 @@ std::string indented(std::string_view text) {
 std::string name_from(const std::filesystem::path& file) {
   std::string name;
   for (const char byte : file.stem().string()) {
-    const bool is_upper = byte >= 'A' && byte <= 'Z';
-    const char lower = is_upper ? static_cast<char>(byte - 'A' + 'a') : byte;
-    const bool fits = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
+    const char lower = agent::to_lower(byte);
+    const bool fits = (lower >= 'a' && lower <= 'z') || agent::is_digit(lower);
     name += fits ? lower : '-';
   }
   const auto start = name.find_first_not_of('-');
   name = start == std::string::npos ? "" : name.substr(start, 64);
-  return name.empty() || (name[0] >= '0' && name[0] <= '9') ? "agent" : name;
+  return name.empty() || agent::is_digit(name[0]) ? "agent" : name;
 }
 
 std::string yaml_agent(const std::string& name) {

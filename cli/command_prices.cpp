@@ -1,4 +1,5 @@
 // `errand prices`: what models cost, who says so, and newer prices.
+#include "agent/duration.h"
 #include "agent/json.h"
 #include "agent/outcome.h"
 #include "cli/commands.h"
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -27,26 +27,7 @@ using agent::Json;
 using agent::Result;
 using Wall = std::chrono::system_clock::time_point;
 
-constexpr std::size_t k_largest_file = 64 * std::size_t{1'048'576};
-
 // ---- show ----
-
-struct RateRow {
-  std::string_view name;
-  std::string_view label;
-  std::optional<agent::Rate> (*of)(const agent::Price&);
-};
-
-constexpr auto k_rates = std::to_array<RateRow>({
-    {"input", "input", [](const agent::Price& price) { return std::optional(price.input); }},
-    {"output", "output", [](const agent::Price& price) { return std::optional(price.output); }},
-    {"cache_read", "cache read", [](const agent::Price& price) { return price.cache_read; }},
-    {"cache_write", "cache write", [](const agent::Price& price) { return price.cache_write; }},
-    {"cache_write_1h",
-     "cache write, 1 h",
-     [](const agent::Price& price) { return price.cache_write_1h; }},
-    {"reasoning", "reasoning", [](const agent::Price& price) { return price.reasoning; }},
-});
 
 std::string line(std::string_view label, std::string_view value) {
   return fmt::format("{:<18}{}\n", label, value);
@@ -62,9 +43,9 @@ std::string rate_text(const agent::Rate& rate) {
 
 std::string price_text(const agent::Price& price) {
   std::string text;
-  for (const RateRow& row : k_rates) {
-    if (const auto rate = row.of(price)) {
-      text += line(row.label, rate_text(*rate));
+  for (const agent::RateField& field : agent::rate_fields()) {
+    if (const agent::Rate* rate = field.find(price)) {
+      text += line(field.label, rate_text(*rate));
     }
   }
   if (price.per_thousand_requests != agent::Money{}) {
@@ -75,18 +56,18 @@ std::string price_text(const agent::Price& price) {
 
 Json price_json(const agent::Price& price) {
   Json json = Json::object();
-  for (const RateRow& row : k_rates) {
-    const auto rate = row.of(price);
-    if (!rate) {
-      json[std::string(row.name)] = nullptr;
+  for (const agent::RateField& field : agent::rate_fields()) {
+    const agent::Rate* rate = field.find(price);
+    if (rate == nullptr) {
+      json[std::string(field.key)] = nullptr;
       continue;
     }
     Json tiers = Json::array();
     for (const agent::Tier& tier : rate->tiers) {
       tiers.push_back({{"above_input_tokens", tier.start}, {"usd", agent::to_json(tier.price)}});
     }
-    json[std::string(row.name)] = {{"usd", agent::to_json(rate->base)},
-                                   {"tiers", std::move(tiers)}};
+    json[std::string(field.key)] = {{"usd", agent::to_json(rate->base)},
+                                    {"tiers", std::move(tiers)}};
   }
   json["per_thousand_requests"] = {{"usd", agent::to_json(price.per_thousand_requests)}};
   return json;
@@ -162,7 +143,7 @@ Result<int> show_model(const std::string& model, const Parsed& parsed, Context& 
                        fmt::format("`{}` is no model", model),
                        "write it as PROVIDER/NAME: anthropic/claude-sonnet-4-5");
   }
-  TRY_ASSIGN(const PriceBook book, open_book(context));
+  TRY_ASSIGN(PriceBook book, open_book(context));
   TRY_ASSIGN(const auto found, book.find({.name = model}, resolved(model)));
   if (!found) {
     return unknown(model, book);
@@ -177,7 +158,7 @@ Result<int> show_table(const Parsed& parsed, Context& context) {
   const auto size = open->table->size();
   if (parsed.value("--output") == "json") {
     const Json json = {{"schema", "errand.prices/1"},
-                       {"date", providers::write_day(open->table->date())},
+                       {"date", agent::format_day(open->table->date())},
                        {"file", open->is_imported ? Json(open->table->file()) : Json(nullptr)},
                        {"providers", size.providers},
                        {"models", size.models}};
@@ -209,7 +190,7 @@ Result<std::chrono::sys_days> date_of(const Parsed& parsed, const std::filesyste
   if (!text) {
     return day_of(file);
   }
-  const auto day = providers::parse_day(*text);
+  const auto day = agent::parse_day(*text);
   if (!day) {
     return agent::fail(Code::cli_usage,
                        fmt::format("`--date {}` is no day", *text),
@@ -249,7 +230,7 @@ Result<int> command_prices_show(const Parsed& parsed, Context& context) {
 Result<int> command_prices_import(const Parsed& parsed, Context& context) {
   const std::string& file = parsed.positionals.front();
   TRY_ASSIGN(const auto date, date_of(parsed, file));
-  TRY_ASSIGN(const std::string json, config::read_text_file(file, k_largest_file));
+  TRY_ASSIGN(const std::string json, config::read_text_file(file, k_largest_price_file));
   TRY_ASSIGN(const std::string text, providers::import_prices(json, file, date));
   TRY_ASSIGN(const auto table, providers::PriceTable::open(text, file));
   TRY_ASSIGN(const auto target, target_of(parsed, context));
@@ -262,7 +243,7 @@ Result<int> command_prices_import(const Parsed& parsed, Context& context) {
   const auto size = table.size();
   context.out << fmt::format("{}: prices of {}; providers: {}, models: {}\n",
                              target.string(),
-                             providers::write_day(date),
+                             agent::format_day(date),
                              size.providers,
                              size.models);
   if (!parsed.has("--to")) {

@@ -176,18 +176,6 @@ std::size_t jobs_of(const Parsed& parsed) {
   return std::max(std::thread::hardware_concurrency(), 1u);
 }
 
-// What went wrong with a file or a stream: a reader that went away ends the program as SIGPIPE
-// would.
-Result<int> ending_of(const Output& output, int otherwise) {
-  if (output.reader_is_gone()) {
-    return 128 + SIGPIPE;
-  }
-  if (output.failure() != nullptr) {
-    return agent::fail(*output.failure());
-  }
-  return otherwise;
-}
-
 }  // namespace
 
 Result<int> command_test(const Parsed& parsed, Context& context) {

@@ -1,5 +1,7 @@
 #include "cli/help.h"
 
+#include "agent/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,11 +14,6 @@ constexpr std::size_t k_width = 80;
 constexpr std::size_t k_gap = 2;
 constexpr std::size_t k_widest_name = 26;  // a longer one has its text on the next line
 
-std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
-}
-
 struct Row {
   std::string name;
   std::string text;
@@ -26,15 +23,15 @@ struct Row {
 std::string table(const std::vector<Row>& rows) {
   std::size_t widest = 0;
   for (const Row& row : rows) {
-    widest = std::max(widest, std::min(columns(row.name), k_widest_name));
+    widest = std::max(widest, std::min(agent::character_count(row.name), k_widest_name));
   }
   const std::size_t indent = widest + 2 * k_gap;
   std::string text;
   for (const Row& row : rows) {
-    const std::size_t used = k_gap + columns(row.name);
+    const std::size_t used = k_gap + agent::character_count(row.name);
     text += std::string(k_gap, ' ') + row.name;
-    text += columns(row.name) > k_widest_name ? "\n" + std::string(indent, ' ')
-                                              : std::string(indent - used, ' ');
+    text += agent::character_count(row.name) > k_widest_name ? "\n" + std::string(indent, ' ')
+                                                             : std::string(indent - used, ' ');
     text += wrapped(row.text, k_width - indent, indent) + "\n";
   }
   return text;
@@ -93,7 +90,7 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
     const std::string_view word = text.substr(0, end);
-    if (used > 0 && used + 1 + columns(word) > width) {
+    if (used > 0 && used + 1 + agent::character_count(word) > width) {
       break_line();
     }
     if (used > 0 && !word.empty()) {
@@ -101,7 +98,7 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
       ++used;
     }
     lines += word;
-    used += columns(word);
+    used += agent::character_count(word);
     if (end < text.size() && text[end] == '\n') {
       break_line();
     }

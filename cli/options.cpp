@@ -331,8 +331,9 @@ constexpr auto k_commands = std::to_array<Command>({
      .run = command_run},
     {.name = "check",
      .summary = "find every mistake in agent files",
-     .description = "Loads each file as run would, without network and without a key. Exits with "
-                    "78 where one of them has a mistake.",
+     .description = "Loads each file as run would, without network and without a key, and with "
+                    "them the user's config.yaml and imported prices. Exits with 78 where one of "
+                    "them has a mistake.",
      .positionals = k_check_positionals,
      .options = k_check_options,
      .examples = k_check_examples,

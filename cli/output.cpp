@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -106,6 +107,16 @@ void Output::commit() {
     return;
   }
   temporary_.clear();
+}
+
+agent::Result<int> ending_of(const Output& output, int otherwise) {
+  if (output.reader_is_gone()) {
+    return 128 + SIGPIPE;
+  }
+  if (output.failure() != nullptr) {
+    return agent::fail(*output.failure());
+  }
+  return otherwise;
 }
 
 }  // namespace cli

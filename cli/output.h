@@ -39,4 +39,8 @@ class Output {
   std::optional<agent::Error> failure_;
 };
 
+// The exit code of a program whose product went there: that of SIGPIPE where the reader went away,
+// else `otherwise`. The output's own failure, where it has one.
+agent::Result<int> ending_of(const Output& output, int otherwise);
+
 }  // namespace cli

@@ -183,7 +183,7 @@ Prepared prepare(std::span<const std::string> arguments) {
 }
 
 bool looks_like_option(std::string_view word) {
-  return word.size() > 1 && word.front() == '-' && !(word[1] >= '0' && word[1] <= '9');
+  return word.size() > 1 && word.front() == '-' && !agent::is_digit(word[1]);
 }
 
 void declare(CLI::App& app, const Option& option) {

@@ -1,8 +1,8 @@
 #include "cli/price_book.h"
 
+#include "agent/duration.h"
 #include "cli/user_folders.h"
 #include "config/source.h"
-#include "providers/price_text.h"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,6 @@
 
 namespace cli {
 namespace {
-
-constexpr std::size_t k_largest_table = 64 * std::size_t{1'048'576};
 
 agent::Tariff always(agent::Price price) {
   return {.periods = {agent::PricePeriod{.price = std::move(price)}}};
@@ -33,7 +31,7 @@ agent::Result<std::unique_ptr<OpenTable>> open_built_in() {
 agent::Result<std::unique_ptr<OpenTable>> open_imported(const std::filesystem::path& file) {
   auto open = std::make_unique<OpenTable>();
   open->is_imported = true;
-  TRY_ASSIGN(open->text, config::read_text_file(file, k_largest_table));
+  TRY_ASSIGN(open->text, config::read_text_file(file, k_largest_price_file));
   TRY_ASSIGN(open->table, providers::PriceTable::open(open->text, file.string()));
   return open;
 }
@@ -46,7 +44,7 @@ std::filesystem::path imported_prices_file(const agent::Environment& environment
 }
 
 std::string OpenTable::name() const {
-  const auto day = providers::write_day(table->date());
+  const auto day = agent::format_day(table->date());
   return is_imported ? fmt::format("{} of {}", table->file(), day)
                      : fmt::format("the built-in table of {}", day);
 }
@@ -75,8 +73,8 @@ std::expected<PriceBook, std::vector<agent::Error>> PriceBook::open(
   return book;
 }
 
-agent::Result<std::optional<ModelPrice>> PriceBook::find(
-    const agent::ModelSpec& spec, const providers::Resolved& resolved) const {
+agent::Result<std::optional<ModelPrice>> PriceBook::find(const agent::ModelSpec& spec,
+                                                         const providers::Resolved& resolved) {
   if (spec.cost) {
     return ModelPrice{.tariff = always(*spec.cost), .source = "the agent file"};
   }
@@ -87,19 +85,22 @@ agent::Result<std::optional<ModelPrice>> PriceBook::find(
   if (providers::is_free(resolved)) {
     return ModelPrice{.tariff = always({}), .source = "a provider that charges nothing"};
   }
-  TRY_ASSIGN(const auto open, open_table(imported_file_));
+  if (table_ == nullptr) {
+    TRY_ASSIGN(table_, open_table(imported_file_));
+  }
   TRY_ASSIGN(
       auto row,
-      open->table->find({.provider = resolved.is_custom ? std::string_view{} : resolved.provider,
-                         .base_url = resolved.base_url,
-                         .model = resolved.model}));
+      table_->table->find({.provider = resolved.is_custom ? std::string_view{} : resolved.provider,
+                           .base_url = resolved.base_url,
+                           .model = resolved.model}));
   if (!row) {
     return std::optional<ModelPrice>{};
   }
-  return ModelPrice{.tariff = row->tariff, .source = open->name(), .row = std::move(row)};
+  return ModelPrice{.tariff = row->tariff, .source = table_->name(), .row = std::move(row)};
 }
 
 agent::Result<void> check_cost_limit(const agent::AgentSpec& agent,
+                                     const std::string& model,
                                      const std::optional<ModelPrice>& price,
                                      const PriceBook& book,
                                      std::chrono::system_clock::time_point now) {
@@ -107,16 +108,15 @@ agent::Result<void> check_cost_limit(const agent::AgentSpec& agent,
   if (!agent.limits.max_cost_usd || is_known) {
     return {};
   }
-  const std::string& name = agent.model.name;
   agent::Error error{
       .code = agent::Code::config_invalid,
       .message = fmt::format(
-          "the cost limit cannot be kept: nobody knows what the model `{}` costs", name),
+          "the cost limit cannot be kept: nobody knows what the model `{}` costs", model),
       .help =
-          fmt::format("give its price in US dollars per million tokens, as in "
-                      "`model: {{name: {0}, cost: {{input: 3, output: 15}}}}`, or for all "
-                      "agents in {1}: `prices: {{{0}: {{input: 3, output: 15}}}}`",
-                      name,
+          fmt::format("give its price in US dollars per million tokens beside its name, as in "
+                      "`{{name: {0}, cost: {{input: 3, output: 15}}}}`, or for all agents in "
+                      "{1}: `prices: {{{0}: {{input: 3, output: 15}}}}`",
+                      model,
                       book.config_file().empty() ? "config.yaml" : book.config_file().string())};
   error.where = agent.limits.max_cost_where;
   return agent::fail(std::move(error));

@@ -11,6 +11,7 @@
 #include "providers/registry.h"
 
 #include <chrono>
+#include <cstddef>
 #include <expected>
 #include <filesystem>
 #include <memory>
@@ -27,23 +28,8 @@ struct ModelPrice {
   std::optional<providers::FoundPrice> row = std::nullopt;  // of a table
 };
 
-class PriceBook {
- public:
-  // Reads the user's config.yaml. Every mistake in it.
-  static std::expected<PriceBook, std::vector<agent::Error>> open(
-      const agent::Environment& environment);
-
-  // nullopt: unknown. config.invalid where the imported table is broken.
-  agent::Result<std::optional<ModelPrice>> find(const agent::ModelSpec& spec,
-                                                const providers::Resolved& resolved) const;
-
-  const std::filesystem::path& config_file() const { return config_file_; }
-
- private:
-  std::filesystem::path config_file_;
-  std::filesystem::path imported_file_;
-  config::UserConfig config_;
-};
+// Bytes of a table of prices, and of what one is imported from.
+constexpr std::size_t k_largest_price_file = 64 * std::size_t{1'048'576};
 
 // Where `errand prices import` puts a table; empty where there is no home.
 std::filesystem::path imported_prices_file(const agent::Environment& environment);
@@ -60,8 +46,30 @@ struct OpenTable {
 // The table that counts: the newer one; of the same day, the imported one.
 agent::Result<std::unique_ptr<OpenTable>> open_table(const std::filesystem::path& imported);
 
-// config.invalid where there is a cost limit that cannot be kept, because nobody knows the price.
+class PriceBook {
+ public:
+  // Reads the user's config.yaml. Every mistake in it.
+  static std::expected<PriceBook, std::vector<agent::Error>> open(
+      const agent::Environment& environment);
+
+  // nullopt: unknown. config.invalid where the imported table is broken. The table is opened for
+  // the first model whose price only a table may say.
+  agent::Result<std::optional<ModelPrice>> find(const agent::ModelSpec& spec,
+                                                const providers::Resolved& resolved);
+
+  const std::filesystem::path& config_file() const { return config_file_; }
+
+ private:
+  std::filesystem::path config_file_;
+  std::filesystem::path imported_file_;
+  config::UserConfig config_;
+  std::unique_ptr<OpenTable> table_;  // null: not asked yet
+};
+
+// config.invalid where there is a cost limit that cannot be kept, because nobody knows the price of
+// `model`, one of the agent's, as PROVIDER/MODEL.
 agent::Result<void> check_cost_limit(const agent::AgentSpec& agent,
+                                     const std::string& model,
                                      const std::optional<ModelPrice>& price,
                                      const PriceBook& book,
                                      std::chrono::system_clock::time_point now);

@@ -104,14 +104,12 @@ class Program {
   int finish(int code) {
     const auto output = Output::to_descriptor(STDOUT_FILENO, "standard output");
     output->write(out_.view());
-    if (output->reader_is_gone()) {
-      return 128 + SIGPIPE;
+    const auto ending = ending_of(*output, code);
+    if (!ending) {
+      std::cerr << render(ending.error(), color_err_) << std::endl;
+      return agent::exit_code(ending.error());
     }
-    if (output->failure() != nullptr) {
-      std::cerr << render(*output->failure(), color_err_) << std::endl;
-      return agent::exit_code(*output->failure());
-    }
-    return code;
+    return *ending;
   }
 
   std::span<const std::string> arguments_;

@@ -276,7 +276,7 @@ void Progress::paragraph(std::string_view title, std::string_view text) {
 }
 
 std::string Progress::paint(std::string_view style, std::string_view text) const {
-  return options_.color ? fmt::format("\x1b[{}m{}\x1b[0m", style, text) : std::string(text);
+  return cli::paint(style, text, options_.color);
 }
 
 std::string Progress::clean(std::string_view text) const {

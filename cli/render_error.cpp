@@ -53,7 +53,7 @@ std::vector<std::string_view> characters(std::string_view text) {
   std::vector<std::string_view> parts;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at + 1;
-    while (end < text.size() && (text[end] & 0xC0) == 0x80) {
+    while (end < text.size() && agent::is_continuation(text[end])) {
       ++end;
     }
     parts.push_back(text.substr(at, end - at));
@@ -86,8 +86,7 @@ class Painter {
  public:
   explicit Painter(bool color) : color_(color) {}
   std::string operator()(std::string_view style, std::string_view text) const {
-    return color_ && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", style, text)
-                                   : std::string(text);
+    return cli::paint(style, text, color_);
   }
 
  private:
@@ -250,6 +249,10 @@ std::string render(const agent::Error& error, bool color) {
 
 std::string render_warning(const agent::Error& warning, bool color) {
   return render_in({.kind = "warning", .style = k_yellow, .advice = {}}, warning, color);
+}
+
+std::string paint(std::string_view style, std::string_view text, bool color) {
+  return color && !text.empty() ? fmt::format("\x1b[{}m{}\x1b[0m", style, text) : std::string(text);
 }
 
 }  // namespace cli

@@ -14,4 +14,7 @@ std::string render(const agent::Error& error, bool color);
 // The same for what is not yet an error.
 std::string render_warning(const agent::Error& warning, bool color);
 
+// `text` in a style of the terminal ("1;31"), where colour is asked for and there is any text.
+std::string paint(std::string_view style, std::string_view text, bool color);
+
 }  // namespace cli

@@ -1,6 +1,7 @@
 #include "cli/test_report.h"
 
 #include "agent/text.h"
+#include "cli/render_error.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,10 +16,6 @@ using agent::Json;
 constexpr std::string_view k_red = "31";
 constexpr std::string_view k_green = "32";
 constexpr std::string_view k_yellow = "33";
-
-std::string paint(std::string_view style, std::string_view text, bool color) {
-  return color ? fmt::format("\x1b[{}m{}\x1b[0m", style, text) : std::string(text);
-}
 
 std::string indented(std::string_view text, std::size_t indent) {
   std::string out;

@@ -45,9 +45,7 @@ std::unexpected<agent::Error> refuse(const std::filesystem::path& file,
 bool is_medium(std::string_view path) {
   constexpr std::array<std::string_view, 6> k_endings = {
       ".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"};
-  std::string lower(path.substr(std::min(path.size(), path.rfind('.'))));
-  std::ranges::transform(
-      lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  const std::string lower = agent::to_lower(path.substr(std::min(path.size(), path.rfind('.'))));
   return std::ranges::find(k_endings, lower) != k_endings.end();
 }
 

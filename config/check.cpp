@@ -428,6 +428,17 @@ void Checker::check_map(const Value& map, std::string_view path, const std::stri
   }
 }
 
+// The keys without which no such file is one: "`version` and `name`".
+std::string required_of(std::span<const Key> table) {
+  std::vector<std::string> names;
+  for (const Key& key : table) {
+    if (key.required && last_part(key.path) == key.path) {
+      names.push_back(fmt::format("`{}`", key.path));
+    }
+  }
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
 }  // namespace
 
 bool is_free_key(std::string_view key) {
@@ -444,6 +455,10 @@ void check(const Value& root,
            std::span<const Key> table,
            std::span<const std::string> names,
            Problems& problems) {
+  if (is_empty(root)) {
+    problems.add(root.span, "the file is empty", "it needs " + required_of(table));
+    return;
+  }
   if (root.kind != Kind::map) {
     problems.add(root.span,
                  fmt::format("the file must be a map of keys, not {}", to_string(root.kind)),

@@ -1,6 +1,7 @@
 #include "config/expand.h"
 
 #include "agent/text.h"
+#include "config/check.h"
 #include "config/shapes.h"
 #include "config/template.h"
 
@@ -93,10 +94,6 @@ std::string replacement(const Reference& reference,
                fmt::format("the environment variable `{}` is not set", reference.name),
                fmt::format("set it, or give a default: `${{env:{}:-default}}`", reference.name));
   return {};
-}
-
-bool is_free_key(std::string_view key) {
-  return key.starts_with("x-");
 }
 
 void expand_below(Value& value, const agent::Environment& environment, Problems& problems) {

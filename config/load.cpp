@@ -108,6 +108,10 @@ Report parse_agent(std::string_view text,
   if (!root) {
     return finish(problems, std::nullopt);
   }
+  if (is_empty(*root)) {
+    problems.add(root->span, "the file is empty", "`errand init` writes a first agent");
+    return finish(problems, std::nullopt);
+  }
   if (is_other_version(*root)) {
     refuse_version(*root, problems);
     return finish(problems, std::nullopt);

@@ -46,15 +46,13 @@ inline std::optional<agent::Price> price_at(const Value& map, std::string_view k
   if (rates == nullptr || rates->kind != Kind::map) {
     return std::nullopt;
   }
-  const auto rate_at = [&](std::string_view name) -> std::optional<agent::Rate> {
-    const auto amount = money_at(*rates, name);
-    return amount ? std::optional(agent::Rate{.base = *amount}) : std::nullopt;
-  };
-  return agent::Price{.input = rate_at("input").value_or(agent::Rate{}),
-                      .output = rate_at("output").value_or(agent::Rate{}),
-                      .cache_read = rate_at("cache_read"),
-                      .cache_write = rate_at("cache_write"),
-                      .reasoning = rate_at("reasoning")};
+  agent::Price price;
+  for (const agent::RateField& field : agent::rate_fields()) {
+    if (const auto amount = money_at(*rates, field.key)) {
+      field.in(price).base = *amount;
+    }
+  }
+  return price;
 }
 
 inline std::optional<std::int64_t> count_at(const Value& map, std::string_view key) {

@@ -1,6 +1,7 @@
 #include "config/secrets.h"
 
 #include "agent/redact.h"
+#include "agent/text.h"
 #include "config/unknown_key.h"
 
 #include <algorithm>
@@ -19,14 +20,6 @@ constexpr std::string_view k_delimiters = " \t\r\n\"'`,;{}[]()<>";
 bool is_token_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
          std::string_view("._~+/=-").contains(c);
-}
-
-std::string lower(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(), [](char c) {
-    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  });
-  return small;
 }
 
 // The part of `word` that redaction takes away.
@@ -61,7 +54,7 @@ void find_known_shapes(std::string_view text, std::vector<Span>& found) {
 
 void find_bearer_tokens(std::string_view text, std::vector<Span>& found) {
   constexpr std::string_view k_bearer = "bearer ";
-  const std::string small = lower(text);
+  const std::string small = agent::to_lower(text);
   for (std::size_t at = small.find(k_bearer); at != std::string::npos;
        at = small.find(k_bearer, at + 1)) {
     const std::size_t begin = at + k_bearer.size();
@@ -97,7 +90,7 @@ bool carries_a_key(std::string_view header) {
                                                               "x-goog-api-key",
                                                               "x-auth-token",
                                                               "cookie"});
-  return std::ranges::find(k_headers, lower(header)) != k_headers.end();
+  return std::ranges::find(k_headers, agent::to_lower(header)) != k_headers.end();
 }
 
 void find_in_map(const Value& map, bool (*is_secret)(std::string_view), std::vector<Span>& found) {

@@ -1,5 +1,7 @@
 #include "config/shapes.h"
 
+#include "agent/text.h"
+
 #include <algorithm>
 #include <cstddef>
 
@@ -13,9 +15,6 @@ bool is_lower(char c) {
 }
 bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 bool is_letter(char c) {
   return is_lower(c) || is_upper(c);
@@ -32,12 +31,14 @@ bool is_agent_name(std::string_view text) {
   return is_word(
       text,
       k_longest_name,
-      [](char c) { return is_lower(c) || is_digit(c); },
-      [](char c) { return is_lower(c) || is_digit(c) || c == '_' || c == '-'; });
+      [](char c) { return is_lower(c) || agent::is_digit(c); },
+      [](char c) { return is_lower(c) || agent::is_digit(c) || c == '_' || c == '-'; });
 }
 
 bool is_tool_name(std::string_view text) {
-  const auto allowed = [](char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-'; };
+  const auto allowed = [](char c) {
+    return is_letter(c) || agent::is_digit(c) || c == '_' || c == '-';
+  };
   return is_word(text, k_longest_name, allowed, allowed);
 }
 
@@ -46,12 +47,12 @@ bool is_identifier(std::string_view text, std::size_t longest) {
       text,
       longest,
       [](char c) { return is_letter(c) || c == '_'; },
-      [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+      [](char c) { return is_letter(c) || agent::is_digit(c) || c == '_'; });
 }
 
 bool is_header_name(std::string_view text) {
   const auto allowed = [](char c) {
-    return is_letter(c) || is_digit(c) || std::string_view("!#$%&'*+.^_`|~-").contains(c);
+    return is_letter(c) || agent::is_digit(c) || std::string_view("!#$%&'*+.^_`|~-").contains(c);
   };
   return is_word(text, 256, allowed, allowed);
 }

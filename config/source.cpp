@@ -19,14 +19,6 @@ namespace {
 constexpr std::size_t k_longest_excerpt = 1'000;
 constexpr std::string_view k_byte_order_mark = "\xEF\xBB\xBF";
 
-bool is_continuation(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
-}
-
-int count_characters(std::string_view text) {
-  return static_cast<int>(std::ranges::count_if(text, [](char c) { return !is_continuation(c); }));
-}
-
 // The first byte that YAML does not allow in a text: control characters but tab and line ends.
 std::optional<std::size_t> find_control_character(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -46,7 +38,7 @@ std::size_t find_invalid_utf8(std::string_view text) {
   std::size_t end = text.size();
   while (end - valid > 8) {
     std::size_t middle = valid + (end - valid) / 2;
-    while (middle > valid && is_continuation(text[middle])) {
+    while (middle > valid && agent::is_continuation(text[middle])) {
       --middle;
     }
     if (middle == valid) {
@@ -56,7 +48,7 @@ std::size_t find_invalid_utf8(std::string_view text) {
   }
   for (std::size_t at = valid; at < end;) {
     std::size_t next = at + 1;
-    while (next < text.size() && is_continuation(text[next])) {
+    while (next < text.size() && agent::is_continuation(text[next])) {
       ++next;
     }
     if (!agent::is_valid_utf8(text.substr(at, next - at))) {
@@ -237,11 +229,12 @@ agent::Where Source::where(Span span) const {
   const std::string_view content = line_text(line);
   const std::size_t from = std::min(offset - begin, content.size());
   const std::string_view marked = content.substr(from, span.length);
-  agent::Where where{.file = file_,
-                     .line = static_cast<int>(line),
-                     .column = count_characters(content.substr(0, from)) + 1,
-                     .excerpt = {},
-                     .length = std::max(1, count_characters(marked))};
+  agent::Where where{
+      .file = file_,
+      .line = static_cast<int>(line),
+      .column = static_cast<int>(agent::character_count(content.substr(0, from))) + 1,
+      .excerpt = {},
+      .length = std::max(1, static_cast<int>(agent::character_count(marked)))};
   if (content.size() <= k_longest_excerpt) {
     where.excerpt = content;
     for (std::size_t at = 0; at < where.excerpt.size() && !hidden_.empty(); ++at) {

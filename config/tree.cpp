@@ -1,5 +1,7 @@
 #include "config/tree.h"
 
+#include "agent/text.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -11,10 +13,6 @@
 namespace config {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -24,7 +22,7 @@ std::string_view without_sign(std::string_view text) {
 }
 
 std::size_t count_digits(std::string_view text) {
-  const auto* end = std::ranges::find_if_not(text, is_digit);
+  const auto* end = std::ranges::find_if_not(text, agent::is_digit);
   return static_cast<std::size_t>(end - text.begin());
 }
 
@@ -45,7 +43,7 @@ bool is_integer(std::string_view text) {
   const auto digits = text.substr(2);
   return !digits.empty() && std::ranges::all_of(digits, [&](char c) {
     return base == 8 ? c >= '0' && c <= '7'
-                     : is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+                     : agent::is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
   });
 }
 

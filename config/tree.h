@@ -39,6 +39,11 @@ struct Entry {
   Value value;
 };
 
+// Whether nothing at all is written there, not even `null`.
+inline bool is_empty(const Value& value) {
+  return value.kind == Kind::null && value.text.empty();
+}
+
 // Scalars by the YAML 1.2 core schema: `no`, `yes`, `on` are text, 017 is seventeen.
 Kind kind_of_plain(std::string_view text);
 std::optional<std::int64_t> integer_of(const Value& value);  // nullopt: none, or over 64 bits

@@ -174,7 +174,7 @@ std::string canonical(std::string_view name) {
   std::string letters;
   for (const char c : name) {
     if (c != '-' && c != '_' && c != ' ') {
-      letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      letters += agent::to_lower(c);
     }
   }
   return letters;

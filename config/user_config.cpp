@@ -6,7 +6,6 @@
 #include "config/source.h"
 #include "config/yaml.h"
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <system_error>
@@ -43,20 +42,6 @@ UserConfig build(const Value& root) {
   return config;
 }
 
-// Nothing but comments: as good as no file.
-bool says_nothing(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const auto line = text.substr(0, end);
-    const auto first = line.find_first_not_of(" \t\r");
-    if (first != std::string_view::npos && line[first] != '#') {
-      return false;
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return true;
-}
-
 }  // namespace
 
 std::span<const Key> user_keys() {
@@ -64,16 +49,13 @@ std::span<const Key> user_keys() {
 }
 
 UserConfigResult parse_user_config(std::string_view text, const std::string& shown_file) {
-  if (says_nothing(text)) {
-    return UserConfig{};
-  }
   auto source = Source::create(std::string(text), shown_file);
   if (!source) {
     return std::unexpected(std::vector{std::move(source).error()});
   }
   Problems problems(*source);
   const auto root = parse_yaml(*source, {0, source->text().size()}, {}, problems);
-  if (root) {
+  if (root && !is_empty(*root)) {
     check(*root, k_keys, {}, problems);
   }
   if (!problems.is_empty()) {

@@ -653,10 +653,6 @@ bool refuse_brackets(const Source& source, Span part, Problems& problems) {
   return false;
 }
 
-bool is_empty_root(const Value& root) {
-  return root.kind == Kind::null && root.text.empty();
-}
-
 }  // namespace
 
 std::optional<Value> parse_yaml(const Source& source,
@@ -682,14 +678,9 @@ std::optional<Value> parse_yaml(const Source& source,
   if (builder.has_failed()) {
     return std::nullopt;
   }
-  if (!builder.has_root()) {
-    problems.add({part.offset, 0}, "the file is empty", "`errand init` writes a first agent");
-    return std::nullopt;
-  }
-  Value root = builder.take_root();
-  if (is_empty_root(root)) {
-    problems.add({part.offset, 0}, "the file is empty", "`errand init` writes a first agent");
-    return std::nullopt;
+  Value root = builder.has_root() ? builder.take_root() : Value{};
+  if (is_empty(root)) {
+    root.span = {part.offset, 0};
   }
   return root;
 }

@@ -113,21 +113,17 @@ std::optional<agent::Money> reported_cost(const agent::Json& usage) {
                ? std::optional(agent::Money::from_picos(count * k_tick))
                : std::nullopt;
   }
-  const auto amount_at = [](const agent::Json& object, std::string_view key) {
-    const auto* const amount = agent::find(object, key);
-    return amount != nullptr ? agent::Money::from_json(*amount) : std::nullopt;
-  };
   if (const auto* const parts = agent::find(usage, "cost"); parts && parts->is_object()) {
-    return amount_at(*parts, "total_cost");
+    return agent::money_at(*parts, "total_cost");
   }
-  const auto cost = amount_at(usage, "cost");
+  const auto cost = agent::money_at(usage, "cost");
   if (!cost || !agent::bool_at(usage, "is_byok")) {
     return cost;
   }
   // With a key of one's own behind the gateway, `cost` is the gateway's fee alone.
   const auto* const details = agent::find(usage, "cost_details");
   const auto upstream =
-      details != nullptr ? amount_at(*details, "upstream_inference_cost") : std::nullopt;
+      details != nullptr ? agent::money_at(*details, "upstream_inference_cost") : std::nullopt;
   return upstream ? std::optional(*cost + *upstream) : std::nullopt;
 }
 

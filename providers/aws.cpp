@@ -10,13 +10,9 @@ namespace {
 
 using agent::Code;
 
-std::string set_value(const agent::Environment& environment, std::string_view name) {
-  return std::string(agent::trimmed(agent::value_of(environment, name)));
-}
-
 agent::Result<std::string> region_of(const agent::Environment& environment) {
   for (const std::string_view name : {"AWS_REGION", "AWS_DEFAULT_REGION"}) {
-    if (auto region = set_value(environment, name); !region.empty()) {
+    if (auto region = agent::trimmed_value_of(environment, name); !region.empty()) {
       return region;
     }
   }
@@ -54,11 +50,12 @@ bool is_aws_host(std::string_view base_url) {
 
 agent::Result<agent::AwsSigner> bedrock_signer(std::string_view base_url,
                                                const agent::Environment& environment) {
-  agent::AwsSigner signer{.region = std::string(region_in(base_url)),
-                          .service = "bedrock",
-                          .access_key = set_value(environment, "AWS_ACCESS_KEY_ID"),
-                          .secret_key = set_value(environment, "AWS_SECRET_ACCESS_KEY"),
-                          .session_token = set_value(environment, "AWS_SESSION_TOKEN")};
+  agent::AwsSigner signer{
+      .region = std::string(region_in(base_url)),
+      .service = "bedrock",
+      .access_key = agent::trimmed_value_of(environment, "AWS_ACCESS_KEY_ID"),
+      .secret_key = agent::trimmed_value_of(environment, "AWS_SECRET_ACCESS_KEY"),
+      .session_token = agent::trimmed_value_of(environment, "AWS_SESSION_TOKEN")};
   if (signer.access_key.empty() || signer.secret_key.empty()) {
     return agent::fail(
         Code::provider_auth,

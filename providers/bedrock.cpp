@@ -1,5 +1,6 @@
 // Amazon Bedrock's Converse: requests. What comes back is bedrock_decode.h's.
 #include "agent/json.h"
+#include "agent/text.h"
 #include "providers/bedrock_decode.h"
 #include "providers/claude.h"
 #include "providers/wire.h"
@@ -42,12 +43,11 @@ std::string text_block(std::string_view text) {
 // The name of a document is read by the model; most characters are refused in it.
 std::string document_name(std::string_view file) {
   std::string name(file.substr(0, file.rfind('.')));
-  std::ranges::replace_if(
-      name,
-      [](char c) {
-        return !(c >= '0' && c <= '9') && !(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z');
-      },
-      '-');
+  const auto is_refused = [](char c) {
+    const char lower = agent::to_lower(c);
+    return !agent::is_digit(c) && (lower < 'a' || lower > 'z');
+  };
+  std::ranges::replace_if(name, is_refused, '-');
   return name.empty() ? "document" : name;
 }
 

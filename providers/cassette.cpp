@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -172,15 +171,9 @@ bool is_any_of(std::string_view name, std::span<const std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
 }
 
-std::string lower(std::string_view name) {
-  std::string text(name);
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 void drop_hidden_headers(agent::Headers& headers) {
   std::erase_if(headers, [](const auto& header) {
-    const std::string name = lower(header.first);
+    const std::string name = agent::to_lower(header.first);
     return std::ranges::any_of(k_hidden_headers,
                                [&](std::string_view word) { return name.contains(word); });
   });
@@ -436,8 +429,8 @@ ShownRequest shown(const agent::HttpRequest& request, const agent::Redactor& red
   ShownRequest shown{
       .method = request.method, .url = redactor.apply(request.url), .headers = {}, .body = {}};
   for (const auto& [name, value] : request.headers) {
-    if (is_any_of(lower(name), k_request_headers)) {
-      shown.headers.emplace_back(lower(name), redactor.apply(value));
+    if (is_any_of(agent::to_lower(name), k_request_headers)) {
+      shown.headers.emplace_back(agent::to_lower(name), redactor.apply(value));
     }
   }
   const auto body = agent::parse_json(request.body);

@@ -246,7 +246,7 @@ Code code_of_client_error(int status, const ErrorBody& body, std::string_view te
 }
 
 Code code_of(int status, const ErrorBody& body) {
-  std::string text = to_lower(body.message + "\n" + body.detail);
+  std::string text = agent::to_lower(body.message + "\n" + body.detail);
   for (const std::string& word : body.words) {
     text += "\n" + word;
   }
@@ -342,7 +342,7 @@ Error redirected(int status, const Headers& headers, std::string_view base_url) 
 void add_header_words(ErrorBody& body, const Headers& headers) {
   const std::string_view type = agent::header(headers, "x-amzn-errortype");
   if (!type.empty()) {
-    body.words.push_back(to_lower(type.substr(0, type.find(':'))));
+    body.words.push_back(agent::to_lower(type.substr(0, type.find(':'))));
   }
 }
 

@@ -30,7 +30,7 @@ void add_word(ErrorBody& body, const Json& object, std::string_view key) {
   if (member == nullptr || member->is_structured() || member->is_boolean()) {
     return;
   }
-  std::string word = to_lower(text_of(object, key));
+  std::string word = agent::to_lower(text_of(object, key));
   int number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   if (error == std::errc{} && end == word.data() + word.size()) {
@@ -153,7 +153,7 @@ std::optional<ErrorBody> error_in_stream(std::string_view text) {
 }
 
 std::string html_title(std::string_view html) {
-  const std::string words = to_lower(html.substr(0, 4096));
+  const std::string words = agent::to_lower(html.substr(0, 4096));
   const auto open = words.find("<title");
   const auto start = open == npos ? npos : words.find('>', open);
   const auto end = start == npos ? npos : words.find("</title", start);
@@ -161,14 +161,6 @@ std::string html_title(std::string_view html) {
 }
 
 }  // namespace
-
-std::string to_lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return result;
-}
 
 bool ErrorBody::has_word(std::string_view word) const {
   return std::ranges::find(words, word) != words.end();

@@ -28,6 +28,4 @@ ErrorBody read_error_body(std::string_view body);
 // The same of a JSON value, or nullopt where it does not report an error.
 std::optional<ErrorBody> find_error(const agent::Json& json);
 
-std::string to_lower(std::string_view text);
-
 }  // namespace providers

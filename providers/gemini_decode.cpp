@@ -2,6 +2,7 @@
 
 #include "agent/json.h"
 #include "agent/message.h"
+#include "agent/text.h"
 #include "providers/answer_decoder.h"
 #include "providers/tool_call_assembler.h"
 #include "providers/wire_text.h"
@@ -79,7 +80,7 @@ bool is_modest(std::string_view pointer) {
   constexpr auto k_most_levels = 100;
   std::size_t digits = 0;
   for (const char c : pointer) {
-    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+    digits = agent::is_digit(c) ? digits + 1 : 0;
     if (digits > k_longest_index) {
       return false;
     }

@@ -1,5 +1,6 @@
 // Chat Completions: requests. What comes back is openai_chat_decode.h's.
 #include "agent/json.h"
+#include "agent/text.h"
 #include "providers/error_body.h"
 #include "providers/openai_chat_decode.h"
 #include "providers/openai_schema.h"
@@ -160,7 +161,7 @@ bool OpenaiChat::adapt(int status, std::string_view body, const agent::ModelRequ
                                                           "extra_forbidden"};
   const ErrorBody error = read_error_body(body);
   std::string& field = settings_.quirks.max_tokens_field;
-  const std::string text = to_lower(error.message);
+  const std::string text = agent::to_lower(error.message);
   bool is_refused = error.has_word("unsupported_parameter");
   for (const std::string_view refusal : k_refusals) {
     is_refused = is_refused || text.contains(refusal);

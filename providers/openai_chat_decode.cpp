@@ -2,6 +2,7 @@
 
 #include "agent/json.h"
 #include "agent/message.h"
+#include "agent/text.h"
 #include "providers/answer_decoder.h"
 #include "providers/error_body.h"
 #include "providers/tool_call_assembler.h"
@@ -43,7 +44,7 @@ constexpr auto k_stop_words = std::to_array<StopWord>({
 });
 
 StopReason reason_of(std::string_view word) {
-  return stop_reason_of(k_stop_words, to_lower(word));
+  return stop_reason_of(k_stop_words, agent::to_lower(word));
 }
 
 long long first_integer(const Json& object, std::initializer_list<std::string_view> keys) {

@@ -1,6 +1,7 @@
 // OpenAI's Responses: requests. What comes back is openai_responses_decode.h's. The server is asked
 // to keep nothing: each request carries the whole conversation, sealed thoughts included.
 #include "agent/json.h"
+#include "agent/text.h"
 #include "providers/error_body.h"
 #include "providers/openai_responses_decode.h"
 #include "providers/openai_schema.h"
@@ -139,7 +140,7 @@ class OpenaiResponses final : public Wire {
 
   // A model that does not think has no thoughts to seal, and refuses to be asked for them.
   bool adapt(int status, std::string_view body, const agent::ModelRequest&) override {
-    const std::string message = to_lower(read_error_body(body).message);
+    const std::string message = agent::to_lower(read_error_body(body).message);
     if (status != 400 || !settings_.quirks.encrypted_reasoning ||
         !(message.contains("encrypted content") || message.contains("encrypted_content"))) {
       return false;

@@ -1,5 +1,6 @@
 #include "providers/price_import.h"
 
+#include "agent/duration.h"
 #include "agent/json.h"
 #include "agent/price.h"
 #include "agent/text.h"
@@ -167,13 +168,13 @@ Result<std::optional<agent::Price>> read_price(const Json& prices) {
 
 Result<void> read_constraint(const Json& constraint, agent::PricePeriod& period) {
   if (const auto day = agent::text_at(constraint, "start_date"); !day.empty()) {
-    period.from = parse_day(day);
+    period.from = agent::parse_day(day);
     if (period.from && constraint.size() == 1) {
       return {};
     }
   } else {
-    period.begin = parse_time_of_day(agent::text_at(constraint, "start_time"));
-    period.end = parse_time_of_day(agent::text_at(constraint, "end_time"));
+    period.begin = agent::parse_time_of_day(agent::text_at(constraint, "start_time"));
+    period.end = agent::parse_time_of_day(agent::text_at(constraint, "end_time"));
     if (period.begin && period.end && constraint.size() == 2) {
       return {};
     }
@@ -280,7 +281,7 @@ Result<std::string> import_prices(std::string_view json,
     return in_file(
         refuse(root ? "the file is no list of providers" : "the file is no JSON").error());
   }
-  std::string text = fmt::format("{} {}\n", k_price_format, write_day(date));
+  std::string text = fmt::format("{} {}\n", k_price_format, agent::format_day(date));
   std::set<std::string> seen;
   for (std::size_t at = 0; at < root->size(); ++at) {
     const Json& provider = (*root)[at];

@@ -1,5 +1,6 @@
 #include "providers/price_table.h"
 
+#include "agent/duration.h"
 #include "providers/price_text.h"
 
 #include <fmt/format.h>
@@ -59,7 +60,7 @@ agent::Result<PriceTable> PriceTable::open(std::string_view text, std::string fi
   std::string_view head = take_line(rest);
   if (head.starts_with(k_price_format)) {
     head.remove_prefix(k_price_format.size());
-    if (const auto date = parse_day(take_word(head))) {
+    if (const auto date = agent::parse_day(take_word(head))) {
       return PriceTable(rest, std::move(file), *date);
     }
   }

@@ -1,6 +1,7 @@
 #include "providers/price_text.h"
 
-#include "providers/error_body.h"
+#include "agent/duration.h"
+#include "agent/text.h"
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -60,13 +61,13 @@ std::optional<bool> holds_word(std::string_view word, std::string_view name) {
   }
   switch (word.front()) {
     case '=':
-      return name == to_lower(text);
+      return name == agent::to_lower(text);
     case '^':
-      return name.starts_with(to_lower(text));
+      return name.starts_with(agent::to_lower(text));
     case '$':
-      return name.ends_with(to_lower(text));
+      return name.ends_with(agent::to_lower(text));
     case '~':
-      return name.contains(to_lower(text));
+      return name.contains(agent::to_lower(text));
     case '/':
       return matches_pattern(text, name);
     default:
@@ -101,23 +102,6 @@ std::optional<bool> holds_group(std::string_view& words,
   return depth == 0 ? std::optional(any) : std::nullopt;
 }
 
-struct Field {
-  std::string_view name;
-  Rate* (*of)(Price&);
-};
-
-Rate* present(std::optional<Rate>& rate) {
-  return &(rate ? *rate : rate.emplace());
-}
-
-constexpr auto k_fields = std::to_array<Field>({
-    {"in", [](Price& price) { return &price.input; }},
-    {"out", [](Price& price) { return &price.output; }},
-    {"read", [](Price& price) { return present(price.cache_read); }},
-    {"write", [](Price& price) { return present(price.cache_write); }},
-    {"write1h", [](Price& price) { return present(price.cache_write_1h); }},
-    {"think", [](Price& price) { return present(price.reasoning); }},
-});
 constexpr std::string_view k_requests = "req";
 
 std::optional<Rate> parse_rate(std::string_view text) {
@@ -139,15 +123,15 @@ std::optional<Rate> parse_rate(std::string_view text) {
 }
 
 bool read_hours(std::string_view text, PricePeriod& period) {
-  period.begin = parse_time_of_day(take_until(text, '-'));
-  period.end = parse_time_of_day(text);
+  period.begin = agent::parse_time_of_day(take_until(text, '-'));
+  period.end = agent::parse_time_of_day(text);
   return period.begin && period.end;
 }
 
 bool read_price_word(std::string_view word, PricePeriod& period) {
   const auto name = take_until(word, '=');
   if (name == "from") {
-    period.from = parse_day(word);
+    period.from = agent::parse_day(word);
     return period.from.has_value();
   }
   if (name == "at") {
@@ -158,12 +142,13 @@ bool read_price_word(std::string_view word, PricePeriod& period) {
     period.price.per_thousand_requests = fee.value_or(Money{});
     return fee.has_value();
   }
-  const auto* const field = std::ranges::find(k_fields, name, &Field::name);
+  const auto fields = agent::rate_fields();
+  const auto field = std::ranges::find(fields, name, &agent::RateField::word);
   auto rate = parse_rate(word);
-  if (field == k_fields.end() || !rate) {
+  if (field == fields.end() || !rate) {
     return false;
   }
-  *field->of(period.price) = std::move(*rate);
+  field->in(period.price) = std::move(*rate);
   return true;
 }
 
@@ -189,27 +174,22 @@ std::string write_rate(std::string_view name, const Rate& rate) {
   return text;
 }
 
-std::string write_time_of_day(std::chrono::seconds time) {
-  const auto seconds = time.count();
-  const auto text = fmt::format("{:02}:{:02}", seconds / 3600, seconds / 60 % 60);
-  return seconds % 60 == 0 ? text : fmt::format("{}:{:02}", text, seconds % 60);
-}
-
 std::string write_period(const PricePeriod& period) {
   const Price& price = period.price;
   std::string text;
   if (period.from) {
-    text += " from=" + write_day(*period.from);
+    text += " from=" + agent::format_day(*period.from);
   }
   if (period.begin && period.end) {
-    text +=
-        fmt::format(" at={}-{}", write_time_of_day(*period.begin), write_time_of_day(*period.end));
+    text += fmt::format(" at={}-{}",
+                        agent::format_time_of_day(*period.begin),
+                        agent::format_time_of_day(*period.end));
   }
-  text += write_rate("in", price.input) + write_rate("out", price.output);
-  text += price.cache_read ? write_rate("read", *price.cache_read) : "";
-  text += price.cache_write ? write_rate("write", *price.cache_write) : "";
-  text += price.cache_write_1h ? write_rate("write1h", *price.cache_write_1h) : "";
-  text += price.reasoning ? write_rate("think", *price.reasoning) : "";
+  for (const agent::RateField& field : agent::rate_fields()) {
+    if (const Rate* rate = field.find(price)) {
+      text += write_rate(field.word, *rate);
+    }
+  }
   if (price.per_thousand_requests != Money{}) {
     text += fmt::format(" {}={}", k_requests, price.per_thousand_requests.text());
   }
@@ -253,7 +233,7 @@ std::string unescape_word(std::string_view word) {
 }
 
 std::optional<bool> holds(std::string_view match, std::string_view name) {
-  return holds_group(match, to_lower(name), false, 0);
+  return holds_group(match, agent::to_lower(name), false, 0);
 }
 
 std::optional<agent::Tariff> parse_tariff(std::string_view text) {
@@ -274,38 +254,6 @@ std::string write_tariff(const agent::Tariff& tariff) {
     text += (text.empty() ? "" : " ;") + write_period(period);
   }
   return text.substr(std::min<std::size_t>(1, text.size()));
-}
-
-std::optional<std::chrono::sys_days> parse_day(std::string_view text) {
-  const auto year = whole_number<int>(take_until(text, '-'));
-  const auto month = whole_number<unsigned>(take_until(text, '-'));
-  const auto day = whole_number<unsigned>(text);
-  if (!year || !month || !day) {
-    return std::nullopt;
-  }
-  const std::chrono::year_month_day date{
-      std::chrono::year{*year}, std::chrono::month{*month}, std::chrono::day{*day}};
-  return date.ok() ? std::optional(std::chrono::sys_days(date)) : std::nullopt;
-}
-
-std::string write_day(std::chrono::sys_days day) {
-  const std::chrono::year_month_day date(day);
-  return fmt::format("{:04}-{:02}-{:02}",
-                     static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()),
-                     static_cast<unsigned>(date.day()));
-}
-
-std::optional<std::chrono::seconds> parse_time_of_day(std::string_view text) {
-  text.remove_suffix(text.ends_with('Z') ? 1 : 0);
-  const auto hours = whole_number<int>(take_until(text, ':'));
-  const auto minutes = whole_number<int>(take_until(text, ':'));
-  const auto seconds = text.empty() ? std::optional(0) : whole_number<int>(text);
-  if (!hours || !minutes || !seconds || *hours > 23 || *minutes > 59 || *seconds > 59) {
-    return std::nullopt;
-  }
-  return std::chrono::hours(*hours) + std::chrono::minutes(*minutes) +
-         std::chrono::seconds(*seconds);
 }
 
 }  // namespace providers

@@ -12,7 +12,6 @@
 #pragma once
 #include "agent/price.h"
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,11 +33,5 @@ std::optional<bool> holds(std::string_view match, std::string_view name);
 // What stands behind the colon of a model's line. nullopt where it is none.
 std::optional<agent::Tariff> parse_tariff(std::string_view text);
 std::string write_tariff(const agent::Tariff& tariff);
-
-// "2026-08-21"
-std::optional<std::chrono::sys_days> parse_day(std::string_view text);
-std::string write_day(std::chrono::sys_days day);
-// "16:30", "16:30:05", with or without a Z at the end
-std::optional<std::chrono::seconds> parse_time_of_day(std::string_view text);
 
 }  // namespace providers

@@ -111,7 +111,8 @@ agent::Result<void> RateGate::wait_for_turn(std::unique_lock<std::mutex>& lock,
     } else {
       const auto time = is_told ? left : std::min(left, k_short_wait);
       if (!changed_.wait_for(
-              lock, stop, time, [&] { return !is_blocked_by_requests(ticket, limits); })) {
+              lock, stop, time, [&] { return !is_blocked_by_requests(ticket, limits); }) &&
+          !stop.stop_requested()) {
         left -= time;
         tell(block.obstacle, std::nullopt);
       }

@@ -3,8 +3,8 @@
 #include "agent/text.h"
 #include "providers/aws.h"
 #include "providers/circuit_breaker.h"
-#include "providers/claude.h"
 #include "providers/fallback_provider.h"
+#include "providers/output_limit.h"
 #include "providers/priced_provider.h"
 #include "providers/rate_gate.h"
 #include "providers/replay_provider.h"
@@ -53,42 +53,12 @@ constexpr auto k_other_key_variables = std::to_array<std::string_view>({
     "HUGGING_FACE_HUB_TOKEN",
 });
 
-struct ModelLimit {
-  std::string_view prefix;
-  std::int64_t max_output_tokens;
-};
-constexpr std::int64_t k_unknown_model_limit = 8'192;
-// The longest prefix counts.
-constexpr auto k_model_limits = std::to_array<ModelLimit>({
-    {"gpt-3.5", 4'096},
-    {"gpt-4", 4'096},
-    {"gpt-4o", 16'384},
-    {"gpt-4o-2024-05-13", 4'096},
-    {"gpt-4.1", 32'768},
-    {"gpt-5", 128'000},
-    {"gpt-5-chat", 16'384},
-    {"o1", 100'000},
-    {"o1-mini", 65'536},
-    {"o1-preview", 32'768},
-    {"o3", 100'000},
-    {"o4-mini", 100'000},
-    {"gemini-1.5", 8'192},
-    {"gemini-2.0", 8'192},
-    {"gemini-2.5", 65'536},
-    {"gemini-3", 65'536},
-});
-
 std::span<const Protocol> protocols() {
   return k_protocols;
 }
 
 std::unexpected<agent::Error> invalid(std::string message, std::string help) {
   return agent::fail(Code::config_invalid, std::move(message), std::move(help));
-}
-
-// The variable's value; one that is empty is as good as none.
-std::string set_value(const Environment& environment, std::string_view name) {
-  return std::string(agent::trimmed(agent::value_of(environment, name)));
 }
 
 template <typename Row>
@@ -111,21 +81,6 @@ std::string suggestion(std::span<const Row> table, std::string_view word) {
   return fmt::format("{}Known: {}.",
                      near ? fmt::format("Did you mean `{}`? ", *near) : "",
                      fmt::join(names, ", "));
-}
-
-std::int64_t output_limit(std::string_view model) {
-  if (model.contains("claude")) {
-    return claude_max_output(model);
-  }
-  const auto name = model.substr(model.rfind('/') + 1);  // gateways put the vendor before it
-  const ModelLimit* best = nullptr;
-  for (const auto& limit : k_model_limits) {
-    if (name.starts_with(limit.prefix) &&
-        (best == nullptr || limit.prefix.size() > best->prefix.size())) {
-      best = &limit;
-    }
-  }
-  return best == nullptr ? k_unknown_model_limit : best->max_output_tokens;
 }
 
 agent::Result<void> check_protocol(const std::string& name) {
@@ -195,8 +150,9 @@ std::string azure_url(std::string endpoint) {
 }
 
 agent::Result<std::string> preset_base_url(const Preset& preset, const Environment& environment) {
-  auto value = preset.base_url_variable.empty() ? std::string{}
-                                                : set_value(environment, preset.base_url_variable);
+  auto value = preset.base_url_variable.empty()
+                   ? std::string{}
+                   : agent::trimmed_value_of(environment, preset.base_url_variable);
   if (value.empty() && preset.name == k_bedrock) {
     return bedrock_address(environment);
   }
@@ -219,7 +175,7 @@ agent::Result<void> read_key(Resolved& resolved, const Environment& environment)
   if (resolved.api_key_env.empty()) {
     return {};
   }
-  resolved.api_key = set_value(environment, resolved.api_key_env);
+  resolved.api_key = agent::trimmed_value_of(environment, resolved.api_key_env);
   const auto no_key = [&](std::string_view what) {
     agent::Error error{
         .code = Code::provider_auth,
@@ -247,7 +203,7 @@ agent::Result<Resolved> pick(const Environment& environment) {
     if (preset.default_model.empty()) {
       continue;
     }
-    if (!set_value(environment, preset.key_variable).empty()) {
+    if (!agent::trimmed_value_of(environment, preset.key_variable).empty()) {
       TRY_ASSIGN(auto base_url, preset_base_url(preset, environment));
       Resolved resolved{.provider = std::string(preset.name),
                         .model = std::string(preset.default_model),
@@ -376,7 +332,7 @@ agent::Result<Resolved> resolve_name(const ModelSpec& spec, const Environment& e
   TRY(check_replay(resolved, spec));
   TRY(check_ollama(resolved));
   if (resolved.provider == k_bedrock && spec.api_key_env.empty() && !resolved.api_key_env.empty() &&
-      set_value(environment, resolved.api_key_env).empty()) {
+      agent::trimmed_value_of(environment, resolved.api_key_env).empty()) {
     TRY_ASSIGN(resolved.signer, bedrock_signer(resolved.base_url, environment));
     resolved.api_key_env = "AWS_SECRET_ACCESS_KEY";
     return resolved;
@@ -441,10 +397,10 @@ std::unique_ptr<Wire> make_wire(const Resolved& resolved, const ModelSpec& spec)
               .quirks = default_quirks(resolved.provider, resolved.base_url)});
 }
 
-agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
-                                                     const ModelSpec& spec,
+agent::Result<std::unique_ptr<agent::Provider>> make(const Choice& choice,
                                                      const agent::RetryPolicy& policy,
                                                      const Dependencies& dependencies) {
+  const auto& [resolved, spec, tariff] = choice;
   TRY(check_protocol(resolved.protocol));
   const auto& protocol = *find_row(protocols(), resolved.protocol);
   std::unique_ptr<agent::Provider> inner;
@@ -467,8 +423,7 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
                                       resolved.model);
   inner = std::make_unique<RetryProvider>(
       std::move(inner), policy, dependencies.clock, dependencies.seed);
-  inner =
-      std::make_unique<PricedProvider>(std::move(inner), dependencies.tariff, dependencies.clock);
+  inner = std::make_unique<PricedProvider>(std::move(inner), tariff, dependencies.clock);
   return std::make_unique<CircuitBreaker>(
       std::move(inner), state.circuit, dependencies.clock, resolved.provider, resolved.model);
 }
@@ -479,9 +434,7 @@ agent::Result<std::unique_ptr<agent::Provider>> make_chain(std::span<const Choic
                                                            const Dependencies& dependencies) {
   std::vector<FallbackProvider::Member> members;
   for (const Choice& choice : chain) {
-    Dependencies own = dependencies;
-    own.tariff = choice.tariff;
-    TRY_ASSIGN(auto provider, make(choice.resolved, choice.spec, policy, own));
+    TRY_ASSIGN(auto provider, make(choice, policy, dependencies));
     members.push_back({.name = choice.resolved.name(),
                        .provider = std::move(provider),
                        .memory = state_of(choice.resolved, dependencies).failures});

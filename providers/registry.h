@@ -58,30 +58,29 @@ std::unique_ptr<Wire> make_wire(const Resolved& resolved, const agent::ModelSpec
 // Whether nobody is paid by the token: a local server, or a script that is played.
 bool is_free(const Resolved& resolved);
 
-// What a provider is built with. All borrowed; outlives it.
-struct Dependencies {
-  agent::Http& http;
-  agent::Clock& clock;
-  ModelStates& models;
-  std::uint64_t seed = 0;     // of the waits between two attempts
-  agent::Tariff tariff = {};  // what the model costs; empty: unknown
-  std::function<agent::Result<agent::ReplayScript>(const std::string& path)> load_script = nullptr;
-};
-
-// A circuit breaker over a price over retry over the rate gate over the protocol. Errors: those of
-// load_script; config.invalid.
-agent::Result<std::unique_ptr<agent::Provider>> make(const Resolved& resolved,
-                                                     const agent::ModelSpec& spec,
-                                                     const agent::RetryPolicy& policy,
-                                                     const Dependencies& dependencies);
-
-// A model of a fallback chain.
+// A model that is asked.
 struct Choice {
   Resolved resolved;
   agent::ModelSpec spec;
   agent::Tariff tariff = {};  // what it costs; empty: unknown
 };
-// Each of them as `make` makes it, at its own tariff, and the fallback over all. `chain` has at
+
+// What a provider is built with. All borrowed; outlives it.
+struct Dependencies {
+  agent::Http& http;
+  agent::Clock& clock;
+  ModelStates& models;
+  std::uint64_t seed = 0;  // of the waits between two attempts
+  std::function<agent::Result<agent::ReplayScript>(const std::string& path)> load_script = nullptr;
+};
+
+// A circuit breaker over a price over retry over the rate gate over the protocol. Errors: those of
+// load_script; config.invalid.
+agent::Result<std::unique_ptr<agent::Provider>> make(const Choice& choice,
+                                                     const agent::RetryPolicy& policy,
+                                                     const Dependencies& dependencies);
+
+// Each of them as `make` makes it, and the fallback over all. `chain` has at
 // least one; the models in `fallback` are not looked at.
 agent::Result<std::unique_ptr<agent::Provider>> make_chain(std::span<const Choice> chain,
                                                            const agent::FallbackSpec& fallback,

@@ -84,7 +84,7 @@ std::string_view next_piece(std::string_view text, std::size_t least) {
   const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\t'; };
   std::size_t end = 0;
   while (end < text.size()) {
-    const bool is_start = (static_cast<unsigned char>(text[end]) & 0xC0U) != 0x80U;
+    const bool is_start = !agent::is_continuation(text[end]);
     const bool is_after_word = end > 0 && is_space(text[end - 1]) && !is_space(text[end]);
     if (is_start && end >= least && end > 0 && (is_after_word || end >= least + k_longest_word)) {
       break;

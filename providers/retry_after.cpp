@@ -1,6 +1,7 @@
 #include "providers/retry_after.h"
 
 #include "agent/duration.h"
+#include "agent/text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -21,24 +22,8 @@ using Wait = std::optional<milliseconds>;
 constexpr milliseconds k_longest = std::chrono::hours(24 * 366);
 constexpr auto npos = std::string_view::npos;
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return result;
-}
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == npos) {
-    return {};
-  }
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 std::optional<double> number(std::string_view text) {
-  text = trim(text);
+  text = agent::trimmed(text);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) {
@@ -111,7 +96,7 @@ Wait duration(std::string_view text) {
 }
 
 Wait reset_wait(std::string_view text, Clock::Wall now) {
-  text = trim(text);
+  text = agent::trimmed(text);
   if (const auto value = number(text)) {
     return reset_number(*value, now);
   }
@@ -130,7 +115,7 @@ std::string remaining_name(std::string name) {
 Wait reset_of(const Headers& headers, Clock::Wall now) {
   Wait longest;
   for (const auto& [field, value] : headers) {
-    const std::string name = lower(field);
+    const std::string name = agent::to_lower(field);
     const bool is_ours = name.starts_with("anthropic-ratelimit-") ||
                          name.starts_with("x-ratelimit-") || name.starts_with("ratelimit-");
     if (!is_ours || name.find("reset") == npos) {
@@ -193,7 +178,7 @@ std::optional<int> digits(std::string_view text) {
 }  // namespace
 
 std::optional<Clock::Wall> parse_http_date(std::string_view text) {
-  text = trim(text);
+  text = agent::trimmed(text);
   const auto comma = text.find(", ");
   // Only the fixed form that HTTP demands of servers: "Wed, 21 Oct 2015 07:28:00 GMT".
   if (comma == npos || text.size() - comma != 26 || !text.ends_with(" GMT")) {
@@ -259,7 +244,7 @@ Wait retry_after_body(const Json& error, Clock::Wall now) {
 Wait retry_after_text(std::string_view text) {
   constexpr std::array<std::string_view, 4> k_phrases = {
       "try again in ", "retry in ", "retry after ", "try again after "};
-  const std::string words = lower(text);
+  const std::string words = agent::to_lower(text);
   for (const std::string_view phrase : k_phrases) {
     const auto at = words.find(phrase);
     if (at == npos) {

@@ -99,8 +99,7 @@ std::string squeeze(std::string_view text, std::vector<std::size_t>* lines) {
 bool has_line_numbers(std::string_view text) {
   const std::size_t tab = text.find('\t');
   return tab != std::string_view::npos && tab > 0 &&
-         std::ranges::all_of(text.substr(0, tab),
-                             [](char byte) { return byte >= '0' && byte <= '9'; });
+         std::ranges::all_of(text.substr(0, tab), agent::is_digit);
 }
 
 // Why the text is not there, as far as a cheap look can tell.

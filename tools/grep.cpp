@@ -55,7 +55,7 @@ std::string shown_part(std::string_view line, std::size_t match) {
   std::string text;
   if (line.size() > k_shown_line && match > k_shown_line / 2) {
     std::size_t from = match - k_shown_line / 4;
-    while (from < line.size() && (static_cast<unsigned char>(line[from]) & 0xC0) == 0x80) {
+    while (from < line.size() && agent::is_continuation(line[from])) {
       ++from;
     }
     line.remove_prefix(from);

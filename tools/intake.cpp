@@ -16,18 +16,6 @@ using agent::Result;
 
 constexpr std::size_t k_max_named = 5;  // violations in a message
 
-std::string folded(std::string_view name) {
-  std::string text(name);
-  for (char& byte : text) {
-    if (byte >= 'A' && byte <= 'Z') {
-      byte = static_cast<char>(byte - 'A' + 'a');
-    } else if (byte == '-') {
-      byte = '_';
-    }
-  }
-  return text;
-}
-
 std::string_view without_namespace(std::string_view name) {
   if (const std::size_t at = name.find_last_of(".:/"); at != std::string_view::npos) {
     name.remove_prefix(at + 1);
@@ -42,7 +30,7 @@ std::string_view without_namespace(std::string_view name) {
 std::optional<std::string> same_folded(std::string_view name, std::span<const std::string> names) {
   std::optional<std::string> found;
   for (const std::string& candidate : names) {
-    if (folded(candidate) == folded(name)) {
+    if (agent::folded(candidate) == agent::folded(name)) {
       if (found) {
         return std::nullopt;
       }

@@ -25,7 +25,7 @@ constexpr std::size_t k_max_message = 2'000;  // bytes
 
 std::string_view suffix(std::string_view text, std::size_t limit) {
   std::size_t from = text.size() - std::min(limit, text.size());
-  while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xC0) == 0x80) {
+  while (from < text.size() && agent::is_continuation(text[from])) {
     ++from;
   }
   return text.substr(from);

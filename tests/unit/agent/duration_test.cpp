@@ -154,3 +154,53 @@ TEST_CASE("duration: what is no time is nothing", "[agent]") {
   INFO(text);
   CHECK(agent::parse_time(text) == std::nullopt);
 }
+
+TEST_CASE("duration: a day is ten characters", "[agent]") {
+  using namespace std::chrono_literals;
+  CHECK(agent::parse_day("2026-11-21") == std::chrono::sys_days(2026y / 11 / 21));
+  CHECK(agent::parse_day("2024-02-29") == std::chrono::sys_days(2024y / 2 / 29));
+  CHECK(agent::format_day(std::chrono::sys_days(2026y / 1 / 2)) == "2026-01-02");
+
+  const std::string text = GENERATE("",
+                                    "2026-11-21 ",
+                                    "2026-11-21T09:30:00Z",
+                                    "2026-1-2",
+                                    "2026-02-29",
+                                    "2026-00-01",
+                                    "2026-11",
+                                    "26-11-21",
+                                    "67562-11-21",  // 2026 in 16 bits
+                                    "9999-01-01",   // no such clock time
+                                    "+2026-11-21");
+  INFO(text);
+  CHECK(agent::parse_day(text) == std::nullopt);
+}
+
+TEST_CASE("duration: a time of day has minutes, and may have seconds and a Z", "[agent]") {
+  using namespace std::chrono_literals;
+  const auto [text, time, shortest] =
+      GENERATE(table<std::string, std::chrono::seconds, std::string>({
+          {"00:00", 0s, "00:00"},
+          {"16:30Z", 16h + 30min, "16:30"},
+          {"16:30:00", 16h + 30min, "16:30"},
+          {"23:59:59Z", 24h - 1s, "23:59:59"},
+      }));
+  INFO(text);
+  CHECK(agent::parse_time_of_day(text) == time);
+  CHECK(agent::format_time_of_day(time) == shortest);
+
+  const std::string wrong = GENERATE("",
+                                     "Z",
+                                     "16",
+                                     "16:",
+                                     "1:30",
+                                     "16:3",
+                                     "24:00",
+                                     "16:60",
+                                     "16:30:60",
+                                     "16:30:",
+                                     "16:30:00:00",
+                                     "-1:30");
+  INFO(wrong);
+  CHECK(agent::parse_time_of_day(wrong) == std::nullopt);
+}

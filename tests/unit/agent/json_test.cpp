@@ -36,6 +36,9 @@ TEST_CASE("json: reads cannot fail, they fall back", "[agent]") {
   CHECK(agent::text_at(json, "i", "no") == "no");
   CHECK(agent::integer_at(json, "i") == 3);
   CHECK(agent::integer_at(json, "f") == 2);
+  CHECK(agent::real_at(json, "i") == 3);
+  CHECK(agent::real_at(json, "f") == 2.5);
+  CHECK(agent::real_at(json, "s", 9) == 9);
   CHECK(agent::bool_at(json, "b"));
   CHECK(agent::integer_at(agent::Json("text"), "i", 9) == 9);
   CHECK(agent::number_json(3.0).dump() == "3");

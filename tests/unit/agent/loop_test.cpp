@@ -1,5 +1,6 @@
 #include "agent/loop.h"
 
+#include "agent/step.h"
 #include "tests/support/fakes.h"
 
 #include <catch2/catch.hpp>
@@ -286,6 +287,79 @@ TEST_CASE("loop: the cost limit is kept before and after a call", "[agent]") {
     CHECK(result.exit_code == 82);
     CHECK_FALSE(result.cost);
     CHECK_FALSE(result.models.front().cost);
+  }
+}
+
+TEST_CASE("loop: the cost limit counts for whichever model of a chain is asked", "[agent]") {
+  const auto usd = [](const char* text) { return *agent::Money::parse(text); };
+  Stage stage;
+  agent::RunPlan& plan = stage.request.plan;
+  plan.limits.max_cost_usd = usd("1");
+  plan.prices["b/2"] = {.input = {.base = usd("1")}, .output = {.base = usd("1")}};
+  bool was_stopped = false;
+  const auto falls_back = [&](const agent::ModelRequest&, const agent::Emit& emit) {
+    emit(agent::ModelFallback{
+        .from = "test/model", .to = "b/2", .error = {.code = Code::provider_unavailable}});
+    emit(agent::ModelFallback{
+        .from = "b/2", .to = "test/model", .error = {.code = Code::provider_circuit_open}});
+    was_stopped = true;
+    return agent::Result<agent::Reply>(agent::fail(Code::run_cancelled, "stopped"));
+  };
+  const auto answered_by = [&](std::string model, agent::Reply reply) {
+    reply.origin = std::move(model);
+    reply.cost = usd("0.1");
+    return answers(std::move(reply));
+  };
+  const agent::Reply call = call_reply({{"a", "x", "{}"}});
+
+  SECTION("a fallback that is too dear is not asked, and nobody behind it") {
+    plan.prices["test/model"] = {};
+    plan.prices["b/2"].input.base = usd("1000000");
+    const auto result = stage.run({falls_back});
+    CHECK(was_stopped);
+    CHECK(result.exit_code == 82);
+    CHECK(result.stop->limit == "limits.max_cost_usd");
+    CHECK(result.error->message ==
+          "$0.00 of $1.00 are spent, and the next request alone costs about $4.00");
+    CHECK(stage.count("turn.started") == 1);
+  }
+  SECTION("the request asks for no more than the dearest of them may say") {
+    plan.prices["test/model"] = {.input = {}, .output = {.base = usd("10000")}};
+    stage.run({answered_by("test/model", text_reply("ok"))});
+    CHECK(stage.max_output_tokens.back() == 100);
+  }
+  SECTION("those that cost nothing, or are too dear to be asked, do not lower it") {
+    plan.prices["test/model"] = {};
+    plan.prices["b/2"].output.base = usd("10000000");
+    stage.run({answered_by("test/model", text_reply("ok"))});
+    CHECK_FALSE(stage.max_output_tokens.back());
+  }
+  SECTION("what a broken answer cost is no longer there for the next attempt") {
+    plan.prices["test/model"] = {.input = {}, .output = {.base = usd("10000")}};
+    plan.prices["b/2"] = plan.prices["test/model"];
+    std::optional<std::int64_t> before;
+    std::optional<std::int64_t> after;
+    stage.run({[&](const agent::ModelRequest& request, const agent::Emit& emit) {
+      before = request.max_output_tokens;
+      emit(agent::ModelDelta{.text = std::string(320, 'x')});  // 80 tokens
+      emit(agent::ModelReset{"cut"});
+      emit(agent::ModelFallback{
+          .from = "test/model", .to = "b/2", .error = {.code = Code::provider_stream_broken}});
+      after = request.max_output_tokens;
+      return agent::Result<agent::Reply>(text_reply("ok"));
+    }});
+    CHECK(before == 100);
+    CHECK(after == 20);
+    CHECK(stage.count("limit.warning") == 1);
+  }
+  SECTION("the next turn asks the first one again, at its own price") {
+    agent::Rate& input = plan.prices["test/model"].input;
+    input.base = usd("50000");  // the $0.9 that are left pay for 18 tokens
+    stage.run({answered_by("b/2", call), answers(text_reply("ok"))});
+    CHECK(stage.conversations.size() == 2);
+    input.base = usd("50000.1");
+    CHECK(stage.run({answered_by("b/2", call)}).exit_code == 82);
+    CHECK(stage.conversations.size() == 1);
   }
 }
 

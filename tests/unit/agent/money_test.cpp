@@ -48,6 +48,9 @@ TEST_CASE("money: what is no amount is refused", "[agent]") {
                                     "nan",
                                     ".inf",
                                     "1e",
+                                    "1e+",
+                                    "1e+-5",
+                                    "1e-+5",
                                     "1e99999999999",
                                     "e5",
                                     "0.0000000000001",
@@ -106,4 +109,11 @@ TEST_CASE("money: through JSON below a thousand dollars, every pico-dollar comes
   CHECK_FALSE(Money::from_json(agent::Json("0.3")));
   CHECK_FALSE(Money::from_json(agent::Json(-0.5)));
   CHECK_FALSE(Money::from_json(agent::Json(-1)));
+
+  const agent::Json object = {{"a", 0.5}, {"b", nullptr}, {"c", "1"}};
+  CHECK(agent::money_at(object, "a") == Money::parse("0.5"));
+  CHECK_FALSE(agent::money_at(object, "b"));
+  CHECK_FALSE(agent::money_at(object, "c"));
+  CHECK_FALSE(agent::money_at(object, "d"));
+  CHECK_FALSE(agent::money_at(agent::Json(0.5), "a"));
 }

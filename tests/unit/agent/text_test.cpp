@@ -172,3 +172,13 @@ TEST_CASE("text: an endless word costs nothing", "[agent]") {
   const std::vector<std::string> names = {"a", std::string(999'999, 'a'), "b"};
   CHECK(agent::nearest(word, names) == std::nullopt);
 }
+
+TEST_CASE("text: characters are counted, not bytes", "[agent]") {
+  CHECK(agent::character_count("") == 0);
+  CHECK(agent::character_count("a\xC3\x84\xE2\x82\xAC\xF0\x9F\x98\x80") == 4);
+}
+
+TEST_CASE("text: only ASCII letters have a lower case", "[agent]") {
+  CHECK(agent::folded("Max-Turns_2") == "max_turns_2");
+  CHECK(agent::to_lower("AZ az 09 [@`{ \xC3\x84") == "az az 09 [@`{ \xC3\x84");
+}

@@ -95,3 +95,47 @@ TEST_CASE("check: a model that nobody provides, and a script that is not there",
   CHECK(ran.code == 78);
   CHECK(contains(ran.err, "none.yaml"));
 }
+
+TEST_CASE("check: the user's own files are checked, and their mistakes said once", "[cli]") {
+  const Folder folder;
+  const std::string agent =
+      "version: 1\nname: a\nmodel: openai/gpt-9\nfallback: [openai/gpt-10]\ninstructions: Hi.\n";
+  folder.write("a.yaml", agent);
+  folder.write("b.yaml", agent + "limits: {max_cost_usd: 1}\n");
+  std::filesystem::create_directories(folder.path / "errand");
+  const agent::Environment environment{{"OPENAI_API_KEY", "0123456789"},
+                                       {"XDG_CONFIG_HOME", folder.path.string()},
+                                       {"XDG_DATA_HOME", folder.path.string()}};
+  const auto check = [&] {
+    return json_of(
+        run_command({"check", "-o", "json", "a.yaml", "b.yaml"}, folder.path, environment));
+  };
+  const auto is_said_once = [&](const std::string& name) {
+    const agent::Json json = check();
+    CHECK(json["ok"] == false);
+    REQUIRE(json["files"].size() == 3);
+    CHECK(json["files"][0]["file"] == (folder.path / "errand" / name).string());
+    CHECK(json["files"][0]["errors"].size() == 1);
+    CHECK(json["files"][1]["ok"] == true);
+    CHECK(json["files"][2]["ok"] == true);
+  };
+  SECTION("config.yaml") {
+    folder.write("errand/config.yaml", "prises: {}\n");
+    is_said_once("config.yaml");
+  }
+  SECTION("the imported prices") {
+    folder.write("errand/prices.txt",
+                 "errand-prices 1 2199-01-01\nprovider openai : https://x\nmodel broken\n");
+    is_said_once("prices.txt");
+  }
+  SECTION("without a mistake they are not listed; who has no price is named") {
+    folder.write("errand/prices.txt",
+                 "errand-prices 1 2199-01-01\nprovider openai : https://x\n"
+                 "model gpt-9 : in=1 out=1\n");
+    const agent::Json json = check();
+    REQUIRE(json["files"].size() == 2);
+    CHECK(json["files"][0]["ok"] == true);
+    REQUIRE(json["files"][1]["errors"].size() == 1);
+    CHECK(contains(json["files"][1]["errors"][0]["message"].get<std::string>(), "`openai/gpt-10`"));
+  }
+}

@@ -149,6 +149,14 @@ TEST_CASE("replay script: mistakes have their place", "[config]") {
   CHECK(line_of(script.error()) == row.line);
 }
 
+TEST_CASE("replay script: an empty file is told what it needs", "[config]") {
+  const auto* const text = GENERATE("", "# nothing\n", "---\n");
+  const auto script = config::parse_replay_script(text, "s.yaml");
+  REQUIRE_FALSE(script);
+  CHECK(line_of(script.error()) == "1:1 the file is empty");
+  CHECK(script.error().help == "it needs `version` and `replies`");
+}
+
 TEST_CASE("replay script: a file that is not there", "[config]") {
   const auto script = config::load_replay_script("/nonexistent/s.yaml");
   REQUIRE_FALSE(script);

@@ -111,6 +111,7 @@ TEST_CASE("test case: every mistake is named, with its line", "[config]") {
        {"1: nothing answers in the model's place: `recording` or `replay` is missing"}},
       {k_least + "recording: a.cassette\n",
        {"3: `replay` and `recording` are both given: only one can answer"}},
+      {"# nothing\n", {"1: the file is empty"}},
       {"version: 1\nreplay: script.yaml\n", {"1: `agent` is missing"}},
       {"version: 1\nagent: no.yaml\nreplay: nor.yaml\n",
        {"2: there is no file `no.yaml`", "3: there is no file `nor.yaml`"}},

@@ -30,7 +30,14 @@ TEST_CASE("user config: an empty file, or none, says nothing", "[config]") {
   const config_test::Folder folder;
   CHECK(config::load_user_config(folder.path() / "config.yaml")->prices.empty());
   CHECK(config::parse_user_config("", "config.yaml")->prices.empty());
-  CHECK(config::parse_user_config("# nothing yet\n\n", "config.yaml")->prices.empty());
+  for (const char* text :
+       {"# nothing yet\n\n", "---\n", "---\n# nothing\n...\n", "\xEF\xBB\xBF# nothing\n"}) {
+    INFO(text);
+    const auto config = config::parse_user_config(text, "config.yaml");
+    REQUIRE(config);
+    CHECK(config->prices.empty());
+  }
+  CHECK_FALSE(config::parse_user_config("null\n", "config.yaml"));
   CHECK_FALSE(config::load_user_config(folder.path()));
 }
 

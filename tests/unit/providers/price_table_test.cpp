@@ -1,11 +1,15 @@
 #include "providers/price_table.h"
 
+#include "agent/duration.h"
 #include "providers/price_import.h"
 #include "providers/price_text.h"
 
 #include <catch2/catch.hpp>
 
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 using providers::PriceQuery;
 using providers::PriceTable;
@@ -160,7 +164,39 @@ TEST_CASE("price table: every line of the built-in one can be read", "[providers
       ++tariffs;
     }
   }
-  CHECK(tariffs == size.models);
+  // Each provider as a table of its own, so that no other one stands before it.
+  const std::string head(text.substr(0, text.find('\n') + 1));
+  std::vector<std::pair<std::string, std::string>> tables;  // by the provider's id
+  for (std::string_view rest = text.substr(head.size()); !rest.empty();) {
+    const auto line = rest.substr(0, rest.find('\n') + 1);
+    rest.remove_prefix(line.size());
+    INFO(line);
+    std::string_view words = line;
+    const auto kind = providers::take_word(words);
+    REQUIRE((kind == "provider" || kind == "fallback" || kind == "model"));
+    if (kind == "provider") {
+      tables.emplace_back(providers::unescape_word(providers::take_word(words)), head);
+    }
+    if (kind == "model") {
+      const auto colon = line.find(" : ");
+      REQUIRE(colon != std::string_view::npos);
+      REQUIRE(providers::parse_tariff(line.substr(colon + 3, line.size() - colon - 4)));
+    }
+    REQUIRE_FALSE(tables.empty());
+    tables.back().second += line;
+  }
+  CHECK(tables.size() == size.providers);
+  std::size_t models = 0;
+  for (const auto& [provider, lines] : tables) {
+    INFO(provider);
+    const auto table = PriceTable::open(lines, "built in").value();
+    models += table.size().models;
+    // A name that nobody has is held against every model.
+    CHECK(table.find({.provider = provider, .base_url = {}, .model = "\n"}));
+    CHECK(table.find({.provider = {}, .base_url = "nowhere:", .model = "\n"}));
+    CHECK(table.find({.provider = "\n", .base_url = {}, .model = "\n"}));
+  }
+  CHECK(models == size.models);
 }
 
 TEST_CASE("price table: the presets' models have built-in prices", "[providers]") {
@@ -204,7 +240,7 @@ TEST_CASE("price import: the upstream form becomes a table", "[providers]") {
          {"constraint": {"start_time": "00:30:00Z", "end_time": "16:30:00Z"}, "prices": {"input_mtok": 5, "output_mtok": 6}}]}
      ]}])",
                                              "slim.json",
-                                             *providers::parse_day("2026-11-21"));
+                                             *agent::parse_day("2026-11-21"));
   REQUIRE(text);
   CHECK(*text == R"(errand-prices 1 2026-11-21
 provider acme ~acme =a%20c : https://api\.acme\.com
@@ -247,7 +283,7 @@ TEST_CASE("price import: a broken file is refused, with the place in words", "[p
   }));
   INFO(row.json);
   const auto text =
-      providers::import_prices(row.json, "slim.json", *providers::parse_day("2026-11-21"));
+      providers::import_prices(row.json, "slim.json", *agent::parse_day("2026-11-21"));
   REQUIRE_FALSE(text);
   CHECK(text.error().code == agent::Code::config_invalid);
   CHECK_THAT(text.error().message, Catch::Contains(row.says));

@@ -134,6 +134,36 @@ TEST_CASE("rate gate: a stop ends the wait, and the place in the line is free ag
   CHECK(one.enter(limits));
 }
 
+TEST_CASE("rate gate: a stop within the first second is not told as a wait", "[providers]") {
+  // Stops when it is looked at for the second time: behind the gate's own look at the stop.
+  struct StoppingClock final : agent::Clock {
+    Steady now() const override {
+      if (++looks == 2) {
+        stop.request_stop();
+      }
+      return {};
+    }
+    Wall wall() const override { return {}; }
+    bool sleep_for(Milliseconds, std::stop_token) override { return false; }
+
+    mutable int looks = 0;
+    mutable std::stop_source stop;
+  };
+  Fixture one;
+  const GateLimits limits{.max_in_flight = 1};
+  REQUIRE(one.enter(limits));
+  StoppingClock clock;
+  bool is_told = false;
+  const auto turn = one.gate.enter(
+      limits,
+      clock,
+      [&](RateGate::Obstacle, std::optional<Milliseconds>) { is_told = true; },
+      clock.stop.get_token());
+  REQUIRE_FALSE(turn);
+  CHECK(turn.error().code == Code::run_cancelled);
+  CHECK_FALSE(is_told);
+}
+
 TEST_CASE("rate gate: a wait of unknown length is told after a second", "[providers][threads]") {
   Fixture one;
   const GateLimits limits{.max_in_flight = 1};

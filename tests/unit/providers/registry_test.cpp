@@ -89,8 +89,7 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const ModelSpec& spec,
     return agent::ReplayScript{.file = path, .steps = {{.reply = {.text = "hello"}}}};
   };
   static providers::ModelStates k_models;
-  return providers::make(must(resolve(spec, environment)),
-                         spec,
+  return providers::make({.resolved = must(resolve(spec, environment)), .spec = spec},
                          {},
                          {.http = http, .clock = clock, .models = k_models, .load_script = load});
 }
@@ -462,8 +461,7 @@ TEST_CASE("registry: what one run learns about a model holds for the next one at
   FakeClock clock;
   providers::ModelStates models;
   const auto ask_new_run = [&](const ModelSpec& spec, providers::ModelStates& known) {
-    const auto provider = providers::make(must(resolve(spec, k_keys)),
-                                          spec,
+    const auto provider = providers::make({.resolved = must(resolve(spec, k_keys)), .spec = spec},
                                           {.max_attempts = 1},
                                           {.http = http, .clock = clock, .models = known});
     REQUIRE(provider);

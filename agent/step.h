@@ -1,0 +1,40 @@
+// The pure function from a run's state to its next step: what a reply means, and what the limits
+// still allow.
+#pragma once
+#include "agent/state.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace agent {
+
+// Only until the first call: a model that must call a tool in every turn never ends.
+std::string_view tool_choice(const State& state);
+
+struct AskModel {
+  std::optional<std::int64_t> max_output_tokens;  // what the budgets leave
+};
+struct RunTools {
+  std::vector<ToolCall> calls;
+};
+struct Say {
+  UserSaid message;
+};
+struct Warn {
+  LimitWarning warning;
+};
+struct Finish {
+  Ending ending;
+};
+using Step = std::variant<AskModel, RunTools, Say, Warn, Finish>;
+
+Step next(const State& state);
+
+// An ending at a limit of the plan, with its Stop.
+Ending stopped_at(Code code, std::string limit, double used, double max, std::string message);
+
+}  // namespace agent

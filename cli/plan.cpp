@@ -1,0 +1,274 @@
+#include "cli/plan.h"
+
+#include "agent/duration.h"
+#include "agent/json_schema.h"
+#include "cli/known_names.h"
+#include "cli/price_book.h"
+#include "cli/prompt_input.h"
+#include "config/attachment.h"
+#include "config/load.h"
+#include "providers/tape.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+namespace cli {
+namespace {
+
+using agent::Code;
+using agent::Error;
+using agent::Result;
+
+constexpr std::array<std::string_view, 4> k_agent_files = {
+    "agent.yaml", "agent.yml", "errand.yaml", "agent.md"};
+
+// ---- what the command line says ----
+
+Result<std::string> agent_file(const Parsed& parsed) {
+  if (!parsed.positionals.empty()) {
+    return parsed.positionals.front();
+  }
+  for (const std::string_view name : k_agent_files) {
+    std::error_code error;
+    if (std::filesystem::exists(name, error)) {
+      return std::string(name);
+    }
+  }
+  return agent::fail(
+      Code::cli_usage,
+      "no agent file is named, and there is no agent.yaml here",
+      "`errand run AGENT.yaml \"what to do\"`; `errand init` writes a first agent.yaml");
+}
+
+Result<std::map<std::string, std::string>> parameters_of(const Parsed& parsed) {
+  std::map<std::string, std::string> parameters;
+  for (const std::string& text : parsed.all("--param")) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("`--param {}` is not NAME=VALUE", text),
+                         "for example `--param target=main`");
+    }
+    if (!parameters.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("the parameter `{}` is given twice", text.substr(0, equals)),
+                         "give each parameter once");
+    }
+  }
+  return parameters;
+}
+
+std::string label_of(std::string_view model) {
+  return std::string(model.substr(0, model.find('/')));
+}
+
+// A model of another provider leaves that provider's address behind, any other model the price.
+void override_model(agent::ModelSpec& model, const std::string& name) {
+  if (label_of(model.name) != label_of(name)) {
+    model.protocol.clear();
+    model.base_url.clear();
+    model.api_key_env.clear();
+  }
+  if (model.name != name) {
+    model.cost.reset();
+  }
+  model.name = name;
+  model.where.reset();  // what is wrong with it stands on the command line
+}
+
+Result<void> apply_options(agent::AgentSpec& spec, const Parsed& parsed) {
+  if (const auto model = parsed.value("--model")) {
+    override_model(spec.model, *model);
+  }
+  if (const auto text = parsed.value("--timeout")) {
+    const auto timeout = agent::parse_duration(*text);
+    if (!timeout || timeout->count() <= 0) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("`--timeout {}` is no duration", *text),
+                         "a number with a unit: 90s, 10m, 1h30m");
+    }
+    spec.limits.timeout = timeout;
+  }
+  if (const auto text = parsed.value("--max-turns")) {
+    const auto turns = agent::parse_count(*text);
+    if (!turns || *turns < 1) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("`--max-turns {}` is no number of turns", *text),
+                         "a whole number from 1; leave it out for no limit");
+    }
+    spec.limits.max_turns = turns;
+  }
+  if (const auto text = parsed.value("--max-cost")) {
+    spec.limits.max_cost_usd = agent::Money::parse(*text);
+    spec.limits.max_cost_where.reset();
+  }
+  return {};
+}
+
+// The prompt as it stands on the command line.
+std::vector<std::string> prompt_words(const Parsed& parsed) {
+  std::vector<std::string> words = parsed.all("--prompt");
+  if (parsed.positionals.size() > 1) {
+    words.insert(words.end(), parsed.positionals.begin() + 1, parsed.positionals.end());
+  }
+  return words;
+}
+
+Result<std::optional<std::string>> prompt_from_outside(const Parsed& parsed,
+                                                       const agent::AgentSpec& spec) {
+  const std::vector<std::string> words = prompt_words(parsed);
+  return read_prompt({.words = words,
+                      .file = parsed.value("--prompt-file"),
+                      .agent_has_prompt = !spec.prompt.empty()});
+}
+
+// The files that the user's own words name. What comes from a file or a pipe names none: it may be
+// somebody else's text.
+Result<void> attach_mentioned(const Parsed& parsed, std::vector<agent::Attachment>& attachments) {
+  for (const std::string& words : prompt_words(parsed)) {
+    for (const config::Mention& mention : config::find_mentions(words)) {
+      if (auto added = config::attach(mention.path, attachments); !added) {
+        Error error = std::move(added).error();
+        error.code = Code::cli_no_input;
+        return agent::fail(std::move(error).while_("attaching a file that the prompt names"));
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> check_has_exchanges(const Parsed& parsed, const providers::Resolved& model) {
+  const std::string_view option = parsed.has("--record")   ? "--record"
+                                  : parsed.has("--replay") ? "--replay"
+                                                           : "";
+  if (option.empty() || model.protocol != "replay") {
+    return {};
+  }
+  return agent::fail(Code::cli_usage,
+                     fmt::format("`{}` is about HTTP exchanges, and the script `{}/{}` makes none",
+                                 option,
+                                 model.provider,
+                                 model.model),
+                     fmt::format("leave {} out, or name a model with --model", option));
+}
+
+// ---- from the file to a plan ----
+
+// Every model is resolved before the first request: a fallback that cannot work is no surprise for
+// the night. One that is asked already, because of `auto` or --model, is left out.
+Result<void> resolve_models(Plan& plan,
+                            const agent::Environment& environment,
+                            const std::optional<providers::Cassette>& recording) {
+  const auto resolve = [&](const agent::ModelSpec& spec) {
+    return providers::resolve(
+        spec,
+        recording ? providers::replay_environment(environment, recording->run, spec) : environment);
+  };
+  TRY_ASSIGN(auto model, resolve(plan.agent.model));
+  if (model.picked) {
+    plan.warnings.push_back({.message = model.picked_because, .help = {}});
+  }
+  plan.chain.push_back({.resolved = std::move(model), .spec = plan.agent.model});
+  for (const agent::ModelSpec& spec : plan.agent.fallback.models) {
+    auto fallback = resolve(spec);
+    if (!fallback) {
+      return agent::fail(
+          std::move(fallback).error().while_(fmt::format("resolving the fallback {}", spec.name)));
+    }
+    if (fallback->name() == plan.model().name()) {
+      plan.warnings.push_back(
+          {.message = fmt::format("the fallback {} is the model itself: it is left out", spec.name),
+           .help = {}});
+      continue;
+    }
+    plan.chain.push_back({.resolved = std::move(*fallback), .spec = spec});
+  }
+  return {};
+}
+
+}  // namespace
+
+std::expected<Plan, std::vector<Error>> prepare(
+    const Parsed& parsed,
+    const Context& context,
+    const Result<std::optional<providers::Cassette>>& recording) {
+  Plan plan;
+  if (!recording) {
+    return std::unexpected(std::vector{recording.error()});
+  }
+  const auto file = agent_file(parsed);
+  if (!file) {
+    return std::unexpected(std::vector{file.error()});
+  }
+  auto report = config::load_agent(*file, context.environment, known_names());
+  if (!report.agent) {
+    return std::unexpected(std::move(report.errors));
+  }
+  for (Error& warning : report.warnings) {
+    plan.warnings.push_back(
+        {.message = std::move(warning.message), .help = std::move(warning.help)});
+  }
+  plan.agent = std::move(*report.agent);
+  auto book = PriceBook::open(context.environment);
+  if (!book) {
+    return std::unexpected(book.error());
+  }
+  const auto rest = [&]() -> Result<void> {
+    TRY(apply_options(plan.agent, parsed));
+    TRY_ASSIGN(const auto parameters, parameters_of(parsed));
+    TRY_ASSIGN(const auto prompt, prompt_from_outside(parsed, plan.agent));
+    TRY_ASSIGN(plan.text, config::render(plan.agent, parameters, prompt, context.environment));
+    TRY(attach_mentioned(parsed, plan.text.attachments));
+    TRY(resolve_models(plan, context.environment, *recording));
+    for (providers::Choice& choice : plan.chain) {
+      TRY(check_has_exchanges(parsed, choice.resolved));
+      TRY_ASSIGN(auto price, book->find(choice.spec, choice.resolved));
+      TRY(check_cost_limit(
+          plan.agent, choice.resolved.name(), price, *book, std::chrono::system_clock::now()));
+      choice.tariff = price ? price->tariff : agent::Tariff{};
+    }
+    return {};
+  };
+  if (auto done = rest(); !done) {
+    return std::unexpected(std::vector{std::move(done).error()});
+  }
+  if (*recording && !(*recording)->cut.empty()) {
+    plan.warnings.push_back({.message = (*recording)->cut, .help = {}});
+  }
+  return plan;
+}
+
+agent::RunPlan run_plan(const Plan& prepared,
+                        const agent::Toolbox& toolbox,
+                        agent::Clock::Wall now) {
+  const agent::AgentSpec& spec = prepared.agent;
+  agent::RunPlan plan{.limits = spec.limits,
+                      .tool_choice = spec.model.tool_choice,
+                      .output_schema = spec.output.schema};
+  if (const auto schema = agent::parse_json(spec.output.schema)) {
+    if (auto compiled = agent::JsonSchema::compile(*schema)) {
+      plan.output = std::make_shared<const agent::JsonSchema>(std::move(*compiled));
+    }
+  }
+  for (const providers::Choice& choice : prepared.chain) {
+    if (const agent::Price* price = choice.tariff.at(now)) {
+      plan.prices.emplace(choice.resolved.name(), *price);
+    }
+  }
+  for (const agent::ToolInfo& tool : toolbox.tools()) {
+    plan.tool_bytes += static_cast<std::int64_t>(tool.name.size() + tool.description.size() +
+                                                 tool.parameters.size());
+    if (tool.repeatable) {
+      plan.repeatable_tools.insert(tool.name);
+    }
+  }
+  return plan;
+}
+
+}  // namespace cli

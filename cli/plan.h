@@ -1,0 +1,40 @@
+// From a command line and an agent file to all that is decided before the first request.
+#pragma once
+#include "agent/clock.h"
+#include "agent/event.h"
+#include "agent/spec.h"
+#include "agent/state.h"
+#include "agent/toolbox.h"
+#include "cli/commands.h"
+#include "config/prompt.h"
+#include "providers/cassette.h"
+#include "providers/registry.h"
+
+#include <expected>
+#include <optional>
+#include <vector>
+
+namespace cli {
+
+struct Plan {
+  agent::AgentSpec agent;
+  config::Rendered text;
+  std::vector<providers::Choice> chain;  // the model, then its fallbacks
+  std::vector<agent::Warning> warnings;
+
+  const providers::Resolved& model() const { return chain.front().resolved; }
+};
+
+// `recording` answers in place of the servers, where there is one; its error is the plan's. Every
+// mistake of the agent file or of config.yaml, or the first one of anything else.
+std::expected<Plan, std::vector<agent::Error>> prepare(
+    const Parsed& parsed,
+    const Context& context,
+    const agent::Result<std::optional<providers::Cassette>>& recording);
+
+// What of it the loop goes by, with the prices that hold `now`.
+agent::RunPlan run_plan(const Plan& prepared,
+                        const agent::Toolbox& toolbox,
+                        agent::Clock::Wall now);
+
+}  // namespace cli
