@@ -39,7 +39,7 @@ struct Entry {
   Value value;
 };
 
-// Whether nothing at all is written there, not even `null`.
+// Whether nothing is written there, or `null`.
 inline bool is_empty(const Value& value) {
   return value.kind == Kind::null && value.text.empty();
 }

@@ -16,7 +16,7 @@ struct YamlLimits {
   std::size_t text_bytes = 4'194'304;  // of all scalars, after aliases are expanded
 };
 
-// The document in `part` of the source; a null without text where nothing stands there. nullopt
+// The document in `part` of the source; a null where nothing stands there. nullopt
 // where it is none, or where a limit is crossed: the reason is then in `problems`. Mistakes that
 // leave a tree (duplicate keys, tags) are added to `problems` too.
 std::optional<Value> parse_yaml(const Source& source,

@@ -330,7 +330,7 @@ TEST_CASE("loop: the cost limit counts for whichever model of a chain is asked",
   }
   SECTION("those that cost nothing, or are too dear to be asked, do not lower it") {
     plan.prices["test/model"] = {};
-    plan.prices["b/2"].output.base = usd("10000000");
+    plan.prices["b/2"].output.base = usd("2000000");
     stage.run({answered_by("test/model", text_reply("ok"))});
     CHECK_FALSE(stage.max_output_tokens.back());
   }

@@ -37,7 +37,7 @@ TEST_CASE("user config: an empty file, or none, says nothing", "[config]") {
     REQUIRE(config);
     CHECK(config->prices.empty());
   }
-  CHECK_FALSE(config::parse_user_config("null\n", "config.yaml"));
+  CHECK_FALSE(config::parse_user_config("nothing\n", "config.yaml"));
   CHECK_FALSE(config::load_user_config(folder.path()));
 }
 

@@ -152,18 +152,6 @@ TEST_CASE("price table: every line of the built-in one can be read", "[providers
   const auto size = built_in->size();
   CHECK(size.providers > 30);
   CHECK(size.models > 1000);
-  std::size_t tariffs = 0;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const auto line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(line.size() + 1);
-    if (line.starts_with("model ")) {
-      INFO(line);
-      const auto colon = line.find(" : ");
-      REQUIRE(providers::parse_tariff(line.substr(colon + 3)));
-      ++tariffs;
-    }
-  }
   // Each provider as a table of its own, so that no other one stands before it.
   const std::string head(text.substr(0, text.find('\n') + 1));
   std::vector<std::pair<std::string, std::string>> tables;  // by the provider's id
@@ -181,6 +169,10 @@ TEST_CASE("price table: every line of the built-in one can be read", "[providers
       const auto colon = line.find(" : ");
       REQUIRE(colon != std::string_view::npos);
       REQUIRE(providers::parse_tariff(line.substr(colon + 3, line.size() - colon - 4)));
+      std::string_view match = line.substr(0, colon);
+      providers::take_word(match);
+      REQUIRE_FALSE(providers::take_word(match).empty());  // the id
+      REQUIRE(providers::holds(match, "a name"));
     }
     REQUIRE_FALSE(tables.empty());
     tables.back().second += line;
@@ -191,10 +183,9 @@ TEST_CASE("price table: every line of the built-in one can be read", "[providers
     INFO(provider);
     const auto table = PriceTable::open(lines, "built in").value();
     models += table.size().models;
-    // A name that nobody has is held against every model.
-    CHECK(table.find({.provider = provider, .base_url = {}, .model = "\n"}));
-    CHECK(table.find({.provider = {}, .base_url = "nowhere:", .model = "\n"}));
-    CHECK(table.find({.provider = "\n", .base_url = {}, .model = "\n"}));
+    CHECK(table.find({.provider = provider, .base_url = {}, .model = "a name"}));
+    CHECK(table.find({.provider = {}, .base_url = "an address", .model = "a name"}));
+    CHECK(table.find({.provider = "a name", .base_url = {}, .model = "a name"}));
   }
   CHECK(models == size.models);
 }
