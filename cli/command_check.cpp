@@ -68,7 +68,7 @@ void check_model(const agent::ModelSpec& spec,
     return;
   }
   check_price(agent, spec, *model, environment, checked);
-  if (model->protocol == "replay") {
+  if (model->protocol == providers::k_replay) {
     const auto script =
         config::load_replay_script(std::filesystem::path(agent.directory) / model->model);
     if (!script) {
