@@ -395,16 +395,6 @@ std::size_t open_key_block(std::string_view text) {
   return is_other_block || is_ended || is_broken ? text.size() : begin;
 }
 
-void redact_strings(Json& value, const Redactor& redactor) {
-  if (value.is_string()) {
-    value = redactor.apply(value.get_ref<const std::string&>());
-  } else if (value.is_structured()) {
-    for (auto& member : value) {
-      redact_strings(member, redactor);
-    }
-  }
-}
-
 }  // namespace
 
 Redactor::Redactor(const Environment& environment) {
@@ -448,13 +438,23 @@ bool Redactor::is_clean(std::string_view text) const {
   return secrets_in(text, values_).empty();
 }
 
+void Redactor::redact(Json& value) const {
+  if (value.is_string()) {
+    value = apply(value.get_ref<const std::string&>());
+  } else if (value.is_structured()) {
+    for (auto& member : value) {
+      redact(member);
+    }
+  }
+}
+
 std::string Redactor::dump(const Json& value) const {
   std::string text = agent::dump(value);
   if (is_clean(text)) {
     return text;
   }
   Json clean = value;
-  redact_strings(clean, *this);
+  redact(clean);
   return agent::dump(clean);
 }
 

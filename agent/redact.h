@@ -25,7 +25,9 @@ class Redactor {
   // Never shas, UUIDs or ids. Thread-safe.
   std::string apply(std::string_view text) const;
   bool is_clean(std::string_view text) const;
-  // The value as text, secrets out of every string in it.
+  // Takes the secrets out of every string in the value; keys stay.
+  void redact(Json& value) const;
+  // The value as text, redacted.
   std::string dump(const Json& value) const;
 
   // How many bytes at the start of a growing text no later byte can make part of a secret: they

@@ -100,7 +100,7 @@ class Checker {
       return;
     }
     check_price(spec, *model, agent, checked);
-    if (model->protocol == "replay") {
+    if (model->protocol == providers::k_replay) {
       const auto script =
           config::load_replay_script(std::filesystem::path(agent.directory) / model->model);
       if (!script) {

@@ -2,6 +2,7 @@
 #include "agent/duration.h"
 #include "agent/id.h"
 #include "agent/outcome.h"
+#include "agent/text.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/render_error.h"
@@ -11,6 +12,7 @@
 #include "cli/test_run.h"
 #include "config/test_case.h"
 #include "tools/supervisor.h"
+#include "tools/walk.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,6 +23,8 @@
 #include <csignal>
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -37,30 +41,49 @@ struct Found {
   config::TestCase test;
 };
 
-// The case files under a folder, sorted; hidden folders are left out.
+// The case files under a folder, in path order; hidden ones are left out, linked folders not
+// entered. What is called a case and is no file is told of when it is read.
 Result<std::vector<std::string>> files_in(const fs::path& cwd, const std::string& folder) {
   std::vector<std::string> files;
-  std::error_code error;
-  for (fs::recursive_directory_iterator at(cwd / folder, error), end; at != end;
-       at.increment(error)) {
-    const fs::path& path = at->path();
-    if (at->is_directory(error) && path.filename().string().starts_with('.')) {
-      at.disable_recursion_pending();
-    } else if (path.string().ends_with(config::k_test_suffix)) {
-      files.push_back((folder / fs::relative(path, cwd / folder, error)).lexically_normal());
-    }
+  const auto end = tools::walk(
+      {.shown = folder, .path = cwd / folder},
+      {},
+      {},
+      [&](const std::string& relative, const tools::FolderEntry&) {
+        std::string file = tools::join_shown(folder, relative);
+        std::error_code error;
+        if (file.ends_with(config::k_test_suffix) && !fs::is_directory(cwd / file, error)) {
+          files.push_back(std::move(file));
+        }
+        return tools::Walk::go_on;
+      });
+  const std::string gaps = end ? end->notes() : end.error().message;
+  if (!gaps.empty()) {  // a case that was not seen has not passed
+    return agent::fail(
+        Code::cli_no_input,
+        fmt::format("cannot look through all of `{}`: {}", folder, agent::trimmed(gaps)),
+        "Check the path and its permissions.");
   }
-  if (error) {
-    return agent::fail(Code::cli_no_input,
-                       fmt::format("cannot look through `{}`: {}", folder, error.message()),
-                       "Check the path and its permissions.");
-  }
-  std::ranges::sort(files);
   return files;
 }
 
+// A file in the folder where its paths start: a link in another folder is another case.
+using Identity = std::pair<fs::path, fs::path>;
+
+Identity identity_of(const fs::path& file) {
+  std::error_code error;
+  return {fs::canonical(file, error), fs::canonical(file.parent_path(), error)};
+}
+
+// Each case once, however often the paths lead to it.
 Result<std::vector<std::string>> find_files(const Parsed& parsed, const fs::path& cwd) {
   std::vector<std::string> files;
+  std::set<Identity> seen;
+  const auto add = [&](const std::string& file) {
+    if (seen.insert(identity_of(cwd / file)).second) {
+      files.push_back(file);
+    }
+  };
   for (const std::string& path : parsed.positionals) {
     std::error_code error;
     const auto status = fs::status(cwd / path, error);
@@ -70,10 +93,10 @@ Result<std::vector<std::string>> find_files(const Parsed& parsed, const fs::path
                          "Name a case file, or a folder with *.test.yaml files in it.");
     }
     if (fs::is_directory(status)) {
-      TRY_ASSIGN(auto inside, files_in(cwd, path));
-      files.insert(files.end(), inside.begin(), inside.end());
+      TRY_ASSIGN(const auto inside, files_in(cwd, path));
+      std::ranges::for_each(inside, add);
     } else {
-      files.push_back(path);
+      add(path);
     }
   }
   if (files.empty()) {
@@ -114,21 +137,21 @@ Result<std::vector<Found>> load(const std::vector<std::string>& files, Context& 
 class Pool {
  public:
   Pool(const std::vector<Found>& cases, const TestWorld& world, std::size_t jobs)
-      : cases_(cases), world_(world), reports_(cases.size()), is_done_(cases.size()) {
+      : cases_(cases), world_(world), reports_(cases.size()) {
     for (std::size_t job = 0; job < std::min(jobs, cases.size()); ++job) {
       threads_.emplace_back([this] { work(); });
     }
   }
 
   std::vector<TestReport> collect(const std::function<void(const TestReport&)>& tell) {
-    for (std::size_t index = 0; index < cases_.size(); ++index) {
+    std::vector<TestReport> collected;
+    for (std::optional<TestReport>& report : reports_) {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return is_done_[index]; });
+      changed_.wait(lock, [&] { return report.has_value(); });
       lock.unlock();
-      tell(reports_[index]);
+      tell(collected.emplace_back(*std::move(report)));
     }
-    threads_.clear();
-    return std::move(reports_);
+    return collected;
   }
 
  private:
@@ -137,7 +160,6 @@ class Pool {
       TestReport report = run(index);
       const std::lock_guard lock(mutex_);
       reports_[index] = std::move(report);
-      is_done_[index] = true;
       changed_.notify_all();
     }
   }
@@ -162,8 +184,7 @@ class Pool {
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<TestReport> reports_;  // each under mutex_ until it is done
-  std::vector<bool> is_done_;        // under mutex_
+  std::vector<std::optional<TestReport>> reports_;  // each under mutex_ until it is there
   std::vector<std::jthread> threads_;
 };
 

@@ -32,6 +32,7 @@ int internal_error(const char* what) {
 
 int main(int argc, char** argv) {
   ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of write()
+  ::signal(SIGXFSZ, SIG_IGN);  // so is a file that may not grow
   int code = 0;
   try {
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);

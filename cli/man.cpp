@@ -482,7 +482,12 @@ std::string test_page() {
       ".Sh KEYS OF REPLAY SCRIPTS\n"
       "A script is also a model of its own, for any agent:\n"
       ".Ql model: replay/FILE .\n"
-      "Replies are played one after the other, whatever is asked.\n";
+      "Replies are played one after the other, whatever is asked.\n"
+      "A script that a test case or\n"
+      ".Fl -model\n"
+      "names answers alone: the agent's\n"
+      ".Ic fallback\n"
+      "is left out, so that no server is asked.\n";
   text += key_list(config::replay_keys());
   text +=
       ".Sh RECORDINGS\n"

@@ -68,9 +68,11 @@ std::string label_of(std::string_view model) {
   return std::string(model.substr(0, model.find('/')));
 }
 
-// A model of another provider leaves that provider's address behind, any other model the price.
+// A model of another provider leaves that provider's address behind, any other model the price. A
+// script has no address, whatever else may be called `replay`.
 void override_model(agent::ModelSpec& model, const std::string& name) {
-  if (label_of(model.name) != label_of(name)) {
+  const std::string label = label_of(name);
+  if (label_of(model.name) != label || label == providers::k_replay) {
     model.protocol.clear();
     model.base_url.clear();
     model.api_key_env.clear();
@@ -82,9 +84,17 @@ void override_model(agent::ModelSpec& model, const std::string& name) {
   model.where.reset();  // what is wrong with it stands on the command line
 }
 
-Result<void> apply_options(agent::AgentSpec& spec, const Parsed& parsed) {
+Result<void> apply_options(Plan& plan, const Parsed& parsed) {
+  agent::AgentSpec& spec = plan.agent;
   if (const auto model = parsed.value("--model")) {
     override_model(spec.model, *model);
+    if (label_of(*model) == providers::k_replay && !spec.fallback.models.empty()) {
+      spec.fallback.models.clear();  // it could ask a server, and cost money
+      plan.warnings.push_back(
+          {.message =
+               fmt::format("the script {} answers alone: the agent's fallback is left out", *model),
+           .help = {}});
+    }
   }
   if (const auto text = parsed.value("--timeout")) {
     const auto timeout = agent::parse_duration(*text);
@@ -147,7 +157,7 @@ Result<void> check_has_exchanges(const Parsed& parsed, const providers::Resolved
   const std::string_view option = parsed.has("--record")   ? "--record"
                                   : parsed.has("--replay") ? "--replay"
                                                            : "";
-  if (option.empty() || model.protocol != "replay") {
+  if (option.empty() || model.protocol != providers::k_replay) {
     return {};
   }
   return agent::fail(Code::cli_usage,
@@ -220,7 +230,7 @@ std::expected<Plan, std::vector<Error>> prepare(
     return std::unexpected(book.error());
   }
   const auto rest = [&]() -> Result<void> {
-    TRY(apply_options(plan.agent, parsed));
+    TRY(apply_options(plan, parsed));
     TRY_ASSIGN(const auto parameters, parameters_of(parsed));
     TRY_ASSIGN(const auto prompt, prompt_from_outside(parsed, plan.agent));
     TRY_ASSIGN(plan.text, config::render(plan.agent, parameters, prompt, context.environment));

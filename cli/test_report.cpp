@@ -170,7 +170,7 @@ Json to_json(const std::vector<TestReport>& reports) {
         one["exit_code"] = outcome->exit_code;
         one["text"] = outcome->text;
         one["tools"] = outcome->tools;
-        one["cost_usd"] = outcome->cost_usd ? Json(*outcome->cost_usd) : Json(nullptr);
+        one["cost_usd"] = agent::to_json(outcome->cost_usd);
       }
     }
     json["cases"].push_back(std::move(one));

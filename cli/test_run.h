@@ -2,8 +2,9 @@
 // held against what was expected of it.
 #pragma once
 #include "agent/environment.h"
-#include "agent/json.h"
+#include "agent/money.h"
 #include "config/test_case.h"
+#include "tools/process.h"
 #include "tools/supervisor.h"
 
 #include <cstdint>
@@ -11,7 +12,6 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace cli {
@@ -22,11 +22,11 @@ struct TestOutcome {
   End end = End::broken;
   std::string problem;  // broken: why there is no result
   int exit_code = 0;
-  std::string text;                // the answer
-  std::string error;               // "replay.miss: no answer is recorded …", or empty
-  std::vector<std::string> tools;  // that ran, in order
-  std::optional<double> cost_usd;  // unknown: none
-  std::string errors;              // stderr
+  std::string text;                      // the answer
+  std::string error;                     // "replay.miss: no answer is recorded …", or empty
+  std::vector<std::string> tools;        // that ran, in order
+  std::optional<agent::Money> cost_usd;  // unknown: none
+  std::string errors;                    // stderr
   std::int64_t duration_ms = 0;
 };
 
@@ -52,7 +52,8 @@ TestOutcome run_test_case(const config::TestCase& test, std::size_t number, cons
 // Empty where everything holds. An ending other than the expected one is all that is said of a run.
 std::vector<TestFailure> judge(const config::TestCase& test, const TestOutcome& outcome);
 
-// The outcome as a run's events (jsonl) tell it; broken where they do not end with a result.
-TestOutcome outcome_from_events(std::string_view events);
+// The outcome as the run's events (jsonl) on its stdout tell it; broken where they do not end with
+// a result, and where the process did not end as the result says.
+TestOutcome outcome_of(const tools::ProcessResult& process);
 
 }  // namespace cli

@@ -1,9 +1,8 @@
 #include "agent/json_schema.h"
-#include "agent/text.h"
 #include "config/build.h"
 #include "config/read.h"
+#include "config/schema_file.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <charconv>
@@ -56,31 +55,6 @@ std::string_view pointer_in(std::string_view message) {
   return message.substr(begin, end - begin);
 }
 
-// A schema in a file of its own: what is wrong with it is told at the path that names it.
-std::string read_schema(const Value& path,
-                        const std::filesystem::path& directory,
-                        Problems& problems) {
-  const std::string shown = agent::printable(path.text);
-  constexpr std::size_t k_largest = 1'048'576;
-  const auto text = read_text_file(directory / path.text, k_largest);
-  if (!text) {
-    problems.add(path.span,
-                 fmt::format("cannot read the schema `{}`: {}", shown, text.error().message),
-                 "paths start at the agent file's folder");
-    return {};
-  }
-  const auto json = agent::parse_json(*text);
-  if (!json) {
-    problems.add(path.span, fmt::format("`{}` is not JSON", shown), "write one JSON Schema");
-    return {};
-  }
-  if (const auto compiled = agent::JsonSchema::compile(*json); !compiled) {
-    const agent::Error& error = compiled.error();
-    problems.add(path.span, fmt::format("`{}`: {}", shown, error.message), error.help);
-  }
-  return agent::dump(*json);
-}
-
 }  // namespace
 
 void check_schema(const Value& schema, const agent::Json& json, Problems& problems) {
@@ -98,7 +72,8 @@ agent::OutputSpec build_output(const Value& map,
     return {};
   }
   if (schema->kind == Kind::text) {
-    return {.schema = read_schema(*schema, directory, problems)};
+    const auto file = read_schema_file(*schema, directory, problems);
+    return {.schema = file ? agent::dump(file->json) : ""};
   }
   if (schema->kind != Kind::map) {
     return {};

@@ -1,10 +1,9 @@
 #include "config/test_case.h"
 
-#include "agent/json.h"
-#include "agent/json_schema.h"
 #include "config/check.h"
 #include "config/problems.h"
 #include "config/read.h"
+#include "config/schema_file.h"
 #include "config/source.h"
 #include "config/yaml.h"
 
@@ -43,7 +42,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "expect.tools", .type = Type::list, .help = "The tools that ran, in this order, each as often as it ran; [] for none.", .example = "[read_file, grep]"},
     {.path = "expect.tools[]", .type = Type::text, .help = "A tool's name.", .example = "read_file", .shape = Shape::filled},
     {.path = "expect.schema", .type = Type::text, .help = "The file of a JSON Schema that the answer, read as JSON, must fit.", .example = "verdict.schema.json", .shape = Shape::filled},
-    {.path = "expect.max_cost_usd", .type = Type::number, .help = "The most that the run may cost. A cost that is not known fails.", .example = "0.05", .min = 0},
+    {.path = "expect.max_cost_usd", .type = Type::money, .help = "The most that the run may cost, in US dollars. A cost that is not known fails.", .example = "0.05", .may_be_zero = true},
     // clang-format on
 });
 
@@ -127,6 +126,10 @@ class CaseBuilder {
     return path;
   }
 
+  static std::shared_ptr<const agent::JsonSchema> shared(agent::JsonSchema schema) {
+    return std::make_shared<const agent::JsonSchema>(std::move(schema));
+  }
+
   void build_expectations(const Value& map) {
     Expectations& expect = case_.expect;
     if (const Value* code = value_at(map, "exit_code")) {
@@ -141,16 +144,18 @@ class CaseBuilder {
         expect.tools->push_back(name.text);
       }
     }
-    if (const Value* cost = value_at(map, "max_cost_usd")) {
-      expect.max_cost_usd = number_of(*cost);
-    }
-    if (const fs::path file = file_at(map, "schema"); !file.empty()) {
-      expect.schema = read_schema(file, *value_at(map, "schema"));
+    expect.max_cost_usd = money_at(map, "max_cost_usd");
+    if (const Value* schema = value_at(map, "schema");
+        schema != nullptr && schema->kind == Kind::text && !schema->text.empty()) {
+      if (auto file = read_schema_file(*schema, folder_, problems_)) {
+        expect.schema = shared(std::move(file->compiled));
+      }
     }
   }
 
   TextExpectation build_text(const Value& map) {
-    TextExpectation text{.equals = {}, .contains = {}, .matches = text_at(map, "matches")};
+    TextExpectation text{
+        .equals = {}, .contains = {}, .matches = text_at(map, "matches"), .pattern = nullptr};
     if (const Value* equals = value_at(map, "equals")) {
       text.equals = equals->text;
     }
@@ -163,34 +168,16 @@ class CaseBuilder {
       }
     }
     if (!text.matches.empty()) {
-      const auto compiled = agent::JsonSchema::compile({{"pattern", text.matches}});
-      if (!compiled) {
+      auto compiled = agent::JsonSchema::compile({{"pattern", text.matches}});
+      if (compiled) {
+        text.pattern = shared(*std::move(compiled));
+      } else {
         problems_.add(value_at(map, "matches")->span,
                       "`expect.text.matches` is no regular expression that RE2 understands",
                       compiled.error().message);
       }
     }
     return text;
-  }
-
-  std::string read_schema(const fs::path& file, const Value& place) {
-    auto text = read_text_file(file, k_largest_file);
-    if (!text) {
-      return {};  // that it is not there was said
-    }
-    const auto json = agent::parse_json(*text);
-    if (!json) {
-      problems_.add(place.span,
-                    fmt::format("the schema `{}` is no JSON", place.text),
-                    "it holds one JSON Schema, as JSON");
-      return {};
-    }
-    if (const auto compiled = agent::JsonSchema::compile(*json); !compiled) {
-      problems_.add(place.span,
-                    fmt::format("the schema `{}`: {}", place.text, compiled.error().message),
-                    compiled.error().help);
-    }
-    return *std::move(text);
   }
 
   const fs::path folder_;

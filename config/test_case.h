@@ -16,6 +16,8 @@
 //       schema: verdict.schema.json     # of the answer as JSON
 //       max_cost_usd: 0.05
 #pragma once
+#include "agent/json_schema.h"
+#include "agent/money.h"
 #include "agent/result.h"
 #include "agent/spec.h"
 #include "config/keys.h"
@@ -23,6 +25,7 @@
 #include <expected>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,15 +37,16 @@ namespace config {
 struct TextExpectation {
   std::optional<std::string> equals;
   std::vector<std::string> contains;
-  std::string matches;  // RE2; empty: anything
+  std::string matches;                               // RE2; empty: anything
+  std::shared_ptr<const agent::JsonSchema> pattern;  // `matches`, compiled; null: anything
 };
 
 struct Expectations {
   int exit_code = 0;
   std::optional<TextExpectation> text;
   std::optional<std::vector<std::string>> tools;
-  std::string schema;  // JSON Schema, as JSON text; empty: none
-  std::optional<double> max_cost_usd;
+  std::shared_ptr<const agent::JsonSchema> schema;  // null: none
+  std::optional<agent::Money> max_cost_usd;
 };
 
 // Paths are absolute where the case file's is.

@@ -2,6 +2,7 @@
 
 #include "agent/base64.h"
 #include "agent/duration.h"
+#include "agent/json_schema.h"
 #include "agent/text.h"
 #include "providers/stream_redaction.h"
 
@@ -35,6 +36,63 @@ constexpr auto k_request_headers = std::to_array<std::string_view>(
 // Credentials, and names of whose account it is.
 constexpr auto k_hidden_headers =
     std::to_array<std::string_view>({"cookie", "auth", "organization", "project"});
+
+// What a record may hold; what is not named here is not read. Times are in milliseconds, up to
+// thirty years.
+constexpr std::string_view k_shape = R"({
+  "type": "object",
+  "properties": {
+    "run_id": {"type": "string"},
+    "start": {"type": "string"},
+    "seed": {"type": "integer"},
+    "key_variable": {"type": "string"},
+    "folder": {"type": "string"},
+    "before": {"$ref": "#/definitions/meanwhile"},
+    "request": {
+      "type": "object",
+      "properties": {"method": {"type": "string"}, "url": {"type": "string"}},
+      "required": ["method", "url", "body"]
+    },
+    "response": {
+      "type": "object",
+      "properties": {
+        "status": {"type": "integer", "minimum": 0, "maximum": 999},
+        "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+        "body": {
+          "type": "array",
+          "items": {
+            "type": "object",
+            "properties": {"text": {"type": "string"}, "base64": {"type": "string"}}
+          }
+        }
+      },
+      "required": ["body"]
+    },
+    "error": {
+      "type": "object",
+      "properties": {
+        "code": {"type": "string"},
+        "message": {"type": "string"},
+        "help": {"type": "string"},
+        "retry_once": {"type": "boolean"}
+      }
+    },
+    "clock": {"$ref": "#/definitions/times"},
+    "after": {"$ref": "#/definitions/meanwhile"}
+  },
+  "definitions": {
+    "time": {"type": "integer", "minimum": 0, "maximum": 1000000000000},
+    "times": {"type": "array", "items": {"$ref": "#/definitions/time"}},
+    "meanwhile": {
+      "type": "object",
+      "properties": {
+        "clock": {"$ref": "#/definitions/times"},
+        "tools": {"type": "object", "additionalProperties": {"$ref": "#/definitions/time"}},
+        "tools_end": {"type": "integer", "minimum": 0, "maximum": 1000000000}
+      }
+    }
+  }
+})";
 
 // ---- layout: what a person can read and compare line by line ----
 
@@ -120,7 +178,7 @@ Json to_json(const Meanwhile& meanwhile) {
 
 Json to_json(const RecordedRun& run) {
   return {{"schema", k_cassette_schema},
-          {"errand", run.version},
+          {"errand", ERRAND_VERSION},
           {"run_id", run.run_id},
           {"start", agent::format_time(run.start)},
           {"seed", run.seed},
@@ -128,20 +186,22 @@ Json to_json(const RecordedRun& run) {
           {"folder", run.folder}};
 }
 
-Json to_json(const RecordedExchange& exchange) {
-  Json pieces = Json::array();
-  for (const RecordedPiece& piece : exchange.pieces) {
-    pieces.push_back(to_json(piece));
+Json to_json(const std::vector<RecordedPiece>& pieces) {
+  Json json = Json::array();
+  for (const RecordedPiece& piece : pieces) {
+    json.push_back(to_json(piece));
   }
+  return json;
+}
+
+// All but the pieces of the answer.
+Json to_json(const RecordedExchange& exchange) {
   Json json = {{"request",
                 {{"method", exchange.method},
                  {"url", exchange.url},
                  {"headers", to_json(exchange.request_headers)},
-                 {"body", agent::parse_json(exchange.request_body).value_or(Json(""))}}},
-               {"response",
-                {{"status", exchange.status},
-                 {"headers", to_json(exchange.headers)},
-                 {"body", std::move(pieces)}}}};
+                 {"body", exchange.request_body}}},
+               {"response", {{"status", exchange.status}, {"headers", to_json(exchange.headers)}}}};
   if (exchange.error) {
     json["error"] = {{"code", agent::row(exchange.error->code).name},
                      {"message", exchange.error->message},
@@ -153,7 +213,13 @@ Json to_json(const RecordedExchange& exchange) {
   return json;
 }
 
-// A secret may lie across two pieces or events, so that a body with one becomes a single piece.
+// Told as providers/answer_decoder.cpp tells it: by the first byte, that of a frame's length.
+bool is_event_stream(std::string_view body) {
+  return body.starts_with('\0');
+}
+
+// A secret may lie across two pieces or events, so that a body with one becomes a single piece. The
+// frames of an event stream stay as they came: with other bytes their checksums were wrong.
 void redact_body(RecordedExchange& exchange, const agent::Redactor& redactor) {
   std::string body;
   std::int64_t time = 0;
@@ -161,14 +227,13 @@ void redact_body(RecordedExchange& exchange, const agent::Redactor& redactor) {
     body += piece.bytes;
     time += piece.after_ms;
   }
+  if (is_event_stream(body)) {
+    return;
+  }
   auto clean = redact_stream(body, redactor);
   if (clean || !redactor.is_clean(body)) {
     exchange.pieces = {{.after_ms = time, .bytes = redactor.apply(clean.value_or(body))}};
   }
-}
-
-bool is_any_of(std::string_view name, std::span<const std::string_view> names) {
-  return std::ranges::find(names, name) != names.end();
 }
 
 void drop_hidden_headers(agent::Headers& headers) {
@@ -227,9 +292,11 @@ std::optional<Record> next_record(std::string_view& text, int& line) {
   return record;
 }
 
+// What follows reads records that have the shape.
+
 agent::Headers headers_from(const Json* json) {
   agent::Headers headers;
-  if (json != nullptr && json->is_object()) {
+  if (json != nullptr) {
     for (auto member = json->begin(); member != json->end(); ++member) {
       headers.emplace_back(member.key(), agent::text_at(*json, member.key()));
     }
@@ -239,9 +306,9 @@ agent::Headers headers_from(const Json* json) {
 
 std::vector<std::int64_t> clock_from(const Json& json) {
   std::vector<std::int64_t> clock;
-  if (const Json* list = agent::find(json, "clock"); list != nullptr && list->is_array()) {
+  if (const Json* list = agent::find(json, "clock")) {
     for (const Json& reading : *list) {
-      clock.push_back(reading.is_number_integer() ? reading.get<std::int64_t>() : 0);
+      clock.push_back(reading.get<std::int64_t>());
     }
   }
   return clock;
@@ -253,9 +320,8 @@ Meanwhile meanwhile_from(const Json* json) {
     return meanwhile;
   }
   meanwhile.clock = clock_from(*json);
-  const long long tools_end = agent::integer_at(*json, "tools_end");
-  meanwhile.tools_end = tools_end > 0 ? static_cast<std::size_t>(tools_end) : 0;
-  if (const Json* tools = agent::find(*json, "tools"); tools != nullptr && tools->is_object()) {
+  meanwhile.tools_end = static_cast<std::size_t>(agent::integer_at(*json, "tools_end"));
+  if (const Json* tools = agent::find(*json, "tools")) {
     for (auto member = tools->begin(); member != tools->end(); ++member) {
       meanwhile.tools.emplace_back(member.key(), agent::integer_at(*tools, member.key()));
     }
@@ -263,22 +329,12 @@ Meanwhile meanwhile_from(const Json* json) {
   return meanwhile;
 }
 
-std::optional<RecordedPiece> piece_from(const Json& json) {
-  RecordedPiece piece{.after_ms = agent::integer_at(json, "after_ms"), .bytes = {}};
-  if (agent::find(json, "base64") != nullptr) {
-    auto bytes = agent::from_base64(agent::text_at(json, "base64"));
-    if (!bytes) {
-      return std::nullopt;
-    }
-    piece.bytes = *std::move(bytes);
-    return piece;
+std::optional<std::string> bytes_from(const Json& piece) {
+  if (agent::find(piece, "base64") != nullptr) {
+    return agent::from_base64(agent::text_at(piece, "base64"));
   }
-  const Json* text = agent::find(json, "text");
-  if (text == nullptr || !text->is_string()) {
-    return std::nullopt;
-  }
-  piece.bytes = text->get<std::string>();
-  return piece;
+  const Json* text = agent::find(piece, "text");
+  return text != nullptr ? std::optional(text->get<std::string>()) : std::nullopt;
 }
 
 class Reader {
@@ -304,7 +360,10 @@ class Reader {
       if (!has_run) {
         TRY(take_run(*json, record->line));
         has_run = true;
-      } else if (const Json* after = agent::find(*json, "after")) {
+        continue;
+      }
+      TRY(check_shape(*json, record->line));
+      if (const Json* after = agent::find(*json, "after")) {
         cassette_.after = meanwhile_from(after);
       } else {
         TRY(take_exchange(*json, record->line));
@@ -323,6 +382,15 @@ class Reader {
     return agent::fail(corrupt(cassette_.file, line, what));
   }
 
+  Result<void> check_shape(const Json& record, int line) const {
+    const auto violations = shape_.check(record);
+    if (violations.empty()) {
+      return {};
+    }
+    const auto& [pointer, message, is_type] = violations.front();
+    return refuse(line, fmt::format("`{}` {}", pointer, message));
+  }
+
   Result<void> take_run(const Json& json, int line) {
     const std::string_view schema = agent::text_at(json, "schema");
     if (schema != k_cassette_schema) {
@@ -335,13 +403,13 @@ class Reader {
                                       "errand " + std::string(agent::text_at(json, "errand", "?")))
                         : std::string(k_no_recording));
     }
+    TRY(check_shape(json, line));
     const auto start = agent::parse_time(agent::text_at(json, "start"));
     const std::string_view run_id = agent::text_at(json, "run_id");
     if (!start || run_id.empty()) {
       return refuse(line, "`start` or `run_id` of its run is missing");
     }
-    cassette_.run = {.version = std::string(agent::text_at(json, "errand")),
-                     .run_id = std::string(run_id),
+    cassette_.run = {.run_id = std::string(run_id),
                      .start = *start,
                      .seed = static_cast<std::uint64_t>(agent::integer_at(json, "seed")),
                      .key_variable = std::string(agent::text_at(json, "key_variable")),
@@ -358,25 +426,22 @@ class Reader {
     RecordedExchange exchange{.before = meanwhile_from(agent::find(json, "before")),
                               .method = std::string(agent::text_at(*request, "method")),
                               .url = std::string(agent::text_at(*request, "url")),
-                              .request_headers = headers_from(agent::find(*request, "headers")),
-                              .request_body = agent::dump(request->value("body", Json(""))),
+                              .request_body = request->at("body"),
                               .status = static_cast<int>(agent::integer_at(*response, "status")),
                               .headers = headers_from(agent::find(*response, "headers")),
                               .clock = clock_from(json),
                               .line = line};
-    if (const Json* body = agent::find(*response, "body")) {
-      for (const Json& item : *body) {
-        auto piece = piece_from(item);
-        if (!piece) {
-          return refuse(line, "a piece of an answer has neither `text` nor `base64`");
-        }
-        exchange.pieces.push_back(*std::move(piece));
+    for (const Json& piece : response->at("body")) {
+      auto bytes = bytes_from(piece);
+      if (!bytes) {
+        return refuse(line, "a piece of an answer has neither `text` nor `base64`");
       }
+      exchange.pieces.push_back({.bytes = *std::move(bytes)});
     }
     if (const Json* error = agent::find(json, "error")) {
       TRY_ASSIGN(exchange.error, error_from(*error, line));
     }
-    if (!exchange.error && (exchange.status < 100 || exchange.status > 999)) {
+    if (!exchange.error && exchange.status < 100) {
       return refuse(line, "an answer has no HTTP `status`");
     }
     cassette_.exchanges.push_back(std::move(exchange));
@@ -394,6 +459,8 @@ class Reader {
                  .retry_once = agent::bool_at(json, "retry_once")};
   }
 
+  const agent::JsonSchema shape_ =
+      *agent::JsonSchema::compile(agent::parse_json(k_shape).value_or(Json()));
   Cassette cassette_;
 };
 
@@ -426,16 +493,23 @@ Result<Cassette> read_cassette(const std::string& file) {
 }
 
 ShownRequest shown(const agent::HttpRequest& request, const agent::Redactor& redactor) {
-  ShownRequest shown{
-      .method = request.method, .url = redactor.apply(request.url), .headers = {}, .body = {}};
-  for (const auto& [name, value] : request.headers) {
-    if (is_any_of(agent::to_lower(name), k_request_headers)) {
-      shown.headers.emplace_back(agent::to_lower(name), redactor.apply(value));
+  auto body = agent::parse_json(request.body);
+  ShownRequest shown{.method = request.method,
+                     .url = redactor.apply(request.url),
+                     .body = body ? *std::move(body) : Json(agent::to_valid_utf8(request.body))};
+  redactor.redact(shown.body);
+  return shown;
+}
+
+agent::Headers telling_headers(const agent::Headers& headers) {
+  agent::Headers telling;
+  for (const auto& [name, value] : headers) {
+    if (std::string key = agent::to_lower(name);
+        std::ranges::find(k_request_headers, key) != k_request_headers.end()) {
+      telling.emplace_back(std::move(key), value);
     }
   }
-  const auto body = agent::parse_json(request.body);
-  shown.body = redactor.dump(body ? *body : Json(agent::to_valid_utf8(request.body)));
-  return shown;
+  return telling;
 }
 
 Result<std::unique_ptr<CassetteWriter>> CassetteWriter::create(const std::string& file,
@@ -453,7 +527,9 @@ Result<std::unique_ptr<CassetteWriter>> CassetteWriter::create(const std::string
                  : "Name a file in a folder that exists and may be written.");
   }
   std::unique_ptr<CassetteWriter> writer(new CassetteWriter(descriptor, file, redactor));
-  writer->append(to_json(run));
+  Json record = to_json(run);
+  redactor.redact(record);
+  writer->append(record);
   if (const auto failure = writer->failure()) {
     ::unlink(file.c_str());
     return agent::fail(*failure);
@@ -468,7 +544,10 @@ CassetteWriter::~CassetteWriter() {
 void CassetteWriter::add(RecordedExchange exchange) {
   redact_body(exchange, redactor_);
   drop_hidden_headers(exchange.headers);
-  append(to_json(exchange));
+  Json record = to_json(exchange);
+  redactor_.redact(record);
+  record["response"]["body"] = to_json(exchange.pieces);  // clean: base64 may look like a secret
+  append(record);
 }
 
 void CassetteWriter::end(const Meanwhile& after) {
@@ -482,7 +561,7 @@ std::optional<Error> CassetteWriter::failure() const {
 
 void CassetteWriter::append(const Json& record) {
   std::string text;
-  put_lines(agent::parse_json(redactor_.dump(record), k_max_depth).value_or(record), 0, text);
+  put_lines(record, 0, text);
   text += '\n';
 
   const std::lock_guard lock(mutex_);

@@ -10,6 +10,8 @@
 #include "agent/redact.h"
 #include "agent/result.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,7 +28,6 @@ constexpr std::string_view k_cassette_schema = "errand.cassette/1";
 
 // What the run was started with and no exchange shows.
 struct RecordedRun {
-  std::string version;  // of the errand that recorded it
   std::string run_id;
   agent::Clock::Wall start;  // whole milliseconds
   std::uint64_t seed = 0;
@@ -45,7 +46,7 @@ struct Meanwhile {
 };
 
 struct RecordedPiece {
-  std::int64_t after_ms = 0;  // since the piece before, or the request
+  std::int64_t after_ms = 0;  // since the piece before, or the request; for people, not read back
   std::string bytes;
 };
 
@@ -53,9 +54,9 @@ struct RecordedExchange {
   Meanwhile before;  // since the exchange before this one
   std::string method;
   std::string url;
-  agent::Headers request_headers;
-  std::string request_body;  // JSON; a JSON string where it was none
-  int status = 0;            // 0: none came
+  agent::Headers request_headers = {};  // for people, not read back
+  agent::Json request_body;             // a text where it was no JSON
+  int status = 0;                       // 0: none came
   agent::Headers headers;
   std::vector<RecordedPiece> pieces = {};  // of the body, as they came
   std::optional<agent::Error> error =
@@ -73,18 +74,21 @@ struct Cassette {
 };
 
 // cli.no_input where the file cannot be read, storage.corrupt (with the line) where it is no
-// recording, or one of a later version. An unfinished object at its end is left out: `cut` says so.
+// recording, something in it has another shape, or it is one of a later version. An unfinished
+// object at its end is left out: `cut` says so.
 agent::Result<Cassette> read_cassette(const std::string& file);
 agent::Result<Cassette> parse_cassette(std::string_view text, const std::string& shown_file);
 
-// The request as it is recorded and compared: secrets out, headers that say nothing left out.
+// The request as it is recorded and compared, secrets out.
 struct ShownRequest {
   std::string method;
   std::string url;
-  agent::Headers headers;
-  std::string body;  // as RecordedExchange::request_body
+  agent::Json body;  // as RecordedExchange::request_body
 };
 ShownRequest shown(const agent::HttpRequest& request, const agent::Redactor& redactor);
+
+// Those of a request's headers that say something and are no credential. Secrets are still in.
+agent::Headers telling_headers(const agent::Headers& headers);
 
 // Appends to a new file. Thread-safe. What cannot be written whole is taken back; nothing is
 // written after that.
@@ -106,7 +110,7 @@ class CassetteWriter {
  private:
   CassetteWriter(int descriptor, std::string file, const agent::Redactor& redactor)
       : descriptor_(descriptor), file_(std::move(file)), redactor_(redactor) {}
-  void append(const agent::Json& record);
+  void append(const agent::Json& record);  // as it is
 
   const int descriptor_;
   const std::string file_;

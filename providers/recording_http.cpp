@@ -13,7 +13,7 @@ agent::Result<agent::HttpResponse> RecordingHttp::send(const agent::HttpRequest&
   RecordedExchange exchange{.before = track_.take(),
                             .method = std::move(asked.method),
                             .url = std::move(asked.url),
-                            .request_headers = std::move(asked.headers),
+                            .request_headers = telling_headers(request.headers),
                             .request_body = std::move(asked.body),
                             .headers = {}};
   auto last = clock_.now();

@@ -27,7 +27,6 @@ using agent::Code;
 using agent::Environment;
 using agent::ModelSpec;
 
-constexpr std::string_view k_replay = "replay";
 constexpr std::string_view k_custom = "custom";
 constexpr std::string_view k_bedrock = "bedrock";
 

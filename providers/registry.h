@@ -25,6 +25,9 @@ namespace providers {
 
 class Wire;
 
+// The provider, and the protocol, of a script that is played: it asks no server.
+constexpr std::string_view k_replay = "replay";
+
 // The protocols that `model.protocol` may name.
 std::vector<std::string> protocol_names();
 // The variables in which model providers expect a key, of presets and others, and those that the

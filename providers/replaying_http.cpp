@@ -21,10 +21,8 @@ constexpr std::size_t k_shown_bytes = 80;    // of a value
 constexpr std::size_t k_context_bytes = 20;  // of a text, before the place where it differs
 
 // One text for all orders of keys.
-std::string canonical(const std::string& body) {
-  const auto json = nlohmann::json::parse(body, nullptr, false);
-  return json.is_discarded() ? body
-                             : json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string canonical(const Json& body) {
+  return nlohmann::json(body).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::size_t count_values(const Json* value) {
@@ -129,17 +127,13 @@ class Comparison {
   Differences found_;
 };
 
-Json parsed(const std::string& body) {
-  return agent::parse_json(body).value_or(Json(body));
-}
-
 // The whole of two requests held against each other.
 Differences compare(const RecordedExchange& recorded, const ShownRequest& asked) {
-  const auto as_json = [](const std::string& method, const std::string& url, Json body) {
-    return Json{{"method", method}, {"url", url}, {"body", std::move(body)}};
+  const auto as_json = [](const std::string& method, const std::string& url, const Json& body) {
+    return Json{{"method", method}, {"url", url}, {"body", body}};
   };
-  return differences(as_json(recorded.method, recorded.url, parsed(recorded.request_body)),
-                     as_json(asked.method, asked.url, parsed(asked.body)),
+  return differences(as_json(recorded.method, recorded.url, recorded.request_body),
+                     as_json(asked.method, asked.url, asked.body),
                      k_most_lines);
 }
 
@@ -154,14 +148,19 @@ Differences differences(const Json& recorded, const Json& asked, std::size_t mos
 ReplayingHttp::ReplayingHttp(Cassette cassette,
                              ReplayingTrack& track,
                              const agent::Redactor& redactor)
-    : cassette_(std::move(cassette)),
+    : file_(std::move(cassette.file)),
+      after_(std::move(cassette.after)),
       track_(track),
-      redactor_(redactor),
-      is_used_(cassette_.exchanges.size()) {
-  for (const RecordedExchange& exchange : cassette_.exchanges) {
-    bodies_.push_back(canonical(exchange.request_body));
+      redactor_(redactor) {
+  for (RecordedExchange& exchange : cassette.exchanges) {
+    std::string body = canonical(exchange.request_body);
+    exchanges_.push_back({.recorded = std::move(exchange), .body = std::move(body)});
   }
-  track_.play(cassette_.exchanges.empty() ? cassette_.after : cassette_.exchanges.front().before);
+  track_.play(before(0));
+}
+
+const Meanwhile& ReplayingHttp::before(std::size_t index) const {
+  return index < exchanges_.size() ? exchanges_[index].recorded.before : after_;
 }
 
 agent::Result<agent::HttpResponse> ReplayingHttp::send(const agent::HttpRequest& request,
@@ -172,7 +171,7 @@ agent::Result<agent::HttpResponse> ReplayingHttp::send(const agent::HttpRequest&
   if (!index) {
     return agent::fail(miss(asked));
   }
-  const RecordedExchange& exchange = cassette_.exchanges[*index];
+  const RecordedExchange& exchange = exchanges_[*index].recorded;
   track_.play_clock(exchange.clock);
   const bool is_streamed = on_data && (exchange.error || exchange.status / 100 == 2);
   agent::HttpResponse response{.status = exchange.status, .headers = exchange.headers, .body = {}};
@@ -184,8 +183,7 @@ agent::Result<agent::HttpResponse> ReplayingHttp::send(const agent::HttpRequest&
       goes_on = on_data(piece.bytes);
     }
   }
-  track_.play(*index + 1 < cassette_.exchanges.size() ? cassette_.exchanges[*index + 1].before
-                                                      : cassette_.after);
+  track_.play(before(*index + 1));
   if (stop.stop_requested()) {
     return agent::fail(Code::run_cancelled, "the model call was cancelled");
   }
@@ -199,11 +197,11 @@ agent::Result<agent::HttpResponse> ReplayingHttp::send(const agent::HttpRequest&
 std::optional<std::size_t> ReplayingHttp::take(const ShownRequest& request) {
   const std::string body = canonical(request.body);
   const std::lock_guard lock(mutex_);
-  for (std::size_t index = 0; index < bodies_.size(); ++index) {
-    const RecordedExchange& exchange = cassette_.exchanges[index];
-    if (!is_used_[index] && bodies_[index] == body && exchange.url == request.url &&
-        exchange.method == request.method) {
-      is_used_[index] = true;
+  for (std::size_t index = 0; index < exchanges_.size(); ++index) {
+    Exchange& exchange = exchanges_[index];
+    if (!exchange.is_used && exchange.body == body && exchange.recorded.url == request.url &&
+        exchange.recorded.method == request.method) {
+      exchange.is_used = true;
       return index;
     }
   }
@@ -216,7 +214,7 @@ Error ReplayingHttp::at(const RecordedExchange& exchange, std::string message) c
           .help =
               "Record the run anew where the change is meant: remove the file, and give it to "
               "--record.",
-          .where = agent::Where{.file = cassette_.file, .line = exchange.line, .excerpt = {}}};
+          .where = agent::Where{.file = file_, .line = exchange.line, .excerpt = {}}};
 }
 
 Error ReplayingHttp::unfinished(const RecordedExchange& exchange) const {
@@ -226,15 +224,15 @@ Error ReplayingHttp::unfinished(const RecordedExchange& exchange) const {
 // Those that were not yet used come first: the next one of them is what was most likely meant.
 Error ReplayingHttp::miss(const ShownRequest& request) const {
   const std::lock_guard lock(mutex_);
-  const auto count = cassette_.exchanges.size();
-  const bool all_used = std::ranges::find(is_used_, false) == is_used_.end();
+  const auto count = exchanges_.size();
+  const bool all_used = std::ranges::all_of(exchanges_, &Exchange::is_used);
   std::optional<std::size_t> nearest;
   Differences found;
   for (std::size_t index = 0; index < count; ++index) {
-    if (is_used_[index] && !all_used) {
+    if (exchanges_[index].is_used && !all_used) {
       continue;
     }
-    Differences here = compare(cassette_.exchanges[index], request);
+    Differences here = compare(exchanges_[index].recorded, request);
     if (!nearest || here.values < found.values) {
       nearest = index;
       found = std::move(here);
@@ -256,7 +254,7 @@ Error ReplayingHttp::miss(const ShownRequest& request) const {
   if (found.total > found.lines.size()) {
     message += fmt::format("\n… and {} more differences", found.total - found.lines.size());
   }
-  return at(cassette_.exchanges[*nearest], std::move(message));
+  return at(exchanges_[*nearest].recorded, std::move(message));
 }
 
 }  // namespace providers

@@ -27,17 +27,24 @@ class ReplayingHttp final : public agent::Http {
                                           std::stop_token stop) override;
 
  private:
+  struct Exchange {
+    RecordedExchange recorded;
+    std::string body;      // of the request, keys sorted
+    bool is_used = false;  // under mutex_
+  };
+
   std::optional<std::size_t> take(const ShownRequest& request);
+  const Meanwhile& before(std::size_t index) const;  // that exchange, or the end of the run
   agent::Error miss(const ShownRequest& request) const;
   agent::Error unfinished(const RecordedExchange& exchange) const;
   agent::Error at(const RecordedExchange& exchange, std::string message) const;
 
-  const Cassette cassette_;
+  const std::string file_;
+  const Meanwhile after_;
   ReplayingTrack& track_;
   const agent::Redactor& redactor_;
-  std::vector<std::string> bodies_;  // of the exchanges' requests, keys sorted
   mutable std::mutex mutex_;
-  std::vector<bool> is_used_;  // under mutex_
+  std::vector<Exchange> exchanges_;
 };
 
 // Where two JSON values part, in the words of a person: `messages[2].content: recorded "a", asked

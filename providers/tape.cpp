@@ -52,8 +52,7 @@ class RecordingTape final : public Tape {
     std::unique_ptr<RecordingTape> tape(new RecordingTape);
     TRY_ASSIGN(tape->writer_,
                CassetteWriter::create(options.file,
-                                      {.version = ERRAND_VERSION,
-                                       .run_id = options.run_id,
+                                      {.run_id = options.run_id,
                                        .start = tape->clock_.start(),
                                        .seed = tape->seed_,
                                        .key_variable = options.key_variable,

@@ -147,6 +147,18 @@ TEST_CASE("redact: known values go in every form in which they are written", "[a
   CHECK(redactor.apply("?k=p%40ss%20%22w%c3%b6rd%22%2f1%2b%0a2&x") == "?k=[redacted]&x");
 }
 
+TEST_CASE("redact: of a JSON value every text is cleaned, and nothing else changes", "[agent]") {
+  agent::Redactor redactor({});
+  redactor.add("s3cr3t-value-of-mine");
+  agent::Json value = agent::Json::parse(
+      R"({"z":["a s3cr3t-value-of-mine",{"s3cr3t-value-of-mine":1.50}],"a":null,"b":"clean"})");
+  const std::string clean =
+      R"({"z":["a [redacted]",{"s3cr3t-value-of-mine":1.5}],"a":null,"b":"clean"})";
+  CHECK(redactor.dump(value) == clean);
+  redactor.redact(value);
+  CHECK(agent::dump(value) == clean);
+}
+
 TEST_CASE("redact: known values go in base64, wherever they stand in it", "[agent]") {
   agent::Redactor redactor({});
   redactor.add("s3cr3t-value-of-mine");

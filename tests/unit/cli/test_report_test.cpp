@@ -5,10 +5,14 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include <csignal>
+
 using cli::TestOutcome;
 using cli::TestReport;
 
 namespace {
+
+using Lines = std::vector<std::string>;
 
 const std::string k_events =
     "{\"type\":\"run.started\"}\n"
@@ -17,6 +21,29 @@ const std::string k_events =
     "{\"type\":\"tool.finished\",\"name\":\"shell\"}\n"
     "{\"type\":\"run.finished\",\"result\":{\"exit_code\":0,\"text\":\" {\\\"n\\\": "
     "3}\\n\",\"cost_usd\":0.3}}\n";
+
+tools::ProcessResult exited(std::string events, int status = 0) {
+  return {.end = tools::ProcessResult::End::exited,
+          .exit_status = status,
+          .output = {.text = std::move(events)}};
+}
+
+TestOutcome outcome(const std::string& events, int status = 0) {
+  return cli::outcome_of(exited(events, status));
+}
+
+std::shared_ptr<const agent::JsonSchema> schema(const char* text) {
+  return std::make_shared<const agent::JsonSchema>(
+      *agent::JsonSchema::compile(agent::Json::parse(text)));
+}
+
+config::TextExpectation text(std::string equals, Lines contains, std::string matches) {
+  auto pattern = schema(agent::dump({{"pattern", matches}}).c_str());
+  return {.equals = std::move(equals),
+          .contains = std::move(contains),
+          .matches = std::move(matches),
+          .pattern = std::move(pattern)};
+}
 
 std::vector<std::string> judged(const config::Expectations& expect, const TestOutcome& outcome) {
   config::TestCase test;
@@ -27,8 +54,6 @@ std::vector<std::string> judged(const config::Expectations& expect, const TestOu
   }
   return lines;
 }
-
-using Lines = std::vector<std::string>;
 
 TestReport report(std::string file, std::optional<TestOutcome> outcome, Lines failures = {}) {
   TestReport report{.file = std::move(file), .name = "n", .outcome = std::move(outcome)};
@@ -45,67 +70,99 @@ TestOutcome ended() {
 }  // namespace
 
 TEST_CASE("errand test: a run's events tell how it went", "[cli]") {
-  const TestOutcome outcome = cli::outcome_from_events(k_events);
-  CHECK(outcome.end == TestOutcome::End::ended);
-  CHECK(outcome.exit_code == 0);
-  CHECK(outcome.text == " {\"n\": 3}\n");
-  CHECK(outcome.tools == Lines{"glob", "shell"});
-  CHECK(outcome.cost_usd == 0.3);
-  CHECK(outcome.error.empty());
+  const TestOutcome good = outcome(k_events);
+  CHECK(good.end == TestOutcome::End::ended);
+  CHECK(good.exit_code == 0);
+  CHECK(good.text == " {\"n\": 3}\n");
+  CHECK(good.tools == Lines{"glob", "shell"});
+  CHECK(good.cost_usd == agent::Money::parse("0.3"));
+  CHECK(good.error.empty());
 
   const std::string cut = k_events.substr(0, k_events.rfind("{\"type\":\"run.finished"));
-  CHECK(cli::outcome_from_events(cut).end == TestOutcome::End::broken);
-  CHECK(cli::outcome_from_events("").end == TestOutcome::End::broken);
-  const TestOutcome failed = cli::outcome_from_events(
-      R"({"type":"run.finished","result":{"exit_code":119,"cost_usd":null,"error":{"code":"replay.miss","message":"none"}}})");
+  CHECK(outcome(cut).problem == "it ended with exit status 0 and left no result");
+  CHECK(outcome("", 70).problem == "it ended with exit status 70 and left no result");
+  const TestOutcome failed = outcome(
+      R"({"type":"run.finished","result":{"exit_code":119,"cost_usd":null,"error":{"code":"replay.miss","message":"none"}}})",
+      119);
   CHECK(failed.exit_code == 119);
   CHECK(failed.error == "replay.miss: none");
   CHECK_FALSE(failed.cost_usd);
 }
 
+TEST_CASE("errand test: a result counts only where the process ended as it says", "[cli]") {
+  const auto ended_by = [](int exit_code, tools::ProcessResult process) {
+    process.output.text = R"({"type":"run.finished","result":{"exit_code":)" +
+                          std::to_string(exit_code) + R"(,"text":""}})";
+    return cli::outcome_of(process);
+  };
+  const auto killed = [](int signal) {
+    return tools::ProcessResult{.end = tools::ProcessResult::End::signalled, .signal = signal};
+  };
+  CHECK(ended_by(0, exited("", 0)).end == TestOutcome::End::ended);
+  CHECK(ended_by(80, exited("", 80)).exit_code == 80);
+  CHECK(ended_by(143, killed(SIGTERM)).exit_code == 143);
+
+  CHECK(ended_by(0, exited("", 70)).end == TestOutcome::End::broken);
+  CHECK(ended_by(0, exited("", 70)).problem ==
+        "it ended with exit status 70, but its result says exit code 0");
+  CHECK(ended_by(0, killed(SIGSEGV)).end == TestOutcome::End::broken);
+  CHECK(ended_by(0, killed(SIGSEGV)).problem ==
+        "it was killed by signal 11 (Segmentation fault), but its result says exit code 0");
+  CHECK(ended_by(143, killed(SIGKILL)).end == TestOutcome::End::broken);
+}
+
 TEST_CASE("errand test: what holds passes, what does not is named", "[cli]") {
-  const TestOutcome good = cli::outcome_from_events(k_events);
+  const TestOutcome good = outcome(k_events);
   CHECK(judged({}, good).empty());
-  CHECK(judged({.text =
-                    config::TextExpectation{
-                        .equals = "{\"n\": 3}\n", .contains = {"n", "3"}, .matches = "^.{3}"},
+  CHECK(judged({.text = text("{\"n\": 3}\n", {"n", "3"}, "^.{3}"),
                 .tools = Lines{"glob", "shell"},
-                .schema = R"({"properties": {"n": {"type": "integer"}}})",
-                .max_cost_usd = 0.3},
+                .schema = schema(R"({"properties": {"n": {"type": "integer"}}})"),
+                .max_cost_usd = agent::Money::parse("0.3")},
                good)
             .empty());
-  CHECK(judged({.text = config::TextExpectation{.equals = "x", .contains = {"y"}, .matches = "z"}},
-               good) == Lines{R"(text: "x" / "{\"n\": 3}")",
-                              R"(text: to contain "y" / "{\"n\": 3}")",
-                              R"(text: to match "z" / "{\"n\": 3}")"});
+  CHECK(judged({.text = text("x", {"y"}, "z")}, good) ==
+        Lines{R"(text: "x" / "{\"n\": 3}")",
+              R"(text: to contain "y" / "{\"n\": 3}")",
+              R"(text: to match "z" / "{\"n\": 3}")"});
   CHECK(judged({.tools = Lines{"shell", "glob"}}, good) ==
         Lines{"tools: shell, glob / glob, shell"});
   CHECK(judged({.tools = Lines{}}, good) == Lines{"tools: none / glob, shell"});
-  CHECK(judged({.schema = R"({"required": ["m"]})"}, good).size() == 1);
-  CHECK(judged({.max_cost_usd = 0.2999}, good) == Lines{"cost: at most $0.2999 / $0.3"});
+  CHECK(judged({.schema = schema(R"({"required": ["m"]})")}, good).size() == 1);
 }
 
 TEST_CASE("errand test: an unknown cost is over every ceiling", "[cli]") {
-  TestOutcome outcome = cli::outcome_from_events(k_events);
-  outcome.cost_usd.reset();
-  CHECK(judged({.max_cost_usd = 1000}, outcome) ==
+  TestOutcome unknown = outcome(k_events);
+  unknown.cost_usd.reset();
+  CHECK(judged({.max_cost_usd = agent::Money::parse("1000")}, unknown) ==
         Lines{"cost: at most $1000 / unknown: there is no price for this model"});
-  CHECK(judged({}, outcome).empty());
+  CHECK(judged({}, unknown).empty());
+}
+
+TEST_CASE("errand test: a ceiling of costs is exact to the pico-dollar", "[cli]") {
+  TestOutcome run = ended();
+  run.cost_usd = *agent::Money::parse("0.1") + *agent::Money::parse("0.2");
+  CHECK(judged({.max_cost_usd = agent::Money::parse("0.3")}, run).empty());
+  CHECK(judged({.max_cost_usd = agent::Money::parse("0.299999999999")}, run) ==
+        Lines{"cost: at most $0.299999999999 / $0.3"});
+  CHECK(judged({.max_cost_usd = agent::Money()}, run) == Lines{"cost: at most $0 / $0.3"});
+  run.cost_usd = agent::Money();
+  CHECK(judged({.max_cost_usd = agent::Money()}, run).empty());
 }
 
 TEST_CASE("errand test: an answer that is no JSON fits no schema", "[cli]") {
-  TestOutcome outcome = ended();
-  outcome.text = "Done.";
-  CHECK(judged({.schema = "{}"}, outcome) == Lines{"schema: an answer that is JSON / \"Done.\""});
+  TestOutcome said = ended();
+  said.text = "Done.";
+  CHECK(judged({.schema = schema("{}")}, said) ==
+        Lines{"schema: an answer that is JSON / \"Done.\""});
 }
 
 TEST_CASE("errand test: another ending is all that is said", "[cli]") {
-  TestOutcome outcome = ended();
-  outcome.exit_code = 80;
-  outcome.error = "run.max_turns: 3 turns";
-  CHECK(judged({.tools = Lines{"glob"}}, outcome) ==
+  TestOutcome stopped = ended();
+  stopped.exit_code = 80;
+  stopped.error = "run.max_turns: 3 turns";
+  CHECK(judged({.tools = Lines{"glob"}}, stopped) ==
         Lines{"exit code: 0 (ok) / 80 (max_turns)\nrun.max_turns: 3 turns"});
-  CHECK(judged({.exit_code = 80}, outcome).empty());
+  CHECK(judged({.exit_code = 80}, stopped).empty());
   CHECK(judged({}, {.end = TestOutcome::End::timed_out, .problem = {}}) ==
         Lines{"time: at most 1m / it did not end"});
   CHECK(judged({}, {.end = TestOutcome::End::broken, .problem = "it is gone"}) ==

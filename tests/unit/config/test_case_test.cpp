@@ -2,6 +2,7 @@
 
 #include "load_support.h"
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include <chrono>
 
@@ -81,8 +82,13 @@ expect:
   CHECK(test->expect.text->contains == Lines{"a", "b"});
   CHECK(test->expect.text->matches == "^H");
   CHECK(test->expect.tools == Lines{"read_file", "grep"});
-  CHECK(test->expect.schema == R"({"type": "object"})");
-  CHECK(test->expect.max_cost_usd == 0.05);
+  REQUIRE(test->expect.text->pattern);
+  CHECK(test->expect.text->pattern->check("Hello").empty());
+  CHECK_FALSE(test->expect.text->pattern->check("oh").empty());
+  REQUIRE(test->expect.schema);
+  CHECK(test->expect.schema->check(agent::Json::object()).empty());
+  CHECK_FALSE(test->expect.schema->check(agent::Json(1)).empty());
+  CHECK(test->expect.max_cost_usd == agent::Money::parse("0.05"));
 }
 
 TEST_CASE("test case: what is left out", "[config]") {
@@ -95,8 +101,12 @@ TEST_CASE("test case: what is left out", "[config]") {
   CHECK(test->expect.exit_code == 0);
   CHECK_FALSE(test->expect.text);
   CHECK_FALSE(test->expect.tools);
-  CHECK(test->expect.schema.empty());
+  CHECK_FALSE(test->expect.schema);
   CHECK_FALSE(test->expect.max_cost_usd);
+
+  const auto free = files.load(k_least + "expect: {max_cost_usd: 0}\n");
+  REQUIRE(free);
+  CHECK(free->expect.max_cost_usd == agent::Money());
 
   const auto none = files.load(k_least + "expect: {tools: [], text: {contains: one}}\n");
   REQUIRE(none);
@@ -116,14 +126,19 @@ TEST_CASE("test case: every mistake is named, with its line", "[config]") {
       {"version: 1\nagent: no.yaml\nreplay: nor.yaml\n",
        {"2: there is no file `no.yaml`", "3: there is no file `nor.yaml`"}},
       {k_least + "workspace: agent.yaml\n", {"4: there is no folder `agent.yaml`"}},
-      {k_least + "expect: {schema: gone.json}\n", {"4: there is no file `gone.json`"}},
-      {k_least + "expect: {schema: broken.json}\n", {"4: the schema `broken.json` is no JSON"}},
+      {k_least + "expect: {schema: broken.json}\n", {"4: `broken.json` is not JSON"}},
+      {k_least + "expect: {schema: wrong.json}\n",
+       {"4: `wrong.json`: the JSON Schema is wrong at `/type`: \"nothing\" is no type"}},
+      {k_least + "expect: {max_cost_usd: -1}\n",
+       {"4: `expect.max_cost_usd` must be an amount in US dollars, not `-1`"}},
       {k_least + "expect:\n  text: {matches: '('}\n",
        {"5: `expect.text.matches` is no regular expression that RE2 understands"}},
   }));
   INFO(std::get<0>(row));
   CHECK(mistakes(files, std::get<0>(row)) == std::get<1>(row));
-  CHECK(mistakes(files, k_least + "expect: {schema: wrong.json}\n").size() == 1);
+  CHECK(mistakes(files, k_least + "expect: {schema: gone.json}\n") ==
+        Lines{"4: cannot read the schema `gone.json`: there is no file `" +
+              (files.path() / "gone.json").string() + "`"});
   CHECK(mistakes(files, k_least + "timeout: 10\nexpect: {exit_code: 256, tools: shell, cost: 1}\n")
             .size() == 4);
   CHECK(mistakes(files, "- no map\n").size() == 1);

@@ -131,6 +131,21 @@ TEST_CASE("registry: ollama needs no key", "[providers]") {
   CHECK(resolved.api_key.empty());
 }
 
+TEST_CASE("registry: nothing is paid for servers of one's own, and for scripts", "[providers]") {
+  const auto is_free = [](const ModelSpec& spec) {
+    return providers::is_free(must(resolve(spec, k_keys)));
+  };
+  for (const char* name :
+       {"ollama/m", "vllm/m", "llamacpp/m", "lmstudio/m", "replay/script.yaml"}) {
+    INFO(name);
+    CHECK(is_free(named(name)));
+  }
+  CHECK(is_free({.name = "vllm/m", .base_url = "http://gpu.example.com:8000/v1"}));
+  CHECK_FALSE(is_free(named("openai/m")));
+  CHECK_FALSE(is_free(at("ollama/m", "openai_chat", "https://api.example.com/v1")));  // a label
+  CHECK_FALSE(is_free(at("replay/m", "openai_chat", "https://api.example.com/v1")));
+}
+
 TEST_CASE("registry: OLLAMA_HOST in all its forms", "[providers]") {
   const auto [value, wanted] = GENERATE(table<std::string, std::string>({
       {"", "http://127.0.0.1:11434"},

@@ -101,8 +101,7 @@ inline Sent send(agent::Http& http, const agent::HttpRequest& request) {
 }
 
 inline providers::RecordedRun recorded_run() {
-  return {.version = "1.2.3",
-          .run_id = "01a1fef0-b9c2-729f-94d7-6eaa1b848f64",
+  return {.run_id = "01a1fef0-b9c2-729f-94d7-6eaa1b848f64",
           .start = agent::Clock::Wall(std::chrono::milliseconds(1'700'000'000'123)),
           .seed = 42,
           .key_variable = "TEST_KEY",
