@@ -54,6 +54,9 @@ void write(Json& json, const RunStarted& body) {
   json["instructions"] = body.instructions;
   json["prompt"] = body.prompt;
   json["tools"] = body.tools;
+  json["sandbox"] = {{"mode", body.sandbox.mode},
+                     {"network", body.sandbox.network},
+                     {"layers", body.sandbox.layers}};
 }
 
 void write(Json& json, const TurnStarted& body) {
@@ -180,6 +183,18 @@ double real(const Json& json, std::string_view key) {
   return number != nullptr && number->is_number() ? number->get<double>() : 0;
 }
 
+std::vector<std::string> texts(const Json& json, std::string_view key) {
+  std::vector<std::string> all;
+  if (const Json* list = find(json, key)) {
+    for (const Json& item : *list) {
+      if (item.is_string()) {
+        all.push_back(item.get<std::string>());
+      }
+    }
+  }
+  return all;
+}
+
 void read(const Json& json, RunStarted& body) {
   body.version = text(json, "version");
   if (const Json* agent = find(json, "agent")) {
@@ -190,12 +205,11 @@ void read(const Json& json, RunStarted& body) {
   body.cwd = text(json, "cwd");
   body.instructions = text(json, "instructions");
   body.prompt = text(json, "prompt");
-  if (const Json* tools = find(json, "tools")) {
-    for (const Json& tool : *tools) {
-      if (tool.is_string()) {
-        body.tools.push_back(tool.get<std::string>());
-      }
-    }
+  body.tools = texts(json, "tools");
+  if (const Json* sandbox = find(json, "sandbox")) {
+    body.sandbox = {.mode = text(*sandbox, "mode"),
+                    .network = text(*sandbox, "network"),
+                    .layers = texts(*sandbox, "layers")};
   }
 }
 

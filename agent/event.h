@@ -19,6 +19,11 @@
 
 namespace agent {
 
+struct SandboxInForce {
+  std::string mode;                 // "workspace_write"; empty: the run ended before there was one
+  std::string network;              // "deny"
+  std::vector<std::string> layers;  // what the machine enforces on programs; empty: there are none
+};
 struct RunStarted {
   std::string version;  // of errand
   std::string agent_name;
@@ -28,6 +33,7 @@ struct RunStarted {
   std::string instructions;  // rendered, context files included
   std::string prompt;        // rendered
   std::vector<std::string> tools;
+  SandboxInForce sandbox;
 };
 struct TurnStarted {
   std::int64_t turn = 0;  // from 1
