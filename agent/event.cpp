@@ -56,7 +56,8 @@ void write(Json& json, const RunStarted& body) {
   json["tools"] = body.tools;
   json["sandbox"] = {{"mode", body.sandbox.mode},
                      {"network", body.sandbox.network},
-                     {"layers", body.sandbox.layers}};
+                     {"layers", body.sandbox.layers},
+                     {"missing", body.sandbox.missing}};
 }
 
 void write(Json& json, const TurnStarted& body) {
@@ -209,7 +210,8 @@ void read(const Json& json, RunStarted& body) {
   if (const Json* sandbox = find(json, "sandbox")) {
     body.sandbox = {.mode = text(*sandbox, "mode"),
                     .network = text(*sandbox, "network"),
-                    .layers = texts(*sandbox, "layers")};
+                    .layers = texts(*sandbox, "layers"),
+                    .missing = texts(*sandbox, "missing")};
   }
 }
 

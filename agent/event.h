@@ -20,9 +20,10 @@
 namespace agent {
 
 struct SandboxInForce {
-  std::string mode;                 // "workspace_write"; empty: the run ended before there was one
-  std::string network;              // "deny"
-  std::vector<std::string> layers;  // what the machine enforces on programs; empty: there are none
+  std::string mode;                  // "workspace_write"; empty: the run ended before there was one
+  std::string network;               // "deny"
+  std::vector<std::string> layers;   // what the machine enforces on programs, where there are any
+  std::vector<std::string> missing;  // what it cannot
 };
 struct RunStarted {
   std::string version;  // of errand

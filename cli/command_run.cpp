@@ -507,7 +507,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
     return end_with({enclosure.error()});
   }
   if (*enclosure) {
-    for (std::string& sentence : (*enclosure)->missing()) {
+    for (std::string& sentence : (*enclosure)->warnings()) {
       plan->warnings.push_back({.message = std::move(sentence), .help = {}});
     }
   }

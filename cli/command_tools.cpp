@@ -180,6 +180,11 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   RunFolder folder(context.environment, agent::new_run_id());
   apply_sandbox_option(chosen.agent.sandbox, parsed);
   TRY_ASSIGN(const auto enclosure, enclose(chosen.agent, context, folder, *supervisor));
+  for (std::string& sentence : enclosure ? enclosure->warnings() : std::vector<std::string>()) {
+    context.err << render_warning({.code = Code::sandbox_setup, .message = std::move(sentence)},
+                                  context.color_err)
+                << "\n\n";
+  }
   TRY_ASSIGN(const auto toolbox,
              tools::Runner::create(chosen.agent.tools,
                                    {.cwd = context.cwd,

@@ -31,10 +31,12 @@ agent::Result<std::unique_ptr<tools::Enclosure>> enclose(const agent::AgentSpec&
 
 agent::SandboxInForce describe(const agent::SandboxSpec& sandbox,
                                const tools::Enclosure* enclosure) {
+  using Names = std::vector<std::string>;
   const bool has_network = sandbox.network || sandbox.mode == Mode::off;
   return {.mode = std::string(agent::to_string(sandbox.mode)),
           .network = has_network ? "allow" : "deny",
-          .layers = enclosure != nullptr ? enclosure->layers() : std::vector<std::string>()};
+          .layers = enclosure != nullptr ? enclosure->layers() : Names(),
+          .missing = enclosure != nullptr ? enclosure->missing() : Names()};
 }
 
 }  // namespace cli

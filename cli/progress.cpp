@@ -90,12 +90,15 @@ std::string sandbox_line(const agent::RunStarted& run) {
   if (sandbox.mode != "read_only" && sandbox.mode != "workspace_write") {
     return "sandbox: off";
   }
-  return fmt::format("sandbox: {} {}, network: {}, layers: {}",
+  const std::string missing =
+      sandbox.missing.empty() ? "" : fmt::format(", missing: {}", fmt::join(sandbox.missing, ", "));
+  return fmt::format("sandbox: {} {}, network: {}, layers: {}{}",
                      sandbox.mode,
                      run.cwd,
                      sandbox.network,
                      sandbox.layers.empty() ? std::string("none (no tool runs programs)")
-                                            : fmt::format("{}", fmt::join(sandbox.layers, ", ")));
+                                            : fmt::format("{}", fmt::join(sandbox.layers, ", ")),
+                     missing);
 }
 
 std::string fallback_line(const agent::ModelFallback& event) {

@@ -264,8 +264,10 @@ Json tool_events() {
 
 Json run_events() {
   const Json agent = object({{"name", type("string")}, {"file", type("string")}});
-  const Json sandbox = object(
-      {{"mode", type("string")}, {"network", type("string")}, {"layers", list_of(type("string"))}});
+  const Json sandbox = object({{"mode", type("string")},
+                               {"network", type("string")},
+                               {"layers", list_of(type("string"))},
+                               {"missing", list_of(type("string"))}});
   return Json::array({
       event("run.started",
             {{"schema", constant(agent::k_event_schema)},

@@ -144,20 +144,28 @@ Result<void> Enclosure::try_out(const agent::SandboxSpec& spec, Supervisor& supe
   return {};
 }
 
-std::vector<std::string> Enclosure::layers() const {
+std::vector<std::string> Enclosure::names_of(bool are_in_force) const {
   std::vector<std::string> names;
   for (const sandbox::LayerRow& row : sandbox::k_layers) {
-    if (wanted_.has(row.layer) && in_force_.has(row.layer)) {
+    if (wanted_.has(row.layer) && in_force_.has(row.layer) == are_in_force) {
       names.emplace_back(row.name);
     }
   }
   return names;
 }
 
+std::vector<std::string> Enclosure::layers() const {
+  return names_of(true);
+}
+
 std::vector<std::string> Enclosure::missing() const {
+  return names_of(false);
+}
+
+std::vector<std::string> Enclosure::warnings() const {
   std::vector<std::string> sentences;
   for (const sandbox::LayerRow& row : sandbox::k_layers) {
-    if (wanted_.has(row.layer) && !in_force_.has(row.layer)) {
+    if (wanted_.has(row.layer) && !in_force_.has(row.layer) && !row.has_substitute) {
       sentences.push_back(
           fmt::format("the sandbox has no layer `{}` on this machine: {}", row.name, row.without));
     }

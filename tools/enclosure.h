@@ -38,8 +38,9 @@ class Enclosure {
   // The folder that programs are told to use as TMPDIR.
   const std::filesystem::path& temporary() const { return temporary_; }
 
-  std::vector<std::string> layers() const;   // by name, those in force
-  std::vector<std::string> missing() const;  // what does not hold, a sentence each
+  std::vector<std::string> layers() const;    // by name, those in force
+  std::vector<std::string> missing() const;   // by name, those that would be of use here
+  std::vector<std::string> warnings() const;  // a sentence for each that nothing stands in for
 
   // To be called after each program: locked places that it changed, by path; they are put back.
   std::vector<std::string> restore_locked() {
@@ -48,6 +49,7 @@ class Enclosure {
 
  private:
   explicit Enclosure(sandbox::Policy policy) : policy_(std::move(policy)) {}
+  std::vector<std::string> names_of(bool are_in_force) const;
   agent::Result<void> try_out(const agent::SandboxSpec& spec, Supervisor& supervisor);
 
   sandbox::Policy policy_;

@@ -18,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 NOBODY = 65534
 KEYS = {"about", "prepare", "command", "worked", "agent", "users", "lacks", "machine_says", "stderr"}
+PYTHON = "/usr/bin/python3"  # whoever runs this, the ordinary user has to reach it
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 
@@ -79,7 +80,7 @@ class World:
         command = [str(self.errand), "tools", "call", "shell", json.dumps({"command": self.attack.get("command")}),
                    "--agent", "agent.yaml"] + (["--sandbox", "off"] if sandbox == "off" else [])
         if lacks:
-            command = [sys.executable, str(HERE / "lacking.py"), lacks] + command
+            command = [PYTHON, str(HERE / "lacking.py"), lacks] + command
         run = subprocess.run(self.as_user(command), cwd=self.work, env=self.environment, capture_output=True,
                              text=True, errors="replace", timeout=60)
         self.out.write_text(run.stdout)

@@ -77,7 +77,7 @@ Cage::Cage(const Confinement& confinement) : confinement_(confinement) {
     layers_.add(Layer::system_calls);
     layers_.add(Layer::network);
   }
-  if ((rules_ && landlock >= 6) || !filter_.empty()) {
+  if (rules_ && landlock >= 6) {
     layers_.add(Layer::signals);
   }
   count_limits();

@@ -22,7 +22,8 @@ enum class Layer : std::uint8_t {
 struct LayerRow {
   Layer layer;
   std::string_view name;
-  std::string_view without;  // what does not hold where it is missing
+  std::string_view without;     // what does not hold where it is missing
+  bool has_substitute = false;  // something weaker takes its place: no reason to warn in every run
 };
 
 constexpr auto k_layers = std::to_array<LayerRow>({
@@ -30,10 +31,14 @@ constexpr auto k_layers = std::to_array<LayerRow>({
     {Layer::mounts,
      "mounts",
      "changes of protected files are undone after the call, not prevented, and what is added to "
-     "the home folder during the run cannot be read"},
+     "the home folder during the run cannot be read",
+     true},
     {Layer::network, "network", "programs can reach the network"},
     {Layer::system_calls, "system_calls", "programs can use ptrace, mounts and the keyring"},
-    {Layer::signals, "signals", "programs can send signals to your other processes"},
+    {Layer::signals,
+     "signals",
+     "programs can send signals to your other processes, if not to errand",
+     true},
     {Layer::memory, "memory", "`sandbox.memory` does not hold"},
     {Layer::processes, "processes", "`sandbox.processes` does not hold"},
     {Layer::cpu_time, "cpu_time", "`sandbox.cpu_time` does not hold"},

@@ -76,8 +76,10 @@ bool lay_out_covers() {
               "mode=0755,size=4k,nr_inodes=8") != 0) {
     return false;
   }
-  const Descriptor file(::open(k_empty_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0444));
-  return file && ::mkdir(k_empty_folder, 0555) == 0 && make_read_only(k_workbench);
+  Descriptor file(::open(k_empty_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0444));
+  const bool is_made = file && ::mkdir(k_empty_folder, 0555) == 0;
+  file.reset();  // what is open for writing keeps the rest from becoming read-only
+  return is_made && make_read_only(k_workbench);
 }
 
 bool cover(const std::string& path) {
@@ -92,10 +94,7 @@ bool cover_all(const std::vector<std::string>& places) {
   if (places.empty()) {
     return true;
   }
-  if (!lay_out_covers()) {
-    return false;
-  }
-  bool is_covered = true;
+  bool is_covered = lay_out_covers();
   for (const std::string& place : places) {
     is_covered = cover(place) && is_covered;
   }

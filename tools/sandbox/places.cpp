@@ -175,6 +175,15 @@ std::vector<fs::path> secret_places(std::span<const fs::path> homes) {
   return outer;
 }
 
+std::vector<std::string> secret_place_names() {
+  std::vector<std::string> names;
+  for (const std::string_view place : k_in_home) {
+    names.push_back("~/" + std::string(place));
+  }
+  names.insert(names.end(), k_of_the_machine.begin(), k_of_the_machine.end());
+  return names;
+}
+
 std::vector<fs::path> locked_places(const fs::path& folder) {
   std::vector<fs::path> places{folder / ".errand"};
   std::error_code error;

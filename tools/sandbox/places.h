@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tools::sandbox {
@@ -16,6 +17,9 @@ std::vector<std::filesystem::path> home_folders(const agent::Environment& enviro
 
 // Those that exist, free of links, sorted; none inside another.
 std::vector<std::filesystem::path> secret_places(std::span<const std::filesystem::path> homes);
+
+// The table behind it, for people: "~/.ssh", "/etc/shadow".
+std::vector<std::string> secret_place_names();
 
 // What of a writable folder is for reading only: what somebody or something else runs or obeys
 // later. Those that do not exist stand here, too, but for what belongs to a repository that is
