@@ -179,7 +179,11 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   const agent::Redactor redactor(context.environment);
   RunFolder folder(context.environment, agent::new_run_id());
   apply_sandbox_option(chosen.agent.sandbox, parsed);
-  TRY_ASSIGN(const auto enclosure, enclose(chosen.agent, context, folder, *supervisor));
+  agent::AgentSpec called = chosen.agent;  // what other tools could do is of no importance
+  std::erase_if(called.tools, [&](const agent::ToolSpec& tool) {
+    return tool.name != parsed.positionals.front();
+  });
+  TRY_ASSIGN(const auto enclosure, enclose(called, context, folder, *supervisor));
   for (std::string& sentence : enclosure ? enclosure->warnings() : std::vector<std::string>()) {
     context.err << render_warning({.code = Code::sandbox_setup, .message = std::move(sentence)},
                                   context.color_err)

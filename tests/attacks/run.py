@@ -17,7 +17,8 @@ import tomllib
 HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 NOBODY = 65534
-KEYS = {"about", "prepare", "command", "worked", "agent", "users", "lacks", "machine_says", "stderr"}
+KEYS = {"about", "prepare", "command", "worked", "agent", "users", "lacks", "machine_says", "stderr",
+        "harmless"}
 PYTHON = "/usr/bin/python3"  # whoever runs this, the ordinary user has to reach it
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -111,7 +112,7 @@ def judge(attack, user, errand, verbose):
             if says not in run.stderr:
                 problems.append(f"{label} stderr lacks {says!r}: {run.stderr.strip()[-300:]}")
         elif worked != expected:
-            problems.append(f"{label} the attack {'worked' if worked else 'failed'}")
+            problems.append(f"{label} it {'worked' if worked else 'failed'}")
         wanted = attack.get("stderr", {}).get(lacks, "")
         if sandbox == "on" and wanted not in run.stderr + run.stdout:
             problems.append(f"{label} nothing says {wanted!r}")
@@ -120,7 +121,7 @@ def judge(attack, user, errand, verbose):
 
     once("off", "", True)
     for lacks in ["", *attack.get("lacks", [])]:
-        once("on", lacks, False)
+        once("on", lacks, attack.get("harmless", False))
     return problems
 
 

@@ -1,5 +1,7 @@
 #include "tools/sandbox/landlock.h"
 
+#include "tools/sandbox/mounts.h"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -121,9 +123,9 @@ int landlock_abi() {
   return abi > 0 ? static_cast<int>(abi) : 0;
 }
 
-Descriptor landlock_rules(const Confinement& confinement, bool has_covers) {
+Descriptor landlock_rules(const Confinement& confinement, bool has_mounts) {
   Rules rules(confinement);
-  if (has_covers || confinement.hidden.empty()) {
+  if (has_mounts || confinement.hidden.empty()) {
     rules.allow("/", k_execute | k_read_file | k_read_folder);
   } else {
     rules.allow("/", k_read_folder);  // names are no secrets
@@ -131,6 +133,9 @@ Descriptor landlock_rules(const Confinement& confinement, bool has_covers) {
   }
   for (const std::string& path : confinement.writable) {
     rules.allow(path, rules.all() & ~k_never);
+  }
+  if (has_mounts) {
+    rules.allow(k_shared_memory, rules.all() & ~k_never);
   }
   for (const std::string_view device : k_devices) {
     rules.allow(std::string(device), k_read_file | k_write_file | k_truncate | k_control_device);

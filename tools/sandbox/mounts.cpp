@@ -135,11 +135,20 @@ bool lock_all(const Confinement& confinement) {
   return true;
 }
 
+bool empty_shared_memory() {
+  return ::mount("errand",
+                 k_shared_memory,
+                 "tmpfs",
+                 MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                 "mode=1777,size=64m") == 0 ||
+         errno == ENOENT;
+}
+
 }  // namespace
 
 bool enter_private_mounts(const Confinement& confinement) {
   return unshare_mounts() && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
-         lock_all(confinement) && cover_all(confinement.hidden);
+         lock_all(confinement) && cover_all(confinement.hidden) && empty_shared_memory();
 }
 
 }  // namespace tools::sandbox
