@@ -60,6 +60,10 @@ void write(Json& json, const RunStarted& body) {
                                    {"base64", attachment.base64}});
   }
   json["tools"] = body.tools;
+  json["sandbox"] = {{"mode", body.sandbox.mode},
+                     {"network", body.sandbox.network},
+                     {"layers", body.sandbox.layers},
+                     {"missing", body.sandbox.missing}};
 }
 
 void write(Json& json, const TurnStarted& body) {
@@ -175,6 +179,18 @@ std::string text(const Json& json, std::string_view key) {
   return std::string(text_at(json, key));
 }
 
+std::vector<std::string> texts(const Json& json, std::string_view key) {
+  std::vector<std::string> all;
+  if (const Json* list = find(json, key)) {
+    for (const Json& item : *list) {
+      if (item.is_string()) {
+        all.push_back(item.get<std::string>());
+      }
+    }
+  }
+  return all;
+}
+
 void read(const Json& json, RunStarted& body) {
   body.version = text(json, "version");
   if (const Json* agent = find(json, "agent")) {
@@ -192,12 +208,12 @@ void read(const Json& json, RunStarted& body) {
                                   .base64 = text(attachment, "base64")});
     }
   }
-  if (const Json* tools = find(json, "tools")) {
-    for (const Json& tool : *tools) {
-      if (tool.is_string()) {
-        body.tools.push_back(tool.get<std::string>());
-      }
-    }
+  body.tools = texts(json, "tools");
+  if (const Json* sandbox = find(json, "sandbox")) {
+    body.sandbox = {.mode = text(*sandbox, "mode"),
+                    .network = text(*sandbox, "network"),
+                    .layers = texts(*sandbox, "layers"),
+                    .missing = texts(*sandbox, "missing")};
   }
 }
 

@@ -19,6 +19,12 @@
 
 namespace agent {
 
+struct SandboxInForce {
+  std::string mode;                  // "workspace_write"; empty: the run ended before there was one
+  std::string network;               // "deny"
+  std::vector<std::string> layers;   // what the machine enforces on programs, where there are any
+  std::vector<std::string> missing;  // what it cannot
+};
 struct RunStarted {
   std::string version;  // of errand
   std::string agent_name;
@@ -29,6 +35,7 @@ struct RunStarted {
   std::string prompt;        // rendered
   std::vector<Attachment> attachments;
   std::vector<std::string> tools;
+  SandboxInForce sandbox;
 };
 struct TurnStarted {
   std::int64_t turn = 0;  // from 1

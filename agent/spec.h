@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -112,6 +113,22 @@ struct SessionSpec {
   Durability durability = Durability::process;
 };
 
+// What tools can reach. Paths are as written: absolute, below `~/`, or from the agent file's
+// folder.
+struct SandboxSpec {
+  enum class Mode : std::uint8_t { read_only, workspace_write, off };
+  Mode mode = Mode::workspace_write;
+  bool network = false;                   // allowed
+  std::vector<std::string> read;          // secret places that may be read all the same
+  std::vector<std::string> write;         // beside the workspace
+  std::optional<std::int64_t> memory;     // bytes of address space, each process
+  std::optional<std::int64_t> processes;  // at the same time
+  std::optional<Milliseconds> cpu_time;   // of each process
+  std::vector<std::string> required = {"files", "network"};  // layers without which nothing runs
+};
+std::string_view to_string(SandboxSpec::Mode mode);
+std::optional<SandboxSpec::Mode> sandbox_mode_from(std::string_view word);
+
 struct AgentSpec {
   std::string file;       // the path that was loaded; empty: none
   std::string directory;  // of the file, absolute; relative paths in the file start here
@@ -128,6 +145,7 @@ struct AgentSpec {
   RetryPolicy retry;
   OutputSpec output;
   SessionSpec session;
+  SandboxSpec sandbox;
 };
 
 }  // namespace agent

@@ -1,9 +1,10 @@
-// What starting /bin/true costs, three ways: a plain posix_spawn, a guard forked for each call from
+// What starting /bin/true costs, four ways: a plain posix_spawn, a guard forked for each call from
 // a process with threads and N MB in use, and the supervisor, whose guards the zygote forks and who
-// serve call after call. Prints medians of 200 calls in microseconds. Usage: spawn_cost [MB
-// [THREADS]]
+// serve call after call, without and with a sandbox. Prints medians of 200 calls in microseconds.
+// Usage: spawn_cost [MB [THREADS]]
 #include "tools/guard.h"
 #include "tools/process_table.h"
+#include "tools/sandbox/confinement.h"
 #include "tools/supervisor.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -104,7 +106,7 @@ void direct_guard() {
   if (guard == 0) {
     ::dup2(ends[1], 3);
     tools::close_from(4);
-    tools::run_guard(3);
+    tools::run_guard(3, tools::Birth::plain);
   }
   ::close(ends[1]);
   send_request(ends[0]);
@@ -113,9 +115,19 @@ void direct_guard() {
   ::waitpid(guard, nullptr, 0);
 }
 
-void supervised(tools::Supervisor& supervisor) {
-  auto running =
-      supervisor.spawn({.argv = {"/bin/true"}, .environment = {"PATH=/bin"}, .cwd = "/"}, 0, 1, 2);
+// As for an agent in a folder of its own: everything may be read but one secret place.
+std::string confinement(const std::filesystem::path& home) {
+  std::filesystem::create_directories(home / "work");
+  std::filesystem::create_directories(home / "secret");
+  return tools::sandbox::encode({.writable = {home / "work"}, .hidden = {home / "secret"}});
+}
+
+void supervised(tools::Supervisor& supervisor, const std::string& confinement) {
+  auto running = supervisor.spawn(
+      {.argv = {"/bin/true"}, .environment = {"PATH=/bin"}, .cwd = "/", .confinement = confinement},
+      0,
+      1,
+      2);
   if (!running) {
     stop("spawn");
   }
@@ -159,14 +171,20 @@ int main(int argc, char** argv) {
   const Sleepers sleepers(threads);
   const double plain = median_us(plain_spawn);
   const double direct = median_us(direct_guard);
-  const double served = median_us([&] { supervised(**supervisor); });
+  const double served = median_us([&] { supervised(**supervisor, ""); });
+  std::string home = (std::filesystem::temp_directory_path() / "spawn-cost-XXXXXX").string();
+  const std::string cage = confinement(::mkdtemp(home.data()));
+  const double confined = median_us([&] { supervised(**supervisor, cage); });
+  std::filesystem::remove_all(home);
   std::printf(
       "%zu MB, %d threads, median of %d calls in us: posix_spawn %.0f, guard forked directly "
-      "%.0f, supervisor %.0f\n",
+      "%.0f, supervisor %.0f, with a sandbox %.0f (%.2f of posix_spawn)\n",
       megabytes,
       threads,
       k_calls,
       plain,
       direct,
-      served);
+      served,
+      confined,
+      confined / plain);
 }

@@ -7,6 +7,7 @@
 #include "cli/answer_sink.h"
 #include "cli/commands.h"
 #include "cli/early_end.h"
+#include "cli/enclosed.h"
 #include "cli/known_names.h"
 #include "cli/log_sink.h"
 #include "cli/output.h"
@@ -262,6 +263,15 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   if (*journal) {
     folder.keep();  // the session names what is in it
   }
+  const auto enclosure = enclose(plan->agent, context, folder, *supervisor);
+  if (!enclosure) {
+    return end_with({enclosure.error()});
+  }
+  if (*enclosure) {
+    for (std::string& sentence : (*enclosure)->warnings()) {
+      plan->warnings.push_back({.message = std::move(sentence), .help = {}});
+    }
+  }
   providers::HttpClient http(context.environment);
   providers::ModelStates models;
   agent::SystemClock tool_clock;
@@ -271,6 +281,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                         .environment = context.environment,
                                         .scrub = secret_variables(*plan),
                                         .supervisor = supervisor.get(),
+                                        .enclosure = enclosure->get(),
                                         .redactor = &redactor,
                                         .clock = &tool_clock});
   if (!toolbox) {
@@ -299,18 +310,20 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
     return end_with({provider.error()});
   }
 
-  const agent::RunRequest request{.run_id = run_id,
-                                  .started = {.version = ERRAND_VERSION,
-                                              .agent_name = plan->agent.name,
-                                              .agent_file = plan->agent.file,
-                                              .model = plan->model().name(),
-                                              .cwd = context.cwd.string(),
-                                              .instructions = std::move(plan->text.instructions),
-                                              .prompt = std::move(plan->text.prompt),
-                                              .attachments = std::move(plan->text.attachments),
-                                              .tools = tool_names(**toolbox)},
-                                  .warnings = std::move(plan->warnings),
-                                  .plan = run_plan(*plan, **toolbox, (*tape)->clock().wall())};
+  const agent::RunRequest request{
+      .run_id = run_id,
+      .started = {.version = ERRAND_VERSION,
+                  .agent_name = plan->agent.name,
+                  .agent_file = plan->agent.file,
+                  .model = plan->model().name(),
+                  .cwd = context.cwd.string(),
+                  .instructions = std::move(plan->text.instructions),
+                  .prompt = std::move(plan->text.prompt),
+                  .attachments = std::move(plan->text.attachments),
+                  .tools = tool_names(**toolbox),
+                  .sandbox = describe(plan->agent.sandbox, enclosure->get())},
+      .warnings = std::move(plan->warnings),
+      .plan = run_plan(*plan, **toolbox, (*tape)->clock().wall())};
   auto sinks = audience.sinks();
   if (agent::EventSink* watcher = (*tape)->watcher()) {
     sinks.push_back(watcher);

@@ -4,6 +4,7 @@
 #include "agent/outcome.h"
 #include "agent/redact.h"
 #include "cli/commands.h"
+#include "cli/enclosed.h"
 #include "cli/help.h"
 #include "cli/known_names.h"
 #include "cli/prompt_input.h"
@@ -56,17 +57,17 @@ Result<agent::AgentSpec> load(const std::string& file, Context& context) {
 }
 
 struct Chosen {
-  Specs specs;
+  agent::AgentSpec agent;                  // with the tools
   std::vector<std::string> key_variables;  // no tool inherits them
 };
 
 Result<Chosen> tools_of(const std::optional<std::string>& file, Context& context) {
   if (!file) {
-    return Chosen{.specs = builtin_tools(), .key_variables = key_variables_of({})};
+    return Chosen{.agent = {.tools = builtin_tools()}, .key_variables = key_variables_of({})};
   }
   TRY_ASSIGN(agent::AgentSpec spec, load(*file, context));
   auto variables = key_variables_of(spec);
-  return Chosen{.specs = std::move(spec.tools), .key_variables = std::move(variables)};
+  return Chosen{.agent = std::move(spec), .key_variables = std::move(variables)};
 }
 
 struct Line {
@@ -151,7 +152,7 @@ Result<int> command_tools_list(const Parsed& parsed, Context& context) {
   agent::SystemClock clock;
   const agent::Redactor redactor(context.environment);
   TRY_ASSIGN(const auto toolbox,
-             tools::Runner::create(chosen.specs,
+             tools::Runner::create(chosen.agent.tools,
                                    {.cwd = context.cwd,
                                     .temporary = {},
                                     .environment = context.environment,
@@ -177,13 +178,25 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   agent::SystemClock clock;
   const agent::Redactor redactor(context.environment);
   RunFolder folder(context.environment, agent::new_run_id());
+  apply_sandbox_option(chosen.agent.sandbox, parsed);
+  agent::AgentSpec called = chosen.agent;  // what other tools could do is of no importance
+  std::erase_if(called.tools, [&](const agent::ToolSpec& tool) {
+    return tool.name != parsed.positionals.front();
+  });
+  TRY_ASSIGN(const auto enclosure, enclose(called, context, folder, *supervisor));
+  for (std::string& sentence : enclosure ? enclosure->warnings() : std::vector<std::string>()) {
+    context.err << render_warning({.code = Code::sandbox_setup, .message = std::move(sentence)},
+                                  context.color_err)
+                << "\n\n";
+  }
   TRY_ASSIGN(const auto toolbox,
-             tools::Runner::create(chosen.specs,
+             tools::Runner::create(chosen.agent.tools,
                                    {.cwd = context.cwd,
                                     .temporary = folder.path(),
                                     .environment = context.environment,
                                     .scrub = chosen.key_variables,
                                     .supervisor = supervisor.get(),
+                                    .enclosure = enclosure.get(),
                                     .redactor = &redactor,
                                     .clock = &clock}));
   Quiet watcher;

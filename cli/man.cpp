@@ -9,6 +9,8 @@
 #include "config/test_case.h"
 #include "config/user_config.h"
 #include "providers/registry.h"
+#include "tools/sandbox/layers.h"
+#include "tools/sandbox/places.h"
 
 #include <fmt/format.h>
 
@@ -380,6 +382,40 @@ std::string user_section() {
          key_list(config::user_keys());
 }
 
+std::string sandbox_section() {
+  std::string text =
+      ".Sh THE SANDBOX\n"
+      "Programs that tools start are confined by the kernel, and the file tools obey the same\n"
+      "rules.\n"
+      "By default they may read everything but the places where secrets are kept,\n"
+      "write in the working folder and in the folder that\n"
+      ".Ev TMPDIR\n"
+      "names, and open no socket.\n"
+      "What git and errand obey in the working folder\n"
+      ".Pq Pa .git/hooks , .git/config , .errand ,\n"
+      "the agent file and the programs of its tools cannot be changed.\n"
+      "A program cannot signal, trace or look into processes outside its own call, mount,\n"
+      "make namespaces, or use the keyring, and nothing of it outlives the call.\n"
+      "Where the working folder is / or a home folder, tools that could write are refused with\n"
+      "exit code 93.\n"
+      ".Pp\n"
+      "What this is made of differs from machine to machine.\n"
+      "The event\n"
+      ".Ql run.started\n"
+      "and\n"
+      ".Fl v\n"
+      "name the layers that are in force; one that is missing is a warning, or exit code 93 where\n"
+      ".Ic sandbox.required\n"
+      "has it:\n"
+      ".Bl -tag -width Ds\n";
+  for (const tools::sandbox::LayerRow& row : tools::sandbox::k_layers) {
+    text +=
+        fmt::format(".It Cm {}\n{}", row.name, prose(fmt::format("Without it, {}.", row.without)));
+  }
+  return text + ".El\n.Pp\nThe secret places, where they exist, are errand's own folders and:\n" +
+         prose(fmt::format("{}.", fmt::join(tools::sandbox::secret_place_names(), ", ")));
+}
+
 std::string agent_page() {
   std::string text = head("ERRAND-AGENT", 5, "errand-agent", "the agent file of errand");
   text +=
@@ -422,6 +458,7 @@ std::string agent_page() {
       "a name of your own.\n";
   text += key_list(config::keys());
   text += later_keys();
+  text += sandbox_section();
   text += user_section();
   text += provider_section();
   text += ".Sh EXAMPLES\nA reviewer with a parameter and a command as a tool:\n";

@@ -17,6 +17,7 @@ constexpr auto k_schemas = std::to_array<Names>({"agent", "result", "events"});
 constexpr auto k_shells = std::to_array<Names>({"bash", "zsh", "fish"});
 constexpr auto k_pages =
     std::to_array<Names>({"errand.1", "errand-agent.5", "errand-test.5", "errand-exit-codes.7"});
+constexpr auto k_sandbox_modes = std::to_array<Names>({"read_only", "workspace_write", "off"});
 constexpr auto k_not_verbose = std::to_array<Names>({"--verbose"});
 constexpr auto k_other_prompts = std::to_array<Names>({"--prompt-file", "PROMPT"});
 constexpr auto k_no_prompt_words = std::to_array<Names>({"PROMPT"});
@@ -44,6 +45,16 @@ constexpr Option k_output{
     .kind = Kind::choice,
     .help = "what stdout gets: text (the default) or json",
     .choices = k_formats,
+};
+
+constexpr Option k_sandbox{
+    .name = "--sandbox",
+    .value = "MODE",
+    .kind = Kind::choice,
+    .environment = "ERRAND_SANDBOX",
+    .help = "what tools may write: read_only, workspace_write or off (anything)",
+    .details = "Replaces sandbox.mode. The workspace is the working folder.",
+    .choices = k_sandbox_modes,
 };
 
 constexpr auto k_run_options = std::to_array<Option>({
@@ -78,6 +89,7 @@ constexpr auto k_run_options = std::to_array<Option>({
      .kind = Kind::directory,
      .help = "change to DIR before anything else",
      .details = "Paths on the command line are then relative to it."},
+    k_sandbox,
     {.name = "--timeout",
      .value = "DURATION",
      .kind = Kind::duration,
@@ -185,6 +197,7 @@ constexpr auto k_call_options = std::to_array<Option>({
      .value = "FILE",
      .kind = Kind::agent,
      .help = "take the tool as this agent file configures it"},
+    k_sandbox,
 });
 
 constexpr auto k_run_positionals = std::to_array<Positional>({

@@ -2,6 +2,7 @@
 
 #include "agent/duration.h"
 #include "agent/json_schema.h"
+#include "cli/enclosed.h"
 #include "cli/known_names.h"
 #include "cli/price_book.h"
 #include "cli/prompt_input.h"
@@ -96,6 +97,7 @@ Result<void> apply_options(Plan& plan, const Parsed& parsed) {
            .help = {}});
     }
   }
+  apply_sandbox_option(spec.sandbox, parsed);
   if (const auto text = parsed.value("--timeout")) {
     const auto timeout = agent::parse_duration(*text);
     if (!timeout || timeout->count() <= 0) {

@@ -85,6 +85,22 @@ std::string bill_of(const agent::ModelUse& use) {
   return line + ", cost " + agent::format_money(use.cost);
 }
 
+std::string sandbox_line(const agent::RunStarted& run) {
+  const agent::SandboxInForce& sandbox = run.sandbox;
+  if (sandbox.mode != "read_only" && sandbox.mode != "workspace_write") {
+    return "sandbox: off";
+  }
+  const std::string missing =
+      sandbox.missing.empty() ? "" : fmt::format(", missing: {}", fmt::join(sandbox.missing, ", "));
+  return fmt::format("sandbox: {} {}, network: {}, layers: {}{}",
+                     sandbox.mode,
+                     run.cwd,
+                     sandbox.network,
+                     sandbox.layers.empty() ? std::string("none (no tool runs programs)")
+                                            : fmt::format("{}", fmt::join(sandbox.layers, ", ")),
+                     missing);
+}
+
 std::string fallback_line(const agent::ModelFallback& event) {
   const auto cooldown = event.cooldown.count();
   if (event.skipped) {
@@ -142,6 +158,7 @@ void Progress::show(const agent::Event& event) {
                                    plural(static_cast<std::int64_t>(run->tools.size()), "tool"),
                                    files,
                                    event.run_id))));
+      line(paint(k_dim, clean(sandbox_line(*run))));
     }
   } else if (const auto* turn = std::get_if<agent::TurnStarted>(&event.body)) {
     wait_for(fmt::format("the model, turn {}", turn->turn));

@@ -1,5 +1,7 @@
 #include "cli/run_folder.h"
 
+#include "tools/enclosure.h"
+
 #include <system_error>
 
 namespace cli {
@@ -10,10 +12,9 @@ RunFolder::RunFolder(const agent::Environment& environment, const std::string& r
 }
 
 RunFolder::~RunFolder() {
-  if (!is_kept_) {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
+  std::error_code ignored;
+  std::filesystem::remove_all(is_kept_ ? tools::programs_temporary(path_) : path_, ignored);
+  std::filesystem::remove(path_, ignored);  // where nothing is in it
 }
 
 }  // namespace cli

@@ -11,7 +11,8 @@ class RunFolder {
  public:
   // Under TMPDIR where that is absolute, else under /tmp. Whoever writes to it first makes it.
   RunFolder(const agent::Environment& environment, const std::string& run_id);
-  ~RunFolder();  // removes it and what is in it, unless it is kept
+  // Removes it and what is in it; where it is kept, what programs left in their part of it.
+  ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 

@@ -264,6 +264,10 @@ Json tool_events() {
 
 Json run_events() {
   const Json agent = object({{"name", type("string")}, {"file", type("string")}});
+  const Json sandbox = object({{"mode", type("string")},
+                               {"network", type("string")},
+                               {"layers", list_of(type("string"))},
+                               {"missing", list_of(type("string"))}});
   return Json::array({
       event("run.started",
             {{"schema", constant(agent::k_event_schema)},
@@ -277,7 +281,8 @@ Json run_events() {
               list_of(object({{"name", type("string")},
                               {"media_type", type("string")},
                               {"base64", type("string")}}))},
-             {"tools", list_of(type("string"))}}),
+             {"tools", list_of(type("string"))},
+             {"sandbox", sandbox}}),
       event("turn.started", {{"turn", type("integer")}}),
       event("user.said", {{"text", type("string")}, {"reason", type("string")}}),
       event("limit.warning",

@@ -42,10 +42,11 @@ enum class Shape : std::uint8_t {
   tool_name,
   parameter_name,
   header_name,
-  variable,     // the name of an environment variable
-  model,        // "auto" or "PROVIDER/NAME"
-  named_model,  // "PROVIDER/NAME"
-  url,          // http or https
+  variable,      // the name of an environment variable
+  model,         // "auto" or "PROVIDER/NAME"
+  named_model,   // "PROVIDER/NAME"
+  url,           // http or https
+  sandbox_mode,  // "read_only", "workspace_write" or "off"
 };
 
 enum class Status : std::uint8_t { available, later };

@@ -1,5 +1,6 @@
 #include "config/shapes.h"
 
+#include "agent/spec.h"
 #include "agent/text.h"
 
 #include <algorithm>
@@ -100,6 +101,8 @@ bool fits(Shape shape, std::string_view text) {
       return text != "auto" && is_model(text);
     case Shape::url:
       return is_url(text);
+    case Shape::sandbox_mode:
+      return agent::sandbox_mode_from(text).has_value();
   }
   return false;
 }
@@ -126,6 +129,8 @@ std::string_view pattern(Shape shape) {
       return R"(^[^/ \t\n]+/[^ \t\n]+$)";
     case Shape::url:
       return R"(^https?://[^/ \t\n][^ \t\n]*$)";
+    case Shape::sandbox_mode:
+      return "^(read_only|workspace_write|off)$";
   }
   return "";
 }
@@ -152,6 +157,8 @@ std::string_view describe(Shape shape) {
       return "PROVIDER/NAME";
     case Shape::url:
       return "an address that begins with http:// or https://";
+    case Shape::sandbox_mode:
+      return "read_only, workspace_write or off";
   }
   return "";
 }

@@ -105,7 +105,8 @@ class CommandTool final : public Tool {
                                  .idle_timeout = spec_.idle_timeout,
                                  .merge_stderr = false};
     ProcessResult result = run_process(*context.supervisor, request, context);
-    const bool is_done = result.end == ProcessResult::End::exited && result.survivors == 0;
+    const bool is_done = result.end == ProcessResult::End::exited && result.survivors == 0 &&
+                         result.violations.empty();
     return is_done && result.exit_status == 0 ? succeeded(std::move(result))
                                               : failed(std::move(result), request);
   }

@@ -37,6 +37,7 @@ class DeadlineTool final : public Tool {
                             .temporary = context.temporary,
                             .environment = context.environment,
                             .supervisor = context.supervisor,
+                            .enclosure = context.enclosure,
                             .stop = stop.get_token(),
                             .kill = context.kill,
                             .on_output = context.on_output};

@@ -95,8 +95,9 @@ class Search {
     if (entry.type != std::filesystem::file_type::regular || !is_wanted(relative, entry)) {
       return Walk::go_on;
     }
-    const auto searched =
-        in_file({.shown = join_shown(start.shown, relative), .path = start.path / relative});
+    const auto searched = in_file({.shown = join_shown(start.shown, relative),
+                                   .path = start.path / relative,
+                                   .policy = start.policy});
     if (!searched && searched.error().code != Code::tool_cancelled) {
       ++unread_;
     }

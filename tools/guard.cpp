@@ -1,6 +1,7 @@
 #include "tools/guard.h"
 
 #include "tools/process_table.h"
+#include "tools/sandbox/cage.h"
 
 #include <climits>
 
@@ -132,6 +133,7 @@ int receive_request(int control, Request& request) {
 // guard stands still until then and shares its memory with it: no page table is copied.
 struct Start {
   const Request& request;
+  const sandbox::Cage* cage;  // null: no sandbox
   pid_t guard;
   std::optional<Report> failure;
 };
@@ -173,10 +175,18 @@ int become_program(void* argument) {
   for (int number = 0; number < 3; ++number) {
     ::dup2(start.request.standard[static_cast<std::size_t>(number)], number);
   }
+  int refused = start.cage != nullptr ? start.cage->put_on() : 0;
   close_from(3);
   reset_signals();
-  if (::chdir(start.request.folder) != 0) {
-    start.failure = {.kind = Report::Kind::no_folder, .value = errno};
+  const bool is_there = ::chdir(start.request.folder) == 0;
+  const int no_folder = errno;
+  if (refused == 0 && is_there && start.cage != nullptr) {
+    refused = start.cage->close_filter();
+  }
+  if (refused != 0) {
+    start.failure = {.kind = Report::Kind::no_sandbox, .value = refused};
+  } else if (!is_there) {
+    start.failure = {.kind = Report::Kind::no_folder, .value = no_folder};
   } else {
     start.failure = {.kind = Report::Kind::no_exec, .value = try_candidates(start.request)};
   }
@@ -193,7 +203,8 @@ pid_t start_process(Start& start) {
 // One program, until nothing of it is left.
 class Watch {
  public:
-  Watch(int control, int signals) : control_(control), signals_(signals) {}
+  Watch(int control, int signals, const sandbox::Cage* cage)
+      : control_(control), signals_(signals), cage_(cage) {}
   bool run();  // false where the guard has to end with it
 
  private:
@@ -211,6 +222,7 @@ class Watch {
 
   int control_;
   int signals_;
+  const sandbox::Cage* cage_;
   std::optional<Report> failure_;  // where the program could not be started
   pid_t program_ = -1;
   int status_ = 0;
@@ -240,7 +252,7 @@ bool Watch::run() {
 }
 
 void Watch::start(const Request& request) {
-  Start start{.request = request, .guard = ::getpid(), .failure = std::nullopt};
+  Start start{.request = request, .cage = cage_, .guard = ::getpid(), .failure = std::nullopt};
   program_ = start_process(start);
   failure_ =
       program_ < 0 ? Report{.kind = Report::Kind::no_process, .value = errno} : start.failure;
@@ -355,11 +367,33 @@ int become_guard() {
   return ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+// Takes on what errand describes. Empty where errand went away.
+std::unique_ptr<sandbox::Cage> enter_cage(int control) {
+  ConfinementHeader size = 0;
+  if (!receive_exactly(control, reinterpret_cast<char*>(&size), sizeof size) ||
+      size > k_max_request) {
+    return nullptr;
+  }
+  std::string text(size, '\0');
+  const auto confinement =
+      receive_exactly(control, text.data(), text.size()) ? sandbox::decode(text) : std::nullopt;
+  if (!confinement) {
+    return nullptr;
+  }
+  auto cage = std::make_unique<sandbox::Cage>(*confinement);
+  const Readiness ready{.layers = cage->layers().bits()};
+  const bool is_heard = ::send(control, &ready, sizeof ready, MSG_NOSIGNAL) == sizeof ready;
+  return is_heard ? std::move(cage) : nullptr;
+}
+
 }  // namespace
 
-void run_guard(int control) {
+void run_guard(int control, Birth birth) {
   const int signals = become_guard();
-  while (signals >= 0 && Watch(control, signals).run()) {
+  const bool is_confined = birth == Birth::confined;
+  const auto cage = is_confined ? enter_cage(control) : nullptr;
+  const bool is_ready = signals >= 0 && (cage != nullptr || !is_confined);
+  while (is_ready && Watch(control, signals, cage.get()).run()) {
   }
   ::_exit(0);
 }

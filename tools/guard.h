@@ -9,6 +9,18 @@
 
 namespace tools {
 
+// What the zygote is told with a new guard's control socket.
+enum class Birth : char { plain = 'P', confined = 'C' };
+
+// The first bytes on the control socket of a confined guard: how many bytes of sandbox::encode()'s
+// text follow. It answers with a Readiness, before any request.
+using ConfinementHeader = std::uint32_t;
+constexpr std::uint32_t k_ready = 0x6361'6765;
+struct Readiness {
+  std::uint32_t mark = k_ready;  // a Report in its place says that there is no guard
+  std::uint32_t layers = 0;      // LayerSet::bits()
+};
+
 // A request on a guard's control socket: this, with stdin, stdout and stderr attached, then `bytes`
 // of NUL-terminated strings: the folder, the arguments, the environment.
 struct SpawnHeader {
@@ -23,11 +35,12 @@ constexpr std::size_t k_max_request = 4u << 20;
 // has survived, it takes the next request.
 enum class Order : char { terminate = 'T', kill = 'K' };
 
-// Waits on `socket` for packets that carry a control socket each; ends with the other side.
+// Waits on `socket` for packets of a Birth and a control socket; ends with the other side.
 [[noreturn]] void run_zygote(int socket);
 
-// Runs the requests that come in on `control`, each until nothing of it is left.
-[[noreturn]] void run_guard(int control);
+// Runs the requests that come in on `control`, each until nothing of it is left; where confined,
+// each in the sandbox that was described first.
+[[noreturn]] void run_guard(int control, Birth birth);
 
 // Receives up to `size` bytes and up to `capacity` descriptors (close-on-exec, `count` of them).
 // As recvmsg(2), but for EINTR.

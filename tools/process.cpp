@@ -1,6 +1,7 @@
 #include "tools/process.h"
 
 #include "agent/duration.h"
+#include "tools/enclosure.h"
 
 #include <fmt/format.h>
 
@@ -127,6 +128,9 @@ std::string describe(const Report& report, const ProcessRequest& request) {
   if (report.kind == Report::Kind::no_process) {
     return fmt::format("cannot start a process for `{}`: {}", name, why);
   }
+  if (report.kind == Report::Kind::no_sandbox) {
+    return fmt::format("cannot confine `{}`: {}", name, why);
+  }
   if (report.value == ENOENT && name.find('/') == std::string::npos) {
     return fmt::format("cannot run `{}`: no such program in PATH", name);
   }
@@ -215,7 +219,10 @@ agent::Result<Running> Call::start(Supervisor& supervisor) {
   }
   const Program program{.argv = request_.argv,
                         .environment = environment_block(request_.environment),
-                        .cwd = absolute_folder(request_.cwd)};
+                        .cwd = absolute_folder(request_.cwd),
+                        .confinement = context_.enclosure != nullptr
+                                           ? context_.enclosure->confinement()
+                                           : std::string()};
   TRY_ASSIGN(Running running,
              supervisor.spawn(program,
                               in.read.get(),
@@ -363,6 +370,7 @@ void Call::check_report(Running& running) {
     case Report::Kind::no_folder:
     case Report::Kind::no_exec:
     case Report::Kind::no_process:
+    case Report::Kind::no_sandbox:
       result_.end = End::not_started;
       result_.error_number = (*report)->value;
       result_.message = describe(**report, request_);
@@ -440,7 +448,11 @@ ProcessResult Call::finish() {
 ProcessResult run_process(Supervisor& supervisor,
                           const ProcessRequest& request,
                           const CallContext& context) {
-  return Call(request, context).run(supervisor);
+  ProcessResult result = Call(request, context).run(supervisor);
+  if (context.enclosure != nullptr) {
+    result.violations = context.enclosure->restore_locked();
+  }
+  return result;
 }
 
 Output failed_end(const ProcessResult& result, const ProcessRequest& request) {
@@ -478,6 +490,13 @@ Output failed_end(const ProcessResult& result, const ProcessRequest& request) {
       output = failure(Code::tool_failed, result.message);
       break;
   }
+  if (!result.violations.empty()) {
+    output = failure(Code::sandbox_violation,
+                     fmt::format("it changed what tools must not change: {}; that was put back",
+                                 fmt::join(result.violations, ", ")),
+                     "Leave these files alone; say what you want changed in them.");
+    output.exit_status = result.exit_status;
+  }
   if (result.survivors > 0) {
     output.message += fmt::format("; {} of its processes could not be ended", result.survivors);
   }
@@ -511,6 +530,9 @@ agent::Environment tool_environment(const CallContext& context) {
     environment.emplace(name, value);
   }
   environment.insert_or_assign("PWD", absolute_folder(context.cwd));
+  if (context.enclosure != nullptr) {
+    environment.insert_or_assign("TMPDIR", context.enclosure->temporary().string());
+  }
   return environment;
 }
 

@@ -45,8 +45,9 @@ struct ProcessResult {
   int error_number = 0;  // when not_started; 0: see `message`
   std::string message;   // when not_started or lost: why, in one line
   Captured output;
-  Captured errors;    // stderr, unless it was merged
-  int survivors = 0;  // processes of the call that could not be ended
+  Captured errors;                      // stderr, unless it was merged
+  int survivors = 0;                    // processes of the call that could not be ended
+  std::vector<std::string> violations;  // locked places that it changed; they were put back
 };
 
 // Runs the program until nothing of it is left. After a deadline or context.stop the tree gets
@@ -55,7 +56,7 @@ ProcessResult run_process(Supervisor& supervisor,
                           const ProcessRequest& request,
                           const CallContext& context);
 
-// What an end other than `exited` means for the model: code, message and suggestion, no text.
+// What an end other than a clean exit means for the model: code, message and suggestion, no text.
 Output failed_end(const ProcessResult& result, const ProcessRequest& request);
 
 // Hands on what `captured` holds, with a last line in brackets for what was lost.

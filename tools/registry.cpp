@@ -11,14 +11,15 @@ namespace tools {
 namespace {
 
 constexpr std::array k_builtins = {
-    Builtin{"edit_file", "replace one exact text in a file by another", make_edit_file},
+    Builtin{
+        "edit_file", "replace one exact text in a file by another", make_edit_file, false, true},
     Builtin{"glob", "find files by name: **/*.cpp", make_glob},
     Builtin{"grep", "find lines that match a regular expression (RE2)", make_grep},
     Builtin{"list_directory", "list one folder", make_list_directory},
     Builtin{"read_file", "read a text file, page by page", make_read_file},
     Builtin{"shell", "run a command line with /bin/sh", make_shell, true},
     Builtin{"task_failed", "let the agent say that it failed (exit code 1)", make_task_failed},
-    Builtin{"write_file", "write a whole file", make_write_file},
+    Builtin{"write_file", "write a whole file", make_write_file, false, true},
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ struct Builtin {
   std::string_view help;  // one line for `errand tools list`
   std::unique_ptr<Tool> (*make)(const agent::ToolSpec& spec);
   bool runs_programs = false;  // timeout and idle_timeout are its own business
+  bool writes_files = false;   // itself
 };
 
 std::span<const Builtin> builtins();  // sorted by name

@@ -1,5 +1,6 @@
 #include "tools/regular_file.h"
 
+#include "tools/enclosure.h"
 #include "tools/feedback.h"
 
 #include <fmt/format.h>
@@ -66,23 +67,84 @@ std::string random_suffix() {
   return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 
+// Where an open file or folder really is.
+fs::path real_path(const Descriptor& opened) {
+  std::error_code error;
+  return fs::read_symlink(fmt::format("/proc/self/fd/{}", opened.get()), error);
+}
+
+Result<void> check_verdict(sandbox::Verdict verdict,
+                           std::string_view doing,
+                           const NamedPath& file) {
+  const auto refused = [&](std::string_view why, std::string_view suggestion) {
+    return fail(
+        Code::sandbox_violation,
+        fmt::format("the sandbox does not let tools {} {}: {}", doing, in_ticks(file.shown), why),
+        std::string(suggestion));
+  };
+  switch (verdict) {
+    case sandbox::Verdict::allowed:
+      return {};
+    case sandbox::Verdict::secret:
+      return refused("it is in a place where secrets are kept", "Do without it.");
+    case sandbox::Verdict::outside:
+      return refused("it is outside the workspace", "Use a path in the working folder.");
+    case sandbox::Verdict::locked:
+      return refused("it is one that tools must not change",
+                     "Leave it alone; say what you want changed in it.");
+  }
+  std::unreachable();
+}
+
+Result<void> check_writing(const NamedPath& file, const Descriptor& folder, const fs::path& name) {
+  return file.policy == nullptr
+             ? Result<void>()
+             : check_verdict(file.policy->writing(real_path(folder) / name), "write", file);
+}
+
+// The folder of a target, missing ones made. What is checked is where each really is, and what is
+// used afterwards is the descriptor: links that change meanwhile lead nowhere else.
+Result<Descriptor> enter_folder(const NamedPath& file, const fs::path& path) {
+  constexpr int k_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  Descriptor folder(::open("/", k_flags));
+  for (const fs::path& part : path.relative_path()) {
+    Descriptor next(::openat(folder.get(), part.c_str(), k_flags));
+    if (!next && errno != ENOENT) {
+      return file_error("write", file.shown, errno);
+    }
+    if (!next) {
+      TRY(check_writing(file, folder, part));
+      if (::mkdirat(folder.get(), part.c_str(), 0777) != 0 && errno != EEXIST) {
+        return file_error("make the folder of", file.shown, errno);
+      }
+      next = Descriptor(::openat(folder.get(), part.c_str(), k_flags | O_NOFOLLOW));
+    }
+    if (!next) {
+      return file_error("make the folder of", file.shown, errno);
+    }
+    folder = std::move(next);
+  }
+  return folder;
+}
+
 // The new content under a name of its own, removed unless it took the target's place.
 class Draft {
  public:
-  explicit Draft(const fs::path& target)
-      : path_(target.parent_path() / fmt::format(".errand-{}.tmp", random_suffix())) {}
+  // `folder` is borrowed.
+  explicit Draft(const Descriptor& folder)
+      : folder_(folder.get()), name_(fmt::format(".errand-{}.tmp", random_suffix())) {}
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
   ~Draft() {
     if (exists_) {
-      ::unlink(path_.c_str());
+      ::unlinkat(folder_, name_.c_str(), 0);
     }
   }
 
   // 0 or errno, each of them. The kernel applies the umask.
   int open() {
-    descriptor_ = Descriptor(
-        ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+    descriptor_ =
+        Descriptor(::openat(folder_, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     exists_ = static_cast<bool>(descriptor_);
     return exists_ ? 0 : errno;
   }
@@ -111,8 +173,8 @@ class Draft {
     descriptor_.reset();
     return failed;
   }
-  int rename_to(const fs::path& target) {
-    if (::rename(path_.c_str(), target.c_str()) != 0) {
+  int rename_to(const fs::path& name) {
+    if (::renameat(folder_, name_.c_str(), folder_, name.c_str()) != 0) {
       return errno;
     }
     exists_ = false;
@@ -120,7 +182,8 @@ class Draft {
   }
 
  private:
-  fs::path path_;
+  int folder_;
+  std::string name_;
   Descriptor descriptor_;
   bool exists_ = false;
 };
@@ -131,13 +194,14 @@ bool is_same(const struct stat& a, const struct stat& b) {
 }
 
 Result<void> check_target(const NamedPath& file,
-                          const fs::path& target,
+                          const Descriptor& folder,
+                          const fs::path& name,
                           const struct stat& status,
                           const struct stat* seen) {
   if (!S_ISREG(status.st_mode)) {
     return not_regular(file, status.st_mode);
   }
-  if (::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) {
+  if (::faccessat(folder.get(), name.c_str(), W_OK, AT_EACCESS) != 0) {
     return file_error("write", file.shown, errno);
   }
   if (seen != nullptr && !is_same(*seen, status)) {
@@ -192,7 +256,9 @@ Result<NamedPath> resolve(std::string_view path, const CallContext& context) {
                 path.empty() ? "the path is empty" : "the path has a NUL byte in it",
                 "Give a path; relative ones start at the working folder.");
   }
-  return NamedPath{.shown = std::string(path), .path = context.cwd / fs::path(path)};
+  return NamedPath{.shown = std::string(path),
+                   .path = context.cwd / fs::path(path),
+                   .policy = context.enclosure != nullptr ? &context.enclosure->policy() : nullptr};
 }
 
 Result<RegularFile> open_regular(const NamedPath& file) {
@@ -204,10 +270,22 @@ Result<RegularFile> open_regular(const NamedPath& file) {
   if (::fstat(opened.descriptor.get(), &opened.status) != 0) {
     return file_error("read", file.shown, errno);
   }
+  if (file.policy != nullptr) {
+    TRY(check_verdict(file.policy->reading(real_path(opened.descriptor)), "read", file));
+  }
   if (!S_ISREG(opened.status.st_mode)) {
     return not_regular(file, opened.status.st_mode);
   }
   return opened;
+}
+
+Result<void> check_listing(const NamedPath& folder) {
+  if (folder.policy == nullptr) {
+    return {};
+  }
+  std::error_code error;
+  const fs::path real = fs::canonical(folder.path, error);
+  return error ? Result<void>() : check_verdict(folder.policy->reading(real), "list", folder);
 }
 
 Result<std::size_t> read_some(const RegularFile& file,
@@ -254,26 +332,25 @@ Result<Replaced> replace_file(const NamedPath& file,
                               std::string_view content,
                               const struct stat* seen) {
   TRY_ASSIGN(const fs::path target, follow_links(file));
-  struct stat old = {};
-  const bool exists = ::stat(target.c_str(), &old) == 0;
-  if (exists) {
-    TRY(check_target(file, target, old, seen));
-  } else if (errno != ENOENT) {
-    return file_error("write", file.shown, errno);
-  } else if (!target.has_filename()) {
+  const fs::path name = target.filename();
+  if (name.empty() || name == "." || name == "..") {
     return fail(Code::tool_failed, fmt::format("{} names a folder", in_ticks(file.shown)));
   }
-  std::error_code error;
-  fs::create_directories(target.parent_path(), error);
-  if (error) {
-    return file_error("make the folder of", file.shown, error.value());
+  TRY_ASSIGN(const Descriptor folder, enter_folder(file, target.parent_path()));
+  TRY(check_writing(file, folder, name));
+  struct stat old = {};
+  const bool exists = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  if (exists) {
+    TRY(check_target(file, folder, name, old, seen));
+  } else if (errno != ENOENT) {
+    return file_error("write", file.shown, errno);
   }
-  Draft draft(target);
+  Draft draft(folder);
   int failed = draft.open();
   failed = failed != 0 ? failed : draft.write(content);
   failed = failed != 0 || !exists ? failed : draft.take_over(old);
   failed = failed != 0 ? failed : draft.close();
-  failed = failed != 0 ? failed : draft.rename_to(target);
+  failed = failed != 0 ? failed : draft.rename_to(name);
   if (failed != 0) {
     return file_error("write", file.shown, failed);
   }

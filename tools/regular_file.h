@@ -3,6 +3,7 @@
 #pragma once
 #include "agent/result.h"
 #include "tools/descriptor.h"
+#include "tools/sandbox/policy.h"
 #include "tools/tool.h"
 
 #include <cstdint>
@@ -14,10 +15,12 @@
 
 namespace tools {
 
-// A path of a call's arguments: what the model wrote, and where that is.
+// A path of a call's arguments: what the model wrote, where that is, and what the call may do
+// there.
 struct NamedPath {
   std::string shown;
-  std::filesystem::path path;  // absolute
+  std::filesystem::path path;               // absolute
+  const sandbox::Policy* policy = nullptr;  // borrowed; null: no sandbox
 };
 
 // A relative path starts at the call's cwd; `~` is an ordinary character. Errors:
@@ -29,7 +32,8 @@ struct RegularFile {
   struct stat status = {};
 };
 
-// tool.failed where it is missing, forbidden, or something else than a regular file.
+// tool.failed where it is missing, forbidden, or something else than a regular file;
+// sandbox.violation where it is in a secret place, by whatever way the path leads there.
 agent::Result<RegularFile> open_regular(const NamedPath& file);
 
 // The next at most `size` bytes; 0 at the end. tool.failed where the disk or the kernel says no.
@@ -53,9 +57,14 @@ struct Replaced {
 // the new one, also after a failure (never half; no file is left over). A link is followed, its
 // target replaced; mode and, where allowed, owner stay. Missing folders are made. `seen`: where
 // given, what the content was derived from; tool.failed if the file is another by now.
+// sandbox.violation where the target is no place to write to, also where a folder on the way is
+// swapped for a link meanwhile.
 agent::Result<Replaced> replace_file(const NamedPath& file,
                                      std::string_view content,
                                      const struct stat* seen = nullptr);
+
+// sandbox.violation where the folder is in a secret place.
+agent::Result<void> check_listing(const NamedPath& folder);
 
 // "no permission to read `x`" and what to do about it, from errno.
 std::unexpected<agent::Error> file_error(std::string_view doing,

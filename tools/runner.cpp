@@ -206,6 +206,7 @@ class Runner::Round {
         .temporary = options.temporary,
         .environment = options.environment,
         .supervisor = options.supervisor,
+        .enclosure = options.enclosure,
         .stop = stop_,
         .kill = kill_,
         .on_output = [&mailbox, index](std::string_view bytes) { mailbox.post(index, bytes); }};

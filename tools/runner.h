@@ -26,6 +26,7 @@ struct RunnerOptions {
   agent::Environment environment;             // as the process has it
   std::vector<std::string> scrub;             // variables that tools never see: provider keys
   Supervisor* supervisor = nullptr;           // borrowed
+  Enclosure* enclosure = nullptr;             // borrowed; null: no sandbox
   const agent::Redactor* redactor = nullptr;  // borrowed; what the model and the watcher read
   agent::Clock* clock = nullptr;              // borrowed, required
 };

@@ -141,7 +141,8 @@ Output Shell::call(const Json& arguments, const CallContext& context) {
                                .timeout = timeout,
                                .idle_timeout = idle_timeout_};
   ProcessResult result = run_process(*context.supervisor, request, context);
-  if (result.end == ProcessResult::End::exited && result.survivors == 0) {
+  if (result.end == ProcessResult::End::exited && result.survivors == 0 &&
+      result.violations.empty()) {
     return exited(std::move(result));
   }
   Output output = failed_end(result, request);

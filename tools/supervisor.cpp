@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -24,7 +25,7 @@ using agent::Code;
 using agent::fail;
 using agent::Result;
 
-constexpr timeval k_send_patience{.tv_sec = 10, .tv_usec = 0};
+constexpr timeval k_patience{.tv_sec = 10, .tv_usec = 0};
 constexpr int k_zygote_patience_ms = 2'000;
 
 std::unexpected<agent::Error> os_failure(std::string_view what, int error) {
@@ -56,13 +57,15 @@ bool send_with_descriptors(int socket, std::string_view data, std::span<const in
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  message.msg_control = space.data();
-  message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-  std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+  if (!descriptors.empty()) {
+    message.msg_control = space.data();
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+  }
   while (!data.empty()) {
     const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
     if (sent < 0 && errno != EINTR) {
@@ -114,6 +117,20 @@ Result<std::string> encode(const Program& program) {
   return body;
 }
 
+// What of the confinement a new guard has in force.
+Result<sandbox::LayerSet> confine(int control, const std::string& confinement) {
+  const auto size = static_cast<ConfinementHeader>(confinement.size());
+  std::string text(sizeof size, '\0');
+  std::memcpy(text.data(), &size, sizeof size);
+  text += confinement;
+  Readiness ready;
+  if (!send_with_descriptors(control, text, {}) ||
+      ::recv(control, &ready, sizeof ready, MSG_WAITALL) != sizeof ready || ready.mark != k_ready) {
+    return fail(Code::os_failed, "the process that guards a tool could not set up its sandbox");
+  }
+  return sandbox::LayerSet(ready.layers);
+}
+
 bool wait_for_exit(pid_t pid, int patience_ms) {
   const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (handle) {
@@ -145,7 +162,7 @@ Result<std::optional<Report>> Running::report() {
   if (got == sizeof report) {
     // An order may have come too late, and must not meet the next program.
     if (!has_ordered_ && report.survivors == 0) {
-      supervisor_->give_back(std::move(control_));
+      supervisor_->give_back(std::move(control_), std::move(confinement_));
     }
     return report;
   }
@@ -172,7 +189,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::start() {
   if (zygote < 0) {
     return os_failure("cannot fork the process that starts tools", error);
   }
-  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_send_patience, sizeof k_send_patience);
+  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_patience, sizeof k_patience);
   return std::unique_ptr<Supervisor>(new Supervisor(std::move(ends.first), zygote));
 }
 
@@ -182,45 +199,61 @@ Supervisor::~Supervisor() {
   wait_for_exit(zygote_, k_zygote_patience_ms);
 }
 
-Result<Descriptor> Supervisor::new_guard() {
+Result<Supervisor::Guard> Supervisor::new_guard(const std::string& confinement) {
   TRY_ASSIGN(auto ends, socket_pair(SOCK_STREAM));
-  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_send_patience, sizeof k_send_patience);
+  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_patience, sizeof k_patience);
+  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_RCVTIMEO, &k_patience, sizeof k_patience);
   const std::array theirs{ends.second.get()};
-  if (!send_with_descriptors(socket_.get(), "S", theirs)) {
+  const char birth = static_cast<char>(confinement.empty() ? Birth::plain : Birth::confined);
+  if (!send_with_descriptors(socket_.get(), std::string_view(&birth, 1), theirs)) {
     return os_failure("cannot reach the process that starts tools", errno);
   }
-  return std::move(ends.first);
+  ends.second.reset();  // or nobody would see the guard die
+  Guard guard{.control = std::move(ends.first), .confinement = confinement, .layers = {}};
+  if (!confinement.empty()) {
+    TRY_ASSIGN(guard.layers, confine(guard.control.get(), confinement));
+  }
+  return guard;
 }
 
-Descriptor Supervisor::idle_guard() {
+Descriptor Supervisor::idle_guard(const std::string& confinement) {
   const std::scoped_lock lock(mutex_);
-  if (idle_.empty()) {
+  const auto found = std::ranges::find(idle_, confinement, &Guard::confinement);
+  if (found == idle_.end()) {
     return {};
   }
-  Descriptor control = std::move(idle_.back());
-  idle_.pop_back();
+  Descriptor control = std::move(found->control);
+  idle_.erase(found);
   return control;
 }
 
-void Supervisor::give_back(Descriptor control) {
+void Supervisor::give_back(Descriptor control, std::string confinement) {
   const std::scoped_lock lock(mutex_);
-  idle_.push_back(std::move(control));
+  idle_.push_back(
+      {.control = std::move(control), .confinement = std::move(confinement), .layers = {}});
+}
+
+Result<sandbox::LayerSet> Supervisor::try_confinement(const std::string& confinement) {
+  TRY_ASSIGN(Guard guard, new_guard(confinement));
+  const sandbox::LayerSet layers = guard.layers;
+  give_back(std::move(guard.control), std::move(guard.confinement));
+  return layers;
 }
 
 Result<Running> Supervisor::spawn(const Program& program, int in, int out, int err) {
   TRY_ASSIGN(const std::string request, encode(program));
   const std::array standard{in, out, err};
-  if (Descriptor control = idle_guard();
+  if (Descriptor control = idle_guard(program.confinement);
       control && send_with_descriptors(control.get(), request, standard)) {
-    return Running(*this, std::move(control));
+    return Running(*this, std::move(control), program.confinement);
   }
-  TRY_ASSIGN(Descriptor control, new_guard());
+  TRY_ASSIGN(Guard guard, new_guard(program.confinement));
   // EPIPE is no failure of its own: who could not take the request says why in the report.
-  if (!send_with_descriptors(control.get(), request, standard) && errno != EPIPE &&
+  if (!send_with_descriptors(guard.control.get(), request, standard) && errno != EPIPE &&
       errno != ECONNRESET) {
     return os_failure("cannot hand a program to the process that starts it", errno);
   }
-  return Running(*this, std::move(control));
+  return Running(*this, std::move(guard.control), program.confinement);
 }
 
 }  // namespace tools

@@ -5,6 +5,7 @@
 #pragma once
 #include "agent/result.h"
 #include "tools/descriptor.h"
+#include "tools/sandbox/layers.h"
 
 #include <cstdint>
 #include <memory>
@@ -22,11 +23,12 @@ struct Program {
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // "NAME=value"
   std::string cwd;                       // absolute
+  std::string confinement;               // sandbox::encode()'s; empty: none
 };
 
 // How a program ended, once nothing of it is left.
 struct Report {
-  enum class Kind : std::uint8_t { exited, signalled, no_folder, no_exec, no_process };
+  enum class Kind : std::uint8_t { exited, signalled, no_folder, no_exec, no_process, no_sandbox };
   Kind kind = Kind::no_process;
   int value = 0;      // exit status, signal number, or errno of what could not be done
   int survivors = 0;  // processes that SIGKILL did not end in time
@@ -38,8 +40,10 @@ class Supervisor;
 // has to outlive it.
 class Running {
  public:
-  Running(Supervisor& supervisor, Descriptor control)
-      : supervisor_(&supervisor), control_(std::move(control)) {}
+  Running(Supervisor& supervisor, Descriptor control, std::string confinement)
+      : supervisor_(&supervisor),
+        control_(std::move(control)),
+        confinement_(std::move(confinement)) {}
 
   int descriptor() const { return control_.get(); }  // readable when the report is there
   void terminate();  // SIGTERM to the whole tree; then all of it has to end, not the program alone
@@ -52,6 +56,7 @@ class Running {
 
   Supervisor* supervisor_;
   Descriptor control_;
+  std::string confinement_;
   bool has_ordered_ = false;
 };
 
@@ -68,19 +73,28 @@ class Supervisor {
   // is over 4 MiB, no descriptors. Thread-safe.
   agent::Result<Running> spawn(const Program& program, int in, int out, int err);
 
+  // Has a guard take the confinement on, so that what this kernel can enforce of it is known before
+  // the first program. os.failed as for spawn.
+  agent::Result<sandbox::LayerSet> try_confinement(const std::string& confinement);
+
   pid_t zygote() const { return zygote_; }
 
  private:
   friend class Running;
   Supervisor(Descriptor socket, pid_t zygote) : socket_(std::move(socket)), zygote_(zygote) {}
-  agent::Result<Descriptor> new_guard();
-  Descriptor idle_guard();  // empty where there is none
-  void give_back(Descriptor control);
+  struct Guard {
+    Descriptor control;
+    std::string confinement;   // taken on for good
+    sandbox::LayerSet layers;  // in force
+  };
+  agent::Result<Guard> new_guard(const std::string& confinement);
+  Descriptor idle_guard(const std::string& confinement);  // empty where there is none
+  void give_back(Descriptor control, std::string confinement);
 
   Descriptor socket_;
   pid_t zygote_;
   std::mutex mutex_;
-  std::vector<Descriptor> idle_;  // control sockets of guards that wait for a request
+  std::vector<Guard> idle_;  // those that wait for a request
 };
 
 }  // namespace tools

@@ -19,6 +19,7 @@
 
 namespace tools {
 
+class Enclosure;
 class Supervisor;
 
 // What a call may use. Borrowed for the length of the call.
@@ -27,6 +28,7 @@ struct CallContext {
   const std::filesystem::path& temporary;           // the run's own folder, made on first use
   const agent::Environment& environment;            // already without provider keys
   Supervisor* supervisor = nullptr;                 // starts processes; null only in tests
+  Enclosure* enclosure = nullptr;                   // what it may reach; null: all
   std::stop_token stop;                             // end soon: TERM, after 1 s KILL
   std::stop_token kill;                             // end now
   std::function<void(std::string_view)> on_output;  // live output; any thread, may be empty

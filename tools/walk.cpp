@@ -96,7 +96,9 @@ class Walker {
       ++end_.too_deep;
       return true;
     }
-    const NamedPath below{.shown = join_shown(at.shown, entry.name), .path = at.path / entry.name};
+    const NamedPath below{.shown = join_shown(at.shown, entry.name),
+                          .path = at.path / entry.name,
+                          .policy = at.policy};
     const auto folder = read_folder(below, stop_);
     if (!folder) {
       ++end_.unread;
@@ -115,6 +117,7 @@ class Walker {
 }  // namespace
 
 Result<Folder> read_folder(const NamedPath& folder, const std::stop_token& stop) {
+  TRY(check_listing(folder));
   std::error_code error;
   Folder read;
   for (fs::directory_iterator at(folder.path, error), end; !error && at != end;

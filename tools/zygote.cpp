@@ -58,7 +58,7 @@ class Zygote {
  private:
   static int watch_children();
   void accept();
-  void start_guard(int control);
+  void start_guard(int control, Birth birth);
   void reap();
   void kill_adopted();
 
@@ -100,17 +100,17 @@ void Zygote::accept() {
     is_open_ = false;
     ::close(k_socket);
   } else if (count == 1) {
-    start_guard(control);
+    start_guard(control, static_cast<Birth>(byte));
     ::close(control);
   }
 }
 
-void Zygote::start_guard(int control) {
+void Zygote::start_guard(int control, Birth birth) {
   const pid_t guard = ::fork();
   if (guard == 0) {
     ::close(k_socket);  // or errand would not see the zygote die
     ::close(signals_);
-    run_guard(control);
+    run_guard(control, birth);
   }
   if (guard > 0) {
     guards_.push_back(guard);

@@ -1,0 +1,42 @@
+#include "cli/enclosed.h"
+
+#include "cli/user_folders.h"
+
+namespace cli {
+
+using Mode = agent::SandboxSpec::Mode;
+
+void apply_sandbox_option(agent::SandboxSpec& sandbox, const Parsed& parsed) {
+  if (const auto word = parsed.value("--sandbox")) {
+    sandbox.mode = agent::sandbox_mode_from(*word).value_or(sandbox.mode);
+  }
+}
+
+agent::Result<std::unique_ptr<tools::Enclosure>> enclose(const agent::AgentSpec& agent,
+                                                         const Context& context,
+                                                         const RunFolder& folder,
+                                                         tools::Supervisor& supervisor) {
+  if (agent.sandbox.mode == Mode::off) {
+    return nullptr;
+  }
+  return tools::Enclosure::create(agent,
+                                  {.workspace = context.cwd,
+                                   .temporary = folder.path(),
+                                   .secrets = {config_folder(context.environment),
+                                               data_folder(context.environment),
+                                               state_folder(context.environment)},
+                                   .environment = context.environment,
+                                   .supervisor = &supervisor});
+}
+
+agent::SandboxInForce describe(const agent::SandboxSpec& sandbox,
+                               const tools::Enclosure* enclosure) {
+  using Names = std::vector<std::string>;
+  const bool has_network = sandbox.network || sandbox.mode == Mode::off;
+  return {.mode = std::string(agent::to_string(sandbox.mode)),
+          .network = has_network ? "allow" : "deny",
+          .layers = enclosure != nullptr ? enclosure->layers() : Names(),
+          .missing = enclosure != nullptr ? enclosure->missing() : Names()};
+}
+
+}  // namespace cli

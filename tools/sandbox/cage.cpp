@@ -1,0 +1,123 @@
+#include "tools/sandbox/cage.h"
+
+#include "tools/sandbox/landlock.h"
+#include "tools/sandbox/mounts.h"
+#include "tools/sandbox/system_calls.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace tools::sandbox {
+namespace {
+
+constexpr std::uint64_t bit(int capability) {
+  return std::uint64_t{1} << capability;
+}
+
+// What root's own programs need to work on files: install, archive, change owners.
+constexpr std::uint64_t k_kept = bit(CAP_CHOWN) | bit(CAP_DAC_OVERRIDE) | bit(CAP_FOWNER) |
+                                 bit(CAP_FSETID) | bit(CAP_SETGID) | bit(CAP_SETUID) |
+                                 bit(CAP_SETFCAP);
+constexpr int k_capabilities = 64;
+
+// Whether the kernel takes filters at all: a null program is refused as a bad address then.
+bool has_filters() {
+  return ::syscall(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, nullptr) != 0 &&
+         errno == EFAULT;
+}
+
+int drop_capabilities() {
+  for (int capability = 0; capability < k_capabilities; ++capability) {
+    if ((k_kept & bit(capability)) == 0) {
+      ::prctl(PR_CAPBSET_DROP, capability);  // as an ordinary user there is none to drop
+    }
+  }
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  std::array<__user_cap_data_struct, 2> sets{};
+  if (::syscall(SYS_capget, &header, sets.data()) != 0) {
+    return errno;
+  }
+  for (std::size_t half = 0; half < sets.size(); ++half) {
+    const auto kept = static_cast<std::uint32_t>(k_kept >> (32 * half));
+    sets[half].permitted &= kept;
+    sets[half].effective &= kept;
+    sets[half].inheritable = 0;
+  }
+  return ::syscall(SYS_capset, &header, sets.data()) == 0 ? 0 : errno;
+}
+
+void limit(__rlimit_resource resource, std::uint64_t soft, std::uint64_t hard) {
+  rlimit now{};
+  ::getrlimit(resource, &now);
+  const rlimit wanted{.rlim_cur = std::min<rlim_t>(soft, now.rlim_max),
+                      .rlim_max = std::min<rlim_t>(hard, now.rlim_max)};
+  ::setrlimit(resource, &wanted);
+}
+
+}  // namespace
+
+Cage::Cage(const Confinement& confinement) : confinement_(confinement) {
+  const int landlock = landlock_abi();
+  const bool has_mounts = enter_private_mounts(confinement_);
+  rules_ = landlock > 0 ? landlock_rules(confinement_, has_mounts) : Descriptor();
+  filter_ = has_filters() ? system_call_filter(confinement_, landlock) : std::vector<sock_filter>();
+  if (has_mounts) {
+    layers_.add(Layer::mounts);
+  }
+  if (rules_) {
+    layers_.add(Layer::files);
+  }
+  if (!filter_.empty()) {
+    layers_.add(Layer::system_calls);
+    layers_.add(Layer::network);
+  }
+  if (rules_ && landlock >= 6) {
+    layers_.add(Layer::signals);
+  }
+  count_limits();
+}
+
+// Nobody counts root's processes: its limit is none.
+void Cage::count_limits() {
+  if (confinement_.memory) {
+    layers_.add(Layer::memory);
+  }
+  if (confinement_.cpu_time) {
+    layers_.add(Layer::cpu_time);
+  }
+  if (confinement_.processes && ::geteuid() != 0) {
+    layers_.add(Layer::processes);
+  }
+}
+
+int Cage::put_on() const {
+  limit(RLIMIT_CORE, 0, 0);
+  if (confinement_.memory) {
+    limit(RLIMIT_AS, *confinement_.memory, *confinement_.memory);
+  }
+  if (confinement_.cpu_time) {
+    limit(RLIMIT_CPU, *confinement_.cpu_time, *confinement_.cpu_time + 1);
+  }
+  if (confinement_.processes) {
+    limit(RLIMIT_NPROC, *confinement_.processes, *confinement_.processes);
+  }
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    return errno;
+  }
+  if (const int error = rules_ ? restrict_self(rules_.get()) : 0; error != 0) {
+    return error;
+  }
+  return drop_capabilities();
+}
+
+int Cage::close_filter() const {
+  return filter_.empty() ? 0 : install(filter_);
+}
+
+}  // namespace tools::sandbox

@@ -1,0 +1,62 @@
+// The parts of a sandbox that a kernel may have or lack. What is asked for and what is there is
+// compared, and said, in these names.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace tools::sandbox {
+
+enum class Layer : std::uint8_t {
+  files,         // Landlock: what may be read and written
+  mounts,        // a private mount namespace: exceptions inside what is allowed
+  network,       // seccomp: which sockets can be made
+  system_calls,  // seccomp: no ptrace, mount, io_uring, keyring
+  signals,       // none to processes outside the call
+  memory,
+  processes,
+  cpu_time,
+};
+
+struct LayerRow {
+  Layer layer;
+  std::string_view name;
+  std::string_view without;     // what does not hold where it is missing
+  bool has_substitute = false;  // something weaker takes its place: no reason to warn in every run
+};
+
+constexpr auto k_layers = std::to_array<LayerRow>({
+    {Layer::files, "files", "programs can read and write whatever you can"},
+    {Layer::mounts,
+     "mounts",
+     "changes of protected files are undone after the call, not prevented, and what is added to "
+     "the home folder during the run cannot be read",
+     true},
+    {Layer::network, "network", "programs can reach the network"},
+    {Layer::system_calls, "system_calls", "programs can use ptrace, mounts and the keyring"},
+    {Layer::signals,
+     "signals",
+     "programs can send signals to your other processes, if not to errand",
+     true},
+    {Layer::memory, "memory", "`sandbox.memory` does not hold"},
+    {Layer::processes, "processes", "`sandbox.processes` does not hold"},
+    {Layer::cpu_time, "cpu_time", "`sandbox.cpu_time` does not hold"},
+});
+
+class LayerSet {
+ public:
+  constexpr LayerSet() = default;
+  constexpr explicit LayerSet(std::uint32_t bits) : bits_(bits) {}
+
+  constexpr bool has(Layer layer) const { return (bits_ & bit(layer)) != 0; }
+  constexpr void add(Layer layer) { bits_ |= bit(layer); }
+  constexpr std::uint32_t bits() const { return bits_; }
+  bool operator==(const LayerSet&) const = default;
+
+ private:
+  static constexpr std::uint32_t bit(Layer layer) { return 1u << std::to_underlying(layer); }
+  std::uint32_t bits_ = 0;
+};
+
+}  // namespace tools::sandbox

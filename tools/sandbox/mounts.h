@@ -1,0 +1,16 @@
+// A private view of the file system: empty covers over secret places, read-only binds over locked
+// ones. Landlock only allows; what is excepted inside an allowed folder is done here.
+#pragma once
+#include "tools/sandbox/confinement.h"
+
+namespace tools::sandbox {
+
+// Where programs share memory by name. In private mounts it is their own, small, and writable.
+constexpr const char* k_shared_memory = "/dev/shm";
+
+// Moves this process, which must be single-threaded, into a mount namespace of its own (as an
+// ordinary user into a user namespace, too, in which it keeps its own ids). False where the kernel
+// refuses; what was done until then only hides more.
+bool enter_private_mounts(const Confinement& confinement);
+
+}  // namespace tools::sandbox

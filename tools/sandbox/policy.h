@@ -1,0 +1,48 @@
+// What the tools of a run may read and write, decided before any of them runs. Programs get it as a
+// Confinement, errand's own file tools ask it path by path.
+#pragma once
+#include "agent/result.h"
+#include "agent/spec.h"
+#include "tools/sandbox/confinement.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace tools::sandbox {
+
+// Where a run takes place. Absolute paths.
+struct Surroundings {
+  std::filesystem::path workspace;
+  std::filesystem::path temporary;     // the programs' own; exists
+  std::filesystem::path agent_folder;  // relative paths of the spec start here
+  std::vector<std::filesystem::path> homes;
+  std::vector<std::filesystem::path> own;     // errand's configuration and state: secret
+  std::vector<std::filesystem::path> obeyed;  // files that errand runs or reads as configuration
+  bool writes = true;                         // there is a tool that could write
+};
+
+enum class Verdict : std::uint8_t { allowed, secret, outside, locked };
+
+class Policy {
+ public:
+  // For any mode but `off`. sandbox.setup: the workspace is / or a home folder; a path of the spec
+  // does not exist.
+  static agent::Result<Policy> create(const agent::SandboxSpec& spec, const Surroundings& around);
+
+  // Of a path without links in it.
+  Verdict reading(const std::filesystem::path& path) const;
+  Verdict writing(const std::filesystem::path& path) const;
+
+  // Also those that do not exist.
+  const std::vector<std::filesystem::path>& locked() const { return locked_; }
+  Confinement confinement() const;
+
+ private:
+  std::vector<std::filesystem::path> writable_;
+  std::vector<std::filesystem::path> locked_;
+  std::vector<std::filesystem::path> hidden_;
+  Confinement limits_;  // network and numbers
+};
+
+}  // namespace tools::sandbox

@@ -1,0 +1,19 @@
+// The system calls that a confined program is refused, as a program for the kernel's filter.
+#pragma once
+#include "tools/sandbox/confinement.h"
+
+#include <linux/filter.h>
+#include <vector>
+
+namespace tools::sandbox {
+
+// Empty where the library cannot make it. `landlock`: the kernel's version of it; what that leaves
+// open (truncation before 3, signals before 6) is closed here. Programs for other architectures
+// than errand's own are killed at their first call.
+std::vector<sock_filter> system_call_filter(const Confinement& confinement, int landlock);
+
+// Puts the filter on this process and all its children. 0 or errno; async-signal-safe; needs
+// no_new_privs, or CAP_SYS_ADMIN.
+int install(const std::vector<sock_filter>& filter);
+
+}  // namespace tools::sandbox
