@@ -223,6 +223,7 @@ void fold(State& state, const ToolFinished& event) {
   if (!was_put_off || state.started_calls.contains(result.call_id)) {
     ++state.tool_calls;
   }
+  state.denials += result.status == ToolStatus::denied ? 1 : 0;
   if ((result.fatal || result.task_failed) && !state.ending_result) {
     state.ending_result = result;
   }
@@ -278,8 +279,19 @@ Ending ended_by_tool(const ToolResult& result) {
   if (result.task_failed) {
     return failed(Code::run_task_failed, result.message);
   }
+  const Code code = result.code.value_or(Code::tool_failed);
+  if (row(code).exit_code == row(Code::tool_confirmation_required).exit_code) {
+    Ending ending = stopped_at(code, {}, 0, 0, result.message);
+    ending.error->help = result.help;
+    ending.stop->config_path = "permissions.allow";
+    ending.stop->detail += result.help.empty() ? "" : "; " + result.help;
+    return ending;
+  }
+  if (code == Code::run_declined) {
+    return failed(code, result.message);
+  }
   return failed(
-      result.code.value_or(Code::tool_failed),
+      code,
       fmt::format(
           "the tool `{}`, declared `on_error: fatal`, failed: {}", result.name, result.message));
 }

@@ -7,11 +7,13 @@
 #include "agent/store/sqlite_journal.h"
 #include "agent/text.h"
 #include "cli/answer_sink.h"
+#include "cli/approver.h"
 #include "cli/commands.h"
 #include "cli/early_end.h"
 #include "cli/known_names.h"
 #include "cli/log_sink.h"
 #include "cli/output.h"
+#include "cli/policy.h"
 #include "cli/price_book.h"
 #include "cli/progress.h"
 #include "cli/prompt_input.h"
@@ -500,6 +502,20 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   if (*journal) {
     folder.keep();  // the session names what is in it
   }
+  auto permissions = permissions_of(plan->agent, parsed, context, folder.path());
+  if (!permissions) {
+    return end_with(std::move(permissions).error());
+  }
+  if (parsed.has("--yes")) {
+    plan->warnings.push_back({.message = "--yes: calls that need a person's yes run without one",
+                              .help = "rules in `deny` still hold"});
+  }
+  const auto config = config_folder(context.environment);
+  const auto approver =
+      open_approver({.says_yes = parsed.has("--yes"),
+                     .color = context.color_err,
+                     .user_config = config.empty() ? config : config / "config.yaml"},
+                    redactor);
   providers::HttpClient http(context.environment);
   providers::ModelStates models;
   agent::SystemClock tool_clock;
@@ -510,7 +526,9 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                         .scrub = secret_variables(*plan),
                                         .supervisor = supervisor.get(),
                                         .redactor = &redactor,
-                                        .clock = &tool_clock});
+                                        .clock = &tool_clock,
+                                        .permissions = &*permissions,
+                                        .fail_on_denied = parsed.has("--fail-on-denied")});
   if (!toolbox) {
     return end_with({toolbox.error()});
   }
@@ -557,7 +575,8 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                               .toolbox = (*tape)->toolbox(**toolbox),
                                               .sinks = sinks,
                                               .journal = journal->get(),
-                                              .clock = (*tape)->clock()},
+                                              .clock = (*tape)->clock(),
+                                              .approver = approver.get()},
                                              cancellation);
   if (const auto done = (*tape)->finish(); !done && result.exit_code == 0) {
     context.err << render_warning(done.error(), context.color_err) << std::endl;

@@ -40,6 +40,7 @@ struct Output {
   std::optional<agent::Code> code;  // tool.*; absent when it worked
   std::string message;              // what went wrong, one line; also shown to the model
   std::string suggestion;           // for the model; empty: the code's own
+  std::string help = {};            // for the user, where the failure ends the run
   std::int64_t exit_status = 0;
   bool task_failed = false;
   // Where the output was too long for memory: how many bytes the tool produced in all, and the file
