@@ -23,6 +23,8 @@ constexpr auto k_names = std::to_array<std::string_view>({"run.started",
                                                           "tool.started",
                                                           "tool.output",
                                                           "tool.finished",
+                                                          "approval.requested",
+                                                          "approval.answered",
                                                           "limit.warning",
                                                           "warning",
                                                           "run.finished"});
@@ -151,6 +153,7 @@ void write(Json& json, const ToolFinished& body) {
   json["status"] = to_string(result.status);
   json["code"] = result.code ? Json(row(*result.code).name) : Json(nullptr);
   json["message"] = result.message;
+  json["help"] = result.help;
   json["content"] = result.content;
   json["exit_status"] = result.exit_status;
   json["truncated"] = result.truncated;
@@ -158,6 +161,22 @@ void write(Json& json, const ToolFinished& body) {
   json["fatal"] = result.fatal;
   json["task_failed"] = result.task_failed;
   json["duration_ms"] = result.duration_ms;
+}
+
+void write(Json& json, const ApprovalRequested& body) {
+  const ApprovalRequest& request = body.request;
+  json["turn"] = body.turn;
+  json["call_id"] = request.call.id;
+  json["name"] = request.call.name;
+  json["arguments"] = arguments_json(request.call.arguments);
+  json["reason"] = request.reason;
+  json["rule"] = request.rule;
+}
+
+void write(Json& json, const ApprovalAnswered& body) {
+  json["call_id"] = body.call_id;
+  json["answer"] = to_string(body.answer);
+  json["by"] = body.by;
 }
 
 void write(Json& json, const LimitWarning& body) {
@@ -311,6 +330,7 @@ void read(const Json& json, ToolFinished& body) {
   result.status = tool_status_from(text_at(json, "status"));
   result.code = code_from_name(text_at(json, "code"));
   result.message = text(json, "message");
+  result.help = text(json, "help");
   result.content = text(json, "content");
   result.exit_status = integer_at(json, "exit_status");
   result.truncated = bool_at(json, "truncated");
@@ -318,6 +338,20 @@ void read(const Json& json, ToolFinished& body) {
   result.fatal = bool_at(json, "fatal");
   result.task_failed = bool_at(json, "task_failed");
   result.duration_ms = integer_at(json, "duration_ms");
+}
+
+void read(const Json& json, ApprovalRequested& body) {
+  body.turn = integer_at(json, "turn");
+  body.request.call = {
+      .id = text(json, "call_id"), .name = text(json, "name"), .arguments = arguments_text(json)};
+  body.request.reason = text(json, "reason");
+  body.request.rule = text(json, "rule");
+}
+
+void read(const Json& json, ApprovalAnswered& body) {
+  body.call_id = text(json, "call_id");
+  body.answer = answer_from(text_at(json, "answer"));
+  body.by = text(json, "by");
 }
 
 void read(const Json& json, LimitWarning& body) {

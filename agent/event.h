@@ -93,6 +93,15 @@ struct ToolFinished {
   std::int64_t turn = 0;
   ToolResult result;
 };
+struct ApprovalRequested {
+  std::int64_t turn = 0;
+  ApprovalRequest request;
+};
+struct ApprovalAnswered {
+  std::string call_id;
+  Answer answer = Answer::nobody;
+  std::string by;  // "person", "--yes"
+};
 struct LimitWarning {
   std::string limit;  // "limits.max_turns"
   double used = 0;
@@ -118,6 +127,8 @@ using EventBody = std::variant<RunStarted,
                                ToolStarted,
                                ToolOutput,
                                ToolFinished,
+                               ApprovalRequested,
+                               ApprovalAnswered,
                                LimitWarning,
                                Warning,
                                RunFinished>;

@@ -101,7 +101,19 @@ class Recorder {
 
 class RecordingWatcher final : public ToolWatcher {
  public:
-  explicit RecordingWatcher(Recorder& recorder) : recorder_(recorder) {}
+  RecordingWatcher(Recorder& recorder, Approver* approver, std::stop_token stop)
+      : recorder_(recorder), approver_(approver), stop_(std::move(stop)) {}
+
+  Answer ask(const ApprovalRequest& request) override {
+    recorder_.record(ApprovalRequested{.turn = recorder_.state().turns, .request = request});
+    recorder_.commit();  // the answer may be long in coming
+    const Answer answer = approver_ != nullptr ? approver_->ask(request, stop_) : Answer::nobody;
+    if (answer != Answer::nobody) {
+      recorder_.record(ApprovalAnswered{
+          .call_id = request.call.id, .answer = answer, .by = std::string(approver_->name())});
+    }
+    return answer;
+  }
 
   bool started(const ToolCall& call) override {
     recorder_.record(ToolStarted{.turn = recorder_.state().turns,
@@ -124,6 +136,8 @@ class RecordingWatcher final : public ToolWatcher {
 
  private:
   Recorder& recorder_;
+  Approver* approver_;
+  std::stop_token stop_;
 };
 
 // Ends the run at its deadline, wherever it is waiting.
@@ -263,7 +277,7 @@ class Run {
   }
 
   Done run_tools(const RunTools& step) {
-    RecordingWatcher watcher(recorder_);
+    RecordingWatcher watcher(recorder_, ports_.approver, cancellation_.stop());
     ports_.toolbox.run(step.calls, watcher, cancellation_.stop(), cancellation_.kill());
     return {};
   }

@@ -23,6 +23,7 @@ struct Ports {
   std::span<EventSink* const> sinks;  // the first one is what the run is for: stdout
   Journal* journal = nullptr;         // null: nothing is kept
   Clock& clock;
+  Approver* approver = nullptr;  // null: there is nobody to ask
 };
 
 struct RunRequest {

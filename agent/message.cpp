@@ -62,6 +62,8 @@ std::string_view to_string(ToolStatus status) {
       return "failed";
     case ToolStatus::invalid:
       return "invalid";
+    case ToolStatus::denied:
+      return "denied";
     case ToolStatus::timed_out:
       return "timed_out";
     case ToolStatus::cancelled:

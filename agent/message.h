@@ -78,6 +78,7 @@ enum class ToolStatus : std::uint8_t {
   ok,
   failed,   // it ran, and reports failure
   invalid,  // unknown tool or bad arguments: it never ran
+  denied,   // a rule or a person said no: it never ran
   timed_out,
   cancelled,  // stopped by a signal, the run's deadline or a limit
   not_run,    // a limit or a cut reply kept it from running

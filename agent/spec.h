@@ -70,6 +70,25 @@ struct ToolSpec {
   bool idempotent = false;  // may be run again by the program after a transient failure
 };
 
+// A rule as it was written: `TOOL` or `TOOL(ARGUMENT)`, with wildcards.
+struct PermissionRule {
+  std::string text;
+  std::string origin;  // who says so, for messages: "agent.yaml", "--deny"
+};
+
+// What tool calls need. A rule in `deny` wins over all others, `granted` over `ask`, and that over
+// `allow`; where none of them fits, `standard` decides.
+struct PermissionSpec {
+  enum class Standard : std::uint8_t { automatic, allow, ask, deny };
+
+  Standard standard = Standard::automatic;
+  std::string standard_origin;           // empty: nobody said it
+  std::vector<PermissionRule> allow;
+  std::vector<PermissionRule> ask;
+  std::vector<PermissionRule> deny;
+  std::vector<PermissionRule> granted;   // what a person said yes to: --allow
+};
+
 struct Limits {
   std::optional<std::int64_t> max_turns;
   std::optional<std::int64_t> max_tool_calls;
@@ -141,6 +160,7 @@ struct AgentSpec {
   std::vector<ParameterSpec> parameters;
   std::vector<ContextFile> context;
   std::vector<ToolSpec> tools;
+  PermissionSpec permissions;
   Limits limits;
   RetryPolicy retry;
   OutputSpec output;

@@ -213,6 +213,7 @@ void fold(State& state, const ToolFinished& event) {
   if (!was_put_off || state.started_calls.contains(result.call_id)) {
     ++state.tool_calls;
   }
+  state.denials += result.status == ToolStatus::denied ? 1 : 0;
   if ((result.fatal || result.task_failed) && !state.ending_result) {
     state.ending_result = result;
   }

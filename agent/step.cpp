@@ -58,8 +58,19 @@ Ending ended_by_tool(const ToolResult& result) {
   if (result.task_failed) {
     return failed(Code::run_task_failed, result.message);
   }
+  const Code code = result.code.value_or(Code::tool_failed);
+  if (row(code).exit_code == row(Code::tool_confirmation_required).exit_code) {
+    Ending ending = stopped_at(code, {}, 0, 0, result.message);
+    ending.error->help = result.help;
+    ending.stop->config_path = "permissions.allow";
+    ending.stop->detail += result.help.empty() ? "" : "; " + result.help;
+    return ending;
+  }
+  if (code == Code::run_declined) {
+    return failed(code, result.message);
+  }
   return failed(
-      result.code.value_or(Code::tool_failed),
+      code,
       fmt::format(
           "the tool `{}`, declared `on_error: fatal`, failed: {}", result.name, result.message));
 }

@@ -28,7 +28,8 @@ struct ToolResult {
   ToolStatus status = ToolStatus::ok;
   std::optional<Code> code;  // tool.*; absent when ok
   std::string message;       // for the user, when not ok; not for the model
-  bool fatal = false;        // a tool declared `on_error: fatal` failed: the run ends with 110
+  std::string help;          // for the user, where it ends the run
+  bool fatal = false;        // it ends the run, with the exit code of `code`
   bool task_failed = false;  // the agent itself says that the task failed (exit 1)
   bool truncated = false;    // `content` is head and tail; the whole is in `full_output`
   std::string full_output;   // path of the whole output, when truncated
@@ -36,10 +37,39 @@ struct ToolResult {
   std::int64_t exit_status = 0;  // of the process, where there was one
 };
 
+// A call that a person has to say yes to.
+struct ApprovalRequest {
+  ToolCall call;           // with the repaired name and the parsed arguments (JSON text)
+  std::string reason;      // why it is asked for
+  std::string rule;        // of `permissions`, that says yes to this very call
+  bool may_always = true;  // in `permissions.allow`, that rule would be enough
+};
+enum class Answer : std::uint8_t {
+  once,
+  run,     // and for all calls like it in this run
+  always,  // and in all runs of this user
+  no,
+  stop,    // and the run is to end
+  nobody,  // there was no one to ask
+};
+std::string_view to_string(Answer answer);
+Answer answer_from(std::string_view name);  // `nobody` where it is none
+
+// Who says yes or no to calls.
+class Approver {
+ public:
+  virtual ~Approver() = default;
+  // Waits for the answer; `nobody` soon after `stop`.
+  virtual Answer ask(const ApprovalRequest& request, std::stop_token stop) = 0;
+  virtual std::string_view name() const = 0;  // who it is, for the record: "person", "--yes"
+};
+
 // Hears of calls as they happen, on the thread that called run().
 class ToolWatcher {
  public:
   virtual ~ToolWatcher() = default;
+  // Asked before any call of the reply runs.
+  virtual Answer ask(const ApprovalRequest&) { return Answer::nobody; }
   // Just before the effect, with the repaired name and the parsed arguments (JSON text). False:
   // the intent could not be recorded, and the call must not run (nor any after it).
   virtual bool started(const ToolCall& call) = 0;

@@ -5,6 +5,7 @@
 #include "agent/store/sqlite_journal.h"
 #include "agent/text.h"
 #include "cli/answer_sink.h"
+#include "cli/approver.h"
 #include "cli/commands.h"
 #include "cli/early_end.h"
 #include "cli/enclosed.h"
@@ -12,6 +13,7 @@
 #include "cli/log_sink.h"
 #include "cli/output.h"
 #include "cli/plan.h"
+#include "cli/policy.h"
 #include "cli/progress.h"
 #include "cli/render_error.h"
 #include "cli/run_folder.h"
@@ -272,6 +274,20 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
       plan->warnings.push_back({.message = std::move(sentence), .help = {}});
     }
   }
+  auto permissions = permissions_of(plan->agent, parsed, context, folder.path());
+  if (!permissions) {
+    return end_with(std::move(permissions).error());
+  }
+  if (parsed.has("--yes")) {
+    plan->warnings.push_back({.message = "--yes: calls that need a person's yes run without one",
+                              .help = "rules in `deny` still hold"});
+  }
+  const auto config = config_folder(context.environment);
+  const auto approver =
+      open_approver({.says_yes = parsed.has("--yes"),
+                     .color = context.color_err,
+                     .user_config = config.empty() ? config : config / "config.yaml"},
+                    redactor);
   providers::HttpClient http(context.environment);
   providers::ModelStates models;
   agent::SystemClock tool_clock;
@@ -283,7 +299,9 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                         .supervisor = supervisor.get(),
                                         .enclosure = enclosure->get(),
                                         .redactor = &redactor,
-                                        .clock = &tool_clock});
+                                        .clock = &tool_clock,
+                                        .permissions = &*permissions,
+                                        .fail_on_denied = parsed.has("--fail-on-denied")});
   if (!toolbox) {
     return end_with({toolbox.error()});
   }
@@ -333,7 +351,8 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                               .toolbox = (*tape)->toolbox(**toolbox),
                                               .sinks = sinks,
                                               .journal = journal->get(),
-                                              .clock = (*tape)->clock()},
+                                              .clock = (*tape)->clock(),
+                                              .approver = approver.get()},
                                              cancellation);
   if (const auto done = (*tape)->finish(); !done && result.exit_code == 0) {
     context.err << render_warning(done.error(), context.color_err) << std::endl;

@@ -27,6 +27,7 @@ agent::Result<int> command_test(const Parsed& parsed, Context& context);
 agent::Result<int> command_init(const Parsed& parsed, Context& context);
 agent::Result<int> command_tools_list(const Parsed& parsed, Context& context);
 agent::Result<int> command_tools_call(const Parsed& parsed, Context& context);
+agent::Result<int> command_policy_check(const Parsed& parsed, Context& context);
 agent::Result<int> command_models(const Parsed& parsed, Context& context);
 agent::Result<int> command_prices_show(const Parsed& parsed, Context& context);
 agent::Result<int> command_prices_import(const Parsed& parsed, Context& context);

@@ -1,14 +1,22 @@
 #include "cli/known_names.h"
 
 #include "providers/registry.h"
+#include "tools/permissions.h"
 #include "tools/registry.h"
+
+#include <optional>
+#include <utility>
 
 namespace cli {
 
 config::Known known_names() {
   return {.tools = tools::builtin_names(),
           .program_tools = tools::program_tools(),
-          .protocols = providers::protocol_names()};
+          .protocols = providers::protocol_names(),
+          .rule_error = [](std::string_view rule, std::span<const std::string> names) {
+            auto checked = tools::check_rule(rule, names);
+            return checked ? std::nullopt : std::optional(std::move(checked).error());
+          }};
 }
 
 std::vector<std::string> key_variables_of(const agent::AgentSpec& agent) {

@@ -5,6 +5,7 @@
 #include "cli/help.h"
 #include "cli/options.h"
 #include "config/keys.h"
+#include "config/project_config.h"
 #include "config/replay_script.h"
 #include "config/test_case.h"
 #include "config/user_config.h"
@@ -416,6 +417,14 @@ std::string sandbox_section() {
          prose(fmt::format("{}.", fmt::join(tools::sandbox::secret_place_names(), ", ")));
 }
 
+std::string project_section() {
+  return ".Sh SETTINGS OF A PROJECT\n"
+         "What holds for every agent that works in a project stands in\n"
+         ".Pa .errand/config.yaml\n"
+         "of its folder, or of one above the working folder:\n" +
+         key_list(config::project_keys());
+}
+
 std::string agent_page() {
   std::string text = head("ERRAND-AGENT", 5, "errand-agent", "the agent file of errand");
   text +=
@@ -459,7 +468,7 @@ std::string agent_page() {
   text += key_list(config::keys());
   text += later_keys();
   text += sandbox_section();
-  text += user_section();
+  text += user_section() + project_section();
   text += provider_section();
   text += ".Sh EXAMPLES\nA reviewer with a parameter and a command as a tool:\n";
   text += display(k_agent_example);

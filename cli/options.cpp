@@ -57,6 +57,26 @@ constexpr Option k_sandbox{
     .choices = k_sandbox_modes,
 };
 
+constexpr Option k_allow{
+    .name = "--allow",
+    .value = "RULE",
+    .kind = Kind::text,
+    .help = "a yes in advance to the calls that RULE names; repeatable",
+    .details =
+        "For example 'shell(make test)' or 'write_file(docs/**)'; the agent file's page has "
+        "the rules. It wins over all rules but those that deny.",
+    .repeated = true,
+};
+
+constexpr Option k_deny{
+    .name = "--deny",
+    .value = "RULE",
+    .kind = Kind::text,
+    .help = "deny the calls that RULE names; repeatable",
+    .details = "It wins over every other rule.",
+    .repeated = true,
+};
+
 constexpr auto k_run_options = std::to_array<Option>({
     {.name = "--prompt",
      .short_name = "-p",
@@ -122,6 +142,14 @@ constexpr auto k_run_options = std::to_array<Option>({
      .kind = Kind::file,
      .help = "write the output to FILE instead of stdout",
      .details = "The file appears whole, at the end, or not at all."},
+    k_allow,
+    k_deny,
+    {.name = "--yes",
+     .help = "run every call that would need a person's yes",
+     .details = "What a rule denies stays denied. Meant for machines that can be thrown away."},
+    {.name = "--fail-on-denied",
+     .help = "end the run with exit code 92 when a call is denied",
+     .details = "Otherwise the model reads that the call is not allowed, and the run goes on."},
     {.name = "--record",
      .value = "FILE",
      .kind = Kind::file,
@@ -200,6 +228,8 @@ constexpr auto k_call_options = std::to_array<Option>({
     k_sandbox,
 });
 
+constexpr auto k_policy_options = std::to_array<Option>({k_allow, k_deny, k_output});
+
 constexpr auto k_run_positionals = std::to_array<Positional>({
     {.name = "AGENT",
      .kind = Kind::agent,
@@ -234,6 +264,11 @@ constexpr auto k_list_positionals = std::to_array<Positional>({
 constexpr auto k_call_positionals = std::to_array<Positional>({
     {.name = "TOOL", .kind = Kind::tool, .help = "the tool's name", .required = true},
     {.name = "JSON", .help = "its arguments, as a JSON object; - reads standard input"},
+});
+constexpr auto k_policy_positionals = std::to_array<Positional>({
+    {.name = "AGENT", .kind = Kind::agent, .help = "the agent file", .required = true},
+    {.name = "TOOL", .kind = Kind::tool, .help = "the tool's name", .required = true},
+    {.name = "ARGUMENTS", .help = "a JSON object; or the command line, or the path, as it is"},
 });
 constexpr auto k_models_positionals = std::to_array<Positional>({
     {.name = "PROVIDER", .help = "a provider's name; all of them by default", .repeated = true},
@@ -304,6 +339,10 @@ constexpr auto k_list_examples = std::to_array<Example>({
 constexpr auto k_call_examples = std::to_array<Example>({
     {"errand tools call glob '{\"pattern\": \"*.md\"}'", "a built-in tool"},
     {"errand tools call run_tests --agent agent.yaml", "a tool that an agent file configures"},
+});
+constexpr auto k_policy_examples = std::to_array<Example>({
+    {"errand policy check agent.yaml shell 'git push origin main'", "allow, ask or deny, and why"},
+    {"errand policy check agent.yaml write_file docs/a.md -o json", "for scripts"},
 });
 constexpr auto k_models_examples = std::to_array<Example>({
     {"errand models", "the providers, and which have their key"},
@@ -382,6 +421,16 @@ constexpr auto k_commands = std::to_array<Command>({
      .options = k_call_options,
      .examples = k_call_examples,
      .run = command_tools_call},
+    {.name = "policy check",
+     .summary = "say whether a call may run, and why",
+     .description =
+         "Says what the permissions of an agent make of a call, with the settings of the "
+         "project and the user: allow, ask or deny, and which rule says so. Nothing is "
+         "run. Exits with 0 where the call is allowed, and with 92 where it is not.",
+     .positionals = k_policy_positionals,
+     .options = k_policy_options,
+     .examples = k_policy_examples,
+     .run = command_policy_check},
     {.name = "models",
      .summary = "list providers and their models",
      .description =
@@ -481,6 +530,12 @@ constexpr auto k_other_names = std::to_array<OtherName>({
     {"--directory", "--cwd"},
     {"--workdir", "--cwd"},
     {"--set", "--param"},
+    {"--yolo", "--yes"},
+    {"--dangerously-skip-permissions", "--yes"},
+    {"--allowed-tools", "--allow"},
+    {"--allowedTools", "--allow"},
+    {"--disallowed-tools", "--deny"},
+    {"--disallowedTools", "--deny"},
     {"--var", "--param"},
     {"--max-iterations", "--max-turns"},
     {"--budget", "--max-cost"},

@@ -231,6 +231,8 @@ void Progress::show(const agent::Event& event) {
     if (verbosity >= 2) {
       paragraph("output", agent::head_and_tail(result.content, k_output_bytes));
     }
+  } else if (std::holds_alternative<agent::ApprovalRequested>(event.body)) {
+    wait_for({});  // the line is the prompt's
   } else if (const auto* limit = std::get_if<agent::LimitWarning>(&event.body)) {
     if (verbosity >= 0) {
       line(paint(

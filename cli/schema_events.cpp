@@ -195,6 +195,14 @@ Json tool_statuses() {
   return Json{{"enum", std::move(names)}};
 }
 
+Json answers() {
+  Json names = Json::array();
+  for (int at = 0; at < static_cast<int>(agent::Answer::nobody); ++at) {
+    names.push_back(agent::to_string(static_cast<agent::Answer>(at)));
+  }
+  return Json{{"enum", std::move(names)}};
+}
+
 Json model_events() {
   const Json turn = type("integer");
   const Json call =
@@ -252,6 +260,7 @@ Json tool_events() {
              {"status", tool_statuses()},
              {"code", nullable_reference("code")},
              {"message", type("string")},
+             {"help", type("string")},
              {"content", type("string")},
              {"exit_status", type("integer")},
              {"truncated", type("boolean")},
@@ -259,6 +268,15 @@ Json tool_events() {
              {"fatal", type("boolean")},
              {"task_failed", type("boolean")},
              {"duration_ms", type("integer")}}),
+      event("approval.requested",
+            {{"turn", type("integer")},
+             {"call_id", type("string")},
+             {"name", type("string")},
+             {"arguments", arguments()},
+             {"reason", type("string")},
+             {"rule", type("string")}}),
+      event("approval.answered",
+            {{"call_id", type("string")}, {"answer", answers()}, {"by", type("string")}}),
   });
 }
 

@@ -107,11 +107,19 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "retry.max_delay", .type = Type::duration, .help = "The longest single wait.", .example = "1m", .standard = "30s", .may_be_zero = true},
     {.path = "retry.max_elapsed", .type = Type::duration, .help = "The most that all waits for one request may add up to.", .example = "5m", .standard = "1m", .may_be_zero = true},
 
+    {.path = "permissions", .type = Type::map, .help = "Which tool calls run, need a person's yes, or are denied. A rule is a tool (`read_*`, `mcp__github__*`), or a tool and what it is called with: a path for the file tools (`write_file(src/**)`), a command for shell (`shell(git diff *)`), else the arguments as JSON. A rule in `deny` wins over `ask`, that over `allow`. Where nobody can be asked, a call that needs a yes ends the run with exit code 92.", .example = "{allow: [\"shell(git diff *)\"], deny: [\"shell(git push *)\"]}"},
+    {.path = "permissions.default", .type = Type::choice, .help = "What holds where no rule speaks of a call. `auto` allows what only reads, or writes in the working folder, and programs that the sandbox confines to that; all else is asked for. A tool that nothing can allow is not offered to the model.", .example = "ask", .standard = "auto", .choices = "auto|allow|ask|deny"},
+    {.path = "permissions.allow", .type = Type::list, .help = "Calls that run. A command line runs where each command in it is allowed, and each file that it writes.", .example = "[\"read_*\", \"shell(git diff *)\"]"},
+    {.path = "permissions.allow[]", .type = Type::text, .help = "A rule.", .example = "shell(git diff *)", .shape = Shape::filled},
+    {.path = "permissions.ask", .type = Type::list, .help = "Calls that need a person's yes. What cannot be understood of a command line counts as being in this list, as soon as a rule of `ask` or `deny` speaks of commands or paths.", .example = "[\"shell(git push *)\"]"},
+    {.path = "permissions.ask[]", .type = Type::text, .help = "A rule.", .example = "shell(git push *)", .shape = Shape::filled},
+    {.path = "permissions.deny", .type = Type::list, .help = "Calls that never run: the model reads which rule forbids it, and the run goes on. A path that is denied to read_file is denied to grep and to commands, too; one that is denied to write_file, to edit_file and to commands.", .example = "[\"shell(rm -rf *)\", \"read_file(secrets/**)\"]"},
+    {.path = "permissions.deny[]", .type = Type::text, .help = "A rule.", .example = "shell(rm -rf *)", .shape = Shape::filled},
+
     {.path = "session", .type = Type::map, .help = "Where the run is recorded, so that it can be shown and resumed.", .example = "{store: none}"},
     {.path = "session.store", .type = Type::text, .help = "`auto` is the user's state folder, `none` records nothing, anything else is the path of the journal file.", .example = "none", .standard = "auto", .shape = Shape::filled},
     {.path = "session.durability", .type = Type::choice, .help = "What the record survives: the death of the process, or also a power cut (full), which costs time at each step.", .example = "full", .standard = "process", .choices = "process|full"},
 
-    later("permissions", "Which tool calls are allowed, asked for, denied."),
     {.path = "sandbox", .type = Type::text_or_map, .help = "What the programs that tools start, and the file tools, can reach. The short form is `sandbox.mode` alone.", .example = "{mode: workspace_write, network: allow}", .standard = "workspace_write", .shape = Shape::sandbox_mode},
     {.path = "sandbox.mode", .type = Type::choice, .help = "What may be written: nothing but a temporary folder (read_only), also the workspace, which is the working folder (workspace_write), or whatever you may write (off: no sandbox at all). Everything may be read but the places where secrets are kept.", .example = "read_only", .standard = "workspace_write", .choices = "read_only|workspace_write|off"},
     {.path = "sandbox.network", .type = Type::choice, .help = "Whether programs may open internet sockets. Unix sockets stay closed.", .example = "allow", .standard = "deny", .choices = "allow|deny"},

@@ -6,7 +6,9 @@
 #include "agent/spec.h"
 
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,10 @@ struct Known {
   std::vector<std::string> tools;          // built-in tools
   std::vector<std::string> program_tools;  // those of them that run programs
   std::vector<std::string> protocols;      // wire protocols
+  // Why a text is no rule of `permissions` for an agent with these tools (empty: any agent's).
+  std::function<std::optional<agent::Error>(std::string_view rule,
+                                            std::span<const std::string> tools)>
+      rule_error = {};
 };
 
 struct Report {

@@ -1,20 +1,16 @@
 #include "config/user_config.h"
 
+#include "config/build_permissions.h"
 #include "config/check.h"
-#include "config/problems.h"
 #include "config/read.h"
-#include "config/source.h"
-#include "config/yaml.h"
+#include "config/settings.h"
+#include "config/shapes.h"
 
 #include <array>
-#include <optional>
-#include <system_error>
 #include <utility>
 
 namespace config {
 namespace {
-
-constexpr std::size_t k_largest_file = 1'048'576;
 
 constexpr auto k_keys = std::to_array<Key>({
     // clang-format off
@@ -25,11 +21,21 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "prices.*.cache_read", .type = Type::money, .help = "Input tokens that came from the provider's cache. Left out, they cost what others do.", .example = "0.30", .may_be_zero = true},
     {.path = "prices.*.cache_write", .type = Type::money, .help = "Input tokens that went into the provider's cache. Left out, they cost what others do.", .example = "3.75", .may_be_zero = true},
     {.path = "prices.*.reasoning", .type = Type::money, .help = "Output tokens that are thoughts. Left out, they cost what others do.", .example = "15", .may_be_zero = true},
+    {.path = "permissions", .type = Type::map, .help = "Rules for all agents, beside those of the agent file (`errand-agent(5)`). A prompt that is answered with `always` adds to `allow`.", .example = "{deny: [\"shell(git push *)\"]}"},
+    {.path = "permissions.allow", .type = Type::list, .help = "Calls that run.", .example = "[\"shell(git diff *)\"]"},
+    {.path = "permissions.allow[]", .type = Type::text, .help = "A rule.", .example = "shell(git diff *)", .shape = Shape::filled},
+    {.path = "permissions.ask", .type = Type::list, .help = "Calls that need a person's yes.", .example = "[\"shell(git push *)\"]"},
+    {.path = "permissions.ask[]", .type = Type::text, .help = "A rule.", .example = "shell(git push *)", .shape = Shape::filled},
+    {.path = "permissions.deny", .type = Type::list, .help = "Calls that never run.", .example = "[\"read_file(~/.ssh/**)\"]"},
+    {.path = "permissions.deny[]", .type = Type::text, .help = "A rule.", .example = "shell(rm -rf *)", .shape = Shape::filled},
     // clang-format on
 });
 
-UserConfig build(const Value& root) {
+UserConfig build(const Value& root, const Known& known, Problems& problems) {
   UserConfig config;
+  if (const Value* permissions = value_at(root, "permissions")) {
+    config.permissions = build_permissions(*permissions, {}, known, problems);
+  }
   const Value* prices = value_at(root, "prices");
   if (prices == nullptr) {
     return config;
@@ -42,38 +48,35 @@ UserConfig build(const Value& root) {
   return config;
 }
 
+UserConfigResult result(UserConfig config, std::vector<agent::Error> errors) {
+  if (!errors.empty()) {
+    return std::unexpected(std::move(errors));
+  }
+  return config;
+}
+
 }  // namespace
 
 std::span<const Key> user_keys() {
   return k_keys;
 }
 
-UserConfigResult parse_user_config(std::string_view text, const std::string& shown_file) {
-  auto source = Source::create(std::string(text), shown_file);
-  if (!source) {
-    return std::unexpected(std::vector{std::move(source).error()});
-  }
-  Problems problems(*source);
-  const auto root = parse_yaml(*source, {0, source->text().size()}, {}, problems);
-  if (root && !is_empty(*root)) {
-    check(*root, k_keys, {}, problems);
-  }
-  if (!problems.is_empty()) {
-    return std::unexpected(problems.take_errors());
-  }
-  return root ? build(*root) : UserConfig{};
+UserConfigResult parse_user_config(std::string_view text,
+                                   const std::string& shown_file,
+                                   const Known& known) {
+  UserConfig config;
+  auto errors = read_settings(text, shown_file, k_keys, [&](const Value& root, Problems& problems) {
+    config = build(root, known, problems);
+  });
+  return result(std::move(config), std::move(errors));
 }
 
-UserConfigResult load_user_config(const std::filesystem::path& file) {
-  std::error_code failure;
-  if (std::filesystem::status(file, failure).type() == std::filesystem::file_type::not_found) {
-    return UserConfig{};
-  }
-  const auto text = read_text_file(file, k_largest_file);
-  if (!text) {
-    return std::unexpected(std::vector{text.error()});
-  }
-  return parse_user_config(*text, file.string());
+UserConfigResult load_user_config(const std::filesystem::path& file, const Known& known) {
+  UserConfig config;
+  auto errors = read_settings_file(file, k_keys, [&](const Value& root, Problems& problems) {
+    config = build(root, known, problems);
+  });
+  return result(std::move(config), std::move(errors));
 }
 
 }  // namespace config

@@ -3,7 +3,10 @@
 #pragma once
 #include "agent/error.h"
 #include "agent/price.h"
+#include "agent/result.h"
+#include "agent/spec.h"
 #include "config/keys.h"
+#include "config/load.h"
 
 #include <expected>
 #include <filesystem>
@@ -17,14 +20,21 @@ namespace config {
 
 struct UserConfig {
   std::map<std::string, agent::Price, std::less<>> prices;  // by PROVIDER/MODEL
+  agent::PermissionSpec permissions;                        // without a standard
 };
 
 // Its keys, in the order of the man page.
 std::span<const Key> user_keys();
 
 using UserConfigResult = std::expected<UserConfig, std::vector<agent::Error>>;
-UserConfigResult parse_user_config(std::string_view text, const std::string& shown_file);
+UserConfigResult parse_user_config(std::string_view text,
+                                   const std::string& shown_file,
+                                   const Known& known = {});
 // A file that does not exist is an empty one. Never throws.
-UserConfigResult load_user_config(const std::filesystem::path& file);
+UserConfigResult load_user_config(const std::filesystem::path& file, const Known& known = {});
+
+// The text of such a file with one more rule in `permissions.allow`; all else in it stays as it is.
+// config.invalid where the text is none that can be added to.
+agent::Result<std::string> with_allowed(const std::string& text, const std::string& rule);
 
 }  // namespace config

@@ -14,6 +14,9 @@ class TimingWatcher final : public agent::ToolWatcher {
   TimingWatcher(agent::ToolWatcher& watcher, RecordingTrack& track)
       : watcher_(watcher), track_(track) {}
 
+  agent::Answer ask(const agent::ApprovalRequest& request) override {
+    return watcher_.ask(request);
+  }
   bool started(const agent::ToolCall& call) override { return watcher_.started(call); }
   void output(const agent::ToolCall& call, std::string_view chunk) override {
     watcher_.output(call, chunk);
@@ -46,6 +49,12 @@ class ReplayingWatcher final : public agent::ToolWatcher {
                    const FolderNames& folder)
       : watcher_(watcher), recorded_(std::move(recorded)), folder_(folder) {}
 
+  agent::Answer ask(const agent::ApprovalRequest& request) override {
+    agent::ApprovalRequest recorded = request;
+    recorded.call = as_recorded(std::move(recorded.call));
+    recorded.rule = as_recorded(std::move(recorded.rule));
+    return watcher_.ask(recorded);
+  }
   bool started(const agent::ToolCall& call) override { return watcher_.started(as_recorded(call)); }
   void output(const agent::ToolCall& call, std::string_view chunk) override {
     watcher_.output(as_recorded(call), as_recorded(std::string(chunk)));

@@ -30,6 +30,8 @@ class FunctionTool final : public Tool {
   struct Policy {
     bool parallel = false;
     bool idempotent = false;
+    Reach::Kind reach = Reach::Kind::nothing;  // at the argument `path`, but where `target` says
+    std::string (*target)(const agent::Json& arguments) = nullptr;
   };
 
   FunctionTool(agent::ToolInfo info, Policy policy, Call function)
@@ -38,6 +40,12 @@ class FunctionTool final : public Tool {
   const agent::ToolInfo& info() const override { return info_; }
   bool parallel() const override { return policy_.parallel; }
   bool idempotent() const override { return policy_.idempotent; }
+  Reach reach(const agent::Json& arguments) const override {
+    return {.kind = policy_.reach,
+            .target = policy_.target != nullptr
+                          ? policy_.target(arguments)
+                          : std::string(agent::text_at(arguments, "path", "."))};
+  }
   Output call(const agent::Json& arguments, const CallContext& context) override {
     return function_(arguments, context);
   }

@@ -21,6 +21,7 @@ class DeadlineTool final : public Tool {
   const agent::ToolInfo& info() const override { return tool_->info(); }
   bool parallel() const override { return tool_->parallel(); }
   bool idempotent() const override { return tool_->idempotent(); }
+  Reach reach(const agent::Json& arguments) const override { return tool_->reach(arguments); }
 
   Output call(const agent::Json& arguments, const CallContext& context) override {
     std::stop_source stop;
@@ -40,7 +41,8 @@ class DeadlineTool final : public Tool {
                             .enclosure = context.enclosure,
                             .stop = stop.get_token(),
                             .kill = context.kill,
-                            .on_output = context.on_output};
+                            .on_output = context.on_output,
+                            .may_read = context.may_read};
     Output output = tool_->call(arguments, inner);
     timer.request_stop();
     timer.join();

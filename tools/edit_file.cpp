@@ -346,7 +346,7 @@ std::unique_ptr<Tool> make_edit_file(const agent::ToolSpec& spec) {
                                      "changed lines. White space counts.",
                       .parameters = k_parameters,
                       .repeatable = spec.repeatable},
-      FunctionTool::Policy{},
+      FunctionTool::Policy{.reach = Reach::Kind::writes},
       call);
 }
 

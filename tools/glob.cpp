@@ -273,7 +273,7 @@ Glob::Glob(Glob&&) noexcept = default;
 Glob& Glob::operator=(Glob&&) noexcept = default;
 Glob::~Glob() = default;
 
-Result<Glob> Glob::compile(std::string_view pattern) {
+Result<Glob> Glob::compile(std::string_view pattern, Options how) {
   while (pattern.starts_with("./")) {
     pattern.remove_prefix(2);
   }
@@ -287,6 +287,7 @@ Result<Glob> Glob::compile(std::string_view pattern) {
   RE2::Options options;
   options.set_log_errors(false);
   options.set_dot_nl(true);
+  options.set_case_sensitive(!how.ignore_case);
   Glob glob;
   glob.expression_ = std::make_unique<RE2>(regex, options);
   if (!glob.expression_->ok()) {
@@ -295,13 +296,15 @@ Result<Glob> Glob::compile(std::string_view pattern) {
         fmt::format("the glob pattern cannot be used: {}", glob.expression_->error()),
         "Use a shorter pattern.");
   }
-  glob.names_hidden_ = spells_hidden(pattern);
+  glob.names_hidden_ = how.hidden || spells_hidden(pattern);
+  glob.marks_hidden_ = !how.hidden;
   glob.max_names_ = count_names(pattern);
   return glob;
 }
 
 bool Glob::matches(std::string_view path) const {
-  return RE2::FullMatch(with_marks(path), *expression_);
+  return RE2::FullMatch(marks_hidden_ ? with_marks(path) : agent::to_valid_utf8(path),
+                        *expression_);
 }
 
 SplitPattern split_pattern(std::string_view pattern) {

@@ -20,8 +20,14 @@ namespace tools {
 // begins with a dot is matched only by a dot that the pattern spells out.
 class Glob {
  public:
+  struct Options {
+    bool hidden = false;  // every wildcard matches names that begin with a dot, too
+    bool ignore_case = false;
+  };
+
   // tool.invalid_parameters where the pattern is empty, unbalanced or too large.
-  static agent::Result<Glob> compile(std::string_view pattern);
+  static agent::Result<Glob> compile(std::string_view pattern, Options options);
+  static agent::Result<Glob> compile(std::string_view pattern) { return compile(pattern, {}); }
 
   bool matches(std::string_view path) const;  // thread-safe
   bool names_hidden() const { return names_hidden_; }
@@ -36,6 +42,7 @@ class Glob {
   Glob();
   std::unique_ptr<re2::RE2> expression_;
   bool names_hidden_ = false;
+  bool marks_hidden_ = true;
   std::optional<std::size_t> max_names_;
 };
 

@@ -72,6 +72,12 @@ WalkOptions options_for(const Glob& glob) {
   return options;
 }
 
+// Where the search begins.
+std::string target(const agent::Json& arguments) {
+  return start_folder(agent::text_at(arguments, "path", "."),
+                      split_pattern(agent::text_at(arguments, "pattern")).folder);
+}
+
 Output call(const agent::Json& arguments, const CallContext& context) {
   const SplitPattern split = split_pattern(agent::text_at(arguments, "pattern"));
   const auto glob = Glob::compile(split.rest);
@@ -116,7 +122,8 @@ std::unique_ptr<Tool> make_glob(const agent::ToolSpec& spec) {
               "is left out; links to folders are not followed.",
           .parameters = k_parameters,
           .repeatable = spec.repeatable},
-      FunctionTool::Policy{.parallel = true, .idempotent = true},
+      FunctionTool::Policy{
+          .parallel = true, .idempotent = true, .reach = Reach::Kind::names, .target = target},
       call);
 }
 

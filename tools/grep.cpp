@@ -67,8 +67,8 @@ std::string shown_part(std::string_view line, std::size_t match) {
 
 class Search {
  public:
-  Search(const RE2& expression, const std::optional<Glob>& glob, const std::stop_token& stop)
-      : expression_(expression), glob_(glob), stop_(stop) {}
+  Search(const RE2& expression, const std::optional<Glob>& glob, const CallContext& context)
+      : expression_(expression), glob_(glob), context_(context) {}
 
   Result<Output> in(const NamedPath& start) {
     std::error_code error;
@@ -82,17 +82,23 @@ class Search {
       return finish({});
     }
     const WalkOptions options{.hidden = glob_ && glob_->names_hidden()};
-    TRY_ASSIGN(
-        const WalkEnd end,
-        walk(start, options, stop_, [&](const std::string& relative, const FolderEntry& entry) {
-          return visit(start, relative, entry);
-        }));
+    TRY_ASSIGN(const WalkEnd end,
+               walk(start,
+                    options,
+                    context_.stop,
+                    [&](const std::string& relative, const FolderEntry& entry) {
+                      return visit(start, relative, entry);
+                    }));
     return finish(end);
   }
 
  private:
   Walk visit(const NamedPath& start, const std::string& relative, const FolderEntry& entry) {
     if (entry.type != std::filesystem::file_type::regular || !is_wanted(relative, entry)) {
+      return Walk::go_on;
+    }
+    if (context_.may_read && !context_.may_read(start.path / relative)) {
+      ++forbidden_;
       return Walk::go_on;
     }
     const auto searched = in_file({.shown = join_shown(start.shown, relative),
@@ -115,7 +121,7 @@ class Search {
     ++files_;
     LineReader reader(file, name, k_max_line);
     for (std::size_t number = 1; !is_full_; ++number) {
-      TRY_ASSIGN(const std::optional<Line> line, reader.next(stop_));
+      TRY_ASSIGN(const std::optional<Line> line, reader.next(context_.stop));
       if (reader.saw_nul()) {
         ++binary_;
         return {};
@@ -146,7 +152,7 @@ class Search {
   }
 
   Result<Output> finish(const WalkEnd& end) {
-    if (stop_.stop_requested()) {
+    if (context_.stop.stop_requested()) {
       return fail(Code::tool_cancelled, "stopped while searching");
     }
     if (matches_ == 0) {
@@ -159,6 +165,10 @@ class Search {
     if (unread_ > 0) {
       text_ += fmt::format("[{} file{} could not be read]\n", unread_, unread_ == 1 ? "" : "s");
     }
+    if (forbidden_ > 0) {
+      text_ +=
+          fmt::format("[{} file{} may not be read here]\n", forbidden_, forbidden_ == 1 ? "" : "s");
+    }
     if (binary_ > 0) {
       text_ += fmt::format("[{} binary file{} left out]\n", binary_, binary_ == 1 ? "" : "s");
     }
@@ -167,12 +177,13 @@ class Search {
 
   const RE2& expression_;
   const std::optional<Glob>& glob_;
-  const std::stop_token& stop_;
+  const CallContext& context_;
   std::string text_;
   std::size_t matches_ = 0;
   std::size_t files_ = 0;
   std::size_t binary_ = 0;
   std::size_t unread_ = 0;
+  std::size_t forbidden_ = 0;
   bool is_full_ = false;
 };
 
@@ -183,7 +194,7 @@ Result<Output> grep(const agent::Json& arguments, const CallContext& context) {
     TRY_ASSIGN(glob, Glob::compile(agent::text_at(arguments, "glob")));
   }
   TRY_ASSIGN(const NamedPath start, resolve(agent::text_at(arguments, "path", "."), context));
-  return Search(*expression, glob, context.stop).in(start);
+  return Search(*expression, glob, context).in(start);
 }
 
 Output call(const agent::Json& arguments, const CallContext& context) {
@@ -201,7 +212,7 @@ std::unique_ptr<Tool> make_grep(const agent::ToolSpec& spec) {
                                      "left out.",
                       .parameters = k_parameters,
                       .repeatable = spec.repeatable},
-      FunctionTool::Policy{.parallel = true, .idempotent = true},
+      FunctionTool::Policy{.parallel = true, .idempotent = true, .reach = Reach::Kind::reads},
       call);
 }
 

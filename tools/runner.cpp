@@ -1,9 +1,11 @@
 #include "tools/runner.h"
 
 #include "agent/text.h"
+#include "tools/approval.h"
 #include "tools/command_tool.h"
 #include "tools/intake.h"
 #include "tools/live_output.h"
+#include "tools/permissions.h"
 #include "tools/registry.h"
 #include "tools/regular_file.h"
 
@@ -27,19 +29,6 @@ using agent::Result;
 constexpr std::size_t k_max_side_by_side = 8;
 constexpr int k_max_model_retries = 3;
 constexpr agent::Milliseconds k_retry_delay{500};
-
-Result<Equipped> equip(const agent::ToolSpec& spec) {
-  if (spec.kind == agent::ToolSpec::Kind::command) {
-    return Equipped{.tool = make_command_tool(spec), .on_error = spec.on_error};
-  }
-  const auto row = std::ranges::find(builtins(), spec.name, &Builtin::name);
-  if (row == builtins().end()) {
-    return fail(Code::config_invalid,
-                fmt::format("there is no built-in tool `{}`", spec.name),
-                fmt::format("one of: {}", fmt::join(builtin_names(), ", ")));
-  }
-  return Equipped{.tool = make_builtin(spec), .on_error = spec.on_error};
-}
 
 // Tools do not throw; a library in one of them may.
 Output call_once(Tool& tool, const agent::Json& arguments, const CallContext& context) {
@@ -85,6 +74,19 @@ Output not_started() {
 
 }  // namespace
 
+Result<Equipped> equip(const agent::ToolSpec& spec) {
+  if (spec.kind == agent::ToolSpec::Kind::command) {
+    return Equipped{.tool = make_command_tool(spec), .on_error = spec.on_error};
+  }
+  const auto row = std::ranges::find(builtins(), spec.name, &Builtin::name);
+  if (row == builtins().end()) {
+    return fail(Code::config_invalid,
+                fmt::format("there is no built-in tool `{}`", spec.name),
+                fmt::format("one of: {}", fmt::join(builtin_names(), ", ")));
+  }
+  return Equipped{.tool = make_builtin(spec), .on_error = spec.on_error};
+}
+
 // The calls of one reply on their way.
 class Runner::Round {
  public:
@@ -104,6 +106,7 @@ class Runner::Round {
   }
 
   std::vector<agent::ToolResult> perform() {
+    ask_for_approval();
     for (std::size_t begin = 0; begin < calls_.size();) {
       const std::size_t end = end_of_batch(begin);
       run_batch(begin, end);
@@ -118,6 +121,7 @@ class Runner::Round {
     Entry* entry = nullptr;  // null: no such tool
     agent::Json arguments;
     std::optional<Output> rejected = std::nullopt;  // why it cannot run
+    std::optional<agent::ApprovalRequest> needs_yes = std::nullopt;
 
     bool is_exclusive() const { return !rejected && !entry->equipped.tool->parallel(); }
   };
@@ -126,7 +130,7 @@ class Runner::Round {
     Prepared prepared{.call = call, .arguments = {}};
     const auto name = repair_name(call.name, runner_.names_);
     if (!name) {
-      prepared.rejected = unknown_tool(call.name, runner_.names_);
+      prepared.rejected = unknown_tool(call.name, runner_.offered_);
       return prepared;
     }
     const auto at = std::ranges::find(runner_.names_, *name) - runner_.names_.begin();
@@ -141,8 +145,71 @@ class Runner::Round {
     prepared.call.arguments = agent::dump(prepared.arguments);
     if (const auto valid = check_arguments(prepared.entry->schema, prepared.arguments); !valid) {
       prepared.rejected = failure(valid.error());
+      return prepared;
+    }
+    permit(prepared);
+    if (*name != call.name && (prepared.rejected || prepared.needs_yes)) {
+      prepared.needs_yes.reset();
+      prepared.rejected = unknown_tool(call.name, runner_.offered_);
     }
     return prepared;
+  }
+
+  void permit(Prepared& prepared) const {
+    const Permissions* permissions = runner_.options_.permissions;
+    if (permissions == nullptr) {
+      return;
+    }
+    const Reach reach = prepared.entry->equipped.tool->reach(prepared.arguments);
+    Judgement judgement = permissions->judge(prepared.call.name, reach);
+    if (judgement.verdict == Verdict::deny) {
+      prepared.rejected = denied(std::move(judgement.reason));
+    } else if (judgement.verdict == Verdict::ask) {
+      prepared.needs_yes = {.call = prepared.call,
+                            .reason = std::move(judgement.reason),
+                            .rule = std::move(judgement.yes_rule),
+                            .may_always = judgement.may_always};
+    }
+  }
+
+  void ask_for_approval() {
+    for (Prepared& prepared : calls_) {
+      if (!prepared.needs_yes || is_refused_ || stop_.stop_requested()) {
+        continue;
+      }
+      prepared.needs_yes.reset();
+      permit(prepared);  // the yes to a call before may be one to this
+      if (prepared.needs_yes) {
+        settle(prepared, watcher_.ask(*prepared.needs_yes));
+      }
+    }
+  }
+
+  void settle(Prepared& prepared, agent::Answer answer) {
+    const agent::ApprovalRequest request = *std::exchange(prepared.needs_yes, std::nullopt);
+    switch (answer) {
+      case agent::Answer::once:
+        return;
+      case agent::Answer::run:
+      case agent::Answer::always:
+        if (const auto granted = runner_.options_.permissions->grant(request.rule); !granted) {
+          prepared.rejected = failure(granted.error());
+        }
+        return;
+      case agent::Answer::no:
+        prepared.rejected = denied("a person said no to this call");
+        return;
+      case agent::Answer::stop:
+        is_refused_ = true;
+        prepared.rejected = failure(
+            Code::run_declined,
+            fmt::format("a person stopped the run when asked about `{}`", request.call.name));
+        return;
+      case agent::Answer::nobody:
+        is_refused_ = true;
+        prepared.rejected = stop_.stop_requested() ? not_started() : nobody_there(request);
+        return;
+    }
   }
 
   // Neighbours that may run side by side; an exclusive call is a batch of its own.
@@ -177,12 +244,12 @@ class Runner::Round {
   // False: it will not run, and its result is there already.
   bool start(std::size_t index, Mailbox& mailbox, std::vector<std::jthread>& threads) {
     Prepared& prepared = calls_[index];
-    if (is_refused_ || stop_.stop_requested()) {
-      conclude(index, {.output = not_started()});
-      return false;
-    }
     if (prepared.rejected) {
       conclude(index, {.output = std::move(*prepared.rejected)});
+      return false;
+    }
+    if (is_refused_ || stop_.stop_requested()) {
+      conclude(index, {.output = not_started()});
       return false;
     }
     if (!watcher_.started(prepared.call)) {
@@ -209,7 +276,11 @@ class Runner::Round {
         .enclosure = options.enclosure,
         .stop = stop_,
         .kill = kill_,
-        .on_output = [&mailbox, index](std::string_view bytes) { mailbox.post(index, bytes); }};
+        .on_output = [&mailbox, index](std::string_view bytes) { mailbox.post(index, bytes); },
+        .may_read =
+            [permissions = options.permissions](const std::filesystem::path& file) {
+              return permissions == nullptr || permissions->may_read(file);
+            }};
     const Prepared& prepared = calls_[index];
     return call_tool(*prepared.entry->equipped.tool, prepared.arguments, context, *options.clock);
   }
@@ -237,7 +308,7 @@ class Runner::Round {
     agent::ToolResult result =
         runner_.results_.make(prepared.call.id, prepared.call.name, std::move(done.output));
     result.duration_ms = done.duration_ms;
-    result.fatal = is_fatal(prepared, result);
+    result.fatal = is_fatal(prepared, result) || ends_run(result);
     results_[index] = std::move(result);
     watcher_.finished(results_[index]);
   }
@@ -250,6 +321,11 @@ class Runner::Round {
     output.message +=
         fmt::format(" (it asked for a corrected call {} times before)", entry.model_retries - 1);
     output.suggestion = "Go another way; corrected calls did not help.";
+  }
+
+  bool ends_run(const agent::ToolResult& result) const {
+    return result.code == Code::tool_confirmation_required || result.code == Code::run_declined ||
+           (result.code == Code::tool_policy_blocked && runner_.options_.fail_on_denied);
   }
 
   // Wrong arguments and cancellation are not the tool's failure.
@@ -306,8 +382,12 @@ Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
     options_.environment.erase(name);
   }
   for (const Entry& entry : entries_) {
-    infos_.push_back(entry.equipped.tool->info());
-    names_.push_back(infos_.back().name);
+    const agent::ToolInfo& info = entry.equipped.tool->info();
+    names_.push_back(info.name);
+    if (options_.permissions == nullptr || !options_.permissions->always_denies(info.name)) {
+      infos_.push_back(info);
+      offered_.push_back(info.name);
+    }
   }
 }
 

@@ -20,6 +20,8 @@
 
 namespace tools {
 
+class Permissions;
+
 struct RunnerOptions {
   std::filesystem::path cwd;                  // absolute
   std::filesystem::path temporary;            // the run's own folder; made when first needed (0700)
@@ -29,6 +31,8 @@ struct RunnerOptions {
   Enclosure* enclosure = nullptr;             // borrowed; null: no sandbox
   const agent::Redactor* redactor = nullptr;  // borrowed; what the model and the watcher read
   agent::Clock* clock = nullptr;              // borrowed, required
+  Permissions* permissions = nullptr;         // borrowed; null: every call may run
+  bool fail_on_denied = false;                // a call that is denied ends the run
 };
 
 // A tool as an agent has it.
@@ -36,6 +40,9 @@ struct Equipped {
   std::unique_ptr<Tool> tool;
   agent::ToolSpec::OnError on_error = agent::ToolSpec::OnError::report;
 };
+
+// config.invalid: there is no such built-in.
+agent::Result<Equipped> equip(const agent::ToolSpec& spec);
 
 // One for a run; run() is not to be called twice at once.
 class Runner final : public agent::Toolbox {
@@ -47,9 +54,13 @@ class Runner final : public agent::Toolbox {
   static agent::Result<std::unique_ptr<Runner>> create(std::vector<Equipped> tools,
                                                        RunnerOptions options);
 
+  // Those that are not denied whatever their arguments are.
   std::span<const agent::ToolInfo> tools() const override { return infos_; }
 
-  // Repairs the name, checks the arguments, announces the call, runs it. Neighbours that are all
+  // Repairs the name, checks the arguments and the permission, announces the call, runs it. What
+  // needs a person's yes is asked for before any call of the reply runs: where there is nobody
+  // (tool.confirmation_required), or the answer is to stop (run.declined), none of them runs. A
+  // name is never repaired into a call that is denied or asked for. Neighbours that are all
   // parallel run side by side, at most eight; any other call runs alone. A call that has not begun
   // when `stop` is requested, or that the watcher refuses, is tool.cancelled, and so are those
   // after it. Idempotent tools get one more try half a second after a failure of the system. A
@@ -71,8 +82,9 @@ class Runner final : public agent::Toolbox {
 
   RunnerOptions options_;
   std::vector<Entry> entries_;          // sorted by name
-  std::vector<agent::ToolInfo> infos_;  // of entries_, in the same order
-  std::vector<std::string> names_;
+  std::vector<std::string> names_;      // of entries_, in the same order
+  std::vector<agent::ToolInfo> infos_;  // of those that are offered
+  std::vector<std::string> offered_;    // the names of infos_
   ResultMaker results_;
 };
 

@@ -65,6 +65,10 @@ class Shell final : public Tool {
 
   const agent::ToolInfo& info() const override { return info_; }
   bool idempotent() const override { return idempotent_; }
+  Reach reach(const Json& arguments) const override {
+    return {.kind = Reach::Kind::commands,
+            .target = std::string(agent::text_at(arguments, "command"))};
+  }
   Output call(const Json& arguments, const CallContext& context) override;
 
  private:

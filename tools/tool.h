@@ -32,6 +32,8 @@ struct CallContext {
   std::stop_token stop;                             // end soon: TERM, after 1 s KILL
   std::stop_token kill;                             // end now
   std::function<void(std::string_view)> on_output;  // live output; any thread, may be empty
+  // Whether a file below the one that was named may be read, too; any thread, empty: all may.
+  std::function<bool(const std::filesystem::path&)> may_read = {};
 };
 
 // What came of a call, before the runner caps and words it for the model.
@@ -40,6 +42,7 @@ struct Output {
   std::optional<agent::Code> code;  // tool.*; absent when it worked
   std::string message;              // what went wrong, one line; also shown to the model
   std::string suggestion;           // for the model; empty: the code's own
+  std::string help = {};            // for the user, where the failure ends the run
   std::int64_t exit_status = 0;
   bool task_failed = false;
   // Where the output was too long for memory: how many bytes the tool produced in all, and the file
@@ -54,10 +57,28 @@ inline Output failure(agent::Code code, std::string message, std::string suggest
       .text = {}, .code = code, .message = std::move(message), .suggestion = std::move(suggestion)};
 }
 
+// What a call would touch, for permissions.
+struct Reach {
+  enum class Kind : std::uint8_t {
+    nothing,   // not even files
+    names,     // names of files below `target`
+    reads,     // the file `target`, or files below it
+    writes,    // the file `target`
+    commands,  // what the command line `target` does
+    program,   // a program's own business; `target` are the arguments as JSON
+  };
+  Kind kind = Kind::program;
+  std::string target;  // a path as it was written
+};
+
 class Tool {
  public:
   virtual ~Tool() = default;
   virtual const agent::ToolInfo& info() const = 0;
+  // Of arguments that `call` would take.
+  virtual Reach reach(const agent::Json& arguments) const {
+    return {.target = agent::dump(arguments)};
+  }
   virtual bool parallel() const { return false; }    // may run beside other parallel calls
   virtual bool idempotent() const { return false; }  // may be repeated after a transient failure
   // `arguments` is an object that has passed the tool's schema. Must come back soon after

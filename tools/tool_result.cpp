@@ -60,6 +60,12 @@ ToolStatus status_of(const Output& output) {
       code == Code::tool_type_mismatch) {
     return ToolStatus::invalid;
   }
+  if (code == Code::tool_policy_blocked) {
+    return ToolStatus::denied;
+  }
+  if (code == Code::tool_confirmation_required || code == Code::run_declined) {
+    return ToolStatus::not_run;
+  }
   if (code == Code::tool_timeout) {
     return ToolStatus::timed_out;
   }
@@ -80,6 +86,7 @@ agent::ToolResult ResultMaker::make(const std::string& call_id,
                            .status = status_of(output),
                            .code = output.code,
                            .message = one_line(clean(output.message), k_max_message),
+                           .help = clean(output.help),
                            .task_failed = output.task_failed,
                            .full_output = {},
                            .exit_status = output.exit_status};

@@ -44,7 +44,7 @@ std::unique_ptr<Tool> make_write_file(const agent::ToolSpec& spec) {
                                      "To change a part of a file, use edit_file.",
                       .parameters = k_parameters,
                       .repeatable = spec.repeatable},
-      FunctionTool::Policy{},
+      FunctionTool::Policy{.reach = Reach::Kind::writes},
       call);
 }
 

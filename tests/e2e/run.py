@@ -84,7 +84,7 @@ class Step:
 
     def __init__(self, words=None, shell=None):
         self.words, self.shell = words, shell
-        self.env, self.limits, self.signals = {}, {}, []
+        self.env, self.limits, self.signals, self.typed = {}, {}, [], []
         self.stdin, self.stdout, self.stderr, self.together = ["null"], ["pipe"], ["pipe"], 1
 
 
@@ -108,6 +108,8 @@ def parse_cmd(text):
             pending[verb] = int(words[1])
         elif verb == "signal":
             pending.setdefault("signals", []).append(words[1:])
+        elif verb == "type":
+            pending.setdefault("typed", []).append(words[1:])
         elif verb == "sh":
             step = Step(shell=words[1])
             step.env = dict(env)
@@ -270,7 +272,7 @@ class Process:
         if how[0] == "null":
             return self._own(os.open("/dev/null", os.O_RDONLY))[0], None
         if how[0] == "pty":
-            master, slave = self._own(*pty.openpty())
+            self.keyboard, slave = self._own(*pty.openpty())
             return slave, None
         if how[0] == "file":
             return self._own(os.open(self.world.work / how[1], os.O_RDONLY))[0], None
@@ -304,6 +306,7 @@ class Process:
 
     def finish(self):
         threading.Thread(target=self._send_signals, daemon=True).start()
+        threading.Thread(target=self._type, daemon=True).start()
         try:
             self._read_to_end()
             while True:
@@ -361,6 +364,21 @@ class Process:
                 time.sleep(0.003)
         except (OSError, TypeError):  # it has ended
             pass
+
+    def _type(self):
+        """`type "y\n" after "Allow it?"`: each waits until stderr has its text once more."""
+        seen = 0
+        for text, after, wanted in self.step.typed:
+            assert after == "after"
+            while (found := bytes(self.err).find(wanted.encode(), seen)) < 0:
+                if time.monotonic() > self.deadline or self.process.returncode is not None:
+                    return
+                time.sleep(0.01)
+            seen = found + 1
+            try:
+                os.write(self.keyboard, text.encode().decode("unicode_escape").encode())
+            except OSError:
+                return
 
     def _send_signals(self):
         """`signal TERM after request 2`: each waits for its event, in turn."""

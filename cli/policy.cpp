@@ -1,0 +1,109 @@
+#include "cli/policy.h"
+
+#include "cli/known_names.h"
+#include "cli/user_folders.h"
+#include "config/project_config.h"
+#include "config/user_config.h"
+#include "tools/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+using agent::Error;
+
+bool is_on(const agent::SandboxSpec& sandbox) {
+  return sandbox.mode != agent::SandboxSpec::Mode::off;
+}
+
+// What the sandbox is sure to hold back: a layer that is not required may be missing.
+tools::Confined confined_by(const agent::SandboxSpec& sandbox) {
+  const auto is_sure = [&](std::string_view layer) {
+    return is_on(sandbox) && std::ranges::find(sandbox.required, layer) != sandbox.required.end();
+  };
+  return {.processes = is_sure("files") && is_sure("network") && !sandbox.network,
+          .reads = is_on(sandbox)};
+}
+
+// What is in the workspace and decides what errand or git runs; a sandbox keeps it by itself.
+std::vector<fs::path> guarded_files(const agent::AgentSpec& agent, const fs::path& cwd) {
+  if (is_on(agent.sandbox)) {
+    return {};
+  }
+  std::vector<fs::path> files{cwd / ".errand", cwd / ".git" / "hooks", cwd / ".git" / "config"};
+  if (!agent.file.empty()) {
+    files.push_back(cwd / agent.file);
+  }
+  return files;
+}
+
+void append(std::vector<agent::PermissionRule>& rules,
+            const std::vector<agent::PermissionRule>& more) {
+  rules.insert(rules.end(), more.begin(), more.end());
+}
+
+agent::Result<void> add_option(const Parsed& parsed,
+                               std::string_view option,
+                               const std::vector<std::string>& names,
+                               std::vector<agent::PermissionRule>& rules) {
+  for (const std::string& text : parsed.all(option)) {
+    if (const auto checked = tools::check_rule(text, names); !checked) {
+      return agent::fail(agent::Code::cli_usage,
+                         fmt::format("{}: {}", option, checked.error().message),
+                         checked.error().help);
+    }
+    rules.push_back({.text = text, .origin = std::string(option)});
+  }
+  return {};
+}
+
+}  // namespace
+
+std::expected<tools::Permissions, std::vector<Error>> permissions_of(const agent::AgentSpec& agent,
+                                                                     const Parsed& parsed,
+                                                                     const Context& context,
+                                                                     const fs::path& temporary) {
+  agent::PermissionSpec spec = agent.permissions;
+  const config::Known known = known_names();
+  const auto project = config::load_project_config(context.cwd, known);
+  if (!project) {
+    return std::unexpected(project.error());
+  }
+  config::tighten(spec, project->permissions);
+  if (const auto folder = config_folder(context.environment); !folder.empty()) {
+    const auto user = config::load_user_config(folder / "config.yaml", known);
+    if (!user) {
+      return std::unexpected(user.error());
+    }
+    append(spec.allow, user->permissions.allow);
+    append(spec.ask, user->permissions.ask);
+    append(spec.deny, user->permissions.deny);
+  }
+  std::vector<std::string> names = tools::builtin_names();
+  std::ranges::transform(agent.tools, std::back_inserter(names), &agent::ToolSpec::name);
+  for (const auto& done : {add_option(parsed, "--allow", names, spec.granted),
+                           add_option(parsed, "--deny", names, spec.deny)}) {
+    if (!done) {
+      return std::unexpected(std::vector{done.error()});
+    }
+  }
+  auto permissions =
+      tools::Permissions::create(spec,
+                                 {.cwd = context.cwd,
+                                  .temporary = temporary,
+                                  .home = fs::path(agent::value_of(context.environment, "HOME")),
+                                  .confined = confined_by(agent.sandbox),
+                                  .guarded = guarded_files(agent, context.cwd)});
+  if (!permissions) {
+    return std::unexpected(std::vector{std::move(permissions).error()});
+  }
+  return std::move(*permissions);
+}
+
+}  // namespace cli

@@ -1,0 +1,101 @@
+#include "config/project_config.h"
+
+#include "config/build_permissions.h"
+#include "config/read.h"
+#include "config/settings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <system_error>
+#include <utility>
+
+namespace config {
+namespace {
+
+namespace fs = std::filesystem;
+using Standard = agent::PermissionSpec::Standard;
+
+constexpr auto k_keys = std::to_array<Key>({
+    // clang-format off
+    {.path = "permissions", .type = Type::map, .help = "Rules for agents that work in this project, beside those of the agent file (`errand-agent(5)`). They can only tighten.", .example = "{deny: [\"write_file(vendor/**)\"]}"},
+    {.path = "permissions.default", .type = Type::choice, .help = "What holds where no rule speaks of a call; the stricter of this and the agent file's.", .example = "ask", .choices = "auto|allow|ask|deny"},
+    {.path = "permissions.allow", .type = Type::anything, .help = "Not here: a project gives no rights.", .example = {}},
+    {.path = "permissions.ask", .type = Type::list, .help = "Calls that need a person's yes.", .example = "[\"shell(git push *)\"]"},
+    {.path = "permissions.ask[]", .type = Type::text, .help = "A rule.", .example = "shell(git push *)", .shape = Shape::filled},
+    {.path = "permissions.deny", .type = Type::list, .help = "Calls that never run.", .example = "[\"write_file(vendor/**)\"]"},
+    {.path = "permissions.deny[]", .type = Type::text, .help = "A rule.", .example = "shell(rm -rf *)", .shape = Shape::filled},
+    // clang-format on
+});
+
+void refuse_loosening(const Value& permissions, Problems& problems) {
+  constexpr const char* k_help =
+      "say it in the agent file, in your own config.yaml, or with --allow";
+  if (const Entry* allow = permissions.find("allow")) {
+    problems.add(allow->key_span,
+                 "a project's settings can only tighten: `permissions.allow` would give rights to "
+                 "whoever wrote the project",
+                 k_help);
+  }
+  const Entry* standard = permissions.find("default");
+  if (standard != nullptr && (standard->value.text == "auto" || standard->value.text == "allow")) {
+    problems.add(
+        standard->value.span,
+        fmt::format("a project's settings can only tighten: `permissions.default` cannot be "
+                    "`{}` here",
+                    standard->value.text),
+        k_help);
+  }
+}
+
+int strictness(Standard standard) {
+  switch (standard) {
+    case Standard::allow:
+      return 0;
+    case Standard::automatic:
+      return 1;
+    case Standard::ask:
+      return 2;
+    case Standard::deny:
+      return 3;
+  }
+  return 3;
+}
+
+}  // namespace
+
+std::span<const Key> project_keys() {
+  return k_keys;
+}
+
+std::expected<ProjectConfig, std::vector<agent::Error>> load_project_config(const fs::path& folder,
+                                                                            const Known& known) {
+  fs::path file = folder / ".errand" / "config.yaml";
+  std::error_code failure;
+  for (fs::path at = folder; !fs::exists(file, failure) && at.has_relative_path();) {
+    at = at.parent_path();
+    file = at / ".errand" / "config.yaml";
+  }
+  ProjectConfig config;
+  auto errors = read_settings_file(file, k_keys, [&](const Value& root, Problems& problems) {
+    if (const Value* permissions = value_at(root, "permissions")) {
+      refuse_loosening(*permissions, problems);
+      config.permissions = build_permissions(*permissions, {}, known, problems);
+    }
+  });
+  if (!errors.empty()) {
+    return std::unexpected(std::move(errors));
+  }
+  return config;
+}
+
+void tighten(agent::PermissionSpec& permissions, const agent::PermissionSpec& by) {
+  permissions.ask.insert(permissions.ask.end(), by.ask.begin(), by.ask.end());
+  permissions.deny.insert(permissions.deny.end(), by.deny.begin(), by.deny.end());
+  if (!by.standard_origin.empty() && strictness(by.standard) > strictness(permissions.standard)) {
+    permissions.standard = by.standard;
+    permissions.standard_origin = by.standard_origin;
+  }
+}
+
+}  // namespace config

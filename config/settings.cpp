@@ -1,0 +1,48 @@
+#include "config/settings.h"
+
+#include "config/check.h"
+#include "config/source.h"
+#include "config/yaml.h"
+
+#include <system_error>
+#include <utility>
+
+namespace config {
+namespace {
+
+constexpr std::size_t k_largest_file = 1'048'576;
+
+}  // namespace
+
+std::vector<agent::Error> read_settings(std::string_view text,
+                                        const std::string& shown_file,
+                                        std::span<const Key> keys,
+                                        const BuildSettings& build) {
+  auto source = Source::create(std::string(text), shown_file);
+  if (!source) {
+    return {std::move(source).error()};
+  }
+  Problems problems(*source);
+  const auto root = parse_yaml(*source, {0, source->text().size()}, {}, problems);
+  if (root && !is_empty(*root)) {
+    check(*root, keys, {}, problems);
+    build(*root, problems);
+  }
+  return problems.take_errors();
+}
+
+std::vector<agent::Error> read_settings_file(const std::filesystem::path& file,
+                                             std::span<const Key> keys,
+                                             const BuildSettings& build) {
+  std::error_code failure;
+  if (std::filesystem::status(file, failure).type() == std::filesystem::file_type::not_found) {
+    return {};
+  }
+  const auto text = read_text_file(file, k_largest_file);
+  if (!text) {
+    return {text.error()};
+  }
+  return read_settings(*text, file.string(), keys, build);
+}
+
+}  // namespace config

@@ -1,0 +1,30 @@
+// Files of settings: YAML as strict as agent files, without variables in it.
+#pragma once
+#include "agent/error.h"
+#include "config/keys.h"
+#include "config/problems.h"
+#include "config/tree.h"
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace config {
+
+using BuildSettings = std::function<void(const Value& root, Problems& problems)>;
+
+// Checks the text against `keys` and hands its tree to `build`; not called where the text says
+// nothing. The mistakes of both.
+std::vector<agent::Error> read_settings(std::string_view text,
+                                        const std::string& shown_file,
+                                        std::span<const Key> keys,
+                                        const BuildSettings& build);
+// A file that does not exist says nothing. Never throws.
+std::vector<agent::Error> read_settings_file(const std::filesystem::path& file,
+                                             std::span<const Key> keys,
+                                             const BuildSettings& build);
+
+}  // namespace config

@@ -1,0 +1,14 @@
+// What is said of a call that may not run: to the model, and to the person who can change that.
+#pragma once
+#include "agent/toolbox.h"
+#include "tools/tool.h"
+
+#include <string>
+
+namespace tools {
+
+Output denied(std::string reason);  // tool.policy_blocked
+// tool.confirmation_required, with the exact words that would allow the call.
+Output nobody_there(const agent::ApprovalRequest& request);
+
+}  // namespace tools
