@@ -320,9 +320,9 @@ void Reader::read_document_text(std::string_view body) {
     if (reader.peek() == '\\') {
       reader.skip(2);
     } else if (reader.peek() == '$' && reader.peek(1) != '\'' && reader.peek(1) != '"') {
-      reader.read_dollar(ignored);
+      reader.read_dollar(ignored, true);
     } else if (reader.peek() == '`') {
-      reader.read_backticks();
+      reader.read_backticks(false);
     } else {
       ++reader.at_;
     }
