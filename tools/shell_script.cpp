@@ -254,21 +254,31 @@ void Reader::read_case() {
   }
 }
 
-// `for NAME in WORDS`, up to its `;`.
+// `for NAME in WORDS`, up to its `;`, or `for NAME`, up to its `do`.
 void Reader::read_for() {
   skip_blanks();
   if (peek() == '(' || !is_name(read_word().text)) {
     unclear("a `for` that not every shell knows");
     return;
   }
+  skip_blanks();
+  if (peek() == ';') {
+    return;
+  }
   skip_blank_lines();
-  while (!at_word_end()) {
-    const std::size_t before = at_;
-    if (const Word word = read_word(); word.is_bare() && word.text == "do") {
-      at_ = before;
-      return;
-    }
-    skip_blanks();
+  const std::size_t before = at_;
+  const Word word = read_word();
+  if (word.is_bare() && word.text == "do") {
+    at_ = before;
+    return;
+  }
+  if (!word.is_bare() || word.text != "in") {
+    unclear("a `for` has no `in`");
+    at_ = before;
+    return;
+  }
+  for (skip_blanks(); !at_word_end(); skip_blanks()) {
+    read_word();
   }
 }
 
