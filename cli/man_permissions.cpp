@@ -3,7 +3,7 @@
 namespace cli {
 
 std::string_view permissions_section() {
-  return R"(.Sh PERMISSIONS
+  return R"mdoc(.Sh PERMISSIONS
 A rule is a tool, or a tool and what it is called with:
 .Bl -tag -width Ds
 .It Ic read_*
@@ -91,7 +91,7 @@ allow the call.
 .Dl errand policy check agent.yaml shell \(aqgit push origin main\(aq
 .Pp
 says what the rules make of a call, and why.
-)";
+)mdoc";
 }
 
 }  // namespace cli

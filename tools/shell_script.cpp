@@ -133,8 +133,10 @@ bool Reader::read_command(Closing closing) {
 void Reader::read_rest_of_command(ShellCommand command) {
   const std::size_t index = script_.commands.size();
   script_.commands.emplace_back();  // its place, before those in its substitutions
+  bool is_split = false;            // by `&>`, which some shells take for `&` and `>`
   for (;;) {
     skip_blanks();
+    is_split = is_split || (peek() == '&' && peek(1) == '>');
     if (peek() == '(') {
       unclear("a `(` stands where no shell expects it");
       break;
@@ -151,6 +153,9 @@ void Reader::read_rest_of_command(ShellCommand command) {
     }
     if (at_word_end()) {
       break;
+    }
+    if (is_split) {
+      unclear("words stand behind a `&>`");
     }
     Word word = read_word();
     if (command.words.empty() && word.is_assignment()) {
