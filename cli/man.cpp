@@ -3,6 +3,7 @@
 #include "agent/error.h"
 #include "agent/outcome.h"
 #include "cli/help.h"
+#include "cli/man_permissions.h"
 #include "cli/options.h"
 #include "config/keys.h"
 #include "config/project_config.h"
@@ -467,6 +468,7 @@ std::string agent_page() {
       "a name of your own.\n";
   text += key_list(config::keys());
   text += later_keys();
+  text += permissions_section();
   text += sandbox_section();
   text += user_section() + project_section();
   text += provider_section();

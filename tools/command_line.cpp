@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int k_deepest = 12;                // programs that run programs
-constexpr std::size_t k_most_parts = 2'000;  // commands in a line
+constexpr std::size_t k_most_words = 5'000;  // of a line, with those of the programs that it starts
 
 // Programs that change the files which they are given.
 constexpr auto k_writers = std::to_array<std::string_view>(
@@ -58,12 +58,13 @@ std::vector<std::string_view> paths_in(std::string_view word) {
 }  // namespace
 
 CommandLine::CommandLine(std::string text, PathPattern::Folders folders)
-    : text_(std::move(text)), folders_(std::move(folders)), script_(read_shell(text_)) {
-  for (const std::string& why : script_.unclear) {
-    note(why);
+    : text_(std::move(text)), folders_(std::move(folders)) {
+  ShellScript script = read_shell(text_);
+  for (std::string& why : script.unclear) {
+    note(std::move(why));
   }
-  for (const ShellCommand& command : script_.commands) {
-    gather(command, true, 0);
+  for (ShellCommand& command : script.commands) {
+    gather({.command = std::move(command)}, 0);
   }
 }
 
@@ -73,23 +74,30 @@ void CommandLine::note(std::string why) {
   }
 }
 
-void CommandLine::gather(const ShellCommand& command, bool is_certain, int depth) {
-  if (depth > k_deepest || parts_.size() >= k_most_parts) {
-    note("it runs too many programs");
+void CommandLine::gather(Part part, int depth) {
+  words_ += part.command.words.size() + 1;
+  if (depth > k_deepest || words_ > k_most_words) {
+    note("it is too long or too deep");
     return;
   }
-  if (!command.words.empty() && has_unknown(base_name(command.words.front()))) {
+  if (!part.command.words.empty() && has_unknown(base_name(part.command.words.front()))) {
     note("the name of a command is only known when it runs");
   }
-  parts_.push_back({.command = command, .is_certain = is_certain});
-  Started started = started_by(command);
+  Started started = started_by(part.command);
+  part.is_clear = started.unclear.empty();
+  part.is_wrapper = started.is_wrapper;
+  const bool is_certain = part.is_certain;
+  parts_.push_back(std::move(part));
   if (is_certain) {
     for (std::string& why : started.unclear) {
       note(std::move(why));
     }
   }
-  for (const Start& start : started.starts) {
-    gather(start.command, is_certain && start.how != Start::How::may_run, depth + 1);
+  for (Start& start : started.starts) {
+    gather({.command = std::move(start.command),
+            .is_certain = is_certain && start.how != Start::How::may_run,
+            .is_read = start.how == Start::How::reads},
+           depth + 1);
   }
 }
 
@@ -127,6 +135,9 @@ Match CommandLine::forbidden_by(const PathPattern& paths,
   Match worst = Match::no;
   for (const std::string_view one : paths_in(word)) {
     const bool at_home = one == "~" || one.starts_with("~/");
+    if (one.starts_with('~') && !at_home) {
+      worst = std::max(worst, Match::maybe);  // another user's home, or `~+`
+    }
     for (const fs::path& start : starts) {
       const fs::path path =
           at_home ? folders_.home / one.substr(std::min<std::size_t>(2, one.size())) : start / one;
@@ -168,25 +179,6 @@ bool CommandLine::is_exactly(const TextPattern& rule) const {
   return rule.is_literal() && agent::trimmed(text_) == agent::trimmed(rule.literal());
 }
 
-bool CommandLine::is_allowed(const ShellCommand& command,
-                             const std::function<bool(std::string_view)>& is_allowed,
-                             int depth) const {
-  const std::string text = shown(command);
-  if (text.empty()) {
-    return true;  // redirections alone
-  }
-  if (depth > k_deepest) {
-    return false;
-  }
-  const Started started = started_by(command);
-  const bool is_known = is_allowed(text) || (started.is_wrapper && command.assignments.empty());
-  return is_known && started.unclear.empty() &&
-         std::ranges::all_of(started.starts, [&](const Start& start) {
-           return start.how == Start::How::reads ||
-                  this->is_allowed(start.command, is_allowed, depth + 1);
-         });
-}
-
 bool CommandLine::is_allowed(const std::function<bool(std::string_view)>& is_allowed,
                              const std::function<bool(const fs::path&)>& may_write) const {
   const bool moves = std::ranges::any_of(parts_, [](const Part& part) {
@@ -202,9 +194,11 @@ bool CommandLine::is_allowed(const std::function<bool(std::string_view)>& is_all
               (!moves || file.path.starts_with('/')) && may_write(folders_.cwd / file.path));
     });
   });
-  return unclear_.empty() && writes_well &&
-         std::ranges::all_of(script_.commands, [&](const ShellCommand& command) {
-           return this->is_allowed(command, is_allowed, 0);
+  return unclear_.empty() && writes_well && std::ranges::all_of(parts_, [&](const Part& part) {
+           const std::string text = shown(part.command);
+           const bool is_transparent = part.is_wrapper && part.command.assignments.empty();
+           return text.empty() || part.is_read ||
+                  (part.is_clear && (is_transparent || is_allowed(text)));
          });
 }
 

@@ -5,6 +5,7 @@
 #include "tools/shell_script.h"
 #include "tools/text_pattern.h"
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -37,13 +38,13 @@ class CommandLine {
  private:
   struct Part {
     ShellCommand command;
-    bool is_certain = true;
+    bool is_certain = true;  // else it may run, depending on what options mean
+    bool is_read = false;    // a file that is read as a program
+    bool is_clear = true;    // all that it starts is in here, too
+    bool is_wrapper = false;
   };
 
-  void gather(const ShellCommand& command, bool is_certain, int depth);
-  bool is_allowed(const ShellCommand& command,
-                  const std::function<bool(std::string_view)>& is_allowed,
-                  int depth) const;
+  void gather(Part part, int depth);
   void note(std::string why);
   std::vector<std::filesystem::path> starts() const;
   Match forbidden_by(const PathPattern& paths,
@@ -52,8 +53,8 @@ class CommandLine {
 
   std::string text_;
   PathPattern::Folders folders_;
-  ShellScript script_;
   std::vector<Part> parts_;  // its commands, and those that they start
+  std::size_t words_ = 0;    // in all of them
   std::vector<std::string> unclear_;
 };
 

@@ -190,11 +190,14 @@ Match Permissions::forbids(const Rule& rule, const Call& call) const {
     case Kind::names:
       return names_it && rule.path && rule.path->forbids(call.path, true) ? Match::yes : Match::no;
     case Kind::reads:
-      return (names_it || is_of_reading) && rule.path && rule.path->forbids(call.path) ? Match::yes
-                                                                                       : Match::no;
-    case Kind::writes:
-      return (names_it || is_of_writing) && rule.path && rule.path->forbids(call.path) ? Match::yes
-                                                                                       : Match::no;
+    case Kind::writes: {
+      // What edits a file shows parts of it.
+      const bool is_read = call.reach.kind == Kind::reads || call.tool != k_writer;
+      const bool is_written = call.reach.kind == Kind::writes;
+      const bool is_about_it =
+          names_it || (is_of_reading && is_read) || (is_of_writing && is_written);
+      return is_about_it && rule.path && rule.path->forbids(call.path) ? Match::yes : Match::no;
+    }
     case Kind::commands: {
       using Effect = CommandLine::Effect;
       Match match = names_it ? call.line->forbidden_by(*rule.text) : Match::no;

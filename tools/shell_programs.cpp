@@ -183,12 +183,12 @@ class Reading {
     if (std::ranges::find(k_shells, without_version(name)) != k_shells.end()) {
       read_shell_program();
     } else if (name == "eval") {
-      read_text(joined(1), How::runs);
+      read_text(joined(operand()), How::runs);
       started_.is_wrapper = true;
-    } else if (name == "trap" && words_.size() > 1) {
-      read_text(words_[1], How::runs);
-    } else if ((name == "." || name == "source") && words_.size() > 1) {
-      add({words_.begin() + 1, words_.end()}, How::reads);
+    } else if (name == "trap" && words_.size() > operand()) {
+      read_text(words_[operand()], How::runs);
+    } else if ((name == "." || name == "source") && words_.size() > operand()) {
+      add({words_.begin() + static_cast<std::ptrdiff_t>(operand()), words_.end()}, How::reads);
     } else if (name == "find") {
       read_find();
     } else if (name.ends_with("awk")) {
@@ -206,6 +206,8 @@ class Reading {
   }
 
  private:
+  std::size_t operand() const { return words_.size() > 1 && words_[1] == "--" ? 2 : 1; }
+
   std::string joined(std::size_t from) const {
     return from < words_.size()
                ? fmt::format(

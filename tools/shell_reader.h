@@ -138,10 +138,10 @@ class Reader {
   void read_single_quotes(Word& word);
   void read_double_quotes(Word& word);
   void read_ansi_quotes(Word& word);
-  void read_dollar(Word& word);
-  void read_parameter();
+  void read_dollar(Word& word, bool in_quotes);
+  void read_parameter(bool in_quotes);
   void read_arithmetic();
-  void read_backticks();
+  void read_backticks(bool in_quotes);
   void read_inner(const std::string& text) { Reader(text, script_, depth_ + 1).read_all(); }
   void read_documents();
   void read_document_text(std::string_view body);

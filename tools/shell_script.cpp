@@ -133,8 +133,10 @@ bool Reader::read_command(Closing closing) {
 void Reader::read_rest_of_command(ShellCommand command) {
   const std::size_t index = script_.commands.size();
   script_.commands.emplace_back();  // its place, before those in its substitutions
+  bool is_split = false;            // by `&>`, which some shells take for `&` and `>`
   for (;;) {
     skip_blanks();
+    is_split = is_split || (peek() == '&' && peek(1) == '>');
     if (peek() == '(') {
       unclear("a `(` stands where no shell expects it");
       break;
@@ -151,6 +153,9 @@ void Reader::read_rest_of_command(ShellCommand command) {
     }
     if (at_word_end()) {
       break;
+    }
+    if (is_split) {
+      unclear("words stand behind a `&>`");
     }
     Word word = read_word();
     if (command.words.empty() && word.is_assignment()) {
@@ -254,21 +259,31 @@ void Reader::read_case() {
   }
 }
 
-// `for NAME in WORDS`, up to its `;`.
+// `for NAME in WORDS`, up to its `;`, or `for NAME`, up to its `do`.
 void Reader::read_for() {
   skip_blanks();
   if (peek() == '(' || !is_name(read_word().text)) {
     unclear("a `for` that not every shell knows");
     return;
   }
+  skip_blanks();
+  if (peek() == ';') {
+    return;
+  }
   skip_blank_lines();
-  while (!at_word_end()) {
-    const std::size_t before = at_;
-    if (const Word word = read_word(); word.is_bare() && word.text == "do") {
-      at_ = before;
-      return;
-    }
-    skip_blanks();
+  const std::size_t before = at_;
+  const Word word = read_word();
+  if (word.is_bare() && word.text == "do") {
+    at_ = before;
+    return;
+  }
+  if (!word.is_bare() || word.text != "in") {
+    unclear("a `for` has no `in`");
+    at_ = before;
+    return;
+  }
+  for (skip_blanks(); !at_word_end(); skip_blanks()) {
+    read_word();
   }
 }
 
@@ -320,9 +335,9 @@ void Reader::read_document_text(std::string_view body) {
     if (reader.peek() == '\\') {
       reader.skip(2);
     } else if (reader.peek() == '$' && reader.peek(1) != '\'' && reader.peek(1) != '"') {
-      reader.read_dollar(ignored);
+      reader.read_dollar(ignored, true);
     } else if (reader.peek() == '`') {
-      reader.read_backticks();
+      reader.read_backticks(false);
     } else {
       ++reader.at_;
     }

@@ -45,10 +45,10 @@ Word Reader::read_word() {
         }
         break;
       case '$':
-        read_dollar(word);
+        read_dollar(word, false);
         break;
       case '`':
-        read_backticks();
+        read_backticks(false);
         know_not(word);
         break;
       case '*':
@@ -102,9 +102,9 @@ void Reader::read_double_quotes(Word& word) {
       word.text += peek(1);
       skip(2);
     } else if (c == '$' && peek(1) != '\'' && peek(1) != '"') {
-      read_dollar(word);
+      read_dollar(word, true);
     } else if (c == '`') {
-      read_backticks();
+      read_backticks(true);
       know_not(word);
     } else {
       word.text += c;
@@ -156,7 +156,7 @@ void Reader::read_ansi_quotes(Word& word) {
 }
 
 // At a `$`, quoted or not.
-void Reader::read_dollar(Word& word) {
+void Reader::read_dollar(Word& word, bool in_quotes) {
   skip();
   if (peek() == '\'') {
     skip();
@@ -174,7 +174,7 @@ void Reader::read_dollar(Word& word) {
     read_subshell();
   } else if (peek() == '{') {
     skip();
-    read_parameter();
+    read_parameter(in_quotes);
   } else if (is_name_start(peek())) {
     while (is_name_start(peek()) || is_digit(peek())) {
       skip();
@@ -190,10 +190,13 @@ void Reader::read_dollar(Word& word) {
 }
 
 // Behind `${`: to its `}`; what is substituted in it counts.
-void Reader::read_parameter() {
+void Reader::read_parameter(bool in_quotes) {
   const Level level(*this);
   Word ignored;
   while (!done() && peek() != '}') {
+    if (in_quotes && (peek() == '\'' || peek() == '"')) {
+      unclear("quotes in a `${…}` in quotes");  // shells differ in where it ends
+    }
     switch (peek()) {
       case '\'':
         read_single_quotes(ignored);
@@ -206,10 +209,10 @@ void Reader::read_parameter() {
         skip(2);
         break;
       case '$':
-        read_dollar(ignored);
+        read_dollar(ignored, in_quotes);
         break;
       case '`':
-        read_backticks();
+        read_backticks(in_quotes);
         break;
       default:
         skip();
@@ -246,10 +249,10 @@ void Reader::read_arithmetic() {
   read_subshell();
 }
 
-void Reader::read_backticks() {
+void Reader::read_backticks(bool in_quotes) {
   std::string inner;
   for (skip(); !done() && peek() != '`'; skip()) {
-    if (peek() == '\\' && std::string_view("`$\\").contains(peek(1))) {
+    if (peek() == '\\' && std::string_view(in_quotes ? "`$\\\"" : "`$\\").contains(peek(1))) {
       skip();
     }
     if (!done()) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the fuzz targets: answers of the end-to-end tests' own server, in its forms.
+"""Writes the seeds of the fuzz targets: answers of the end-to-end tests' own server, in its forms, and the
+command lines of the unit tests.
 
     tests/fuzz/seeds.py FOLDER"""
 import pathlib
@@ -24,6 +25,7 @@ STEPS = {
 ERROR = {"type": "overloaded_error", "message": "Overloaded, try again in 1.5s", "code": 503}
 HEADERS = ("retry-after: 3", "retry-after-ms: 20", "x-should-retry: false", "x-amzn-errortype: ThrottlingException:x",
            "retry-after: Wed, 21 Oct 2015 07:28:00 GMT", "x-ratelimit-reset-tokens: 6m0s")
+COMMAND_LINES = pathlib.Path(__file__).resolve().parent.parent / "unit" / "tools" / "command_lines.txt"
 CASSETTE = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "tests" / "greeting.cassette"
 
 
@@ -47,6 +49,9 @@ def main(folder):
             write(folder / "classify", f"{name}.{at}", bytes([at]) + header.encode() + b"\n" + body)
     write(folder / "classify", "html", b"\x09x: y\n<html><title>502 Bad Gateway</title></html>")
     write(folder / "cassette", "greeting", CASSETTE.read_bytes())
+    for at, line in enumerate(COMMAND_LINES.read_text().splitlines()):
+        if line.startswith(("allow ", "ask ", "deny ")):
+            write(folder / "command_line", str(at), line[7:].replace("⏎", "\n").encode())
 
 
 if __name__ == "__main__":

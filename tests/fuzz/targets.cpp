@@ -5,6 +5,7 @@
 #include "providers/classify.h"
 #include "providers/wire.h"
 #include "tests/support/play.h"
+#include "tools/command_line.h"
 
 #include <nlohmann/json.hpp>
 
@@ -94,6 +95,18 @@ void cassette(std::string_view bytes) {
   demand(read || !read.error().message.empty(), "an error says what happened");
 }
 
+// Whatever comes before it, a forbidden command on a line of its own is seen, or doubt is.
+void command_line(std::string_view bytes) {
+  const tools::TextPattern forbidden("rm *");
+  const tools::CommandLine line(std::string(bytes) + "\n\nrm x",
+                                {.cwd = "/nonexistent", .home = "/nonexistent"});
+  demand(line.forbidden_by(forbidden) == tools::Match::yes || !line.unclear().empty(),
+         "a forbidden command is seen");
+  const bool allowed = line.is_allowed([](std::string_view) { return true; },
+                                       [](const std::filesystem::path&) { return true; });
+  demand(!allowed || line.unclear().empty(), "what is unclear is not allowed");
+}
+
 constexpr auto k_targets = std::to_array<Target>({
     {"anthropic_messages",
      [](std::string_view bytes) { decode(providers::make_anthropic_messages, bytes); }},
@@ -105,6 +118,7 @@ constexpr auto k_targets = std::to_array<Target>({
      [](std::string_view bytes) { decode(providers::make_openai_responses, bytes); }},
     {"classify", classify},
     {"cassette", cassette},
+    {"command_line", command_line},
 });
 
 }  // namespace

@@ -41,14 +41,14 @@ void write(const std::filesystem::path& file, const std::string& text) {
 }  // namespace
 
 TEST_CASE("permissions: an agent file's rules know where they come from", "[config]") {
-  const auto report = config::parse_agent(R"(version: 1
+  const auto report = config::parse_agent(R"_(version: 1
 name: a
 permissions:
   default: ask
   allow: ["read_*"]
   ask: [shell]
   deny: ["shell(rm *)", bad]
-)",
+)_",
                                           "agent.yaml",
                                           ".",
                                           false,
@@ -151,7 +151,7 @@ TEST_CASE("user config: a text that cannot be added to is left alone", "[config]
   for (const char* text : {"{x-a: 1}", "permissions: [", "prices: 3"}) {
     const auto changed = config::with_allowed(text, "shell(make \"a\")");
     REQUIRE_FALSE(changed);
-    CHECK(changed.error().help == R"(add it by hand: permissions: {allow: ["shell(make \"a\")"]
-  })");
-}
+    CHECK(changed.error().help ==
+          R"_(add it by hand: permissions: {allow: ["shell(make \"a\")"]})_");
+  }
 }

@@ -131,9 +131,9 @@ TEST_CASE("approval: where nobody is there, nothing of the reply runs", "[tools]
   CHECK(results[1].status == ToolStatus::not_run);
   CHECK(results[1].code == Code::tool_confirmation_required);
   CHECK(results[1].fatal);
-  CHECK(results[1].help ==
-        R"(--allow 'write_file(a b)', or in the agent file: permissions: {allow: ["write_file(a b)"]
-})");
+  CHECK(
+      results[1].help ==
+      R"_(--allow 'write_file(a b)', or in the agent file: permissions: {allow: ["write_file(a b)"]})_");
   CHECK(results[2].status == ToolStatus::cancelled);
 }
 

@@ -182,6 +182,8 @@ TEST_CASE("permissions: what is forbidden to one tool is to those that do the sa
   CHECK_FALSE(permissions.may_read(place.folder.at("secrets/key")));
   CHECK(permissions.may_read(place.folder.at("src/main.c")));
   CHECK(permissions.judge("edit_file", writes("src/main.c")).verdict == Verdict::deny);
+  CHECK(permissions.judge("edit_file", writes("secrets/key")).verdict == Verdict::deny);
+  CHECK(permissions.judge("write_file", writes("secrets/key")).verdict == Verdict::allow);
   CHECK(permissions.judge("read_file", reads("src/main.c")).verdict == Verdict::allow);
 }
 
