@@ -28,7 +28,14 @@ TEST_CASE("event: each journaled type is read back as it was written", "[agent]"
                            .origin = "openai/m",
                            .cost = agent::Money::parse("0.012345678901")};
   const std::vector<agent::EventBody> bodies = {
-      agent::RunStarted{.version = "1", .agent_name = "a", .prompt = "p", .tools = {"shell"}},
+      agent::RunStarted{.version = "1",
+                        .agent_name = "a",
+                        .prompt = "p",
+                        .tools = {"shell"},
+                        .sandbox = {.mode = "read_only",
+                                    .network = "deny",
+                                    .layers = {"files"},
+                                    .missing = {"mounts"}}},
       agent::TurnStarted{.turn = 2},
       agent::ModelRequested{.turn = 2, .model = "m", .messages = 3, .max_output_tokens = 9},
       agent::ModelReset{.reason = "cut", .cost = agent::Money::parse("0.1")},
