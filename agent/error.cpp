@@ -63,7 +63,7 @@ constexpr std::array k_table = std::to_array<CodeRow>({
     {Code::guardrail_denied, "guardrail.denied", Domain::action, Retry::model, "for output, bounded", "MUC", 91, false, "A guardrail refused; its reason says why.", ""},
     {Code::guardrail_killed, "guardrail.killed", Domain::action, Retry::never, "", "UC", 96, false, "A guardrail or the kill file stopped the run.", ""},
     {Code::sandbox_violation, "sandbox.violation", Domain::action, Retry::model, "", "MU", 93, true, "The sandbox refused what the tool tried; widen `sandbox` if that is right.", "0.1.0"},
-    {Code::sandbox_setup, "sandbox.setup", Domain::system, Retry::automatic, "once", "UC", 93, false, "The sandbox cannot be set up like this; its message says what is in the way.", "0.1.0"},
+    {Code::sandbox_setup, "sandbox.setup", Domain::system, Retry::automatic, "once", "UC", 93, false, "The sandbox cannot be set up like this; `errand doctor` says what the machine lacks.", "0.1.0"},
     {Code::sandbox_exec_failed, "sandbox.exec_failed", Domain::action, Retry::model, "", "M", 110, true, "The program could not be started in the sandbox.", ""},
     {Code::sandbox_invalid_state, "sandbox.invalid_state", Domain::planning, Retry::model, "", "M", 93, true, "The sandbox is not in a state for this.", ""},
     {Code::sandbox_not_found, "sandbox.not_found", Domain::planning, Retry::model, "", "M", 110, true, "There is no such sandbox.", ""},

@@ -32,6 +32,7 @@ agent::Result<int> command_models(const Parsed& parsed, Context& context);
 agent::Result<int> command_prices_show(const Parsed& parsed, Context& context);
 agent::Result<int> command_prices_import(const Parsed& parsed, Context& context);
 agent::Result<int> command_exit_codes(const Parsed& parsed, Context& context);
+agent::Result<int> command_doctor(const Parsed& parsed, Context& context);
 agent::Result<int> command_schema(const Parsed& parsed, Context& context);
 agent::Result<int> command_completions(const Parsed& parsed, Context& context);
 agent::Result<int> command_man(const Parsed& parsed, Context& context);

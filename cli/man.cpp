@@ -405,7 +405,7 @@ std::string sandbox_section() {
       "The event\n"
       ".Ql run.started\n"
       "and\n"
-      ".Fl v\n"
+      ".Fl vv\n"
       "name the layers that are in force; one that is missing is a warning, or exit code 93 where\n"
       ".Ic sandbox.required\n"
       "has it:\n"

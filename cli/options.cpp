@@ -360,6 +360,9 @@ constexpr auto k_codes_examples = std::to_array<Example>({
     {"errand exit-codes $?", "what the last ending means"},
     {"errand exit-codes provider.auth -o json", "one error code, for scripts"},
 });
+constexpr auto k_doctor_examples = std::to_array<Example>({
+    {"errand doctor", "before an agent is left alone on a new machine"},
+});
 constexpr auto k_schema_examples = std::to_array<Example>({
     {"errand schema agent >agent.schema.json", "for an editor"},
 });
@@ -466,6 +469,14 @@ constexpr auto k_commands = std::to_array<Command>({
      .options = k_output_options,
      .examples = k_codes_examples,
      .run = command_exit_codes},
+    {.name = "doctor",
+     .summary = "say what of the sandbox this machine can enforce",
+     .description = "Lists the layers of the sandbox, and what does not hold where one is missing. "
+                    "Exits with 93 where one is missing that agents require by default.",
+     .positionals = {},
+     .options = k_output_options,
+     .examples = k_doctor_examples,
+     .run = command_doctor},
     {.name = "schema",
      .summary = "print a JSON Schema",
      .description = "Prints the JSON Schema of the agent file, of the result or of the events.",
@@ -506,7 +517,7 @@ constexpr auto k_commands = std::to_array<Command>({
 });
 
 constexpr auto k_planned =
-    std::to_array<Names>({"chat", "resume", "runs", "mcp", "config", "doctor", "submit", "worker"});
+    std::to_array<Names>({"chat", "resume", "runs", "mcp", "config", "submit", "worker"});
 
 constexpr auto k_variables = std::to_array<Variable>({
     {"ANTHROPIC_API_KEY, OPENAI_API_KEY",

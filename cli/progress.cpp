@@ -85,20 +85,21 @@ std::string bill_of(const agent::ModelUse& use) {
   return line + ", cost " + agent::format_money(use.cost);
 }
 
-std::string sandbox_line(const agent::RunStarted& run) {
+// The layers, which differ from machine to machine, for those who ask twice.
+std::string sandbox_line(const agent::RunStarted& run, bool has_layers) {
   const agent::SandboxInForce& sandbox = run.sandbox;
   if (sandbox.mode != "read_only" && sandbox.mode != "workspace_write") {
     return "sandbox: off";
   }
-  const std::string missing =
-      sandbox.missing.empty() ? "" : fmt::format(", missing: {}", fmt::join(sandbox.missing, ", "));
-  return fmt::format("sandbox: {} {}, network: {}, layers: {}{}",
-                     sandbox.mode,
-                     run.cwd,
-                     sandbox.network,
-                     sandbox.layers.empty() ? std::string("none (no tool runs programs)")
-                                            : fmt::format("{}", fmt::join(sandbox.layers, ", ")),
-                     missing);
+  std::string line =
+      fmt::format("sandbox: {} in {}, network: {}", sandbox.mode, run.cwd, sandbox.network);
+  if (has_layers && !sandbox.layers.empty()) {
+    line += fmt::format(", layers: {}", fmt::join(sandbox.layers, ", "));
+  }
+  if (has_layers && !sandbox.missing.empty()) {
+    line += fmt::format(", missing: {}", fmt::join(sandbox.missing, ", "));
+  }
+  return line;
 }
 
 std::string fallback_line(const agent::ModelFallback& event) {
@@ -158,7 +159,7 @@ void Progress::show(const agent::Event& event) {
                                    plural(static_cast<std::int64_t>(run->tools.size()), "tool"),
                                    files,
                                    event.run_id))));
-      line(paint(k_dim, clean(sandbox_line(*run))));
+      line(paint(k_dim, clean(sandbox_line(*run, verbosity >= 2))));
     }
   } else if (const auto* turn = std::get_if<agent::TurnStarted>(&event.body)) {
     wait_for(fmt::format("the model, turn {}", turn->turn));

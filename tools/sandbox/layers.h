@@ -30,9 +30,9 @@ constexpr auto k_layers = std::to_array<LayerRow>({
     {Layer::files, "files", "programs can read and write whatever you can"},
     {Layer::mounts,
      "mounts",
-     "changes of protected files are undone after the call, not prevented, and what is added to "
-     "the home folder during the run cannot be read",
-     true},
+     "programs can change modes, owners and times of your files, what they change in protected "
+     "files is undone after the call, not prevented, and what comes into the home folder during "
+     "the run cannot be read"},
     {Layer::network, "network", "programs can reach the network"},
     {Layer::system_calls, "system_calls", "programs can use ptrace, mounts and the keyring"},
     {Layer::signals,

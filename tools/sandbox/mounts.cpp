@@ -2,6 +2,7 @@
 
 #include "tools/descriptor.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
@@ -38,12 +39,13 @@ bool write_line(const char* path, const std::string& line) {
 }
 
 bool unshare_mounts() {
-  if (::unshare(CLONE_NEWNS) == 0) {
+  constexpr int k_own = CLONE_NEWNS | CLONE_NEWIPC;  // System V's shared memory has no paths
+  if (::unshare(k_own) == 0) {
     return true;
   }
   const auto user = ::geteuid();
   const auto group = ::getegid();
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
+  if (::unshare(CLONE_NEWUSER | k_own) != 0) {
     return false;
   }
   const auto to_itself = [](auto id) {
@@ -58,8 +60,14 @@ bool bind_mount(const std::string& from, const std::string& to) {
   return ::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0;
 }
 
-bool make_read_only(const std::string& path) {
-  MountAttributes attributes{.set = k_read_only, .clear = 0, .propagation = 0, .user_namespace = 0};
+enum class Access : std::uint8_t { read_only, write };
+
+// Of the mount at the path and all below it.
+bool set_access(const std::string& path, Access access) {
+  MountAttributes attributes{.set = access == Access::read_only ? k_read_only : 0,
+                             .clear = access == Access::write ? k_read_only : 0,
+                             .propagation = 0,
+                             .user_namespace = 0};
   return ::syscall(SYS_mount_setattr,
                    AT_FDCWD,
                    path.c_str(),
@@ -79,7 +87,7 @@ bool lay_out_covers() {
   Descriptor file(::open(k_empty_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0444));
   const bool is_made = file && ::mkdir(k_empty_folder, 0555) == 0;
   file.reset();  // what is open for writing keeps the rest from becoming read-only
-  return is_made && make_read_only(k_workbench);
+  return is_made && set_access(k_workbench, Access::read_only);
 }
 
 bool cover(const std::string& path) {
@@ -99,6 +107,18 @@ bool cover_all(const std::vector<std::string>& places) {
     is_covered = cover(place) && is_covered;
   }
   return ::umount2(k_workbench, MNT_DETACH) == 0 && is_covered;
+}
+
+// Landlock knows nothing of modes, owners and times: only where a mount is read-only do these stay.
+bool open_writable_alone(const std::vector<std::string>& writable) {
+  const auto each = [&](const auto& act) {
+    return std::ranges::all_of(writable, [&](const std::string& path) {
+      return ::access(path.c_str(), F_OK) != 0 || act(path);
+    });
+  };
+  return each([](const std::string& path) { return bind_mount(path, path); }) &&
+         set_access("/", Access::read_only) &&
+         each([](const std::string& path) { return set_access(path, Access::write); });
 }
 
 // A folder on the way to a locked place becomes a mount of its own: what is one cannot be renamed,
@@ -128,7 +148,7 @@ bool lock_all(const Confinement& confinement) {
       continue;
     }
     if (!pin_the_way(place, confinement.writable, pinned) || !bind_mount(place, place) ||
-        !make_read_only(place)) {
+        !set_access(place, Access::read_only)) {
       return false;
     }
   }
@@ -148,7 +168,8 @@ bool empty_shared_memory() {
 
 bool enter_private_mounts(const Confinement& confinement) {
   return unshare_mounts() && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
-         lock_all(confinement) && cover_all(confinement.hidden) && empty_shared_memory();
+         open_writable_alone(confinement.writable) && lock_all(confinement) &&
+         cover_all(confinement.hidden) && empty_shared_memory();
 }
 
 }  // namespace tools::sandbox

@@ -1,5 +1,6 @@
-// A private view of the file system: empty covers over secret places, read-only binds over locked
-// ones. Landlock only allows; what is excepted inside an allowed folder is done here.
+// A private view of the file system: read-only but for what may be written, with empty covers over
+// secret places and read-only binds over locked ones. Landlock only allows, and knows files alone;
+// what is excepted inside an allowed folder, and modes, owners and times, are looked after here.
 #pragma once
 #include "tools/sandbox/confinement.h"
 

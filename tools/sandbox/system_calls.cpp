@@ -190,6 +190,10 @@ void refuse_truncation(Filter& filter) {
 
 void refuse_signals(Filter& filter, const std::vector<pid_t>& untouchable) {
   filter.refuse_where("kill", EPERM, is(0, static_cast<scmp_datum_t>(-1)));
+  filter.refuse("pidfd_send_signal", ENOSYS);          // a folder in /proc will do for it
+  for (const int command : {F_SETOWN, F_SETOWN_EX}) {  // whom a file's readiness is signalled
+    filter.refuse_where("fcntl", EPERM, is(1, static_cast<scmp_datum_t>(command)));
+  }
   for (const pid_t pid : untouchable) {
     for (const char* name :
          {"kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open"}) {
@@ -210,6 +214,9 @@ std::vector<sock_filter> system_call_filter(const Confinement& confinement, int 
     filter.refuse_where("clone", EPERM, has_bits(0, flag, flag));
   }
   filter.refuse("clone3", ENOSYS);  // its flags lie in memory, where no filter sees them
+  // A limit that is exceeded is a signal: those of other processes are theirs.
+  filter.refuse_where(
+      "prlimit64", EPERM, {.arg = 0, .op = SCMP_CMP_NE, .datum_a = 0, .datum_b = 0});
   filter.refuse_where("ioctl", EPERM, is(1, k_tiocsti));
   filter.refuse_where("ioctl", EPERM, is(1, k_tioclinux));
   refuse_sockets(filter, confinement.network);

@@ -409,7 +409,6 @@ TEST_CASE("load: a name that another tool uses gets the right key named", "[conf
 
 TEST_CASE("load: keys of later versions are refused, never ignored", "[config]") {
   const auto key = GENERATE(as<std::string>{},
-                            "sandbox",
                             "hooks",
                             "guardrails",
                             "checks",
@@ -610,6 +609,47 @@ TEST_CASE("load: a fallback in its short form and in its long one", "[config]") 
   CHECK(full.agent->fallback.on ==
         std::vector{agent::FallbackReason::quota, agent::FallbackReason::context_overflow});
   CHECK(parse(k_head).agent->fallback.models.empty());
+}
+
+TEST_CASE("load: a sandbox in its short form and in its long one", "[config]") {
+  using Mode = agent::SandboxSpec::Mode;
+  const agent::SandboxSpec standard = parse(k_head).agent->sandbox;
+  CHECK(standard.mode == Mode::workspace_write);
+  CHECK_FALSE(standard.network);
+  CHECK(standard.required == Lines{"files", "network"});
+  CHECK(parse(k_head + "sandbox: off\n").agent->sandbox.mode == Mode::off);
+  CHECK(parse(k_head + "sandbox: {mode: off, x-why: trusted}\n").agent->sandbox.mode == Mode::off);
+
+  const auto full = parse(k_head +
+                          "sandbox:\n"
+                          "  mode: read_only\n"
+                          "  network: allow\n"
+                          "  read: [~/.npmrc]\n"
+                          "  write: [/var/tmp, out]\n"
+                          "  memory: 2G\n"
+                          "  processes: 200\n"
+                          "  cpu_time: 5m\n"
+                          "  required: []\n");
+  REQUIRE(full.agent);
+  const agent::SandboxSpec& sandbox = full.agent->sandbox;
+  CHECK(sandbox.mode == Mode::read_only);
+  CHECK(sandbox.network);
+  CHECK(sandbox.read == Lines{"~/.npmrc"});
+  CHECK(sandbox.write == Lines{"/var/tmp", "out"});
+  CHECK(sandbox.memory == 2'000'000'000);
+  CHECK(sandbox.processes == 200);
+  CHECK(sandbox.cpu_time == 5min);
+  CHECK(sandbox.required.empty());
+}
+
+TEST_CASE("load: mistakes in a sandbox are marked where they stand", "[config]") {
+  CHECK(lines_of(parse(k_head + "sandbox: {mode: off, network: deny}").errors) ==
+        Lines{"3:22 `sandbox.network` does nothing where the sandbox is off"});
+  CHECK(lines_of(parse(k_head + "sandbox: {allow_hosts: [a.b]}").errors) ==
+        Lines{"3:11 `sandbox.allow_hosts` is not supported yet"});
+  CHECK(parse(k_head + "sandbox: strict").errors.size() == 1);
+  CHECK(parse(k_head + "sandbox: {required: [walls]}").errors.size() == 1);
+  CHECK(parse(k_head + "sandbox: {memory: 0}").errors.size() == 1);
 }
 
 TEST_CASE("load: what is wrong in a fallback is marked where it stands", "[config]") {

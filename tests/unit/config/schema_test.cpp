@@ -340,5 +340,5 @@ TEST_CASE("schema: keys carry description, default and examples", "[config]") {
   CHECK(retry.at("max_attempts").at("default") == 4);
   CHECK(retry.at("max_attempts").at("maximum") == 100);
   CHECK(retry.at("max_delay").at("examples") == agent::Json{"1m"});
-  CHECK_FALSE(schema_json.at("properties").contains("sandbox"));
+  CHECK_FALSE(schema_json.at("properties").contains("hooks"));
 }
