@@ -82,11 +82,11 @@ struct PermissionSpec {
   enum class Standard : std::uint8_t { automatic, allow, ask, deny };
 
   Standard standard = Standard::automatic;
-  std::string standard_origin;           // empty: nobody said it
+  std::string standard_origin;  // empty: nobody said it
   std::vector<PermissionRule> allow;
   std::vector<PermissionRule> ask;
   std::vector<PermissionRule> deny;
-  std::vector<PermissionRule> granted;   // what a person said yes to: --allow
+  std::vector<PermissionRule> granted;  // what a person said yes to: --allow
 };
 
 struct Limits {

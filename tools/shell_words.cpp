@@ -194,6 +194,9 @@ void Reader::read_parameter(bool in_quotes) {
   const Level level(*this);
   Word ignored;
   while (!done() && peek() != '}') {
+    if ((peek() == '<' || peek() == '>') && peek(1) == '(') {
+      unclear("a process substitution in a `${…}`");
+    }
     if (in_quotes && (peek() == '\'' || peek() == '"')) {
       unclear("quotes in a `${…}` in quotes");  // shells differ in where it ends
     }
