@@ -28,7 +28,7 @@ tools::Confined confined_by(const agent::SandboxSpec& sandbox) {
     return is_on(sandbox) && std::ranges::find(sandbox.required, layer) != sandbox.required.end();
   };
   return {.processes = is_sure("files") && is_sure("network") && !sandbox.network,
-          .reads = is_on(sandbox)};
+          .files = is_on(sandbox)};
 }
 
 // What is in the workspace and decides what errand or git runs; a sandbox keeps it by itself.

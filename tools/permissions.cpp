@@ -286,11 +286,14 @@ Judgement Permissions::automatic(const Call& call) const {
     case Kind::names:
     case Kind::reads: {
       const bool is_own = !world_.temporary.empty() && is_below(real, world_.temporary);
-      return is_here || is_own || world_.confined.reads
+      return is_here || is_own || world_.confined.files
                  ? Judgement{.reason = "it only reads"}
                  : asks("it reads outside the working folder");
     }
     case Kind::writes: {
+      if (world_.confined.files) {
+        return {.reason = "the sandbox confines it"};
+      }
       const bool is_guarded = std::ranges::any_of(
           world_.guarded, [&](const fs::path& path) { return is_below(real, true_path(path)); });
       return is_guarded ? asks("it changes what errand or git runs or is told by")

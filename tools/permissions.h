@@ -31,8 +31,9 @@ struct Judgement {
 
 // What holds calls back where no rule speaks of them, so that `auto` can allow them.
 struct Confined {
-  bool processes = false;  // programs only read, and write in the workspace; no network
-  bool reads = false;      // file tools read nothing that is secret, wherever it is
+  // Programs read no secrets, write in the workspace alone, and have no network.
+  bool processes = false;
+  bool files = false;  // the same of the file tools
 };
 
 struct PermissionWorld {

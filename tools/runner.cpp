@@ -149,8 +149,7 @@ class Runner::Round {
     }
     permit(prepared);
     if (*name != call.name && (prepared.rejected || prepared.needs_yes)) {
-      prepared.needs_yes.reset();
-      prepared.rejected = unknown_tool(call.name, runner_.offered_);
+      return {.call = call, .arguments = {}, .rejected = unknown_tool(call.name, runner_.offered_)};
     }
     return prepared;
   }

@@ -33,7 +33,7 @@ struct Place {
     return {.cwd = folder.path(),
             .temporary = {},
             .home = folder.at("home"),
-            .confined = {.processes = confined, .reads = false},
+            .confined = {.processes = confined, .files = false},
             .guarded = {folder.at("agent.yaml"), folder.at(".git/hooks")}};
   }
   Permissions permissions(const PermissionSpec& spec, bool confined = true) const {
