@@ -65,7 +65,7 @@ _errand() {
   command=${words[0]-}
   first=1
   if [[ ${#words[@]} -eq 0 ]]; then
-    _errand_words 'run check test init tools models prices exit-codes schema completions help --help --version'
+    _errand_words 'run check test init tools policy models prices exit-codes doctor schema completions help --help --version'
     return
   fi
   if [[ $command = tools ]]; then
@@ -74,6 +74,14 @@ _errand() {
       return
     fi
     command="tools ${words[1]}"
+    first=2
+  fi
+  if [[ $command = policy ]]; then
+    if [[ ${#words[@]} -lt 2 ]]; then
+      _errand_words 'check'
+      return
+    fi
+    command="policy ${words[1]}"
     first=2
   fi
   if [[ $command = prices ]]; then
@@ -86,8 +94,8 @@ _errand() {
   fi
   case $command in
     'run')
-      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --timeout --max-turns --max-cost --output -o --output-file --record --replay --no-session --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--record|--replay|--log-file|--color|'
+      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --record --replay --no-session --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--record|--replay|--log-file|--color|'
       _errand_scan
       case $option in
         -p|--prompt) : ;;
@@ -95,11 +103,14 @@ _errand() {
         -P|--param) : ;;
         -m|--model) : ;;
         -C|--cwd) _errand_directories ;;
+        --sandbox) _errand_words 'read_only workspace_write off' ;;
         --timeout) : ;;
         --max-turns) : ;;
         --max-cost) : ;;
         -o|--output) _errand_words 'text json jsonl' ;;
         --output-file) _errand_files ;;
+        --allow) : ;;
+        --deny) : ;;
         --record) _errand_files ;;
         --replay) _errand_files ;;
         --log-file) _errand_files ;;
@@ -175,11 +186,12 @@ _errand() {
       esac
       ;;
     'tools call')
-      options='--agent --help -h'
-      valued='|--agent|'
+      options='--agent --sandbox --help -h'
+      valued='|--agent|--sandbox|'
       _errand_scan
       case $option in
         --agent) _errand_agents ;;
+        --sandbox) _errand_words 'read_only workspace_write off' ;;
         *) matched=no ;;
       esac
       [[ $matched = yes ]] && return
@@ -187,6 +199,25 @@ _errand() {
       case $position in
         0) _errand_words 'edit_file glob grep list_directory read_file shell task_failed write_file' ;;
         1) : ;;
+        *) ;;
+      esac
+      ;;
+    'policy check')
+      options='--allow --deny --output -o --help -h'
+      valued='|--allow|--deny|-o|--output|'
+      _errand_scan
+      case $option in
+        --allow) : ;;
+        --deny) : ;;
+        -o|--output) _errand_words 'text json' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_agents ;;
+        1) _errand_words 'edit_file glob grep list_directory read_file shell task_failed write_file' ;;
+        2) : ;;
         *) ;;
       esac
       ;;
@@ -251,6 +282,20 @@ _errand() {
         *) ;;
       esac
       ;;
+    'doctor')
+      options='--output -o --help -h'
+      valued='|-o|--output|'
+      _errand_scan
+      case $option in
+        -o|--output) _errand_words 'text json' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        *) ;;
+      esac
+      ;;
     'schema')
       options='--help -h'
       valued=''
@@ -289,7 +334,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run check test init tools models prices exit-codes schema completions help' ;;
+        *) _errand_words 'run check test init tools policy models prices exit-codes doctor schema completions help' ;;
       esac
       ;;
     *) ;;

@@ -1,7 +1,7 @@
 #include "providers/cassette.h"
 
-#include "agent/json.h"
 #include "agent/base64.h"
+#include "agent/json.h"
 #include "tests/unit/providers/tape_support.h"
 
 #include <nlohmann/json.hpp>

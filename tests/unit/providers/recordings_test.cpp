@@ -1,7 +1,7 @@
 // Recorded traffic, where it lies beside the checkout, straight into the wire protocols.
+#include "agent/base64.h"
 #include "agent/error.h"
 #include "agent/json.h"
-#include "agent/base64.h"
 #include "providers/classify.h"
 #include "providers/wire.h"
 #include "tests/unit/providers/wire_cases.h"
@@ -153,9 +153,9 @@ void play_recording(const Json& recording, const Json& expected, const providers
   const Json& response = recording["response"];
   const agent::Headers headers = headers_of(response);
   const bool is_binary = agent::find(response, "body_base64") != nullptr;
-  const std::string body =
-      is_binary ? agent::from_base64(agent::text_at(response, "body_base64")).value()
-                : std::string(agent::text_at(response, "body_text"));
+  const std::string body = is_binary
+                               ? agent::from_base64(agent::text_at(response, "body_base64")).value()
+                               : std::string(agent::text_at(response, "body_text"));
   const auto status = static_cast<int>(agent::integer_at(response, "status"));
   if (status < 200 || status > 299) {
     check_failure(expected, wire.classify(status, headers, body, std::chrono::system_clock::now()));
