@@ -65,7 +65,7 @@ _errand() {
   command=${words[0]-}
   first=1
   if [[ ${#words[@]} -eq 0 ]]; then
-    _errand_words 'run check test init tools models prices exit-codes schema completions help --help --version'
+    _errand_words 'run check test init tools models prices exit-codes doctor schema completions help --help --version'
     return
   fi
   if [[ $command = tools ]]; then
@@ -86,8 +86,8 @@ _errand() {
   fi
   case $command in
     'run')
-      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --timeout --max-turns --max-cost --output -o --output-file --record --replay --no-session --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--record|--replay|--log-file|--color|'
+      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --sandbox --timeout --max-turns --max-cost --output -o --output-file --record --replay --no-session --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--record|--replay|--log-file|--color|'
       _errand_scan
       case $option in
         -p|--prompt) : ;;
@@ -95,6 +95,7 @@ _errand() {
         -P|--param) : ;;
         -m|--model) : ;;
         -C|--cwd) _errand_directories ;;
+        --sandbox) _errand_words 'read_only workspace_write off' ;;
         --timeout) : ;;
         --max-turns) : ;;
         --max-cost) : ;;
@@ -175,11 +176,12 @@ _errand() {
       esac
       ;;
     'tools call')
-      options='--agent --help -h'
-      valued='|--agent|'
+      options='--agent --sandbox --help -h'
+      valued='|--agent|--sandbox|'
       _errand_scan
       case $option in
         --agent) _errand_agents ;;
+        --sandbox) _errand_words 'read_only workspace_write off' ;;
         *) matched=no ;;
       esac
       [[ $matched = yes ]] && return
@@ -251,6 +253,20 @@ _errand() {
         *) ;;
       esac
       ;;
+    'doctor')
+      options='--output -o --help -h'
+      valued='|-o|--output|'
+      _errand_scan
+      case $option in
+        -o|--output) _errand_words 'text json' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        *) ;;
+      esac
+      ;;
     'schema')
       options='--help -h'
       valued=''
@@ -289,7 +305,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run check test init tools models prices exit-codes schema completions help' ;;
+        *) _errand_words 'run check test init tools models prices exit-codes doctor schema completions help' ;;
       esac
       ;;
     *) ;;
