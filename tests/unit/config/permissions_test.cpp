@@ -109,7 +109,6 @@ TEST_CASE("project config: what would loosen is refused", "[config]") {
                              "permissions: {default: auto}",
                              "permissions: {default: allow}",
                              "permissions: {allow: [shell]}",
-                             "permissions: {allow: null}",
                              "permissions: {allow: \"*\"}");
   const config_test::Folder folder;
   write(folder.path() / ".errand/config.yaml", text);
