@@ -69,12 +69,14 @@ def play(errand, protocol, steps):
     server = scripted.Server({"reply": steps})
     base = server.url + ("" if protocol in ("ollama", "bedrock") else "/v1")
     with tempfile.TemporaryDirectory(prefix="errand-matrix-") as folder:
-        work = pathlib.Path(folder)
+        work, home = (pathlib.Path(folder) / name for name in ("work", "home"))
+        work.mkdir()
+        home.mkdir()
         (work / "agent.yaml").write_text(AGENT.format(protocol=protocol, base=base, attempts=ATTEMPTS))
         try:
             done = subprocess.run([errand, "run", "-o", "jsonl", "--no-session", "agent.yaml", "go"], cwd=work,
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
-                                  env={"PATH": os.environ["PATH"], "HOME": folder, "TMPDIR": folder})
+                                  env={"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": folder})
         finally:
             server.close()
         events = [json.loads(line) for line in done.stdout.splitlines()]
