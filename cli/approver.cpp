@@ -3,6 +3,7 @@
 #include "agent/json.h"
 #include "agent/text.h"
 #include "cli/output.h"
+#include "cli/render_error.h"
 #include "config/source.h"
 #include "config/user_config.h"
 
@@ -11,7 +12,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdint>
 #include <optional>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -48,10 +48,7 @@ class StopSignal {
  private:
   struct Wake {
     int event;
-    void operator()() const {
-      const std::uint64_t one = 1;
-      [[maybe_unused]] const auto written = ::write(event, &one, sizeof one);
-    }
+    void operator()() const { ::eventfd_write(event, 1); }
   };
   int event_;
   std::stop_callback<Wake> callback_;
@@ -80,7 +77,7 @@ class Terminal final : public agent::Approver {
     const bool offers_always = request.may_always && !options_.user_config.empty();
     ::tcflush(STDIN_FILENO, TCIFLUSH);  // what was typed before was no answer to this
     say(fmt::format("\n{} asks to be run: {}\n{}",
-                    paint(clean(request.call.name)),
+                    paint("1", clean(request.call.name), options_.color),
                     clean(request.reason),
                     with_marks(clean(shown(request.call)))));
     for (;;) {
@@ -112,9 +109,6 @@ class Terminal final : public agent::Approver {
     }
   }
 
-  std::string paint(std::string_view text) const {
-    return options_.color ? fmt::format("\x1b[1m{}\x1b[0m", text) : std::string(text);
-  }
   std::string clean(std::string_view text) const { return agent::printable(redactor_.apply(text)); }
 
   // A command line as it stands, all else as JSON.
@@ -165,10 +159,7 @@ class Terminal final : public agent::Approver {
                                                   {"r", "run", Answer::run},
                                                   {"a", "always", Answer::always},
                                                   {"s", "stop", Answer::stop}});
-    std::string lower(line);
-    for (char& c : lower) {
-      c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
+    const std::string lower = agent::to_lower(line);
     for (const Word& word : k_words) {
       if ((lower == word.letter || lower == word.word) &&
           (word.answer != Answer::always || offers_always)) {

@@ -5,6 +5,7 @@
 #include "config/project_config.h"
 #include "config/user_config.h"
 #include "tools/registry.h"
+#include "tools/sandbox/places.h"
 
 #include <fmt/format.h>
 
@@ -31,12 +32,12 @@ tools::Confined confined_by(const agent::SandboxSpec& sandbox) {
           .files = is_on(sandbox)};
 }
 
-// What is in the workspace and decides what errand or git runs; a sandbox keeps it by itself.
+// What a sandbox would lock, where there is none.
 std::vector<fs::path> guarded_files(const agent::AgentSpec& agent, const fs::path& cwd) {
   if (is_on(agent.sandbox)) {
     return {};
   }
-  std::vector<fs::path> files{cwd / ".errand", cwd / ".git" / "hooks", cwd / ".git" / "config"};
+  std::vector<fs::path> files = tools::sandbox::locked_places(cwd);
   if (!agent.file.empty()) {
     files.push_back(cwd / agent.file);
   }

@@ -29,14 +29,8 @@ std::string encode(const agent::Attachment& attachment) {
 }
 
 std::string encode(const agent::UserMessage& message) {
-  const std::string text = json_text(message.text);
-  if (message.attachments.empty()) {
-    return fmt::format(R"({{"role":"user","content":{}}})", text);
-  }
-  return fmt::format(
-      R"({{"role":"user","content":[{},{{"type":"text","text":{}}}]}})",
-      joined(std::span(message.attachments), [](const auto& one) { return encode(one); }),
-      text);
+  return openai_user_message(
+      message, "text", [](const agent::Attachment& one) { return encode(one); });
 }
 
 std::string encode(const agent::ToolMessage& message) {

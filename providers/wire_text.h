@@ -82,6 +82,20 @@ inline constexpr std::array<std::string_view, 5> k_common_media = {
 // A picture or document as an address that holds it, as a JSON string: "data:image/png;base64,…".
 std::string data_url(const agent::Attachment& attachment);
 
+// What a user says, as both of OpenAI's protocols have it: a text, or a list of what `encode` makes
+// of the attachments, and the text as a part of type `text_type`.
+template <typename Encode>
+std::string openai_user_message(const agent::UserMessage& message,
+                                std::string_view text_type,
+                                const Encode& encode) {
+  std::string content = json_text(message.text);
+  if (!message.attachments.empty()) {
+    content = R"([)" + joined(std::span(message.attachments), encode) + R"(,{"type":")" +
+              std::string(text_type) + R"(","text":)" + content + "}]";
+  }
+  return R"({"role":"user","content":)" + content + "}";
+}
+
 // `text` where it is one JSON object, compact; else `otherwise`.
 std::string json_object(std::string_view text, std::string_view otherwise);
 
