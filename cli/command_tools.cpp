@@ -198,7 +198,8 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
                                     .supervisor = supervisor.get(),
                                     .enclosure = enclosure.get(),
                                     .redactor = &redactor,
-                                    .clock = &clock}));
+                                    .clock = &clock,
+                                    .guards_unseen = false}));  // a person has looked already
   Quiet watcher;
   const std::array<agent::ToolCall, 1> calls{
       agent::ToolCall{.id = "call_1", .name = parsed.positionals.front(), .arguments = arguments}};

@@ -16,10 +16,12 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tools {
 
 class Enclosure;
+class SeenFiles;
 class Supervisor;
 
 // What a call may use. Borrowed for the length of the call.
@@ -34,6 +36,7 @@ struct CallContext {
   std::function<void(std::string_view)> on_output;  // live output; any thread, may be empty
   // Whether a file below the one that was named may be read, too; any thread, empty: all may.
   std::function<bool(const std::filesystem::path&)> may_read = {};
+  SeenFiles* seen = nullptr;         // what may be changed; null: also what was never read
 };
 
 // What came of a call, before the runner caps and words it for the model.
@@ -68,7 +71,7 @@ struct Reach {
     program,   // a program's own business; `target` are the arguments as JSON
   };
   Kind kind = Kind::program;
-  std::string target;  // a path as it was written
+  std::string target;                     // a path as it was written
 };
 
 class Tool {
