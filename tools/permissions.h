@@ -55,6 +55,7 @@ class Permissions {
   static agent::Result<Permissions> create(const agent::PermissionSpec& spec,
                                            PermissionWorld world);
 
+  // Of several files the strictest verdict.
   Judgement judge(std::string_view tool, const Reach& reach) const;
   // Whatever the arguments are: not worth offering.
   bool always_denies(std::string_view tool) const;
@@ -81,12 +82,16 @@ class Permissions {
   Match forbids(const Rule& rule, const Call& call) const;
   bool allows(const Rule& rule, const Call& call) const;
   bool is_granted(const Call& call) const;
+  Judgement judge_one(std::string_view tool, const Reach& reach) const;  // of one target
   bool is_allowed_line(const Call& call) const;
   bool may_write(const std::filesystem::path& file) const;
   std::string unclear_reason(const Call& call) const;
   Judgement by_default(const Call& call) const;
   Judgement automatic(const Call& call) const;
   std::string yes_rule(const Call& call) const;
+  Judgement asked_for(std::string_view tool,
+                      const std::vector<std::filesystem::path>& files,
+                      Judgement judgement) const;
 
   PermissionWorld world_;
   agent::PermissionSpec::Standard standard_ = agent::PermissionSpec::Standard::automatic;

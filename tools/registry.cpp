@@ -11,6 +11,11 @@ namespace tools {
 namespace {
 
 constexpr std::array k_builtins = {
+    Builtin{"apply_patch",
+            "change several files at once, by a unified diff",
+            make_apply_patch,
+            false,
+            true},
     Builtin{
         "edit_file", "replace one exact text in a file by another", make_edit_file, false, true},
     Builtin{"glob", "find files by name: **/*.cpp", make_glob},

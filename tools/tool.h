@@ -72,6 +72,7 @@ struct Reach {
   };
   Kind kind = Kind::program;
   std::string target;                     // a path as it was written
+  std::vector<std::string> further = {};  // more files of the same kind
 };
 
 class Tool {
