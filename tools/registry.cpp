@@ -24,6 +24,7 @@ constexpr std::array k_builtins = {
     Builtin{"read_file", "read a text file, page by page", make_read_file},
     Builtin{"shell", "run a command line with /bin/sh", make_shell, true},
     Builtin{"task_failed", "let the agent say that it failed (exit code 1)", make_task_failed},
+    Builtin{"todo", "keep a list of the steps of the work", make_todo},
     Builtin{"write_file", "write a whole file", make_write_file, false, true},
 };
 
