@@ -15,6 +15,7 @@ std::unique_ptr<Tool> make_read_file(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_write_file(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_edit_file(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_apply_patch(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_ask_user(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_list_directory(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_glob(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_grep(const agent::ToolSpec& spec);

@@ -16,6 +16,7 @@ constexpr std::array k_builtins = {
             make_apply_patch,
             false,
             true},
+    Builtin{"ask_user", "ask the person at the terminal", make_ask_user},
     Builtin{
         "edit_file", "replace one exact text in a file by another", make_edit_file, false, true},
     Builtin{"glob", "find files by name: **/*.cpp", make_glob},

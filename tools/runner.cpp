@@ -281,7 +281,8 @@ class Runner::Round {
             [permissions = options.permissions](const std::filesystem::path& file) {
               return permissions == nullptr || permissions->may_read(file);
             },
-        .seen = runner_.guards_unseen_ ? &runner_.seen_ : nullptr};
+        .seen = runner_.guards_unseen_ ? &runner_.seen_ : nullptr,
+        .questioner = options.questioner};
     const Prepared& prepared = calls_[index];
     return call_tool(*prepared.entry->equipped.tool, prepared.arguments, context, *options.clock);
   }

@@ -34,6 +34,7 @@ struct RunnerOptions {
   agent::Clock* clock = nullptr;              // borrowed, required
   Permissions* permissions = nullptr;         // borrowed; null: every call may run
   bool fail_on_denied = false;                // a call that is denied ends the run
+  Questioner* questioner = nullptr;           // borrowed; null: nobody can be asked anything
   // Files that exist are changed only after the model has read them, where it can read files.
   bool guards_unseen = true;
 };

@@ -21,6 +21,7 @@
 namespace tools {
 
 class Enclosure;
+class Questioner;
 class SeenFiles;
 class Supervisor;
 
@@ -37,6 +38,7 @@ struct CallContext {
   // Whether a file below the one that was named may be read, too; any thread, empty: all may.
   std::function<bool(const std::filesystem::path&)> may_read = {};
   SeenFiles* seen = nullptr;         // what may be changed; null: also what was never read
+  Questioner* questioner = nullptr;  // who asks the person; null: nobody is there
 };
 
 // What came of a call, before the runner caps and words it for the model.
