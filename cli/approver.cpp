@@ -62,11 +62,13 @@ class Person final : public agent::Approver {
   }
 
  private:
-  // A command line as it stands, all else as JSON.
+  // A command line or a patch as it stands, all else as JSON.
   static std::string shown(const agent::ToolCall& call) {
     const auto arguments = agent::parse_json(call.arguments);
-    if (arguments && arguments->size() == 1 && arguments->contains("command")) {
-      return std::string(agent::text_at(*arguments, "command"));
+    for (const std::string_view plain : {"command", "patch"}) {
+      if (arguments && arguments->size() == 1 && arguments->contains(plain)) {
+        return std::string(agent::text_at(*arguments, plain));
+      }
     }
     return call.arguments;
   }
