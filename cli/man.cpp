@@ -4,6 +4,7 @@
 #include "agent/outcome.h"
 #include "cli/help.h"
 #include "cli/man_permissions.h"
+#include "cli/man_tools.h"
 #include "cli/options.h"
 #include "config/keys.h"
 #include "config/project_config.h"
@@ -468,6 +469,7 @@ std::string agent_page() {
       "a name of your own.\n";
   text += key_list(config::keys());
   text += later_keys();
+  text += tools_section();
   text += permissions_section();
   text += sandbox_section();
   text += user_section() + project_section();
