@@ -355,8 +355,10 @@ Judgement Permissions::by_default(const Call& call) const {
   return judgement;
 }
 
-Judgement Permissions::judge(std::string_view tool, const Reach& reach) const {
-  Judgement judgement = judge_one(tool, reach);
+Judgement Permissions::judge(std::string_view tool,
+                             const Reach& reach,
+                             const agent::Ruling& ruling) const {
+  Judgement judgement = judge_one(tool, reach, ruling);
   if (reach.further.empty()) {
     return judgement;
   }
@@ -364,7 +366,7 @@ Judgement Permissions::judge(std::string_view tool, const Reach& reach) const {
   paths.insert(paths.begin(), reach.target);
   std::vector<fs::path> asked;
   for (const std::string& path : paths) {
-    Judgement one = judge_one(tool, {.kind = reach.kind, .target = path});
+    Judgement one = judge_one(tool, {.kind = reach.kind, .target = path}, ruling);
     if (one.verdict == Verdict::allow) {
       continue;
     }
@@ -382,7 +384,9 @@ Judgement Permissions::judge(std::string_view tool, const Reach& reach) const {
   return asked.size() < 2 ? judgement : asked_for(tool, asked, std::move(judgement));
 }
 
-Judgement Permissions::judge_one(std::string_view tool, const Reach& reach) const {
+Judgement Permissions::judge_one(std::string_view tool,
+                                 const Reach& reach,
+                                 const agent::Ruling& ruling) const {
   Call call{.tool = tool, .reach = reach, .path = {}, .line = nullptr};
   if (call.is_file()) {
     call.path = world_.cwd / reach.target;
@@ -421,6 +425,9 @@ Judgement Permissions::judge_one(std::string_view tool, const Reach& reach) cons
   if (granted != granted_.end() && (doubt.empty() || is_exact(*granted))) {
     return {.reason = named("allow", *granted)};
   }
+  if (ruling.question) {
+    return finish({.verdict = Verdict::ask, .reason = *ruling.question, .may_always = false});
+  }
   const auto allowed = first_of(allow_);
   if (!doubt.empty()) {
     if (allowed != allow_.end() && is_exact(*allowed)) {
@@ -445,7 +452,11 @@ Judgement Permissions::judge_one(std::string_view tool, const Reach& reach) cons
   if (call.line != nullptr && is_allowed_line(call)) {
     return {.reason = "rules in `allow` name each of its commands"};
   }
-  return finish(by_default(call));
+  Judgement judgement = by_default(call);
+  if (judgement.verdict == Verdict::ask && ruling.is_allowed) {
+    return {.reason = "a hook allows it"};
+  }
+  return finish(std::move(judgement));
 }
 
 }  // namespace tools

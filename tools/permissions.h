@@ -3,6 +3,7 @@
 // runs.
 #pragma once
 #include "agent/result.h"
+#include "agent/ruling.h"
 #include "agent/spec.h"
 #include "tools/path_pattern.h"
 #include "tools/text_pattern.h"
@@ -55,8 +56,11 @@ class Permissions {
   static agent::Result<Permissions> create(const agent::PermissionSpec& spec,
                                            PermissionWorld world);
 
-  // Of several files the strictest verdict.
-  Judgement judge(std::string_view tool, const Reach& reach) const;
+  // Of several files the strictest verdict. `ruling`: what hooks and guardrails have said to the
+  // call.
+  Judgement judge(std::string_view tool,
+                  const Reach& reach,
+                  const agent::Ruling& ruling = {}) const;
   // Whatever the arguments are: not worth offering.
   bool always_denies(std::string_view tool) const;
   // Whether rules of `deny` let a file be read, by tools that go through folders.
@@ -82,7 +86,9 @@ class Permissions {
   Match forbids(const Rule& rule, const Call& call) const;
   bool allows(const Rule& rule, const Call& call) const;
   bool is_granted(const Call& call) const;
-  Judgement judge_one(std::string_view tool, const Reach& reach) const;  // of one target
+  Judgement judge_one(std::string_view tool,
+                      const Reach& reach,
+                      const agent::Ruling& ruling) const;  // of one target
   bool is_allowed_line(const Call& call) const;
   bool may_write(const std::filesystem::path& file) const;
   std::string unclear_reason(const Call& call) const;
