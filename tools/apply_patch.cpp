@@ -52,6 +52,12 @@ Result<Original> read(const NamedPath& name, const CallContext& context) {
   return Original{.content = std::move(content), .status = file.status};
 }
 
+bool only_adds(const FilePatch& file) {
+  return std::ranges::all_of(file.hunks, [](const Hunk& hunk) {
+    return std::ranges::all_of(hunk.lines, [](const PatchLine& line) { return line.mark == '+'; });
+  });
+}
+
 std::string places_of(const std::vector<std::size_t>& lines) {
   constexpr std::size_t k_most = 10;
   if (lines.empty()) {
@@ -125,11 +131,18 @@ class Application {
 
   Result<void> modify(const FilePatch& file) {
     TRY_ASSIGN(const NamedPath name, resolve(file.new_path, context_));
-    TRY_ASSIGN(const Original old, read(name, context_));
-    TRY_ASSIGN(auto place, known_place(name, old));
+    auto old = read(name, context_);
+    std::error_code error;
+    if (!old && only_adds(file) && !fs::exists(name.path, error)) {
+      old.error().help = "A new file has `--- /dev/null` for its old name.";
+    }
+    if (!old) {
+      return fail(std::move(old).error());
+    }
+    TRY_ASSIGN(auto place, known_place(name, *old));
     TRY_ASSIGN(const PatchedText text,
-               patched_text(old.content, file.hunks, shown(name), context_.stop));
-    TRY(place->draft(text.content, &old.status, file.is_executable));
+               patched_text(old->content, file.hunks, shown(name), context_.stop));
+    TRY(place->draft(text.content, &old->status, file.is_executable));
     report_ += fmt::format("patched {}{}\n", shown(name), places_of(text.lines));
     steps_.push_back({.place = std::move(place)});
     return {};

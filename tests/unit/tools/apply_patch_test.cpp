@@ -102,6 +102,15 @@ TEST_CASE("apply_patch: where one file cannot be changed, none is", "[tools]") {
   CHECK(folder.count() == 2);  // no draft is left, nor a folder
 }
 
+TEST_CASE("apply_patch: who means to make a file is told how", "[tools]") {
+  const FileFolder folder;
+  const auto output = applied(folder, "--- a/new\n+++ b/new\n@@ -0,0 +1 @@\n+x\n");
+  CHECK(output.message == "there is no file or folder `new`");
+  CHECK_THAT(output.suggestion, Catch::StartsWith("A new file has `--- /dev/null`"));
+  CHECK_THAT(applied(folder, change("new", "1", "2")).suggestion,
+             Catch::StartsWith("Check the path"));
+}
+
 TEST_CASE("apply_patch: modes stay, and executable files are made so", "[tools]") {
   const FileFolder folder;
   folder.write("run", "1\n");
