@@ -16,6 +16,8 @@ agent::AgentSpec build_agent(const Value& root,
                              const std::filesystem::path& directory,
                              const Known& known,
                              Problems& problems);
+// `model`, and what has its keys.
+agent::ModelSpec build_model(const Value& value, const Known& known, Problems& problems);
 // `output`: the schema, read and compiled.
 agent::OutputSpec build_output(const Value& map,
                                const std::filesystem::path& directory,
