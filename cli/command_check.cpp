@@ -59,6 +59,11 @@ class Checker {
       for (const agent::ModelSpec& fallback : report.agent->fallback.models) {
         check_model(fallback, *report.agent, checked);
       }
+      for (const agent::GuardrailSpec& guardrail : report.agent->guardrails.checks) {
+        if (guardrail.model) {
+          check_model(*guardrail.model, *report.agent, checked);
+        }
+      }
     }
     const std::string loaded = (context_.cwd / file).string();
     for (auto* list : {&checked.errors, &checked.warnings}) {

@@ -1,4 +1,5 @@
 // `errand run`: from an agent file and a prompt to one named ending.
+#include "agent/gates.h"
 #include "agent/id.h"
 #include "agent/loop.h"
 #include "agent/redact.h"
@@ -9,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/early_end.h"
 #include "cli/enclosed.h"
+#include "cli/guarded.h"
 #include "cli/known_names.h"
 #include "cli/log_sink.h"
 #include "cli/output.h"
@@ -23,6 +25,7 @@
 #include "providers/http_client.h"
 #include "providers/registry.h"
 #include "providers/tape.h"
+#include "tools/hooks.h"
 #include "tools/runner.h"
 #include "tools/supervisor.h"
 
@@ -31,6 +34,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <unistd.h>
@@ -111,10 +115,26 @@ void add_secret_headers(agent::Redactor& redactor, const agent::Headers& headers
 // The variables that no tool inherits: all in which keys are expected, and those that are used.
 std::vector<std::string> secret_variables(const Plan& plan) {
   std::vector<std::string> names = key_variables_of(plan.agent);
-  for (const providers::Choice& choice : plan.chain) {
-    names.push_back(choice.resolved.api_key_env);
+  for (const auto* choices : {&plan.chain, &plan.judges}) {
+    for (const providers::Choice& choice : *choices) {
+      names.push_back(choice.resolved.api_key_env);
+    }
   }
   return names;
+}
+
+// What hooks and guardrails are run with.
+agent::Environment without_keys(agent::Environment environment, const Plan& plan) {
+  for (const std::string& name : secret_variables(plan)) {
+    environment.erase(name);
+  }
+  return environment;
+}
+
+std::unique_ptr<agent::Gate> open_hooks(const Plan& plan, tools::HookOptions options) {
+  return plan.agent.hooks.hooks.empty()
+             ? nullptr
+             : std::make_unique<tools::Hooks>(plan.agent.hooks, std::move(options));
 }
 
 std::vector<std::string> tool_names(const agent::Toolbox& toolbox) {
@@ -149,6 +169,7 @@ bool is_smart_terminal(int descriptor, const agent::Environment& environment) {
 
 Result<Audience> open_audience(const Parsed& parsed,
                                const Context& context,
+                               bool is_guarded,
                                const agent::Redactor& redactor,
                                agent::Cancellation& cancellation) {
   Audience audience;
@@ -159,7 +180,8 @@ Result<Audience> open_audience(const Parsed& parsed,
     audience.output = Output::to_descriptor(STDOUT_FILENO, "standard output");
   }
   const Format format = format_of(parsed);
-  const bool streams = format == Format::text && !file && ::isatty(STDOUT_FILENO) == 1;
+  const bool streams =
+      format == Format::text && !file && !is_guarded && ::isatty(STDOUT_FILENO) == 1;
   audience.answer =
       std::make_unique<AnswerSink>(AnswerSink::Options{.format = format, .streams = streams},
                                    *audience.output,
@@ -237,7 +259,8 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   const std::string run_id = is_replay ? (*recording)->run.run_id : agent::new_run_id();
   auto plan = prepare(parsed, context, recording);
   block_signals();
-  TRY_ASSIGN(Audience audience, open_audience(parsed, context, redactor, cancellation));
+  const bool is_guarded = plan && tools::has_output_checks(plan->agent.guardrails);
+  TRY_ASSIGN(Audience audience, open_audience(parsed, context, is_guarded, redactor, cancellation));
   const auto end_with = [&](std::vector<Error> errors) {
     return end_early({.errors = std::move(errors),
                       .run_id = run_id,
@@ -251,9 +274,11 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   if (!plan) {
     return end_with(std::move(plan).error());
   }
-  for (const providers::Choice& choice : plan->chain) {
-    redactor.add(choice.resolved.api_key);
-    add_secret_headers(redactor, choice.spec.headers);
+  for (const auto* choices : {&plan->chain, &plan->judges}) {
+    for (const providers::Choice& choice : *choices) {
+      redactor.add(choice.resolved.api_key);
+      add_secret_headers(redactor, choice.spec.headers);
+    }
   }
   const SignalWatcher signals(cancellation);
 
@@ -274,6 +299,11 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
       plan->warnings.push_back({.message = std::move(sentence), .help = {}});
     }
   }
+  auto kill_switch = kill_switch_warnings(plan->agent, context.environment, enclosure->get());
+  if (!kill_switch) {
+    return end_with({kill_switch.error()});
+  }
+  std::ranges::move(*kill_switch, std::back_inserter(plan->warnings));
   auto permissions = permissions_of(plan->agent, parsed, context, folder.path());
   if (!permissions) {
     return end_with(std::move(permissions).error());
@@ -313,21 +343,47 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   if (!tape) {
     return end_with({tape.error()});
   }
-  auto provider = providers::make_chain(
-      plan->chain,
-      plan->agent.fallback,
-      plan->agent.retry,
-      {.http = (*tape)->http(),
-       .clock = (*tape)->clock(),
-       .models = models,
-       .seed = (*tape)->seed(),
-       .load_script = [&](const std::string& path) {
-         return config::load_replay_script(std::filesystem::path(plan->agent.directory) / path);
-       }});
+  const providers::Dependencies dependencies{
+      .http = (*tape)->http(),
+      .clock = (*tape)->clock(),
+      .models = models,
+      .seed = (*tape)->seed(),
+      .load_script = [&](const std::string& path) {
+        return config::load_replay_script(std::filesystem::path(plan->agent.directory) / path);
+      }};
+  auto provider =
+      providers::make_chain(plan->chain, plan->agent.fallback, plan->agent.retry, dependencies);
   if (!provider) {
     return end_with({provider.error()});
   }
 
+  const auto hooks =
+      open_hooks(*plan,
+                 {.world = {.run_id = run_id, .model = plan->model().name(), .cwd = context.cwd},
+                  .directory = plan->agent.directory,
+                  .temporary = folder.path(),
+                  .environment = without_keys(context.environment, *plan),
+                  .supervisor = supervisor.get(),
+                  .clock = &(*tape)->clock()});
+  const auto guarded = open_guardrails(*plan,
+                                       **provider,
+                                       dependencies,
+                                       {.folder = plan->agent.directory,
+                                        .temporary = folder.path(),
+                                        .environment = without_keys(context.environment, *plan),
+                                        .supervisor = supervisor.get()},
+                                       redactor,
+                                       tool_clock);
+  if (!guarded) {
+    return end_with({guarded.error()});
+  }
+  std::vector<agent::Gate*> gates;
+  for (agent::Gate* gate : {hooks.get(), static_cast<agent::Gate*>(guarded->gate.get())}) {
+    if (gate != nullptr) {
+      gates.push_back(gate);
+    }
+  }
+  agent::Gates gate(gates);
   const agent::RunRequest request{
       .run_id = run_id,
       .started = {.version = ERRAND_VERSION,
@@ -352,7 +408,8 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                               .sinks = sinks,
                                               .journal = journal->get(),
                                               .clock = (*tape)->clock(),
-                                              .approver = approver.get()},
+                                              .approver = approver.get(),
+                                              .gate = gates.empty() ? nullptr : &gate},
                                              cancellation);
   if (const auto done = (*tape)->finish(); !done && result.exit_code == 0) {
     context.err << render_warning(done.error(), context.color_err) << std::endl;

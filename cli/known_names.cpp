@@ -1,6 +1,7 @@
 #include "cli/known_names.h"
 
 #include "providers/registry.h"
+#include "tools/name_matcher.h"
 #include "tools/permissions.h"
 #include "tools/registry.h"
 
@@ -13,16 +14,21 @@ config::Known known_names() {
   return {.tools = tools::builtin_names(),
           .program_tools = tools::program_tools(),
           .protocols = providers::protocol_names(),
-          .rule_error = [](std::string_view rule, std::span<const std::string> names) {
-            auto checked = tools::check_rule(rule, names);
-            return checked ? std::nullopt : std::optional(std::move(checked).error());
-          }};
+          .rule_error =
+              [](std::string_view rule, std::span<const std::string> names) {
+                auto checked = tools::check_rule(rule, names);
+                return checked ? std::nullopt : std::optional(std::move(checked).error());
+              },
+          .pattern_error = tools::pattern_error};
 }
 
 std::vector<std::string> key_variables_of(const agent::AgentSpec& agent) {
   std::vector<std::string> named{agent.model.api_key_env};
   for (const agent::ModelSpec& model : agent.fallback.models) {
     named.push_back(model.api_key_env);
+  }
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    named.push_back(check.model ? check.model->api_key_env : "");
   }
   return providers::key_variables(named);
 }

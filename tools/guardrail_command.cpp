@@ -3,6 +3,7 @@
 #include "agent/text.h"
 #include "tools/guardrail_check.h"
 #include "tools/process.h"
+#include "tools/script_files.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -67,11 +68,16 @@ Finding read_answer(const Captured& output) {
 class CommandCheck final : public GuardrailCheck {
  public:
   CommandCheck(GuardrailSpec spec, const GuardrailPrograms& programs)
-      : spec_(std::move(spec)), programs_(programs) {}
+      : spec_(std::move(spec)),
+        programs_(programs),
+        scripts_(script_files(spec_.what, programs_.folder)) {}
 
   Finding look(const Subject& subject, std::stop_token stop) override {
     if (programs_.supervisor == nullptr) {
       return broken("programs cannot be started here");
+    }
+    if (const auto file = scripts_.changed(); !file.empty()) {
+      return broken(fmt::format("`{}` has changed since the run began", file.string()));
     }
     const CallContext context{.cwd = programs_.folder,
                               .temporary = programs_.temporary,
@@ -119,6 +125,7 @@ class CommandCheck final : public GuardrailCheck {
 
   GuardrailSpec spec_;
   GuardrailPrograms programs_;
+  FileWatch scripts_;
 };
 
 }  // namespace

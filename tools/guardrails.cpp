@@ -1,7 +1,8 @@
 #include "tools/guardrails.h"
 
+#include "tools/name_matcher.h"
+
 #include <fmt/format.h>
-#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
@@ -83,10 +84,9 @@ agent::Result<fs::path> kill_file(const agent::AgentSpec& agent,
   }
   const std::string_view home = agent::value_of(environment, "HOME");
   if (home.empty()) {
-    return agent::fail(
-        Code::config_invalid,
-        fmt::format("`guardrails.kill_switch` is `{}`, and HOME is not set", path),
-        "set HOME, or write an absolute path");
+    return agent::fail(Code::config_invalid,
+                       fmt::format("`guardrails.kill_switch` is `{}`, and HOME is not set", path),
+                       "set HOME, or write an absolute path");
   }
   return (fs::path(home) / path.substr(2)).lexically_normal();
 }
@@ -97,7 +97,7 @@ bool has_output_checks(const agent::GuardrailsSpec& spec) {
 
 struct Guardrails::Row {
   GuardrailSpec spec;
-  std::unique_ptr<RE2> tool;  // null: all
+  NameMatcher tool;
   std::unique_ptr<GuardrailCheck> check;
 };
 
@@ -105,10 +105,7 @@ Guardrails::Guardrails(const agent::GuardrailsSpec& spec, fs::path kill_file, Gu
     : kill_file_(std::move(kill_file)), retries_(spec.retries), file_(std::move(world.file)) {
   auto judge = world.judges.begin();
   for (const GuardrailSpec& check : spec.checks) {
-    Row row{.spec = check, .tool = nullptr, .check = nullptr};
-    if (!check.tool.empty()) {
-      row.tool = std::make_unique<RE2>(check.tool, RE2::Quiet);
-    }
+    Row row{.spec = check, .tool = NameMatcher(check.tool), .check = nullptr};
     switch (check.kind) {
       case GuardrailSpec::Kind::pattern:
       case GuardrailSpec::Kind::find:
@@ -136,21 +133,19 @@ std::optional<Error> Guardrails::killed() {
   if (!is_there && (errno == ENOENT || errno == ENOTDIR)) {
     return std::nullopt;
   }
-  return Error{
-      .code = Code::guardrail_killed,
-      .message =
-          is_there ? fmt::format("the kill switch is on: there is a file `{}`", kill_file_.string())
-                   : fmt::format("cannot look for the kill switch `{}`: {}",
-                                 kill_file_.string(),
-                                 std::strerror(errno)),
-      .help = is_there ? "remove the file to let agents run again"
-                       : "make its folder readable, or change `guardrails.kill_switch`"};
+  return Error{.code = Code::guardrail_killed,
+               .message = is_there ? fmt::format("the kill switch is on: there is a file `{}`",
+                                                 kill_file_.string())
+                                   : fmt::format("cannot look for the kill switch `{}`: {}",
+                                                 kill_file_.string(),
+                                                 std::strerror(errno)),
+               .help = is_there ? "remove the file to let agents run again"
+                                : "make its folder readable, or change `guardrails.kill_switch`"};
 }
 
 bool Guardrails::applies(const Row& row, const agent::Occasion& occasion) const {
   return row_of(row.spec.of).point == occasion.point &&
-         (row.tool == nullptr || occasion.call == nullptr ||
-          RE2::FullMatch(occasion.call->name, *row.tool));
+         (occasion.call == nullptr || row.tool.fits(occasion.call->name));
 }
 
 Finding Guardrails::look(Row& row,
@@ -225,10 +220,10 @@ void Guardrails::act(const Row& row,
     return;
   }
   if (action == Action::kill) {
-    ruling.ending = error(
-        Code::guardrail_killed,
-        fmt::format("the guardrail `{}` ended the run: {}", row.spec.name, finding.reason),
-        row);
+    ruling.ending =
+        error(Code::guardrail_killed,
+              fmt::format("the guardrail `{}` ended the run: {}", row.spec.name, finding.reason),
+              row);
   } else if (action == Action::deny) {
     refuse(row, occasion, finding.reason, ruling);
   }
@@ -246,9 +241,10 @@ void Guardrails::refuse(const Row& row,
     return;
   }
   ruling.is_denial = is_answer;
-  ruling.refusal = is_answer ? fmt::format("Nobody has read your last answer: {}. Answer again "
-                                           "without it, and do not mention it.",
-                                           message)
+  ruling.refusal = is_answer ? fmt::format(
+                                   "Nobody has read your last answer: {}. Answer again "
+                                   "without it, and do not mention it.",
+                                   message)
                              : std::move(message);
 }
 

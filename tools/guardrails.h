@@ -14,10 +14,6 @@
 #include <string_view>
 #include <vector>
 
-namespace re2 {
-class RE2;
-}
-
 namespace tools {
 
 struct GuardrailWorld {
