@@ -3,6 +3,7 @@
 #include "agent/error.h"
 #include "agent/outcome.h"
 #include "cli/help.h"
+#include "cli/man_guardrails.h"
 #include "cli/man_permissions.h"
 #include "cli/options.h"
 #include "config/keys.h"
@@ -469,6 +470,7 @@ std::string agent_page() {
   text += key_list(config::keys());
   text += later_keys();
   text += permissions_section();
+  text += guardrails_section();
   text += sandbox_section();
   text += user_section() + project_section();
   text += provider_section();

@@ -410,7 +410,6 @@ TEST_CASE("load: a name that another tool uses gets the right key named", "[conf
 TEST_CASE("load: keys of later versions are refused, never ignored", "[config]") {
   const auto key = GENERATE(as<std::string>{},
                             "hooks",
-                            "guardrails",
                             "checks",
                             "attempts",
                             "mcp_servers",
