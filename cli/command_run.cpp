@@ -34,7 +34,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <unistd.h>
@@ -299,11 +298,13 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
       plan->warnings.push_back({.message = std::move(sentence), .help = {}});
     }
   }
-  auto kill_switch = kill_switch_warnings(plan->agent, context.environment, enclosure->get());
-  if (!kill_switch) {
-    return end_with({kill_switch.error()});
+  const auto kill_file = tools::kill_file(plan->agent, context.environment);
+  if (!kill_file) {
+    return end_with({kill_file.error()});
   }
-  std::ranges::move(*kill_switch, std::back_inserter(plan->warnings));
+  if (auto warning = kill_switch_warning(*kill_file, enclosure->get())) {
+    plan->warnings.push_back(*std::move(warning));
+  }
   auto permissions = permissions_of(plan->agent, parsed, context, folder.path());
   if (!permissions) {
     return end_with(std::move(permissions).error());
@@ -350,7 +351,8 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
       .seed = (*tape)->seed(),
       .load_script = [&](const std::string& path) {
         return config::load_replay_script(std::filesystem::path(plan->agent.directory) / path);
-      }};
+      },
+      .killed = [&] { return tools::killed_by(*kill_file); }};
   auto provider =
       providers::make_chain(plan->chain, plan->agent.fallback, plan->agent.retry, dependencies);
   if (!provider) {
@@ -366,6 +368,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                   .supervisor = supervisor.get(),
                   .clock = &(*tape)->clock()});
   const auto guarded = open_guardrails(*plan,
+                                       *kill_file,
                                        **provider,
                                        dependencies,
                                        {.folder = plan->agent.directory,

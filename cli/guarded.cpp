@@ -12,6 +12,7 @@ using agent::GuardrailSpec;
 namespace fs = std::filesystem;
 
 agent::Result<Guarded> open_guardrails(const Plan& plan,
+                                       const fs::path& kill_file,
                                        agent::Provider& own,
                                        const providers::Dependencies& dependencies,
                                        tools::GuardrailPrograms programs,
@@ -22,7 +23,6 @@ agent::Result<Guarded> open_guardrails(const Plan& plan,
   if (spec.checks.empty() && spec.kill_switch.empty()) {
     return guarded;
   }
-  TRY_ASSIGN(fs::path kill_file, tools::kill_file(plan.agent, programs.environment));
   tools::GuardrailWorld world{.programs = std::move(programs),
                               .redactor = &redactor,
                               .clock = &clock,
@@ -42,25 +42,22 @@ agent::Result<Guarded> open_guardrails(const Plan& plan,
     guarded.judges.push_back(std::move(provider));
     ++choice;
   }
-  guarded.gate = std::make_unique<tools::Guardrails>(spec, std::move(kill_file), std::move(world));
+  guarded.gate = std::make_unique<tools::Guardrails>(spec, kill_file, std::move(world));
   return guarded;
 }
 
-agent::Result<std::vector<agent::Warning>> kill_switch_warnings(
-    const agent::AgentSpec& agent,
-    const agent::Environment& environment,
-    const tools::Enclosure* enclosure) {
-  TRY_ASSIGN(const fs::path file, tools::kill_file(agent, environment));
+std::optional<agent::Warning> kill_switch_warning(const fs::path& kill_file,
+                                                  const tools::Enclosure* enclosure) {
   std::error_code error;
-  const fs::path real = fs::weakly_canonical(file, error);
-  if (file.empty() || enclosure == nullptr ||
-      enclosure->policy().writing(error ? file : real) != tools::sandbox::Verdict::allowed) {
-    return {};
+  const fs::path real = fs::weakly_canonical(kill_file, error);
+  if (kill_file.empty() || enclosure == nullptr ||
+      enclosure->policy().writing(error ? kill_file : real) != tools::sandbox::Verdict::allowed) {
+    return std::nullopt;
   }
-  return std::vector{agent::Warning{
+  return agent::Warning{
       .message = fmt::format("tools can write where the kill switch is, and could remove it: `{}`",
-                             file.string()),
-      .help = "name a file outside the working folder, such as ~/stop-errand"}};
+                             kill_file.string()),
+      .help = "name a file outside the working folder, such as ~/stop-errand"};
 }
 
 }  // namespace cli

@@ -8,7 +8,9 @@
 #include "tools/enclosure.h"
 #include "tools/guardrails.h"
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace cli {
@@ -20,17 +22,15 @@ struct Guarded {
 
 // A `judge` without a model of its own asks `own`. All borrowed but for the programs.
 agent::Result<Guarded> open_guardrails(const Plan& plan,
+                                       const std::filesystem::path& kill_file,
                                        agent::Provider& own,
                                        const providers::Dependencies& dependencies,
                                        tools::GuardrailPrograms programs,
                                        const agent::Redactor& redactor,
                                        agent::Clock& clock);
 
-// Where tools could remove the file of the kill switch: words for the user. config.invalid: there
-// is no such path.
-agent::Result<std::vector<agent::Warning>> kill_switch_warnings(
-    const agent::AgentSpec& agent,
-    const agent::Environment& environment,
-    const tools::Enclosure* enclosure);
+// Where tools could remove the file of the kill switch: words for the user.
+std::optional<agent::Warning> kill_switch_warning(const std::filesystem::path& kill_file,
+                                                  const tools::Enclosure* enclosure);
 
 }  // namespace cli

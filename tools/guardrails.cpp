@@ -91,6 +91,25 @@ agent::Result<fs::path> kill_file(const agent::AgentSpec& agent,
   return (fs::path(home) / path.substr(2)).lexically_normal();
 }
 
+std::optional<Error> killed_by(const fs::path& kill_file) {
+  struct stat status{};
+  if (kill_file.empty()) {
+    return std::nullopt;
+  }
+  const bool is_there = ::lstat(kill_file.c_str(), &status) == 0;
+  if (!is_there && (errno == ENOENT || errno == ENOTDIR)) {
+    return std::nullopt;
+  }
+  return Error{.code = Code::guardrail_killed,
+               .message = is_there ? fmt::format("the kill switch is on: there is a file `{}`",
+                                                 kill_file.string())
+                                   : fmt::format("cannot look for the kill switch `{}`: {}",
+                                                 kill_file.string(),
+                                                 std::strerror(errno)),
+               .help = is_there ? "remove the file to let agents run again"
+                                : "make its folder readable, or change `guardrails.kill_switch`"};
+}
+
 bool has_output_checks(const agent::GuardrailsSpec& spec) {
   return std::ranges::find(spec.checks, Of::output, &GuardrailSpec::of) != spec.checks.end();
 }
@@ -123,25 +142,6 @@ Guardrails::Guardrails(const agent::GuardrailsSpec& spec, fs::path kill_file, Gu
 }
 
 Guardrails::~Guardrails() = default;
-
-std::optional<Error> Guardrails::killed() {
-  struct stat status{};
-  if (kill_file_.empty()) {
-    return std::nullopt;
-  }
-  const bool is_there = ::lstat(kill_file_.c_str(), &status) == 0;
-  if (!is_there && (errno == ENOENT || errno == ENOTDIR)) {
-    return std::nullopt;
-  }
-  return Error{.code = Code::guardrail_killed,
-               .message = is_there ? fmt::format("the kill switch is on: there is a file `{}`",
-                                                 kill_file_.string())
-                                   : fmt::format("cannot look for the kill switch `{}`: {}",
-                                                 kill_file_.string(),
-                                                 std::strerror(errno)),
-               .help = is_there ? "remove the file to let agents run again"
-                                : "make its folder readable, or change `guardrails.kill_switch`"};
-}
 
 bool Guardrails::applies(const Row& row, const agent::Occasion& occasion) const {
   return row_of(row.spec.of).point == occasion.point &&

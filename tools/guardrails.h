@@ -29,6 +29,9 @@ struct GuardrailWorld {
 agent::Result<std::filesystem::path> kill_file(const agent::AgentSpec& agent,
                                                const agent::Environment& environment);
 
+// While the file of the kill switch is there, or nobody can tell: guardrail.killed. One stat.
+std::optional<agent::Error> killed_by(const std::filesystem::path& kill_file);
+
 // Whether something is looked for in answers: they are not to be shown before.
 bool has_output_checks(const agent::GuardrailsSpec& spec);
 
@@ -46,8 +49,7 @@ class Guardrails final : public agent::Gate {
   agent::Ruling judge(const agent::Occasion& occasion,
                       const agent::Emit& emit,
                       std::stop_token stop) override;
-  // While the file of the kill switch is there, or nobody can tell: guardrail.killed.
-  std::optional<agent::Error> killed() override;
+  std::optional<agent::Error> killed() override { return killed_by(kill_file_); }
 
  private:
   struct Row;
