@@ -17,6 +17,7 @@
 #include "cli/plan.h"
 #include "cli/policy.h"
 #include "cli/progress.h"
+#include "cli/questioner.h"
 #include "cli/render_error.h"
 #include "cli/run_folder.h"
 #include "cli/signals.h"
@@ -319,6 +320,10 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                      .color = context.color_err,
                      .user_config = config.empty() ? config : config / "config.yaml"},
                     redactor);
+  const auto questioner = open_questioner(
+      {.color = context.color_err,
+       .fall_silent = [progress = audience.progress.get()] { progress->fall_silent(); }},
+      redactor);
   providers::HttpClient http(context.environment);
   providers::ModelStates models;
   agent::SystemClock tool_clock;
@@ -332,7 +337,8 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                         .redactor = &redactor,
                                         .clock = &tool_clock,
                                         .permissions = &*permissions,
-                                        .fail_on_denied = parsed.has("--fail-on-denied")});
+                                        .fail_on_denied = parsed.has("--fail-on-denied"),
+                                        .questioner = questioner.get()});
   if (!toolbox) {
     return end_with({toolbox.error()});
   }

@@ -8,6 +8,7 @@
 #include "cli/help.h"
 #include "cli/known_names.h"
 #include "cli/prompt_input.h"
+#include "cli/questioner.h"
 #include "cli/render_error.h"
 #include "cli/run_folder.h"
 #include "cli/signals.h"
@@ -189,6 +190,8 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
                                   context.color_err)
                 << "\n\n";
   }
+  const auto questioner =
+      open_questioner({.color = context.color_err, .fall_silent = {}}, redactor);
   TRY_ASSIGN(const auto toolbox,
              tools::Runner::create(chosen.agent.tools,
                                    {.cwd = context.cwd,
@@ -198,7 +201,9 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
                                     .supervisor = supervisor.get(),
                                     .enclosure = enclosure.get(),
                                     .redactor = &redactor,
-                                    .clock = &clock}));
+                                    .clock = &clock,
+                                    .questioner = questioner.get(),
+                                    .guards_unseen = false}));  // a person has looked already
   Quiet watcher;
   const std::array<agent::ToolCall, 1> calls{
       agent::ToolCall{.id = "call_1", .name = parsed.positionals.front(), .arguments = arguments}};

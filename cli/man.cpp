@@ -6,6 +6,7 @@
 #include "cli/man_guardrails.h"
 #include "cli/man_hooks.h"
 #include "cli/man_permissions.h"
+#include "cli/man_tools.h"
 #include "cli/mdoc.h"
 #include "cli/options.h"
 #include "config/keys.h"
@@ -388,6 +389,7 @@ std::string agent_page() {
       "a name of your own.\n";
   text += key_list(config::keys());
   text += later_keys();
+  text += tools_section();
   text += permissions_section();
   text += guardrails_section();
   text += sandbox_section();

@@ -24,6 +24,9 @@ at the home folder.
 A path is judged by what it really is, links followed and
 .Pa ..
 resolved.
+A call of
+.Ic apply_patch
+is allowed where each file that it changes, makes, deletes or renames is.
 .It Ic "shell(git diff *)"
 Commands.
 .Ql *
@@ -71,11 +74,11 @@ speaks of commands or paths.
 A path that is denied to
 .Ic read_file
 is denied to
-.Ic grep , edit_file
+.Ic grep , edit_file , apply_patch
 and the commands that name it; one that is denied to
 .Ic write_file ,
 to
-.Ic edit_file
+.Ic edit_file , apply_patch
 and to commands.
 What a program does of its own accord is not seen by rules.
 .Pp

@@ -113,7 +113,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "permissions.allow[]", .type = Type::text, .help = "A rule: TOOL, or TOOL(ARGUMENT).", .example = "shell(git diff *)", .shape = Shape::filled},
     {.path = "permissions.ask", .type = Type::list, .help = "Calls that need a person's yes. What cannot be understood of a command line counts as being in this list, as soon as a rule of `ask` or `deny` speaks of commands or paths.", .example = "[\"shell(git push *)\"]"},
     {.path = "permissions.ask[]", .type = Type::text, .help = "A rule: TOOL, or TOOL(ARGUMENT).", .example = "shell(git push *)", .shape = Shape::filled},
-    {.path = "permissions.deny", .type = Type::list, .help = "Calls that never run: the model reads which rule forbids it, and the run goes on. A path that is denied to read_file is denied to grep, edit_file and commands, too; one that is denied to write_file, to edit_file and to commands.", .example = "[\"shell(rm -rf *)\", \"read_file(secrets/**)\"]"},
+    {.path = "permissions.deny", .type = Type::list, .help = "Calls that never run: the model reads which rule forbids it, and the run goes on. A path that is denied to read_file is denied to grep, edit_file, apply_patch and commands, too; one that is denied to write_file, to edit_file, apply_patch and commands.", .example = "[\"shell(rm -rf *)\", \"read_file(secrets/**)\"]"},
     {.path = "permissions.deny[]", .type = Type::text, .help = "A rule: TOOL, or TOOL(ARGUMENT).", .example = "shell(rm -rf *)", .shape = Shape::filled},
 
     {.path = "session", .type = Type::map, .help = "Where the run is recorded, so that it can be shown and resumed.", .example = "{store: none}"},

@@ -108,10 +108,10 @@ Result<void> check_rule(std::string_view rule, std::span<const std::string> tool
                 meant ? fmt::format("did you mean `{}`?", *meant)
                       : fmt::format("one of: {}", fmt::join(tool_names, ", ")));
   }
-  const bool is_of_files =
-      std::ranges::any_of(std::to_array<std::string_view>(
-                              {"edit_file", "glob", "grep", "list_directory", k_reader, k_writer}),
-                          [&](std::string_view name) { return tool.covers(name); });
+  const bool is_of_files = std::ranges::any_of(
+      std::to_array<std::string_view>(
+          {"apply_patch", "edit_file", "glob", "grep", "list_directory", k_reader, k_writer}),
+      [&](std::string_view name) { return tool.covers(name); });
   if (parts.argument && is_of_files && !tool.covers("shell")) {
     TRY(PathPattern::compile(*parts.argument, {.cwd = "/", .home = "/"}));
   }
@@ -274,6 +274,32 @@ std::string Permissions::yes_rule(const Call& call) const {
   return fmt::format("{}({}**)", call.tool, folder);
 }
 
+// The same for several files; where that is too long for a rule, for their common folder.
+Judgement Permissions::asked_for(std::string_view tool,
+                                 const std::vector<fs::path>& files,
+                                 Judgement judgement) const {
+  const bool are_here =
+      std::ranges::all_of(files, [&](const fs::path& file) { return is_below(file, world_.cwd); });
+  const fs::path base = are_here ? world_.cwd : fs::path("/");
+  std::string list;
+  fs::path common = files.front().parent_path();
+  for (const fs::path& file : files) {
+    list += (list.empty() ? "" : ",") + literal_path(file.lexically_relative(base));
+    while (!is_below(file, common)) {
+      common = common.parent_path();
+    }
+  }
+  const std::string start = are_here ? "" : "/";
+  std::string pattern = fmt::format("{}{{{}}}", start, list);
+  if (!PathPattern::compile(pattern, {.cwd = world_.cwd, .home = world_.home})) {
+    const fs::path folder = common.lexically_relative(base);
+    pattern = folder == "." ? start + "**" : start + literal_path(folder) + "/**";
+    judgement.may_always = false;
+  }
+  judgement.yes_rule = fmt::format("{}({})", tool, pattern);
+  return judgement;
+}
+
 Judgement Permissions::automatic(const Call& call) const {
   const auto asks = [](std::string reason) {
     return Judgement{.verdict = Verdict::ask, .reason = std::move(reason)};
@@ -332,6 +358,35 @@ Judgement Permissions::by_default(const Call& call) const {
 Judgement Permissions::judge(std::string_view tool,
                              const Reach& reach,
                              const agent::Ruling& ruling) const {
+  Judgement judgement = judge_one(tool, reach, ruling);
+  if (reach.further.empty()) {
+    return judgement;
+  }
+  std::vector<std::string> paths = reach.further;
+  paths.insert(paths.begin(), reach.target);
+  std::vector<fs::path> asked;
+  for (const std::string& path : paths) {
+    Judgement one = judge_one(tool, {.kind = reach.kind, .target = path}, ruling);
+    if (one.verdict == Verdict::allow) {
+      continue;
+    }
+    one.reason = fmt::format("`{}`: {}", path, one.reason);
+    if (one.verdict == Verdict::deny) {
+      return one;
+    }
+    if (!asked.empty()) {
+      one.may_always = one.may_always && judgement.may_always;
+      one.reason = std::move(judgement.reason);  // that of the first
+    }
+    judgement = std::move(one);
+    asked.push_back(true_path(world_.cwd / path));
+  }
+  return asked.size() < 2 ? judgement : asked_for(tool, asked, std::move(judgement));
+}
+
+Judgement Permissions::judge_one(std::string_view tool,
+                                 const Reach& reach,
+                                 const agent::Ruling& ruling) const {
   Call call{.tool = tool, .reach = reach, .path = {}, .line = nullptr};
   if (call.is_file()) {
     call.path = world_.cwd / reach.target;

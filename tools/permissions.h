@@ -56,7 +56,8 @@ class Permissions {
   static agent::Result<Permissions> create(const agent::PermissionSpec& spec,
                                            PermissionWorld world);
 
-  // `ruling`: what hooks and guardrails have said to the call.
+  // Of several files the strictest verdict. `ruling`: what hooks and guardrails have said to the
+  // call.
   Judgement judge(std::string_view tool,
                   const Reach& reach,
                   const agent::Ruling& ruling = {}) const;
@@ -85,12 +86,18 @@ class Permissions {
   Match forbids(const Rule& rule, const Call& call) const;
   bool allows(const Rule& rule, const Call& call) const;
   bool is_granted(const Call& call) const;
+  Judgement judge_one(std::string_view tool,
+                      const Reach& reach,
+                      const agent::Ruling& ruling) const;  // of one target
   bool is_allowed_line(const Call& call) const;
   bool may_write(const std::filesystem::path& file) const;
   std::string unclear_reason(const Call& call) const;
   Judgement by_default(const Call& call) const;
   Judgement automatic(const Call& call) const;
   std::string yes_rule(const Call& call) const;
+  Judgement asked_for(std::string_view tool,
+                      const std::vector<std::filesystem::path>& files,
+                      Judgement judgement) const;
 
   PermissionWorld world_;
   agent::PermissionSpec::Standard standard_ = agent::PermissionSpec::Standard::automatic;

@@ -11,6 +11,12 @@ namespace tools {
 namespace {
 
 constexpr std::array k_builtins = {
+    Builtin{"apply_patch",
+            "change several files at once, by a unified diff",
+            make_apply_patch,
+            false,
+            true},
+    Builtin{"ask_user", "ask the person at the terminal", make_ask_user},
     Builtin{
         "edit_file", "replace one exact text in a file by another", make_edit_file, false, true},
     Builtin{"glob", "find files by name: **/*.cpp", make_glob},
@@ -19,6 +25,7 @@ constexpr std::array k_builtins = {
     Builtin{"read_file", "read a text file, page by page", make_read_file},
     Builtin{"shell", "run a command line with /bin/sh", make_shell, true},
     Builtin{"task_failed", "let the agent say that it failed (exit code 1)", make_task_failed},
+    Builtin{"todo", "keep a list of the steps of the work", make_todo},
     Builtin{"write_file", "write a whole file", make_write_file, false, true},
 };
 

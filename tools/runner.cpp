@@ -26,6 +26,7 @@ using agent::Code;
 using agent::fail;
 using agent::Result;
 
+constexpr std::string_view k_reader = "read_file";
 constexpr std::size_t k_max_side_by_side = 8;
 constexpr int k_max_model_retries = 3;
 constexpr agent::Milliseconds k_retry_delay{500};
@@ -303,7 +304,9 @@ class Runner::Round {
         .may_read =
             [permissions = options.permissions](const std::filesystem::path& file) {
               return permissions == nullptr || permissions->may_read(file);
-            }};
+            },
+        .seen = runner_.guards_unseen_ ? &runner_.seen_ : nullptr,
+        .questioner = options.questioner};
     const Prepared& prepared = calls_[index];
     return call_tool(*prepared.entry->equipped.tool, prepared.arguments, context, *options.clock);
   }
@@ -412,6 +415,8 @@ Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
       offered_.push_back(info.name);
     }
   }
+  const bool can_read = std::ranges::find(offered_, k_reader) != offered_.end();
+  guards_unseen_ = options_.guards_unseen && can_read;
 }
 
 std::vector<agent::ToolResult> Runner::run(std::span<const agent::ToolCall> calls,

@@ -8,6 +8,7 @@
 #include "agent/result.h"
 #include "agent/spec.h"
 #include "agent/toolbox.h"
+#include "tools/seen_files.h"
 #include "tools/tool.h"
 #include "tools/tool_result.h"
 
@@ -33,6 +34,9 @@ struct RunnerOptions {
   agent::Clock* clock = nullptr;              // borrowed, required
   Permissions* permissions = nullptr;         // borrowed; null: every call may run
   bool fail_on_denied = false;                // a call that is denied ends the run
+  Questioner* questioner = nullptr;           // borrowed; null: nobody can be asked anything
+  // Files that exist are changed only after the model has read them, where it can read files.
+  bool guards_unseen = true;
 };
 
 // A tool as an agent has it.
@@ -86,6 +90,8 @@ class Runner final : public agent::Toolbox {
   std::vector<agent::ToolInfo> infos_;  // of those that are offered
   std::vector<std::string> offered_;    // the names of infos_
   ResultMaker results_;
+  SeenFiles seen_;
+  bool guards_unseen_ = false;
 };
 
 }  // namespace tools

@@ -16,10 +16,13 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tools {
 
 class Enclosure;
+class Questioner;
+class SeenFiles;
 class Supervisor;
 
 // What a call may use. Borrowed for the length of the call.
@@ -34,6 +37,8 @@ struct CallContext {
   std::function<void(std::string_view)> on_output;  // live output; any thread, may be empty
   // Whether a file below the one that was named may be read, too; any thread, empty: all may.
   std::function<bool(const std::filesystem::path&)> may_read = {};
+  SeenFiles* seen = nullptr;         // what may be changed; null: also what was never read
+  Questioner* questioner = nullptr;  // who asks the person; null: nobody is there
 };
 
 // What came of a call, before the runner caps and words it for the model.
@@ -68,7 +73,8 @@ struct Reach {
     program,   // a program's own business; `target` are the arguments as JSON
   };
   Kind kind = Kind::program;
-  std::string target;  // a path as it was written
+  std::string target;                     // a path as it was written
+  std::vector<std::string> further = {};  // more files of the same kind
 };
 
 class Tool {

@@ -1,7 +1,7 @@
 // A file's whole content, new or in place of the old one.
 #include "tools/builtins.h"
 #include "tools/feedback.h"
-#include "tools/regular_file.h"
+#include "tools/replacement.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
