@@ -30,11 +30,12 @@ std::unexpected<agent::Error> end_with(std::vector<agent::Error> errors, Context
   return agent::fail(std::move(errors.back()));
 }
 
-// A JSON object, or the one argument that is meant: the command line or the path.
+// A JSON object, or the one argument that is meant: the command line, the path or the URL.
 Json arguments_of(const std::string& text) {
   auto json = agent::parse_json(text);
-  return json && json->is_object() ? std::move(*json)
-                                   : Json{{"command", text}, {"path", text}, {"pattern", "*"}};
+  return json && json->is_object()
+             ? std::move(*json)
+             : Json{{"command", text}, {"path", text}, {"url", text}, {"pattern", "*"}};
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "cli/run_folder.h"
 #include "cli/signals.h"
 #include "config/load.h"
+#include "providers/http_client.h"
 #include "providers/registry.h"
 #include "tools/registry.h"
 #include "tools/runner.h"
@@ -22,6 +23,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <utility>
 
 namespace cli {
@@ -139,7 +141,7 @@ Result<int> ending(const agent::ToolResult& result, int signal) {
     return 0;
   }
   const bool ends_runs = agent::row(*result.code).exit_code != 0;
-  return agent::fail(ends_runs ? *result.code : Code::tool_failed, result.message);
+  return agent::fail(ends_runs ? *result.code : Code::tool_failed, result.message, result.help);
 }
 
 }  // namespace
@@ -189,6 +191,7 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
                                   context.color_err)
                 << "\n\n";
   }
+  providers::HttpClient http(context.environment);
   TRY_ASSIGN(const auto toolbox,
              tools::Runner::create(chosen.agent.tools,
                                    {.cwd = context.cwd,
@@ -198,7 +201,9 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
                                     .supervisor = supervisor.get(),
                                     .enclosure = enclosure.get(),
                                     .redactor = &redactor,
-                                    .clock = &clock}));
+                                    .clock = &clock,
+                                    .http = &http,
+                                    .seed = std::random_device{}()}));
   Quiet watcher;
   const std::array<agent::ToolCall, 1> calls{
       agent::ToolCall{.id = "call_1", .name = parsed.positionals.front(), .arguments = arguments}};

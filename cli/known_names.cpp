@@ -3,6 +3,7 @@
 #include "providers/registry.h"
 #include "tools/permissions.h"
 #include "tools/registry.h"
+#include "tools/url.h"
 
 #include <optional>
 #include <utility>
@@ -12,11 +13,18 @@ namespace cli {
 config::Known known_names() {
   return {.tools = tools::builtin_names(),
           .program_tools = tools::program_tools(),
+          .web_tools = tools::web_tools(),
           .protocols = providers::protocol_names(),
-          .rule_error = [](std::string_view rule, std::span<const std::string> names) {
-            auto checked = tools::check_rule(rule, names);
-            return checked ? std::nullopt : std::optional(std::move(checked).error());
-          }};
+          .host_error =
+              [](std::string_view host) {
+                auto parsed = tools::parse_host(host);
+                return parsed ? std::nullopt : std::optional(std::move(parsed).error());
+              },
+          .rule_error =
+              [](std::string_view rule, std::span<const std::string> names) {
+                auto checked = tools::check_rule(rule, names);
+                return checked ? std::nullopt : std::optional(std::move(checked).error());
+              }};
 }
 
 std::vector<std::string> key_variables_of(const agent::AgentSpec& agent) {

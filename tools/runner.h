@@ -11,6 +11,7 @@
 #include "tools/tool.h"
 #include "tools/tool_result.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -33,12 +34,15 @@ struct RunnerOptions {
   agent::Clock* clock = nullptr;              // borrowed, required
   Permissions* permissions = nullptr;         // borrowed; null: every call may run
   bool fail_on_denied = false;                // a call that is denied ends the run
+  agent::Http* http = nullptr;                // borrowed; null: there is no web
+  std::uint64_t seed = 0;                     // of the numbers on fences; for nobody's eyes
 };
 
 // A tool as an agent has it.
 struct Equipped {
   std::unique_ptr<Tool> tool;
   agent::ToolSpec::OnError on_error = agent::ToolSpec::OnError::report;
+  bool is_untrusted = false;  // its results are fenced in (fence.h)
 };
 
 // config.invalid: there is no such built-in.
@@ -86,6 +90,8 @@ class Runner final : public agent::Toolbox {
   std::vector<agent::ToolInfo> infos_;  // of those that are offered
   std::vector<std::string> offered_;    // the names of infos_
   ResultMaker results_;
+  std::uint64_t calls_ = 0;          // so far
+  bool has_kept_untrusted_ = false;  // in the run's folder
 };
 
 }  // namespace tools
