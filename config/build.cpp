@@ -3,6 +3,7 @@
 #include "agent/text.h"
 #include "config/attachment.h"
 #include "config/build_permissions.h"
+#include "config/build_price.h"
 #include "config/check.h"
 #include "config/expand.h"
 #include "config/read.h"
@@ -116,7 +117,7 @@ agent::ModelSpec build_model(const Value& value, const Known& known, Problems& p
   }
   model.tool_choice = text_at(value, "tool_choice");
   model.timeouts = build_timeouts(map_at(value, "timeouts"));
-  model.cost = price_at(value, "cost");
+  model.cost = build_price(value, "cost", problems);
   model.requests_per_minute = count_at(value, "requests_per_minute");
   model.max_in_flight = count_at(value, "max_in_flight");
   return model;

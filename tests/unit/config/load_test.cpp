@@ -29,7 +29,7 @@ model:
   max_output_tokens: 8k
   reasoning: low
   timeouts: {connect: 5s, first_byte: 1m, idle: 30s, request: 1m30s}
-  cost: {input: 0.1, output: "0.2", cache_read: 0, cache_write: 1e-1, reasoning: 3}
+  cost: {input: 0.1, output: "0.2", cache_read: 0, cache_write: 1e-1, reasoning: 3, tiers: [{above_input_tokens: 200k, input: 0.3}, {above_input_tokens: 1000000, input: 0.9, output: 1, reasoning: 4}]}
 instructions: |
   You are careful.
 prompt: "Review {{ target }}"
@@ -110,11 +110,14 @@ TEST_CASE("load: every key reaches the spec", "[config]") {
   const auto rate = [](const char* text) {
     return agent::Rate{.base = *agent::Money::parse(text)};
   };
-  CHECK(spec.model.cost == agent::Price{.input = rate("0.1"),
-                                        .output = rate("0.2"),
-                                        .cache_read = rate("0"),
-                                        .cache_write = rate("0.1"),
-                                        .reasoning = rate("3")});
+  using Tiers = std::vector<agent::Tier>;
+  const auto usd = [](const char* text) { return *agent::Money::parse(text); };
+  CHECK(spec.model.cost ==
+        agent::Price{.input = {usd("0.1"), Tiers{{200'000, usd("0.3")}, {1'000'000, usd("0.9")}}},
+                     .output = {usd("0.2"), Tiers{{1'000'000, usd("1")}}},
+                     .cache_read = rate("0"),
+                     .cache_write = rate("0.1"),
+                     .reasoning = agent::Rate{usd("3"), Tiers{{1'000'000, usd("4")}}}});
   CHECK(spec.limits.timeout == 20min);
   CHECK(spec.limits.max_repeat_calls == std::nullopt);
   CHECK(spec.retry.max_attempts == 6);
@@ -305,6 +308,23 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
        "3:24 `limits.max_cost_usd` must be an amount in US dollars, not `0.0000000000001`",
        "0.0000000000001"},
       {"model: {name: a/b, cost: {input: 1}}", "3:26 `model.cost.output` is missing", "{"},
+      {"model: {name: a/b, cost: {input: 1, output: 2, tiers: []}}",
+       "3:56 `model.cost.tiers` is empty",
+       "["},
+      {"model: {name: a/b, cost: {input: 1, output: 2, tiers: [{input: 2}]}}",
+       "3:57 `model.cost.tiers[].above_input_tokens` is missing",
+       "{"},
+      {"model: {name: a/b, cost: {input: 1, output: 2, tiers: [{above_input_tokens: 1k}]}}",
+       "3:57 the tier has no price",
+       "{"},
+      {"model: {name: a/b, cost: {input: 1, output: 2, tiers: [{above_input_tokens: 1k, "
+       "cache_read: 2}]}}",
+       "3:82 `cache_read` has a price in a tier, and none below it",
+       "cache_read"},
+      {"model: {name: a/b, cost: {input: 1, output: 2, tiers: [{above_input_tokens: 1k, "
+       "input: 2}, {above_input_tokens: 1000, output: 2}]}}",
+       "3:114 there are two tiers above 1000 input tokens",
+       "1000"},
       {"limits: [1]", "3:9 `limits` must be a map, not a list", "["},
       {"retry: {max_attempts: 0}", "3:23 `retry.max_attempts` must be from 1 to 100", "0"},
       {"retry: {initial_delay: 2m}",

@@ -66,6 +66,14 @@ std::string agent_with(std::string_view path, const std::string& value) {
       beside = name == "input"    ? ", output: 2"
                : name == "output" ? ", input: 1"
                                   : ", input: 1, output: 2";
+      // A tier changes prices that are there.
+      for (const std::string_view rate :
+           {"cache_read", "cache_write", "cache_write_1h", "reasoning"}) {
+        beside += name == "tiers" ? ", " + std::string(rate) + ": 1" : "";
+      }
+    } else if (rest == "model.cost.tiers[]") {
+      beside = name == "input" ? ", above_input_tokens: 1" : ", input: 1";
+      beside += name == "above_input_tokens" || name == "input" ? "" : ", above_input_tokens: 1";
     } else if (rest == "retry" && name == "initial_delay") {
       beside = ", max_delay: 9d";
     } else if (rest.empty()) {
