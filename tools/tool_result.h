@@ -17,7 +17,8 @@ constexpr std::size_t k_max_content = 30'000;  // bytes that the model gets to s
 
 class ResultMaker {
  public:
-  // `temporary` is made (0700) when the first output is too long. Both are borrowed.
+  // `temporary` is made (0700) when the first output is too long. Without a redactor secrets stay.
+  // Both are borrowed.
   ResultMaker(const std::filesystem::path& temporary, const agent::Redactor* redactor)
       : temporary_(temporary), redactor_(redactor) {}
 
