@@ -255,6 +255,9 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
     redactor.add(choice.resolved.api_key);
     add_secret_headers(redactor, choice.spec.headers);
   }
+  for (const agent::ToolSpec& tool : plan->agent.tools) {
+    redactor.add(tool.env);
+  }
   const SignalWatcher signals(cancellation);
 
   auto journal = open_journal(*plan, parsed, context.environment, redactor, plan->warnings);
@@ -277,6 +280,9 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   auto permissions = permissions_of(plan->agent, parsed, context, folder.path());
   if (!permissions) {
     return end_with(std::move(permissions).error());
+  }
+  if (const auto possible = check_tool_choice(plan->agent, *permissions); !possible) {
+    return end_with({possible.error()});
   }
   if (parsed.has("--yes")) {
     plan->warnings.push_back({.message = "--yes: calls that need a person's yes run without one",

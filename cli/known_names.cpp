@@ -13,6 +13,7 @@ config::Known known_names() {
   return {.tools = tools::builtin_names(),
           .program_tools = tools::program_tools(),
           .protocols = providers::protocol_names(),
+          .key_variables = providers::key_variables({}),
           .rule_error = [](std::string_view rule, std::span<const std::string> names) {
             auto checked = tools::check_rule(rule, names);
             return checked ? std::nullopt : std::optional(std::move(checked).error());

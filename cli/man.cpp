@@ -4,6 +4,7 @@
 #include "agent/outcome.h"
 #include "cli/help.h"
 #include "cli/man_permissions.h"
+#include "cli/man_secrets.h"
 #include "cli/options.h"
 #include "config/keys.h"
 #include "config/project_config.h"
@@ -397,7 +398,9 @@ std::string sandbox_section() {
       ".Pq Pa .git/hooks , .git/config , .errand ,\n"
       "the agent file and the programs of its tools cannot be changed.\n"
       "A program cannot signal, trace or look into processes outside its own call, mount,\n"
-      "make namespaces, or use the keyring, and nothing of it outlives the call.\n"
+      "make namespaces, use the keyring, or leave a set-user-id program behind, and nothing of it\n"
+      "outlives the call.\n"
+      "How much it writes is not limited: it may fill the disk.\n"
       "Where the working folder is / or a home folder, tools that could write are refused with\n"
       "exit code 93.\n"
       ".Pp\n"
@@ -470,6 +473,7 @@ std::string agent_page() {
   text += later_keys();
   text += permissions_section();
   text += sandbox_section();
+  text += secrets_section();
   text += user_section() + project_section();
   text += provider_section();
   text += ".Sh EXAMPLES\nA reviewer with a parameter and a command as a tool:\n";

@@ -16,7 +16,8 @@ namespace config_test {
 inline config::Known known() {
   return {.tools = {"edit_file", "glob", "grep", "read_file", "shell", "task_failed"},
           .program_tools = {"shell"},
-          .protocols = {"anthropic_messages", "openai_chat"}};
+          .protocols = {"anthropic_messages", "openai_chat"},
+          .key_variables = {"OPENAI_API_KEY"}};
 }
 
 // A folder that is gone when the test is over.
