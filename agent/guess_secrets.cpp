@@ -258,7 +258,7 @@ std::size_t Guesser::judge_address(std::size_t authority) {
   } else {
     const std::string_view user = text_.substr(authority, colon - authority);
     const std::string_view password = text_.substr(colon + 1, host - colon - 1);
-    if (!password.empty() && !is_usual_password(password, user)) {
+    if (!password.empty() && !password.contains(']') && !is_usual_password(password, user)) {
       add(colon + 1, host);
     }
   }

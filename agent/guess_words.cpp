@@ -32,11 +32,12 @@ constexpr auto k_public_tokens = std::to_array<std::string_view>({
 });
 // How names end whose values are long and random, and for everybody.
 constexpr auto k_public_names = std::to_array<std::string_view>({
-    "integrity", "etag",      "digest",   "hash",  "checksum", "sha1",    "sha256",
-    "sha384",    "sha512",    "md5",      "sig",   "cursor",   "nonce",   "fingerprint",
-    "signature", "publickey", "pubkey",   "rev",   "revision", "commit",  "h1",
-    "id",        "xamzid2",   "cachekey", "x5t",   "token",    "version", "base64",
-    "buildid",   "gpgkey",    "address",  "state", "proof",    "sri",     "cid",
+    "integrity", "etag",          "digest",    "hash",      "checksum", "sha1",
+    "sha256",    "sha384",        "sha512",    "md5",       "sig",      "cursor",
+    "nonce",     "fingerprint",   "signature", "publickey", "pubkey",   "rev",
+    "revision",  "commit",        "h1",        "id",        "xamzid2",  "cachekey",
+    "x5t",       "token",         "version",   "base64",    "buildid",  "gpgkey",
+    "address",   "codechallenge", "state",     "proof",     "sri",      "cid",
 });
 // How words begin that are no secret by themselves: ids of providers' calls and answers, hashes,
 // public keys and certificates, names that a compiler made.
@@ -102,6 +103,36 @@ double entropy(std::string_view text) {
     }
   }
   return bits / size;
+}
+
+// Pairs of letters of which words are made, and random ones are not: there it is one pair in ten,
+// in words and names every other.
+constexpr std::string_view k_usual_pairs =
+    "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve "
+    "co me de hi ri ro ic ne ea ra ce li ch ll be ma si om ur ke ey ta am et ec na no el ge ns tr "
+    "di us pa pe lo la il ad ";
+
+constexpr std::size_t pair_of(char first, char second) {
+  return static_cast<std::size_t>((first - 'a') * 26 + (second - 'a'));
+}
+
+bool reads_like_words(std::string_view text) {
+  static constexpr auto k_usual = [] {
+    std::array<bool, 26 * 26> usual{};
+    for (std::size_t at = 0; at < k_usual_pairs.size(); at += 3) {
+      usual[pair_of(k_usual_pairs[at], k_usual_pairs[at + 1])] = true;
+    }
+    return usual;
+  }();
+  std::size_t pairs = 0;
+  std::size_t usual = 0;
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    if (is_letter(text[at]) && is_letter(text[at + 1])) {
+      ++pairs;
+      usual += k_usual[pair_of(to_lower(text[at]), to_lower(text[at + 1]))] ? 1 : 0;
+    }
+  }
+  return usual * 100 > pairs * 27;
 }
 
 // How a word is made.
@@ -251,10 +282,10 @@ bool looks_like_secret(std::string_view value, Ground ground) {
                          (make.digits > 0 || (make.signs > 1 && make.lower > 0 && make.upper > 0));
   const bool is_dense = ground == Ground::literal && value.size() >= 20 && make.lower > 0 &&
                         make.upper > 0 && make.digits > 0 && make.joints == 0 &&
-                        entropy(value) >= 3.9;
+                        entropy(value) >= 3.9 && !reads_like_words(value);
   const double least = ground == Ground::literal ? 2.6 : 3.0;
   const bool is_code =
-      ground != Ground::literal && (make.digits < 2 || make.jumps < 4 || make.in_words > 8);
+      ground != Ground::literal && (make.digits < 2 || make.jumps < 4 || reads_like_words(value));
   return (is_mixed || is_wild || is_signed || is_dense) && !is_code && entropy(value) >= least;
 }
 
@@ -265,8 +296,9 @@ bool is_random(std::string_view word) {
   const Make make = make_of(word);
   const std::size_t size = word.size();
   return make.lower >= 3 && make.upper >= 3 && make.digits >= 2 && make.jumps * 4 >= size &&
-         make.in_words * 10 <= size * 4 && make.joints * 8 <= size + 8 &&
-         entropy(word) >= (size < 40 ? 4.2 : 4.4) && !is_text_in_base64(word);
+         make.in_words * 10 <= size * 4 && make.joints * 16 <= size + 16 &&
+         !reads_like_words(word) && entropy(word) >= (size < 40 ? 4.2 : 4.4) &&
+         !is_text_in_base64(word);
 }
 
 bool is_usual_password(std::string_view word, std::string_view user) {
