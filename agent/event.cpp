@@ -25,6 +25,8 @@ constexpr auto k_names = std::to_array<std::string_view>({"run.started",
                                                           "tool.finished",
                                                           "approval.requested",
                                                           "approval.answered",
+                                                          "hook.ran",
+                                                          "guardrail.ran",
                                                           "limit.warning",
                                                           "warning",
                                                           "run.finished"});
@@ -177,6 +179,29 @@ void write(Json& json, const ApprovalAnswered& body) {
   json["call_id"] = body.call_id;
   json["answer"] = to_string(body.answer);
   json["by"] = body.by;
+}
+
+void write(Json& json, const HookRan& body) {
+  json["turn"] = body.turn;
+  json["point"] = to_string(body.point);
+  json["hook"] = body.hook;
+  json["call_id"] = body.call_id;
+  json["outcome"] = body.outcome;
+  json["reason"] = body.reason;
+  json["message"] = body.message;
+  json["exit_status"] = body.exit_status ? Json(*body.exit_status) : Json(nullptr);
+  json["duration_ms"] = body.duration_ms;
+}
+
+void write(Json& json, const GuardrailRan& body) {
+  json["turn"] = body.turn;
+  json["point"] = to_string(body.point);
+  json["guardrail"] = body.guardrail;
+  json["call_id"] = body.call_id;
+  json["action"] = body.action;
+  json["reason"] = body.reason;
+  json["judge"] = body.judge ? to_json(*body.judge) : Json(nullptr);
+  json["text"] = body.text ? Json(*body.text) : Json(nullptr);
 }
 
 void write(Json& json, const LimitWarning& body) {
@@ -352,6 +377,35 @@ void read(const Json& json, ApprovalAnswered& body) {
   body.call_id = text(json, "call_id");
   body.answer = answer_from(text_at(json, "answer"));
   body.by = text(json, "by");
+}
+
+void read(const Json& json, HookRan& body) {
+  body.turn = integer_at(json, "turn");
+  body.point = point_from(text_at(json, "point")).value_or(body.point);
+  body.hook = text(json, "hook");
+  body.call_id = text(json, "call_id");
+  body.outcome = text(json, "outcome");
+  body.reason = text(json, "reason");
+  body.message = text(json, "message");
+  if (const Json* status = find(json, "exit_status"); status != nullptr && status->is_number()) {
+    body.exit_status = integer_at(json, "exit_status");
+  }
+  body.duration_ms = integer_at(json, "duration_ms");
+}
+
+void read(const Json& json, GuardrailRan& body) {
+  body.turn = integer_at(json, "turn");
+  body.point = point_from(text_at(json, "point")).value_or(body.point);
+  body.guardrail = text(json, "guardrail");
+  body.call_id = text(json, "call_id");
+  body.action = text(json, "action");
+  body.reason = text(json, "reason");
+  if (const Json* judge = find(json, "judge"); judge != nullptr && judge->is_object()) {
+    body.judge = model_use_from_json(*judge);
+  }
+  if (const Json* text = find(json, "text"); text != nullptr && text->is_string()) {
+    body.text = text->get<std::string>();
+  }
 }
 
 void read(const Json& json, LimitWarning& body) {

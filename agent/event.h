@@ -5,6 +5,7 @@
 #include "agent/json.h"
 #include "agent/message.h"
 #include "agent/outcome.h"
+#include "agent/point.h"
 #include "agent/result.h"
 #include "agent/toolbox.h"
 
@@ -77,7 +78,7 @@ struct ModelResponded {
 // The program's own words to the model: a nudge to continue a cut answer, a loop warning.
 struct UserSaid {
   std::string text;
-  std::string reason;  // "truncated", "empty", "malformed_tool_call"
+  std::string reason;  // "truncated", "empty", "malformed_tool_call", "hook", "sent_on", "denied"
 };
 struct ToolStarted {
   std::int64_t turn = 0;
@@ -101,6 +102,27 @@ struct ApprovalAnswered {
   std::string call_id;
   Answer answer = Answer::nobody;
   std::string by;  // "person", "--yes"
+};
+struct HookRan {
+  std::int64_t turn = 0;
+  Point point = Point::run_start;
+  std::string hook;     // its command
+  std::string call_id;  // of the call that it is about; may be empty
+  std::string outcome;  // "ok", "changed", "allowed", "asked", "denied", "stopped", "failed"
+  std::string reason;
+  std::string message;                      // to the user
+  std::optional<std::int64_t> exit_status;  // where it ran to its end
+  std::int64_t duration_ms = 0;
+};
+struct GuardrailRan {
+  std::int64_t turn = 0;
+  Point point = Point::run_start;
+  std::string guardrail;  // its name
+  std::string call_id;    // as HookRan's
+  std::string action;     // "allow", "warn", "redact", "deny", "kill"
+  std::string reason;
+  std::optional<ModelUse> judge;    // what a model that judged has cost
+  std::optional<std::string> text;  // what the prompt (run_start) or the answer (stop) is now
 };
 struct LimitWarning {
   std::string limit;  // "limits.max_turns"
@@ -129,6 +151,8 @@ using EventBody = std::variant<RunStarted,
                                ToolFinished,
                                ApprovalRequested,
                                ApprovalAnswered,
+                               HookRan,
+                               GuardrailRan,
                                LimitWarning,
                                Warning,
                                RunFinished>;

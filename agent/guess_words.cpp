@@ -108,7 +108,7 @@ double entropy(std::string_view text) {
 // Pairs of letters of which words are made, and random ones are not: there it is one pair in ten,
 // in words and names every other.
 constexpr std::string_view k_usual_pairs =
-    "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve "
+    "th he in er an re on at en nd ti es or of ed is it al ar st to nt ng se ha as ou io le ve "
     "co me de hi ri ro ic ne ea ra ce li ch ll be ma si om ur ke ey ta am et ec na no el ge ns tr "
     "di us pa pe lo la il ad ";
 

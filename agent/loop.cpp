@@ -1,13 +1,16 @@
 #include "agent/loop.h"
 
 #include "agent/duration.h"
+#include "agent/recorder.h"
 #include "agent/step.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <expected>
-#include <functional>
+#include <iterator>
+#include <map>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -21,92 +24,60 @@ struct Overloaded : Ts... {
   using Ts::operator()...;
 };
 
-// Gives each event its place in the run: journal first, then the state, then whoever watches.
-class Recorder {
+// Asks hooks and guardrails, if there are any, and records what they say.
+class Counsel {
  public:
-  Recorder(const RunRequest& request, const Ports& ports)
-      : run_id_(request.run_id), ports_(ports), state_(request.plan) {}
+  Counsel(Gate* gate, Recorder& recorder, std::string_view prompt)
+      : gate_(gate), recorder_(recorder), prompt_(prompt) {}
 
-  void record(EventBody body) {
-    Event event{
-        .run_id = run_id_, .seq = ++seq_, .time = ports_.clock.wall(), .body = std::move(body)};
-    keep(event);
-    advance(state_, event.body);
-    for (EventSink* sink : ports_.sinks) {
-      tell(*sink, event);
+  Ruling judge(Occasion occasion, std::stop_token stop) {
+    if (gate_ == nullptr) {
+      return {};
     }
+    occasion.turn = recorder_.state().turns;
+    occasion.prompt = prompt_;
+    return gate_->judge(occasion, record(), std::move(stop));
   }
 
-  // Makes what was recorded durable: before each effect, and before what may take its time.
-  void commit() {
-    if (ports_.journal == nullptr || journal_is_broken_) {
-      return;
-    }
-    if (auto done = ports_.journal->commit(); !done) {
-      journal_is_broken_ = true;
-      if (!failure_) {
-        failure_ = std::move(done).error().while_("writing the run's journal");
-      }
-    }
+  void notify(std::string_view kind, std::string_view text, std::stop_token stop) {
+    judge({.point = Point::notification, .text = text, .kind = kind}, std::move(stop));
   }
 
-  // The last event. The first sink is what the run is for: what it cannot take in changes the
-  // ending, and everybody else hears of that one.
-  void finish(RunResult& result, const std::function<std::optional<Ending>()>& ending_now) {
-    Event event{.run_id = run_id_,
-                .seq = ++seq_,
-                .time = ports_.clock.wall(),
-                .body = RunFinished{.result = result}};
-    if (!ports_.sinks.empty()) {
-      tell(*ports_.sinks.front(), event);
-    }
-    if (const auto ending = ending_now()) {
-      result.exit_code = exit_code(*ending);
-      result.error = ending->error;
-      event.body = RunFinished{.result = result};
-    }
-    keep(event);
-    commit();
-    advance(state_, event.body);
-    for (std::size_t at = 1; at < ports_.sinks.size(); ++at) {
-      tell(*ports_.sinks[at], event);
-    }
+  std::optional<Ending> killed() {
+    auto error = gate_ != nullptr ? gate_->killed() : std::nullopt;
+    return error ? std::optional(Ending{.error = std::move(error)}) : std::nullopt;
   }
-
-  const State& state() const { return state_; }
-  // The first failure of the journal or of a sink that the run cannot do without.
-  const std::optional<Error>& failure() const { return failure_; }
 
  private:
-  void tell(EventSink& sink, const Event& event) {
-    sink.on(event);
-    if (!failure_ && sink.failure() != nullptr) {
-      failure_ = *sink.failure();
-    }
+  Emit record() {
+    return [this](EventBody body) { recorder_.record(std::move(body)); };
   }
 
-  void keep(const Event& event) {
-    if (ports_.journal != nullptr && !journal_is_broken_ && is_journaled(event.body)) {
-      ports_.journal->append(event);
-    }
-  }
-
-  std::string run_id_;
-  const Ports& ports_;
-  State state_;
-  std::int64_t seq_ = 0;
-  bool journal_is_broken_ = false;
-  std::optional<Error> failure_;
+  Gate* gate_;
+  Recorder& recorder_;
+  std::string_view prompt_;
 };
 
 class RecordingWatcher final : public ToolWatcher {
  public:
-  RecordingWatcher(Recorder& recorder, Approver* approver, std::stop_token stop)
-      : recorder_(recorder), approver_(approver), stop_(std::move(stop)) {}
+  RecordingWatcher(Recorder& recorder, Counsel& counsel, Approver* approver, std::stop_token stop)
+      : recorder_(recorder), counsel_(counsel), approver_(approver), stop_(std::move(stop)) {}
+
+  Ruling judge(const ToolCall& call) override {
+    Ruling ruling = counsel_.judge(
+        {.point = Point::pre_tool_use, .text = call.arguments, .call = &call}, stop_);
+    note(ruling);
+    context_.insert_or_assign(call.id, ruling.context);
+    return ruling;
+  }
 
   Answer ask(const ApprovalRequest& request) override {
     recorder_.record(ApprovalRequested{.turn = recorder_.state().turns, .request = request});
     recorder_.commit();  // the answer may be long in coming
+    if (approver_ != nullptr) {
+      counsel_.notify(
+          "permission_prompt", fmt::format("`{}` needs a yes", request.call.name), stop_);
+    }
     const Answer answer = approver_ != nullptr ? approver_->ask(request, stop_) : Answer::nobody;
     if (answer != Answer::nobody) {
       recorder_.record(ApprovalAnswered{
@@ -116,28 +87,74 @@ class RecordingWatcher final : public ToolWatcher {
   }
 
   bool started(const ToolCall& call) override {
+    if (!ending_) {
+      ending_ = counsel_.killed();
+    }
+    if (ending_) {
+      return false;
+    }
     recorder_.record(ToolStarted{.turn = recorder_.state().turns,
                                  .call_id = call.id,
                                  .name = call.name,
                                  .arguments = call.arguments});
     recorder_.commit();
+    started_.insert_or_assign(call.id, call);
     return !recorder_.failure();
   }
+
   void output(const ToolCall& call, std::string_view chunk) override {
     recorder_.record(ToolOutput{.call_id = call.id, .text = std::string(chunk)});
   }
+
   void finished(const ToolResult& result) override {
     const State& state = recorder_.state();
-    recorder_.record(ToolFinished{.turn = state.turns, .result = result});
+    recorder_.record(ToolFinished{.turn = state.turns, .result = judged(result)});
     if (state.results.size() < state.open_calls.size()) {
       recorder_.commit();  // the others may run for long
     }
   }
 
+  // What hooks or guardrails end the run with.
+  const std::optional<Ending>& ending() const { return ending_; }
+
  private:
+  void note(const Ruling& ruling) {
+    if (ruling.ending && !ending_) {
+      ending_ = Ending{.error = ruling.ending};
+    }
+  }
+
+  // As the model is to read it.
+  ToolResult judged(ToolResult result) {
+    std::vector<std::string> context = std::exchange(context_[result.call_id], {});
+    if (const auto call = started_.find(result.call_id); call != started_.end()) {
+      Ruling ruling = counsel_.judge({.point = Point::post_tool_use,
+                                      .text = result.content,
+                                      .call = &call->second,
+                                      .result = &result},
+                                     stop_);
+      note(ruling);
+      if (ruling.refusal || ruling.ending) {
+        result.content = "[withheld: " + ruling.refusal.value_or(ruling.ending->message) + "]";
+        result.full_output.clear();
+      } else if (ruling.text) {
+        result.content = *std::move(ruling.text);
+      }
+      std::ranges::move(ruling.context, std::back_inserter(context));
+    }
+    for (const std::string& more : context) {
+      result.content += (result.content.empty() ? "" : "\n") + more;
+    }
+    return result;
+  }
+
   Recorder& recorder_;
+  Counsel& counsel_;
   Approver* approver_;
   std::stop_token stop_;
+  std::map<std::string, ToolCall> started_;
+  std::map<std::string, std::vector<std::string>> context_;  // by call id
+  std::optional<Ending> ending_;
 };
 
 // Ends the run at its deadline, wherever it is waiting.
@@ -167,27 +184,22 @@ class Run {
       : request_(request),
         ports_(ports),
         cancellation_(cancellation),
-        recorder_(request, ports),
+        recorder_(request.run_id,
+                  request.plan,
+                  {.sinks = ports.sinks, .journal = ports.journal, .clock = ports.clock}),
+        counsel_(ports.gate, recorder_, request.started.prompt),
         begin_(ports.clock.now()) {}
 
   RunResult perform() {
     const Deadline deadline(request_.plan.limits.timeout, ports_.clock, cancellation_);
-    recorder_.record(request_.started);
-    for (const Warning& warning : request_.warnings) {
-      recorder_.record(warning);
-    }
-    for (;;) {
+    Done done = start();
+    while (done) {
       if (auto ending = interruption()) {
         return finish(*ending);
       }
-      Step step = next(recorder_.state());
-      if (auto* end = std::get_if<Finish>(&step)) {
-        return finish(end->ending);
-      }
-      if (auto done = perform(std::move(step)); !done) {
-        return finish(interruption().value_or(std::move(done).error()));
-      }
+      done = perform(next(recorder_.state()));
     }
+    return finish(interruption().value_or(std::move(done).error()));
   }
 
  private:
@@ -197,9 +209,64 @@ class Run {
     return std::visit(Overloaded{[&](AskModel& ask) { return ask_model(ask); },
                                  [&](RunTools& run) { return run_tools(run); },
                                  [&](Say& say) { return note(std::move(say.message)); },
-                                 [&](Warn& warn) { return note(std::move(warn.warning)); },
-                                 [](Finish&) { return Done{}; }},
+                                 [&](Warn& warn) { return warn_of(std::move(warn.warning)); },
+                                 [&](Finish& end) { return end_with(std::move(end.ending)); }},
                       step);
+  }
+
+  Done start() {
+    recorder_.record(request_.started);
+    for (const Warning& warning : request_.warnings) {
+      recorder_.record(warning);
+      counsel_.notify("warning", warning.message, cancellation_.stop());
+    }
+    return heed(counsel_.judge({.point = Point::run_start, .text = request_.started.prompt},
+                               cancellation_.stop()));
+  }
+
+  // The ending of a ruling, if there is one; what it adds is for the model to read.
+  Done heed(Ruling ruling) {
+    for (std::string& more : ruling.context) {
+      recorder_.record(UserSaid{.text = std::move(more), .reason = "hook"});
+    }
+    if (ruling.ending) {
+      return std::unexpected(Ending{.error = std::move(ruling.ending)});
+    }
+    return {};
+  }
+
+  Done end_with(Ending ending) {
+    if (ending.error) {
+      return std::unexpected(std::move(ending));
+    }
+    const State& state = recorder_.state();
+    const auto times = [&](std::string_view reason) {
+      const auto said = state.said.find(reason);
+      return said == state.said.end() ? 0 : said->second;
+    };
+    Ruling ruling = counsel_.judge({.point = Point::stop,
+                                    .text = state.answer,
+                                    .again = times("sent_on") > 0,
+                                    .denials = times("denied")},
+                                   cancellation_.stop());
+    if (ruling.ending) {
+      is_withheld_ = true;
+      return heed(std::move(ruling));
+    }
+    if (ruling.refusal) {
+      return note(UserSaid{.text = *std::move(ruling.refusal),
+                           .reason = ruling.is_denial ? "denied" : "sent_on"});
+    }
+    is_approved_ = true;
+    return std::unexpected(std::move(ending));
+  }
+
+  Done warn_of(LimitWarning warning) {
+    const std::string text =
+        fmt::format("{} of {} used of {}", warning.used, warning.max, warning.limit);
+    recorder_.record(std::move(warning));
+    counsel_.notify("limit_warning", text, cancellation_.stop());
+    return {};
   }
 
   Done note(EventBody body) {
@@ -209,6 +276,15 @@ class Run {
 
   Done ask_model(const AskModel& ask) {
     const State& state = recorder_.state();
+    if (auto ending = counsel_.killed()) {
+      return std::unexpected(*std::move(ending));
+    }
+    if (auto done =
+            heed(counsel_.judge({.point = Point::pre_model, .conversation = &state.conversation},
+                                cancellation_.stop()));
+        !done) {
+      return done;
+    }
     const std::int64_t turn = state.turns + 1;
     recorder_.record(TurnStarted{.turn = turn});
     recorder_.record(
@@ -242,6 +318,9 @@ class Run {
           recorder_.record(std::move(body));
           recorder_.commit();
           if (asks_again && !at_limit) {
+            at_limit = counsel_.killed();
+          }
+          if (asks_again && !at_limit) {
             at_limit = limits_again(request);
           }
           if (at_limit) {
@@ -253,10 +332,13 @@ class Run {
       return std::unexpected(at_limit ? *std::move(at_limit)
                                       : Ending{.error = std::move(reply).error()});
     }
-    recorder_.record(ModelResponded{.turn = turn,
-                                    .reply = std::move(*reply),
-                                    .duration_ms = milliseconds_since(start, ports_.clock)});
-    return {};
+    recorder_.record(ModelResponded{
+        .turn = turn, .reply = *reply, .duration_ms = milliseconds_since(start, ports_.clock)});
+    return heed(counsel_.judge({.point = Point::post_model,
+                                .text = reply->text,
+                                .conversation = &state.conversation,
+                                .reply = &*reply},
+                               cancellation_.stop()));
   }
 
   // Attempts that failed may have used up what a limit leaves, and another model may be dearer: the
@@ -277,9 +359,9 @@ class Run {
   }
 
   Done run_tools(const RunTools& step) {
-    RecordingWatcher watcher(recorder_, ports_.approver, cancellation_.stop());
+    RecordingWatcher watcher(recorder_, counsel_, ports_.approver, cancellation_.stop());
     ports_.toolbox.run(step.calls, watcher, cancellation_.stop(), cancellation_.kill());
-    return {};
+    return watcher.ending() ? Done(std::unexpected(*watcher.ending())) : Done();
   }
 
   // What ends the run from outside, the strongest first; nothing: it goes on.
@@ -335,10 +417,30 @@ class Run {
     }
   }
 
+  // What a run that ended early has of an answer goes the way of an answer: not past a guardrail.
+  void guard_text(RunResult& result) {
+    if (is_withheld_) {
+      result.text.clear();
+      result.partial = false;
+    } else if (!is_approved_ && !result.text.empty()) {
+      Ruling ruling = counsel_.judge(
+          {.point = Point::stop, .text = result.text, .is_partial = true}, cancellation_.kill());
+      const bool is_refused = ruling.refusal || ruling.ending;
+      result.text = is_refused ? "" : ruling.text.value_or(result.text);
+      result.partial = result.partial && !is_refused;
+    }
+  }
+
   RunResult finish(const Ending& ending) {
     close_open_calls();
     RunResult result = make_result(recorder_.state(), ending);
     result.run_id = request_.run_id;
+    guard_text(result);
+    counsel_.judge({.point = Point::run_end,
+                    .text = result.text,
+                    .kind = exit_row(result.exit_code).name,
+                    .ending = &result},
+                   cancellation_.kill());
     result.duration_ms = milliseconds_since(begin_, ports_.clock);
     const bool was_failing = recorder_.failure().has_value();
     const int signal = cancellation_.signal_number();
@@ -354,7 +456,10 @@ class Run {
   const Ports& ports_;
   Cancellation& cancellation_;
   Recorder recorder_;
+  Counsel counsel_;
   Clock::Steady begin_;
+  bool is_approved_ = false;  // the answer, by hooks and guardrails
+  bool is_withheld_ = false;  // the same: it is nobody's to read
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "agent/cancellation.h"
 #include "agent/clock.h"
 #include "agent/event.h"
+#include "agent/gate.h"
 #include "agent/provider.h"
 #include "agent/state.h"
 #include "agent/toolbox.h"
@@ -24,6 +25,7 @@ struct Ports {
   Journal* journal = nullptr;         // null: nothing is kept
   Clock& clock;
   Approver* approver = nullptr;  // null: there is nobody to ask
+  Gate* gate = nullptr;          // null: no hooks, no guardrails
 };
 
 struct RunRequest {

@@ -80,10 +80,7 @@ Json to_json(const Stop& stop) {
 Json to_json(const std::vector<ModelUse>& models) {
   Json list = Json::array();
   for (const ModelUse& use : models) {
-    list.push_back({{"model", use.model},
-                    {"turns", use.turns},
-                    {"usage", to_json(use.usage)},
-                    {"cost_usd", to_json(use.cost)}});
+    list.push_back(to_json(use));
   }
   return list;
 }
@@ -91,11 +88,7 @@ Json to_json(const std::vector<ModelUse>& models) {
 std::vector<ModelUse> models_from_json(const Json& list) {
   std::vector<ModelUse> models;
   for (const Json& json : list) {
-    const Json* usage = find(json, "usage");
-    models.push_back({.model = std::string(text_at(json, "model")),
-                      .turns = integer_at(json, "turns"),
-                      .usage = usage != nullptr ? usage_from_json(*usage) : Usage{},
-                      .cost = money_at(json, "cost_usd")});
+    models.push_back(model_use_from_json(json));
   }
   return models;
 }
@@ -171,6 +164,21 @@ Usage usage_from_json(const Json& json) {
           .cache_write = integer_at(json, "cache_write"),
           .reasoning = integer_at(json, "reasoning"),
           .cache_write_1h = integer_at(json, "cache_write_1h")};
+}
+
+Json to_json(const ModelUse& use) {
+  return {{"model", use.model},
+          {"turns", use.turns},
+          {"usage", to_json(use.usage)},
+          {"cost_usd", to_json(use.cost)}};
+}
+
+ModelUse model_use_from_json(const Json& json) {
+  const Json* usage = find(json, "usage");
+  return {.model = std::string(text_at(json, "model")),
+          .turns = integer_at(json, "turns"),
+          .usage = usage != nullptr ? usage_from_json(*usage) : Usage{},
+          .cost = money_at(json, "cost_usd")};
 }
 
 Json to_json(const Error& error) {

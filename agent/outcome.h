@@ -96,6 +96,8 @@ constexpr std::string_view k_result_schema = "errand.result/1";
 
 Json to_json(const Usage& usage);
 Usage usage_from_json(const Json& json);
+Json to_json(const ModelUse& use);
+ModelUse model_use_from_json(const Json& json);
 Json to_json(const Error& error);
 Error error_from_json(const Json& json);  // without its place
 Json to_json(const RunResult& result);

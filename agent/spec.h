@@ -5,6 +5,7 @@
 #include "agent/error.h"
 #include "agent/fallback.h"
 #include "agent/money.h"
+#include "agent/point.h"
 #include "agent/price.h"
 
 #include <chrono>
@@ -150,6 +151,46 @@ struct SandboxSpec {
 std::string_view to_string(SandboxSpec::Mode mode);
 std::optional<SandboxSpec::Mode> sandbox_mode_from(std::string_view word);
 
+// A command that is told of a point of the run, and may answer.
+struct HookSpec {
+  enum class Kind : std::uint8_t { observe, guard, transform };
+
+  Point point = Point::run_start;
+  std::string matcher;  // RE2, of the whole name of the tool; empty: all
+  std::string command;  // for `sh -c`
+  Milliseconds timeout{60'000};
+  Kind kind = Kind::observe;  // what its own failure means
+  bool may_fail = false;      // `on_error: ignore`: it means nothing
+};
+
+struct HooksSpec {
+  std::string dialect = "claude";  // how the commands are spoken to
+  std::vector<HookSpec> hooks;     // in the order of the file
+};
+
+// A check on what goes in or out.
+struct GuardrailSpec {
+  enum class Of : std::uint8_t { input, output, tool_call, tool_result };
+  enum class Kind : std::uint8_t { pattern, find, command, judge };
+  enum class Action : std::uint8_t { warn, redact, deny, kill };
+
+  Of of = Of::input;
+  Kind kind = Kind::pattern;
+  std::string name;
+  std::string what;  // RE2; "secrets" or "pii"; for `sh -c`; the question to the model
+  std::string tool;  // as HookSpec::matcher, for tool_call and tool_result
+  Action action = Action::deny;
+  Milliseconds timeout{60'000};    // of commands and models
+  std::optional<ModelSpec> model;  // that judges; absent: the agent's own
+};
+
+struct GuardrailsSpec {
+  bool redact_secrets = true;  // out of what tools show to the model
+  std::string kill_switch;     // a file whose presence ends the run; empty: none
+  int retries = 2;             // how many answers are sent back before a denial ends the run
+  std::vector<GuardrailSpec> checks;
+};
+
 struct AgentSpec {
   std::string file;       // the path that was loaded; empty: none
   std::string directory;  // of the file, absolute; relative paths in the file start here
@@ -168,6 +209,8 @@ struct AgentSpec {
   OutputSpec output;
   SessionSpec session;
   SandboxSpec sandbox;
+  HooksSpec hooks;
+  GuardrailsSpec guardrails;
 };
 
 }  // namespace agent

@@ -140,6 +140,7 @@ void fold(State& state, const ModelResponded& event) {
 void fold(State& state, const UserSaid& event) {
   say(state, UserMessage{.text = event.text});
   state.reply_is_unjudged = false;
+  ++state.said[event.reason];
 }
 
 std::string repeat_key(const ToolCall& call, const ToolResult& result) {
@@ -222,6 +223,22 @@ void fold(State& state, const ToolFinished& event) {
       state.open_calls, [&](const ToolCall& call) { return state.results.contains(call.id); });
   if (all) {
     append_results(state);
+  }
+}
+
+void fold(State& state, const GuardrailRan& event) {
+  if (event.text && event.point == Point::stop) {
+    state.answer = *event.text;
+  }
+  if (event.text && event.point == Point::run_start) {
+    std::get<UserMessage>(state.conversation.messages.front()).text = *event.text;
+  }
+  if (event.judge) {
+    state.usage += event.judge->usage;
+    add_cost(state.cost, event.judge->cost);
+    ModelUse& use = use_of_model(state.models, event.judge->model);
+    use.usage += event.judge->usage;
+    add_cost(use.cost, event.judge->cost);
   }
 }
 

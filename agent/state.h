@@ -9,6 +9,7 @@
 #include "agent/spec.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -73,6 +74,7 @@ struct State {
   std::vector<Fallback> fallbacks;  // one entry for equal ones
 
   std::set<std::string> warned_limits;
+  std::map<std::string, int, std::less<>> said;  // by UserSaid::reason: how often
   std::optional<RunResult> finished;
 
   explicit State(RunPlan run_plan) : plan(std::move(run_plan)) {}

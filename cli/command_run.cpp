@@ -23,6 +23,7 @@
 #include "providers/http_client.h"
 #include "providers/registry.h"
 #include "providers/tape.h"
+#include "tools/hooks.h"
 #include "tools/runner.h"
 #include "tools/supervisor.h"
 
@@ -115,6 +116,15 @@ std::vector<std::string> secret_variables(const Plan& plan) {
     names.push_back(choice.resolved.api_key_env);
   }
   return names;
+}
+
+std::unique_ptr<agent::Gate> open_hooks(const Plan& plan, tools::HookOptions options) {
+  for (const std::string& name : secret_variables(plan)) {
+    options.environment.erase(name);
+  }
+  return plan.agent.hooks.hooks.empty()
+             ? nullptr
+             : std::make_unique<tools::Hooks>(plan.agent.hooks, std::move(options));
 }
 
 std::vector<std::string> tool_names(const agent::Toolbox& toolbox) {
@@ -334,6 +344,14 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
     return end_with({provider.error()});
   }
 
+  const auto hooks =
+      open_hooks(*plan,
+                 {.world = {.run_id = run_id, .model = plan->model().name(), .cwd = context.cwd},
+                  .directory = plan->agent.directory,
+                  .temporary = folder.path(),
+                  .environment = context.environment,
+                  .supervisor = supervisor.get(),
+                  .clock = &(*tape)->clock()});
   const agent::RunRequest request{
       .run_id = run_id,
       .started = {.version = ERRAND_VERSION,
@@ -358,7 +376,8 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                               .sinks = sinks,
                                               .journal = journal->get(),
                                               .clock = (*tape)->clock(),
-                                              .approver = approver.get()},
+                                              .approver = approver.get(),
+                                              .gate = hooks.get()},
                                              cancellation);
   if (const auto done = (*tape)->finish(); !done && result.exit_code == 0) {
     context.err << render_warning(done.error(), context.color_err) << std::endl;

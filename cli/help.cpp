@@ -154,7 +154,7 @@ std::string help() {
       "Commands:\n{}\n"
       "Options:\n{}\n"
       "`errand COMMAND --help` explains a command. Manual pages: errand(1),\n"
-      "errand-agent(5), errand-test(5), errand-exit-codes(7).\n",
+      "errand-agent(5), errand-test(5), errand-exit-codes(7), errand-hooks(7).\n",
       table(rows),
       table({{option_name(help_option()), std::string(help_option().help)},
              {"-V, --version", "print the version"}}));

@@ -1,6 +1,7 @@
 #include "cli/known_names.h"
 
 #include "providers/registry.h"
+#include "tools/name_matcher.h"
 #include "tools/permissions.h"
 #include "tools/registry.h"
 
@@ -14,10 +15,12 @@ config::Known known_names() {
           .program_tools = tools::program_tools(),
           .protocols = providers::protocol_names(),
           .key_variables = providers::key_variables({}),
-          .rule_error = [](std::string_view rule, std::span<const std::string> names) {
-            auto checked = tools::check_rule(rule, names);
-            return checked ? std::nullopt : std::optional(std::move(checked).error());
-          }};
+          .rule_error =
+              [](std::string_view rule, std::span<const std::string> names) {
+                auto checked = tools::check_rule(rule, names);
+                return checked ? std::nullopt : std::optional(std::move(checked).error());
+              },
+          .pattern_error = tools::pattern_error};
 }
 
 std::vector<std::string> key_variables_of(const agent::AgentSpec& agent) {

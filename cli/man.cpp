@@ -3,8 +3,10 @@
 #include "agent/error.h"
 #include "agent/outcome.h"
 #include "cli/help.h"
+#include "cli/man_hooks.h"
 #include "cli/man_permissions.h"
 #include "cli/man_secrets.h"
+#include "cli/mdoc.h"
 #include "cli/options.h"
 #include "config/keys.h"
 #include "config/project_config.h"
@@ -23,91 +25,7 @@
 namespace cli {
 namespace {
 
-// Of the texts below, not of the day on which they are printed.
-constexpr std::string_view k_date = "November 21, 2026";
-
-// Text that mdoc takes as it is: no line is a request, no backslash an escape.
-std::string plain(std::string_view text) {
-  std::string escaped;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const bool starts_line = at == 0 || text[at - 1] == '\n';
-    if (starts_line && (text[at] == '.' || text[at] == '\'')) {
-      escaped += "\\&";
-    }
-    if (text[at] == '\\') {
-      escaped += "\\e";
-    } else if (text.substr(at).starts_with("…")) {
-      escaped += "...";
-      at += std::string_view("…").size() - 1;
-    } else {
-      escaped += text[at];
-    }
-  }
-  return escaped;
-}
-
-constexpr std::size_t k_width = 76;
-
-// A paragraph with a line for each sentence, as mdoc wants it, and no long lines.
-std::string prose(std::string_view text) {
-  std::string lines;
-  while (!text.empty()) {
-    const auto end = text.find(". ");
-    const std::string_view sentence =
-        end == std::string_view::npos ? text : text.substr(0, end + 1);
-    lines += wrapped(sentence, k_width, 0) + "\n";
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 2);
-  }
-  return plain(lines);
-}
-
-// A phrase of the table as a sentence; what is a name keeps its spelling.
-std::string sentence(std::string_view phrase) {
-  std::string text(phrase);
-  const std::string_view first = phrase.substr(0, phrase.find(' '));
-  const bool is_name = first.find_first_of("./-") != std::string_view::npos;
-  if (!is_name && text[0] >= 'a' && text[0] <= 'z') {
-    text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  }
-  return text + ".";
-}
-
-// Code: what is copied from it must be what is meant.
-std::string literal(std::string_view text) {
-  std::string escaped;
-  for (const char byte : plain(text)) {
-    escaped += byte == '-' ? "\\-" : std::string(1, byte);
-  }
-  return escaped;
-}
-
-// One argument of a macro.
-std::string in_quotes(std::string_view text) {
-  std::string escaped;
-  for (const char byte : literal(text)) {
-    escaped += byte == '"' ? "\\(dq" : std::string(1, byte);
-  }
-  return "\"" + escaped + "\"";
-}
-
-std::string display(std::string_view code) {
-  return fmt::format(
-      ".Bd -literal -offset indent\n{}{}.Ed\n", literal(code), code.ends_with('\n') ? "" : "\n");
-}
-
-std::string head(std::string_view title,
-                 int section,
-                 std::string_view name,
-                 std::string_view summary) {
-  return fmt::format(
-      ".\\\" Made by `errand man`; edit the tables of the program instead.\n"
-      ".Dd {}\n.Dt {} {}\n.Os\n.Sh NAME\n.Nm {}\n.Nd {}\n",
-      k_date,
-      title,
-      section,
-      name,
-      summary);
-}
+using namespace mdoc;
 
 // ---- errand(1) ----
 
@@ -279,7 +197,8 @@ std::string errand_page() {
       ".Sh SEE ALSO\n"
       ".Xr errand-agent 5 ,\n"
       ".Xr errand-test 5 ,\n"
-      ".Xr errand-exit-codes 7\n";
+      ".Xr errand-exit-codes 7 ,\n"
+      ".Xr errand-hooks 7\n";
   return text;
 }
 
@@ -480,7 +399,10 @@ std::string agent_page() {
   text += display(k_agent_example);
   text += "The same as Markdown, much smaller:\n";
   text += display(k_markdown_example);
-  return text + ".Sh SEE ALSO\n.Xr errand 1 ,\n.Xr errand-test 5 ,\n.Xr errand-exit-codes 7\n";
+  return text +
+         ".Sh SEE ALSO\n.Xr errand 1 ,\n.Xr errand-test 5 ,\n.Xr errand-exit-codes 7 ,\n.Xr "
+         "errand-hooks "
+         "7\n";
 }
 
 // ---- errand-test(5) ----
@@ -649,6 +571,7 @@ constexpr auto k_pages = std::to_array<ManPage>({
     {"errand-agent.5", agent_page},
     {"errand-test.5", test_page},
     {"errand-exit-codes.7", exit_codes_page},
+    {"errand-hooks.7", hooks_page},
 });
 
 }  // namespace

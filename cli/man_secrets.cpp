@@ -22,6 +22,9 @@ word of at least 32 characters that are as good as random.
 Hashes, ids, paths, identifiers, placeholders, sentences and base64 of files
 stay.
 A secret that is a usual word is not found.
+A file that has secrets is not overwritten by a text in which
+.Ql [redacted]
+stands for them.
 .Pp
 Programs of tools have the variables that errand has, without the models' keys,
 and those of

@@ -15,8 +15,8 @@ constexpr auto k_run_formats = std::to_array<Names>({"text", "json", "jsonl"});
 constexpr auto k_when = std::to_array<Names>({"auto", "always", "never"});
 constexpr auto k_schemas = std::to_array<Names>({"agent", "result", "events"});
 constexpr auto k_shells = std::to_array<Names>({"bash", "zsh", "fish"});
-constexpr auto k_pages =
-    std::to_array<Names>({"errand.1", "errand-agent.5", "errand-test.5", "errand-exit-codes.7"});
+constexpr auto k_pages = std::to_array<Names>(
+    {"errand.1", "errand-agent.5", "errand-test.5", "errand-exit-codes.7", "errand-hooks.7"});
 constexpr auto k_sandbox_modes = std::to_array<Names>({"read_only", "workspace_write", "off"});
 constexpr auto k_not_verbose = std::to_array<Names>({"--verbose"});
 constexpr auto k_other_prompts = std::to_array<Names>({"--prompt-file", "PROMPT"});
@@ -304,7 +304,7 @@ constexpr auto k_shell_positionals = std::to_array<Positional>({
 constexpr auto k_page_positionals = std::to_array<Positional>({
     {.name = "PAGE",
      .kind = Kind::choice,
-     .help = "errand.1, errand-agent.5, errand-test.5 or errand-exit-codes.7",
+     .help = "errand.1, errand-agent.5, errand-test.5, errand-exit-codes.7 or errand-hooks.7",
      .choices = k_pages,
      .required = true},
 });

@@ -4,6 +4,7 @@
 #include "cli/user_folders.h"
 #include "config/project_config.h"
 #include "config/user_config.h"
+#include "tools/enclosure.h"
 #include "tools/registry.h"
 #include "tools/sandbox/places.h"
 
@@ -38,9 +39,7 @@ std::vector<fs::path> guarded_files(const agent::AgentSpec& agent, const fs::pat
     return {};
   }
   std::vector<fs::path> files = tools::sandbox::locked_places(cwd);
-  if (!agent.file.empty()) {
-    files.push_back(cwd / agent.file);
-  }
+  std::ranges::move(tools::obeyed_files(agent, cwd), std::back_inserter(files));
   return files;
 }
 

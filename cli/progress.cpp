@@ -102,6 +102,41 @@ std::string sandbox_line(const agent::RunStarted& run, bool has_layers) {
   return line;
 }
 
+std::string said_line(const agent::UserSaid& said) {
+  if (said.reason == "hook") {
+    return "a hook tells the model: " + excerpt(said.text, k_argument_bytes);
+  }
+  if (said.reason == "sent_on") {
+    return "a hook sends the model on: " + excerpt(said.text, k_argument_bytes);
+  }
+  return fmt::format("the reply was {}: the model is asked again", said.reason);
+}
+
+// Whether it went as it mostly goes.
+bool is_quiet(const agent::HookRan& hook) {
+  return hook.message.empty() && (hook.outcome == "ok" || hook.outcome == "allowed");
+}
+
+std::string hook_line(const agent::HookRan& hook) {
+  std::string text = fmt::format("  hook {} {}: {}",
+                                 agent::to_string(hook.point),
+                                 excerpt(hook.hook, k_argument_bytes),
+                                 hook.outcome);
+  for (const std::string& part : {hook.reason, hook.message}) {
+    text += part.empty() ? "" : ": " + excerpt(part, 2 * k_argument_bytes);
+  }
+  return text;
+}
+
+std::string guardrail_line(const agent::GuardrailRan& guardrail) {
+  return fmt::format(
+      "  guardrail {} ({}): {}{}",
+      guardrail.guardrail,
+      agent::to_string(guardrail.point),
+      guardrail.action,
+      guardrail.reason.empty() ? "" : ": " + excerpt(guardrail.reason, 2 * k_argument_bytes));
+}
+
 std::string fallback_line(const agent::ModelFallback& event) {
   const auto cooldown = event.cooldown.count();
   if (event.skipped) {
@@ -201,9 +236,8 @@ void Progress::show(const agent::Event& event) {
       paragraph("reasoning", reply->reply.reasoning);
     }
   } else if (const auto* said = std::get_if<agent::UserSaid>(&event.body)) {
-    if (verbosity >= 0) {
-      line(
-          paint(k_yellow, fmt::format("the reply was {}: the model is asked again", said->reason)));
+    if (verbosity >= (said->reason == "hook" ? 1 : 0)) {
+      line(paint(k_yellow, clean(said_line(*said))));
     }
   } else if (const auto* call = std::get_if<agent::ToolStarted>(&event.body)) {
     wait_for(call->name);
@@ -231,6 +265,16 @@ void Progress::show(const agent::Event& event) {
     }
     if (verbosity >= 2) {
       paragraph("output", agent::head_and_tail(result.content, k_output_bytes));
+    }
+  } else if (const auto* hook = std::get_if<agent::HookRan>(&event.body)) {
+    wait_for({});
+    if (verbosity >= (is_quiet(*hook) ? 1 : 0)) {
+      line(paint(is_quiet(*hook) ? k_dim : k_yellow, clean(hook_line(*hook))));
+    }
+  } else if (const auto* guardrail = std::get_if<agent::GuardrailRan>(&event.body)) {
+    const bool is_news = guardrail->action != "allow";
+    if (verbosity >= (is_news ? 0 : 1)) {
+      line(paint(is_news ? k_yellow : k_dim, clean(guardrail_line(*guardrail))));
     }
   } else if (std::holds_alternative<agent::ApprovalRequested>(event.body)) {
     wait_for({});  // the line is the prompt's

@@ -4,9 +4,11 @@
 #include "agent/event.h"
 #include "agent/message.h"
 #include "agent/outcome.h"
+#include "agent/point.h"
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -203,6 +205,39 @@ Json answers() {
   return Json{{"enum", std::move(names)}};
 }
 
+Json points() {
+  Json names = Json::array();
+  for (std::size_t at = 0; at < agent::k_points; ++at) {
+    names.push_back(agent::to_string(static_cast<agent::Point>(at)));
+  }
+  return Json{{"enum", std::move(names)}};
+}
+
+Json gate_events() {
+  return Json::array({
+      event("hook.ran",
+            {{"turn", type("integer")},
+             {"point", points()},
+             {"hook", type("string")},
+             {"call_id", type("string")},
+             {"outcome",
+              {{"enum", {"ok", "changed", "allowed", "asked", "denied", "stopped", "failed"}}}},
+             {"reason", type("string")},
+             {"message", type("string")},
+             {"exit_status", nullable("integer")},
+             {"duration_ms", type("integer")}}),
+      event("guardrail.ran",
+            {{"turn", type("integer")},
+             {"point", points()},
+             {"guardrail", type("string")},
+             {"call_id", type("string")},
+             {"action", {{"enum", {"allow", "warn", "redact", "deny", "kill"}}}},
+             {"reason", type("string")},
+             {"judge", nullable_reference("model_use")},
+             {"text", nullable("string")}}),
+  });
+}
+
 Json model_events() {
   const Json turn = type("integer");
   const Json call =
@@ -326,7 +361,7 @@ Json result_schema() {
 Json events_schema() {
   Json schema = document(agent::k_event_schema, "One event of a run: one line of -o jsonl.");
   schema["oneOf"] = Json::array();
-  for (const Json& group : {run_events(), model_events(), tool_events()}) {
+  for (const Json& group : {run_events(), model_events(), tool_events(), gate_events()}) {
     for (const Json& one : group) {
       schema["oneOf"].push_back(one);
     }

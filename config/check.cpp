@@ -331,7 +331,7 @@ void Checker::check_value(const Value& value,
       break;
     case Type::map:
       if (value.kind == Kind::map) {
-        check_map(value, key.path, shown_path);
+        check_map(value, key.map_path(), shown_path);
       } else {
         refuse_type(value, key, shown_path);
       }

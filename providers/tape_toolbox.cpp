@@ -14,6 +14,7 @@ class TimingWatcher final : public agent::ToolWatcher {
   TimingWatcher(agent::ToolWatcher& watcher, RecordingTrack& track)
       : watcher_(watcher), track_(track) {}
 
+  agent::Ruling judge(const agent::ToolCall& call) override { return watcher_.judge(call); }
   agent::Answer ask(const agent::ApprovalRequest& request) override {
     return watcher_.ask(request);
   }
@@ -49,6 +50,13 @@ class ReplayingWatcher final : public agent::ToolWatcher {
                    const FolderNames& folder)
       : watcher_(watcher), recorded_(std::move(recorded)), folder_(folder) {}
 
+  agent::Ruling judge(const agent::ToolCall& call) override {
+    agent::Ruling ruling = watcher_.judge(as_recorded(call));
+    if (ruling.text) {
+      ruling.text = renamed(*std::move(ruling.text), folder_.recorded, folder_.now);
+    }
+    return ruling;
+  }
   agent::Answer ask(const agent::ApprovalRequest& request) override {
     agent::ApprovalRequest recorded = request;
     recorded.call = as_recorded(std::move(recorded.call));

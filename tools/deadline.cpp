@@ -42,7 +42,8 @@ class DeadlineTool final : public Tool {
                             .stop = stop.get_token(),
                             .kill = context.kill,
                             .on_output = context.on_output,
-                            .may_read = context.may_read};
+                            .may_read = context.may_read,
+                            .redactor = context.redactor};
     Output output = tool_->call(arguments, inner);
     timer.request_stop();
     timer.join();

@@ -1,13 +1,16 @@
 #include "tools/enclosure.h"
 
+#include "tools/hooks.h"
 #include "tools/registry.h"
 #include "tools/sandbox/places.h"
+#include "tools/script_files.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -37,22 +40,6 @@ bool runs_programs(const ToolSpec& tool) {
 bool writes(const ToolSpec& tool) {
   const Builtin* builtin = builtin_of(tool);
   return builtin == nullptr || builtin->runs_programs || builtin->writes_files;
-}
-
-// The agent file, and the programs that its tools name.
-std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent) {
-  std::vector<fs::path> files;
-  if (!agent.file.empty()) {
-    files.push_back(fs::path(agent.directory) / fs::path(agent.file).filename());
-  }
-  for (const ToolSpec& tool : agent.tools) {
-    for (const std::string& word : tool.command) {
-      if (word.starts_with('/')) {
-        files.emplace_back(word);
-      }
-    }
-  }
-  return files;
 }
 
 Result<fs::path> made_temporary(const fs::path& run_folder) {
@@ -91,6 +78,25 @@ LayerSet wanted_layers(const agent::SandboxSpec& spec) {
 
 }  // namespace
 
+std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent, const fs::path& cwd) {
+  std::vector<fs::path> files;
+  if (!agent.file.empty()) {
+    files.push_back(fs::path(agent.directory) / fs::path(agent.file).filename());
+  }
+  for (const ToolSpec& tool : agent.tools) {
+    for (const std::string& word : tool.command) {
+      if (word.starts_with('/')) {
+        files.emplace_back(word);
+      }
+    }
+  }
+  for (const agent::HookSpec& hook : agent.hooks.hooks) {
+    std::ranges::move(script_files(hook_command(agent.hooks, hook, cwd), agent.directory),
+                      std::back_inserter(files));
+  }
+  return files;
+}
+
 fs::path programs_temporary(const fs::path& run_folder) {
   return run_folder / "tmp";
 }
@@ -103,7 +109,7 @@ Result<std::unique_ptr<Enclosure>> Enclosure::create(const agent::AgentSpec& age
                                .agent_folder = agent.directory,
                                .homes = sandbox::home_folders(options.environment),
                                .own = options.secrets,
-                               .obeyed = obeyed_files(agent),
+                               .obeyed = obeyed_files(agent, options.workspace),
                                .writes = std::ranges::any_of(agent.tools, writes)};
   if (has_programs) {
     TRY_ASSIGN(around.temporary, made_temporary(options.temporary));

@@ -60,6 +60,11 @@ class Enclosure {
   std::unique_ptr<sandbox::LockedFiles> locked_;
 };
 
+// What errand itself obeys: the agent file, the programs that its tools name by their path, the
+// scripts of its hooks. `cwd` is the workspace.
+std::vector<std::filesystem::path> obeyed_files(const agent::AgentSpec& agent,
+                                                const std::filesystem::path& cwd);
+
 // The folder for programs' own temporary files in a run's folder.
 std::filesystem::path programs_temporary(const std::filesystem::path& run_folder);
 

@@ -329,7 +329,9 @@ Judgement Permissions::by_default(const Call& call) const {
   return judgement;
 }
 
-Judgement Permissions::judge(std::string_view tool, const Reach& reach) const {
+Judgement Permissions::judge(std::string_view tool,
+                             const Reach& reach,
+                             const agent::Ruling& ruling) const {
   Call call{.tool = tool, .reach = reach, .path = {}, .line = nullptr};
   if (call.is_file()) {
     call.path = world_.cwd / reach.target;
@@ -368,6 +370,9 @@ Judgement Permissions::judge(std::string_view tool, const Reach& reach) const {
   if (granted != granted_.end() && (doubt.empty() || is_exact(*granted))) {
     return {.reason = named("allow", *granted)};
   }
+  if (ruling.question) {
+    return finish({.verdict = Verdict::ask, .reason = *ruling.question, .may_always = false});
+  }
   const auto allowed = first_of(allow_);
   if (!doubt.empty()) {
     if (allowed != allow_.end() && is_exact(*allowed)) {
@@ -392,7 +397,11 @@ Judgement Permissions::judge(std::string_view tool, const Reach& reach) const {
   if (call.line != nullptr && is_allowed_line(call)) {
     return {.reason = "rules in `allow` name each of its commands"};
   }
-  return finish(by_default(call));
+  Judgement judgement = by_default(call);
+  if (judgement.verdict == Verdict::ask && ruling.is_allowed) {
+    return {.reason = "a hook allows it"};
+  }
+  return finish(std::move(judgement));
 }
 
 }  // namespace tools

@@ -3,6 +3,7 @@
 // runs.
 #pragma once
 #include "agent/result.h"
+#include "agent/ruling.h"
 #include "agent/spec.h"
 #include "tools/path_pattern.h"
 #include "tools/text_pattern.h"
@@ -55,7 +56,10 @@ class Permissions {
   static agent::Result<Permissions> create(const agent::PermissionSpec& spec,
                                            PermissionWorld world);
 
-  Judgement judge(std::string_view tool, const Reach& reach) const;
+  // `ruling`: what hooks and guardrails have said to the call.
+  Judgement judge(std::string_view tool,
+                  const Reach& reach,
+                  const agent::Ruling& ruling = {}) const;
   // Whatever the arguments are: not worth offering.
   bool always_denies(std::string_view tool) const;
   // Whether rules of `deny` let a file be read, by tools that go through folders.

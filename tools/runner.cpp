@@ -121,13 +121,18 @@ class Runner::Round {
     Entry* entry = nullptr;  // null: no such tool
     agent::Json arguments;
     std::optional<Output> rejected = std::nullopt;  // why it cannot run
+    agent::Ruling ruling = {};                      // of hooks and guardrails
     std::optional<agent::ApprovalRequest> needs_yes = std::nullopt;
 
     bool is_exclusive() const { return !rejected && !entry->equipped.tool->parallel(); }
   };
 
-  Prepared prepare(const agent::ToolCall& call) const {
+  Prepared prepare(const agent::ToolCall& call) {
     Prepared prepared{.call = call, .arguments = {}};
+    if (is_refused_) {
+      prepared.rejected = not_started();
+      return prepared;
+    }
     const auto name = repair_name(call.name, runner_.names_);
     if (!name) {
       prepared.rejected = unknown_tool(call.name, runner_.offered_);
@@ -136,22 +141,41 @@ class Runner::Round {
     const auto at = std::ranges::find(runner_.names_, *name) - runner_.names_.begin();
     prepared.entry = &runner_.entries_[static_cast<std::size_t>(at)];
     prepared.call.name = *name;
-    auto arguments = parse_arguments(call.arguments);
-    if (!arguments) {
-      prepared.rejected = failure(arguments.error());
+    if (const auto done = take_arguments(prepared, call.arguments); !done) {
+      prepared.rejected = failure(done.error());
       return prepared;
     }
-    prepared.arguments = std::move(*arguments);
-    prepared.call.arguments = agent::dump(prepared.arguments);
-    if (const auto valid = check_arguments(prepared.entry->schema, prepared.arguments); !valid) {
-      prepared.rejected = failure(valid.error());
-      return prepared;
+    if (consult(prepared)) {
+      permit(prepared);
     }
-    permit(prepared);
     if (*name != call.name && (prepared.rejected || prepared.needs_yes)) {
       return {.call = call, .arguments = {}, .rejected = unknown_tool(call.name, runner_.offered_)};
     }
     return prepared;
+  }
+
+  static Result<void> take_arguments(Prepared& prepared, std::string_view text) {
+    TRY_ASSIGN(prepared.arguments, parse_arguments(text));
+    prepared.call.arguments = agent::dump(prepared.arguments);
+    return check_arguments(prepared.entry->schema, prepared.arguments);
+  }
+
+  // Whether the call is still to be, as far as hooks and guardrails go.
+  bool consult(Prepared& prepared) {
+    prepared.ruling = watcher_.judge(prepared.call);
+    const agent::Ruling& ruling = prepared.ruling;
+    if (ruling.ending) {
+      is_refused_ = true;
+      prepared.rejected = not_started();
+    } else if (ruling.refusal) {
+      prepared.rejected = denied(*ruling.refusal);
+    } else if (ruling.text) {
+      if (const auto done = take_arguments(prepared, *ruling.text); !done) {
+        prepared.rejected = denied("a hook changed the call to one that the tool does not take: " +
+                                   done.error().message);
+      }
+    }
+    return !prepared.rejected;
   }
 
   void permit(Prepared& prepared) const {
@@ -160,7 +184,7 @@ class Runner::Round {
       return;
     }
     const Reach reach = prepared.entry->equipped.tool->reach(prepared.arguments);
-    Judgement judgement = permissions->judge(prepared.call.name, reach);
+    Judgement judgement = permissions->judge(prepared.call.name, reach, prepared.ruling);
     if (judgement.verdict == Verdict::deny) {
       prepared.rejected = denied(std::move(judgement.reason));
     } else if (judgement.verdict == Verdict::ask) {
@@ -279,7 +303,8 @@ class Runner::Round {
         .may_read =
             [permissions = options.permissions](const std::filesystem::path& file) {
               return permissions == nullptr || permissions->may_read(file);
-            }};
+            },
+        .redactor = options.redact_secrets ? runner_.watcher_redactor() : nullptr};
     const Prepared& prepared = calls_[index];
     return call_tool(*prepared.entry->equipped.tool, prepared.arguments, context, *options.clock);
   }

@@ -17,6 +17,10 @@
 #include <string>
 #include <string_view>
 
+namespace agent {
+class Redactor;
+}
+
 namespace tools {
 
 class Enclosure;
@@ -34,6 +38,7 @@ struct CallContext {
   std::function<void(std::string_view)> on_output;  // live output; any thread, may be empty
   // Whether a file below the one that was named may be read, too; any thread, empty: all may.
   std::function<bool(const std::filesystem::path&)> may_read = {};
+  const agent::Redactor* redactor = nullptr;  // what the model reads; null: it reads all
 };
 
 // What came of a call, before the runner caps and words it for the model.

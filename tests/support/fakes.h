@@ -82,7 +82,16 @@ class FakeToolbox final : public agent::Toolbox {
     std::vector<agent::ToolResult> results;
     bool goes_on = true;
     for (const agent::ToolCall& call : calls) {
-      goes_on = goes_on && !stop.stop_requested() && watcher.started(call);
+      const agent::Ruling ruling = watcher.judge(call);
+      if (ruling.refusal) {
+        watcher.finished({.call_id = call.id,
+                          .name = call.name,
+                          .content = *ruling.refusal,
+                          .status = agent::ToolStatus::denied,
+                          .code = agent::Code::tool_policy_blocked});
+        continue;
+      }
+      goes_on = goes_on && !ruling.ending && !stop.stop_requested() && watcher.started(call);
       agent::ToolResult result = goes_on ? run_(call)
                                          : agent::ToolResult{.status = agent::ToolStatus::cancelled,
                                                              .code = agent::Code::tool_cancelled};

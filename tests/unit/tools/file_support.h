@@ -55,14 +55,16 @@ class FileFolder {
   // One call in this folder.
   tools::Output call(tools::Tool& tool,
                      std::string_view arguments,
-                     std::stop_token stop = {}) const {
+                     std::stop_token stop = {},
+                     const agent::Redactor* redactor = nullptr) const {
     const std::filesystem::path temporary = path_ / "unused-temporary";
     const agent::Environment environment;
     return tool.call(*agent::parse_json(arguments),
                      {.cwd = path_,
                       .temporary = temporary,
                       .environment = environment,
-                      .stop = std::move(stop)});
+                      .stop = std::move(stop),
+                      .redactor = redactor});
   }
 
  private:

@@ -1,0 +1,56 @@
+// Gives each event its place in the run: journal first, then the state, then whoever watches.
+#pragma once
+#include "agent/clock.h"
+#include "agent/error.h"
+#include "agent/event.h"
+#include "agent/outcome.h"
+#include "agent/state.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace agent {
+
+class Recorder {
+ public:
+  // Who hears of the events, as in Ports; all borrowed.
+  struct Audience {
+    std::span<EventSink* const> sinks;
+    Journal* journal = nullptr;
+    Clock& clock;
+  };
+
+  Recorder(std::string run_id, RunPlan plan, Audience audience)
+      : run_id_(std::move(run_id)), audience_(audience), state_(std::move(plan)) {}
+
+  void record(EventBody body);
+
+  // Makes what was recorded durable: before each effect, and before what may take its time.
+  void commit();
+
+  // The last event. The first sink is what the run is for: what it cannot take in changes the
+  // ending, and everybody else hears of that one.
+  void finish(RunResult& result, const std::function<std::optional<Ending>()>& ending_now);
+
+  const State& state() const { return state_; }
+  // The first failure of the journal or of a sink that the run cannot do without.
+  const std::optional<Error>& failure() const { return failure_; }
+
+ private:
+  Event next(EventBody body);
+  void tell(EventSink& sink, const Event& event);
+  void keep(const Event& event);
+
+  std::string run_id_;
+  Audience audience_;
+  State state_;
+  std::int64_t seq_ = 0;
+  bool journal_is_broken_ = false;
+  std::optional<Error> failure_;
+};
+
+}  // namespace agent

@@ -1,0 +1,2 @@
+#!/bin/sh
+grep -o '"exit_name":"[^"]*"' | head -1 >end.log

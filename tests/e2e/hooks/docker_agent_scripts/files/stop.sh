@@ -1,0 +1,2 @@
+#!/bin/sh
+grep -o '"stop_response":"[^"]*"' >stop.log

@@ -1,0 +1,1 @@
+grep -o '"notification_type":"[^"]*"' >>notes.log

@@ -1,0 +1,61 @@
+// How hook scripts of other agent programs are spoken to: their names for the points of a run, for
+// tools and for arguments. Sources: the public hook references of Claude Code, Gemini CLI and
+// docker-agent.
+#pragma once
+#include "agent/json.h"
+#include "agent/point.h"
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tools {
+
+struct HookArgument {
+  enum class Form : std::uint8_t {
+    same,
+    path,          // theirs is absolute
+    milliseconds,  // errand's is seconds, or text with a unit
+  };
+  std::string_view ours;
+  std::string_view theirs;
+  Form form = Form::same;
+};
+
+struct HookTool {
+  std::string_view ours;
+  std::string_view theirs;
+  std::span<const HookArgument> arguments;
+};
+
+struct HookDialect {
+  enum class Response : std::uint8_t { parts, llm_content, text };  // of a tool, to post_tool_use
+
+  std::string_view name;
+  std::array<std::string_view, agent::k_points> events;  // in the order of agent::Point
+  std::span<const HookTool> tools;
+  Response response = Response::parts;
+  bool merges_input = false;            // the answer's arguments are added to the call's
+  bool replaces_denied_result = false;  // a reason to deny a result stands in its place
+  bool sends_conversation = false;      // with each request to the model
+  std::array<bool, agent::k_points> text_is_context;  // output that is no JSON, for the model
+  std::string_view folder_variable;                   // has the working folder; empty: none
+};
+
+std::span<const HookDialect> hook_dialects();
+const HookDialect* hook_dialect(std::string_view name);  // nullptr: none of that name
+
+// The dialect's name of a tool; errand's own where it has none.
+std::string_view their_name(const HookDialect& dialect, std::string_view tool);
+
+// A call's arguments in the dialect's words, and back. What is not in the table stays as it is.
+agent::Json to_theirs(const HookDialect& dialect,
+                      std::string_view tool,
+                      const agent::Json& arguments,
+                      const std::filesystem::path& cwd);
+agent::Json to_ours(const HookDialect& dialect, std::string_view tool, const agent::Json& theirs);
+
+}  // namespace tools

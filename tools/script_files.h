@@ -1,0 +1,32 @@
+// The files that a command line of the user's own runs or reads: what an agent's tools must not
+// change, because errand obeys it.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tools {
+
+// The regular files that words of the command line name, from `directory` on; absolute. Words that
+// only a running shell knows are not among them.
+std::vector<std::filesystem::path> script_files(std::string_view command,
+                                                const std::filesystem::path& directory);
+
+// Files as they were when this was made.
+class FileWatch {
+ public:
+  explicit FileWatch(std::vector<std::filesystem::path> files);
+
+  // The first one that is no longer what it was; empty: all are.
+  std::filesystem::path changed() const;
+
+ private:
+  struct Entry {
+    std::filesystem::path path;
+    std::string content;
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tools
