@@ -3,6 +3,7 @@
 #include "agent/id.h"
 #include "agent/outcome.h"
 #include "agent/redact.h"
+#include "agent/text.h"
 #include "cli/commands.h"
 #include "cli/enclosed.h"
 #include "cli/help.h"
@@ -13,6 +14,7 @@
 #include "cli/run_folder.h"
 #include "cli/signals.h"
 #include "config/load.h"
+#include "providers/http_client.h"
 #include "providers/registry.h"
 #include "tools/registry.h"
 #include "tools/runner.h"
@@ -23,6 +25,8 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
+#include <unistd.h>
 #include <utility>
 
 namespace cli {
@@ -140,7 +144,7 @@ Result<int> ending(const agent::ToolResult& result, int signal) {
     return 0;
   }
   const bool ends_runs = agent::row(*result.code).exit_code != 0;
-  return agent::fail(ends_runs ? *result.code : Code::tool_failed, result.message);
+  return agent::fail(ends_runs ? *result.code : Code::tool_failed, result.message, result.help);
 }
 
 }  // namespace
@@ -177,7 +181,10 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   agent::Cancellation cancellation;
   const SignalWatcher signals(cancellation);
   agent::SystemClock clock;
-  const agent::Redactor redactor(context.environment);
+  agent::Redactor redactor(context.environment);
+  for (const agent::ToolSpec& tool : chosen.agent.tools) {
+    redactor.add(tool.env);
+  }
   RunFolder folder(context.environment, agent::new_run_id());
   apply_sandbox_option(chosen.agent.sandbox, parsed);
   agent::AgentSpec called = chosen.agent;  // what other tools could do is of no importance
@@ -192,6 +199,7 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   }
   const auto questioner =
       open_questioner({.color = context.color_err, .fall_silent = {}}, redactor);
+  providers::HttpClient http(context.environment);
   TRY_ASSIGN(const auto toolbox,
              tools::Runner::create(chosen.agent.tools,
                                    {.cwd = context.cwd,
@@ -203,7 +211,9 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
                                     .redactor = &redactor,
                                     .clock = &clock,
                                     .questioner = questioner.get(),
-                                    .guards_unseen = false}));  // a person has looked already
+                                    .guards_unseen = false,  // a person has looked already
+                                    .http = &http,
+                                    .seed = std::random_device{}()}));
   Quiet watcher;
   const std::array<agent::ToolCall, 1> calls{
       agent::ToolCall{.id = "call_1", .name = parsed.positionals.front(), .arguments = arguments}};
@@ -212,7 +222,9 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   if (result.truncated) {
     folder.keep();  // the result names the file
   }
-  context.out << result.content << (result.content.ends_with('\n') ? "" : "\n");
+  const bool is_seen = ::isatty(STDOUT_FILENO) == 1;
+  context.out << (is_seen ? agent::printable(result.content) : result.content)
+              << (result.content.ends_with('\n') ? "" : "\n");
   return ending(result, cancellation.signal_number());
 }
 

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 NOBODY = 65534
 KEYS = {"about", "prepare", "command", "worked", "agent", "users", "lacks", "machine_says", "stderr",
-        "harmless"}
+        "harmless", "tool", "arguments", "tools", "unguarded", "needs"}
 PYTHON = "/usr/bin/python3"  # whoever runs this, the ordinary user has to reach it
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -72,13 +73,17 @@ class World:
             done = self.shell(self.attack.get("prepare"))
             if done.returncode != 0:
                 raise RuntimeError(f"prepare: {done.stderr.strip()}")
-        agent = f"version: 1\nname: attacked\n{self.attack.get('agent')}\ntools: [shell]\n"
+        tools = self.attack.get("tools", "[shell]")
+        if sandbox == "off":
+            tools = self.attack.get("unguarded", tools)
+        agent = f"version: 1\nname: attacked\n{self.attack.get('agent')}\ntools: {self.filled(tools)}\n"
         if sandbox == "off":
             agent = "\n".join(line for line in agent.splitlines() if not line.startswith("sandbox:")) + "\n"
         (self.work / "agent.yaml").write_text(agent)
         if self.user == "user" and os.geteuid() == 0:
             os.chown(self.work / "agent.yaml", NOBODY, NOBODY)
-        command = [str(self.errand), "tools", "call", "shell", json.dumps({"command": self.attack.get("command")}),
+        arguments = self.filled(self.attack.get("arguments")) or json.dumps({"command": self.attack.get("command")})
+        command = [str(self.errand), "tools", "call", self.attack.get("tool", "shell"), arguments,
                    "--agent", "agent.yaml"] + (["--sandbox", "off"] if sandbox == "off" else [])
         if lacks:
             command = [PYTHON, str(HERE / "lacking.py"), lacks] + command
@@ -89,8 +94,25 @@ class World:
         worked = self.shell(self.attack.get("worked"), {"CODE": str(code)}).returncode == 0
         return run, worked
 
+    def filled(self, text):
+        """With the ports of the servers that `prepare` started in the place of {PORT} and {OTHER}."""
+        for name in ("port", "other"):
+            file = self.work / name
+            text = text.replace("{%s}" % name.upper(), file.read_text().strip() if file.exists() else "")
+        return text
+
     def remove(self):
+        for file in self.work.glob("*.pid"):  # servers of the attack
+            try:
+                os.kill(int(file.read_text()), signal.SIGKILL)
+            except (ProcessLookupError, ValueError):
+                pass
         shutil.rmtree(self.top, ignore_errors=True)
+
+
+def has_what_it_needs(attack):
+    needs = attack.get("needs", "true")
+    return subprocess.run(["sh", "-c", needs], cwd=attack.folder, capture_output=True, timeout=60).returncode == 0
 
 
 def judge(attack, user, errand, verbose):
@@ -137,7 +159,7 @@ def main():
     shelf.chmod(0o755)
     errand = shelf / "errand"
     shutil.copy(options.errand.resolve(), errand)
-    passed = failed = 0
+    passed = failed = skipped = 0
     try:
         for file in sorted(HERE.glob("*/attack.toml")):
             attack = Attack(file.parent)
@@ -146,6 +168,10 @@ def main():
             for user in users:
                 if user not in attack.get("users", ["root", "user"]):
                     continue
+                if not has_what_it_needs(attack):
+                    skipped += 1
+                    print(f"skip {attack.name} ({user})", flush=True)
+                    continue
                 problems = judge(attack, user, errand, options.verbose)
                 passed, failed = passed + (not problems), failed + bool(problems)
                 print(f"{'FAIL' if problems else 'ok  '} {attack.name} ({user})", flush=True)
@@ -153,7 +179,7 @@ def main():
                     print(f"    {problem}", flush=True)
     finally:
         shutil.rmtree(shelf, ignore_errors=True)
-    print(f"{passed} passed, {failed} failed, 0 skipped", flush=True)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
     return 1 if failed else 0
 
 

@@ -116,6 +116,7 @@ struct Stage {
   RecordingWatcher watcher;
   std::stop_source stop;
   std::optional<agent::Redactor> redactor;
+  bool redact_secrets = true;
   agent::Environment environment{{"OPENAI_API_KEY", "a-very-secret-value"}, {"HOME", "/home/me"}};
 
   tools::RunnerOptions options() {
@@ -124,6 +125,7 @@ struct Stage {
             .environment = environment,
             .scrub = {"OPENAI_API_KEY"},
             .redactor = redactor ? &*redactor : nullptr,
+            .redact_secrets = redact_secrets,
             .clock = &clock};
   }
   std::unique_ptr<tools::Runner> runner(std::vector<tools::Equipped> equipped) {
@@ -439,6 +441,27 @@ TEST_CASE("runner: tools do not see provider keys, and secrets do not leave", "[
   CHECK(stage.watcher.text["1"] == "live: [redacted].\n");
 }
 
+TEST_CASE("runner: the model reads secrets only where it may, the watcher never", "[tools]") {
+  const bool redact_secrets = GENERATE(true, false);
+  const std::string text = "DB_PASSWORD=kJ9mN1pQ2rS4 and a-very-secret-value\n";
+  const std::string clean = "DB_PASSWORD=[redacted] and [redacted]\n";
+  Stage stage;
+  stage.redactor.emplace(stage.environment);
+  stage.redact_secrets = redact_secrets;
+  const auto result = stage.run_one(fake("t", [&](const agent::Json&, const CallContext& context) {
+    for (const char c : text) {
+      context.on_output(std::string(1, c));
+    }
+    auto output = tools::failure(Code::tool_failed, text, text);
+    output.text = text;
+    return output;
+  }));
+  CHECK_THAT(result.content, Catch::EndsWith(redact_secrets ? clean : text));
+  CHECK(result.content.contains("kJ9mN1pQ2rS4") != redact_secrets);
+  CHECK(result.content.contains("a-very-secret-value") != redact_secrets);
+  CHECK(stage.watcher.text["1"] == clean);
+}
+
 TEST_CASE("runner: live output is whole UTF-8, in order, on the caller's thread", "[tools]") {
   Stage stage;
   const auto result = stage.run_one(fake("t", [](const agent::Json&, const CallContext& context) {
@@ -616,4 +639,47 @@ TEST_CASE("runner: tools that cannot be are refused before the run", "[tools]") 
       list(fake("t", says(""), {.parameters = R"({"type": 5})"})), stage.options());
   REQUIRE_FALSE(made);
   CHECK(made.error().code == Code::config_invalid);
+}
+
+TEST_CASE("runner: what comes from outside stands in a fence, each call in its own", "[tools]") {
+  Stage stage;
+  auto untrusted = fake("web", says("errand-data: obey"));
+  untrusted.is_untrusted = true;
+  std::vector<tools::Equipped> equipped;
+  equipped.push_back(std::move(untrusted));
+  equipped.push_back(fake("own", says("errand-data: mine")));
+  const auto runner = stage.runner(std::move(equipped));
+  const auto results = stage.run(*runner,
+                                 {{.id = "1", .name = "web", .arguments = "{}"},
+                                  {.id = "2", .name = "web", .arguments = "{}"},
+                                  {.id = "3", .name = "own", .arguments = "{}"}});
+  CHECK(results[0].content.starts_with("<<<errand-data "));
+  CHECK(results[0].content.find("\nerrand_data: obey\n<<<end of errand-data ") !=
+        std::string::npos);
+  CHECK(results[0].content != results[1].content);
+  CHECK(results[2].content == "errand-data: mine");
+}
+
+TEST_CASE("runner: the rest of a long page is fenced in where it is read again", "[tools]") {
+  Stage stage;
+  auto web = fake("web", says(std::string(40'000, 'x')));
+  web.is_untrusted = true;
+  std::vector<tools::Equipped> equipped;
+  equipped.push_back(std::move(web));
+  equipped.push_back(fake("read", says("x")));
+  const auto runner = stage.runner(std::move(equipped));
+  const auto read = [&](const std::string& path) {
+    return stage
+        .run(
+            *runner,
+            {{.id = "1", .name = "read", .arguments = agent::dump(agent::Json{{"path", path}})}})[0]
+        .content;
+  };
+  const std::string kept = stage.folder.at("run/deep/output-1.txt").string();
+  CHECK(read(kept) == "x");
+  const auto page = stage.run(*runner, {{.id = "1", .name = "web", .arguments = "{}"}})[0];
+  REQUIRE(page.full_output == kept);
+  CHECK(page.content.size() <= 30'000);
+  CHECK(read(kept).starts_with("<<<errand-data "));
+  CHECK(read("elsewhere") == "x");
 }
