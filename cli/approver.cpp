@@ -4,6 +4,7 @@
 #include "agent/text.h"
 #include "cli/output.h"
 #include "cli/render_error.h"
+#include "cli/terminal.h"
 #include "config/source.h"
 #include "config/user_config.h"
 
@@ -11,13 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
-#include <cerrno>
 #include <optional>
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <system_error>
-#include <termios.h>
-#include <unistd.h>
 #include <utility>
 
 namespace cli {
@@ -34,58 +30,25 @@ class AlwaysYes final : public agent::Approver {
   std::string_view name() const override { return "--yes"; }
 };
 
-// Wakes a poll() when the run is to stop.
-class StopSignal {
+class Person final : public agent::Approver {
  public:
-  explicit StopSignal(const std::stop_token& stop)
-      : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), callback_(stop, Wake{event_}) {}
-  ~StopSignal() { ::close(event_); }
-  StopSignal(const StopSignal&) = delete;
-  StopSignal& operator=(const StopSignal&) = delete;
-
-  int descriptor() const { return event_; }
-
- private:
-  struct Wake {
-    int event;
-    void operator()() const { ::eventfd_write(event, 1); }
-  };
-  int event_;
-  std::stop_callback<Wake> callback_;
-};
-
-// With a mark in front of each line: nothing in the call can look like a part of the prompt.
-std::string with_marks(std::string_view text) {
-  std::string lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines += fmt::format("  | {}\n", text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
-class Terminal final : public agent::Approver {
- public:
-  Terminal(ApproverOptions options, const agent::Redactor& redactor)
-      : options_(std::move(options)), redactor_(redactor) {}
+  Person(ApproverOptions options, const agent::Redactor& redactor)
+      : options_(std::move(options)), terminal_(redactor) {}
 
   std::string_view name() const override { return "person"; }
 
   Answer ask(const agent::ApprovalRequest& request, std::stop_token stop) override {
-    const StopSignal stopped(stop);
     const bool offers_always = request.may_always && !options_.user_config.empty();
-    ::tcflush(STDIN_FILENO, TCIFLUSH);  // what was typed before was no answer to this
-    say(fmt::format("\n{} asks to be run: {}\n{}",
-                    paint("1", clean(request.call.name), options_.color),
-                    clean(request.reason),
-                    with_marks(clean(shown(request.call)))));
+    Terminal::forget_typed();
+    Terminal::say(fmt::format("\n{} asks to be run: {}\n{}",
+                              paint("1", terminal_.clean(request.call.name), options_.color),
+                              terminal_.clean(request.reason),
+                              terminal_.with_marks(shown(request.call))));
     for (;;) {
-      say(fmt::format("Allow it? [y] once, [r] in this run, {}[s] stop the run, [N] no: ",
-                      offers_always ? "[a] always, " : ""));
-      const auto line = read_line(stopped.descriptor());
+      Terminal::say(fmt::format("Allow it? [y] once, [r] in this run, {}[s] stop the run, [N] no: ",
+                                offers_always ? "[a] always, " : ""));
+      const auto line = Terminal::read_line(stop, k_longest_answer);
       if (!line) {
-        say("\n");
         return Answer::nobody;
       }
       const auto answer = meaning(agent::trimmed(*line), offers_always);
@@ -99,51 +62,15 @@ class Terminal final : public agent::Approver {
   }
 
  private:
-  static void say(std::string_view text) {
-    while (!text.empty()) {
-      const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
-      if (count < 0 && errno != EINTR) {
-        return;
-      }
-      text.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
-    }
-  }
-
-  std::string clean(std::string_view text) const { return agent::printable(redactor_.apply(text)); }
-
-  // A command line as it stands, all else as JSON.
+  // A command line or a patch as it stands, all else as JSON.
   static std::string shown(const agent::ToolCall& call) {
     const auto arguments = agent::parse_json(call.arguments);
-    if (arguments && arguments->size() == 1 && arguments->contains("command")) {
-      return std::string(agent::text_at(*arguments, "command"));
+    for (const std::string_view plain : {"command", "patch"}) {
+      if (arguments && arguments->size() == 1 && arguments->contains(plain)) {
+        return std::string(agent::text_at(*arguments, plain));
+      }
     }
     return call.arguments;
-  }
-
-  // Up to its end; nullopt: the run is to stop. The end of the input is an empty line.
-  static std::optional<std::string> read_line(int stopped) {
-    std::string line;
-    for (;;) {
-      std::array<pollfd, 2> ready{pollfd{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
-                                  pollfd{.fd = stopped, .events = POLLIN, .revents = 0}};
-      if (::poll(ready.data(), ready.size(), -1) < 0) {
-        continue;
-      }
-      if (ready[1].revents != 0) {
-        return std::nullopt;
-      }
-      char c = 0;
-      const ssize_t count = ::read(STDIN_FILENO, &c, 1);
-      if (count < 0 && (errno == EINTR || errno == EAGAIN)) {
-        continue;
-      }
-      if (count <= 0 || c == '\n') {
-        return line;
-      }
-      if (line.size() < k_longest_answer) {
-        line += c;
-      }
-    }
   }
 
   // nullopt: no answer to this question.
@@ -172,10 +99,10 @@ class Terminal final : public agent::Approver {
   // Where it cannot be written, it still holds for this run.
   void keep(const std::string& rule) const {
     const auto kept = write(rule);
-    say(kept ? fmt::format("errand: added to {}\n", options_.user_config.string())
-             : fmt::format("errand: warning: only for this run: {}; {}\n",
-                           clean(kept.error().message),
-                           clean(kept.error().help)));
+    Terminal::say(kept ? fmt::format("errand: added to {}\n", options_.user_config.string())
+                       : fmt::format("errand: warning: only for this run: {}; {}\n",
+                                     terminal_.clean(kept.error().message),
+                                     terminal_.clean(kept.error().help)));
   }
 
   agent::Result<void> write(const std::string& rule) const {
@@ -196,13 +123,8 @@ class Terminal final : public agent::Approver {
   }
 
   ApproverOptions options_;
-  const agent::Redactor& redactor_;
+  Terminal terminal_;
 };
-
-bool is_ours(int terminal) {
-  const pid_t group = ::tcgetpgrp(terminal);  // -1: a terminal that controls nobody
-  return group < 0 || group == ::getpgrp();
-}
 
 }  // namespace
 
@@ -211,11 +133,10 @@ std::unique_ptr<agent::Approver> open_approver(ApproverOptions options,
   if (options.says_yes) {
     return std::make_unique<AlwaysYes>();
   }
-  const bool is_there = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
-  if (!is_there || !is_ours(STDIN_FILENO)) {
+  if (!Terminal::is_there()) {
     return nullptr;
   }
-  return std::make_unique<Terminal>(std::move(options), redactor);
+  return std::make_unique<Person>(std::move(options), redactor);
 }
 
 }  // namespace cli

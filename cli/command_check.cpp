@@ -60,6 +60,11 @@ class Checker {
       for (const agent::ModelSpec& fallback : report.agent->fallback.models) {
         check_model(fallback, *report.agent, checked);
       }
+      for (const agent::GuardrailSpec& guardrail : report.agent->guardrails.checks) {
+        if (guardrail.model) {
+          check_model(*guardrail.model, *report.agent, checked);
+        }
+      }
     }
     if (report.agent) {
       check_permissions(*report.agent, checked);

@@ -37,7 +37,8 @@ parameters:
 # Files that are added to the instructions; with a ? the file may be missing.
 context: [AGENTS.md?]
 
-# These only read. shell, write_file and edit_file change things. A command is a tool, too:
+# These only read. shell, write_file, edit_file and apply_patch change things.
+# A command is a tool, too:
 #   - name: run_tests
 #     description: Runs the unit tests.
 #     command: [make, test]

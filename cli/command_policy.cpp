@@ -30,11 +30,16 @@ std::unexpected<agent::Error> end_with(std::vector<agent::Error> errors, Context
   return agent::fail(std::move(errors.back()));
 }
 
-// A JSON object, or the one argument that is meant: the command line or the path.
+// A JSON object, or the one argument that is meant: the command line, the path, the URL, or the
+// patch (that of a path: any change of the file).
 Json arguments_of(const std::string& text) {
   auto json = agent::parse_json(text);
-  return json && json->is_object() ? std::move(*json)
-                                   : Json{{"command", text}, {"path", text}, {"pattern", "*"}};
+  if (json && json->is_object()) {
+    return std::move(*json);
+  }
+  const std::string patch =
+      text.contains('\n') ? text : fmt::format("--- {0}\n+++ {0}\n@@ -1 +1 @@\n-\n+\n", text);
+  return {{"command", text}, {"path", text}, {"url", text}, {"pattern", "*"}, {"patch", patch}};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // `errand run`: from an agent file and a prompt to one named ending.
+#include "agent/gates.h"
 #include "agent/id.h"
 #include "agent/loop.h"
 #include "agent/redact.h"
@@ -9,12 +10,14 @@
 #include "cli/commands.h"
 #include "cli/early_end.h"
 #include "cli/enclosed.h"
+#include "cli/guarded.h"
 #include "cli/known_names.h"
 #include "cli/log_sink.h"
 #include "cli/output.h"
 #include "cli/plan.h"
 #include "cli/policy.h"
 #include "cli/progress.h"
+#include "cli/questioner.h"
 #include "cli/render_error.h"
 #include "cli/run_folder.h"
 #include "cli/signals.h"
@@ -112,16 +115,23 @@ void add_secret_headers(agent::Redactor& redactor, const agent::Headers& headers
 // The variables that no tool inherits: all in which keys are expected, and those that are used.
 std::vector<std::string> secret_variables(const Plan& plan) {
   std::vector<std::string> names = key_variables_of(plan.agent);
-  for (const providers::Choice& choice : plan.chain) {
-    names.push_back(choice.resolved.api_key_env);
+  for (const auto* choices : {&plan.chain, &plan.judges}) {
+    for (const providers::Choice& choice : *choices) {
+      names.push_back(choice.resolved.api_key_env);
+    }
   }
   return names;
 }
 
-std::unique_ptr<agent::Gate> open_hooks(const Plan& plan, tools::HookOptions options) {
+// What hooks and guardrails are run with.
+agent::Environment without_keys(agent::Environment environment, const Plan& plan) {
   for (const std::string& name : secret_variables(plan)) {
-    options.environment.erase(name);
+    environment.erase(name);
   }
+  return environment;
+}
+
+std::unique_ptr<agent::Gate> open_hooks(const Plan& plan, tools::HookOptions options) {
   return plan.agent.hooks.hooks.empty()
              ? nullptr
              : std::make_unique<tools::Hooks>(plan.agent.hooks, std::move(options));
@@ -159,6 +169,7 @@ bool is_smart_terminal(int descriptor, const agent::Environment& environment) {
 
 Result<Audience> open_audience(const Parsed& parsed,
                                const Context& context,
+                               bool is_guarded,
                                const agent::Redactor& redactor,
                                agent::Cancellation& cancellation) {
   Audience audience;
@@ -169,7 +180,8 @@ Result<Audience> open_audience(const Parsed& parsed,
     audience.output = Output::to_descriptor(STDOUT_FILENO, "standard output");
   }
   const Format format = format_of(parsed);
-  const bool streams = format == Format::text && !file && ::isatty(STDOUT_FILENO) == 1;
+  const bool streams =
+      format == Format::text && !file && !is_guarded && ::isatty(STDOUT_FILENO) == 1;
   audience.answer =
       std::make_unique<AnswerSink>(AnswerSink::Options{.format = format, .streams = streams},
                                    *audience.output,
@@ -247,7 +259,8 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   const std::string run_id = is_replay ? (*recording)->run.run_id : agent::new_run_id();
   auto plan = prepare(parsed, context, recording);
   block_signals();
-  TRY_ASSIGN(Audience audience, open_audience(parsed, context, redactor, cancellation));
+  const bool is_guarded = plan && tools::has_output_checks(plan->agent.guardrails);
+  TRY_ASSIGN(Audience audience, open_audience(parsed, context, is_guarded, redactor, cancellation));
   const auto end_with = [&](std::vector<Error> errors) {
     return end_early({.errors = std::move(errors),
                       .run_id = run_id,
@@ -261,9 +274,11 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   if (!plan) {
     return end_with(std::move(plan).error());
   }
-  for (const providers::Choice& choice : plan->chain) {
-    redactor.add(choice.resolved.api_key);
-    add_secret_headers(redactor, choice.spec.headers);
+  for (const auto* choices : {&plan->chain, &plan->judges}) {
+    for (const providers::Choice& choice : *choices) {
+      redactor.add(choice.resolved.api_key);
+      add_secret_headers(redactor, choice.spec.headers);
+    }
   }
   for (const agent::ToolSpec& tool : plan->agent.tools) {
     redactor.add(tool.env);
@@ -287,6 +302,13 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
       plan->warnings.push_back({.message = std::move(sentence), .help = {}});
     }
   }
+  const auto kill_file = tools::kill_file(plan->agent, context.environment);
+  if (!kill_file) {
+    return end_with({kill_file.error()});
+  }
+  if (auto warning = kill_switch_warning(*kill_file, enclosure->get())) {
+    plan->warnings.push_back(*std::move(warning));
+  }
   auto permissions = permissions_of(plan->agent, parsed, context, folder.path());
   if (!permissions) {
     return end_with(std::move(permissions).error());
@@ -304,23 +326,13 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                      .color = context.color_err,
                      .user_config = config.empty() ? config : config / "config.yaml"},
                     redactor);
+  const auto questioner = open_questioner(
+      {.color = context.color_err,
+       .fall_silent = [progress = audience.progress.get()] { progress->fall_silent(); }},
+      redactor);
   providers::HttpClient http(context.environment);
   providers::ModelStates models;
   agent::SystemClock tool_clock;
-  auto toolbox = tools::Runner::create(plan->agent.tools,
-                                       {.cwd = context.cwd,
-                                        .temporary = folder.path(),
-                                        .environment = context.environment,
-                                        .scrub = secret_variables(*plan),
-                                        .supervisor = supervisor.get(),
-                                        .enclosure = enclosure->get(),
-                                        .redactor = &redactor,
-                                        .clock = &tool_clock,
-                                        .permissions = &*permissions,
-                                        .fail_on_denied = parsed.has("--fail-on-denied")});
-  if (!toolbox) {
-    return end_with({toolbox.error()});
-  }
   auto tape = open_tape(parsed,
                         std::move(*recording),
                         {run_id, plan->model().api_key_env, folder.path().string()},
@@ -329,17 +341,36 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   if (!tape) {
     return end_with({tape.error()});
   }
-  auto provider = providers::make_chain(
-      plan->chain,
-      plan->agent.fallback,
-      plan->agent.retry,
-      {.http = (*tape)->http(),
-       .clock = (*tape)->clock(),
-       .models = models,
-       .seed = (*tape)->seed(),
-       .load_script = [&](const std::string& path) {
-         return config::load_replay_script(std::filesystem::path(plan->agent.directory) / path);
-       }});
+  auto toolbox = tools::Runner::create(plan->agent.tools,
+                                       {.cwd = context.cwd,
+                                        .temporary = folder.path(),
+                                        .environment = context.environment,
+                                        .scrub = secret_variables(*plan),
+                                        .supervisor = supervisor.get(),
+                                        .enclosure = enclosure->get(),
+                                        .redactor = &redactor,
+                                        .redact_secrets = plan->agent.guardrails.redact_secrets,
+                                        .clock = &tool_clock,
+                                        .permissions = &*permissions,
+                                        .fail_on_denied = parsed.has("--fail-on-denied"),
+                                        .questioner = questioner.get(),
+                                        .http = &http,  // of this machine in a replay, too
+                                        .seed = (*tape)->seed()});
+  if (!toolbox) {
+    return end_with({toolbox.error()});
+  }
+  const providers::Dependencies dependencies{
+      .http = (*tape)->http(),
+      .clock = (*tape)->clock(),
+      .models = models,
+      .seed = (*tape)->seed(),
+      .load_script =
+          [&](const std::string& path) {
+            return config::load_replay_script(std::filesystem::path(plan->agent.directory) / path);
+          },
+      .killed = [&] { return tools::killed_by(*kill_file); }};
+  auto provider =
+      providers::make_chain(plan->chain, plan->agent.fallback, plan->agent.retry, dependencies);
   if (!provider) {
     return end_with({provider.error()});
   }
@@ -349,9 +380,29 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                  {.world = {.run_id = run_id, .model = plan->model().name(), .cwd = context.cwd},
                   .directory = plan->agent.directory,
                   .temporary = folder.path(),
-                  .environment = context.environment,
+                  .environment = without_keys(context.environment, *plan),
                   .supervisor = supervisor.get(),
                   .clock = &(*tape)->clock()});
+  const auto guarded = open_guardrails(*plan,
+                                       *kill_file,
+                                       **provider,
+                                       dependencies,
+                                       {.folder = plan->agent.directory,
+                                        .temporary = folder.path(),
+                                        .environment = without_keys(context.environment, *plan),
+                                        .supervisor = supervisor.get()},
+                                       redactor,
+                                       tool_clock);
+  if (!guarded) {
+    return end_with({guarded.error()});
+  }
+  std::vector<agent::Gate*> gates;
+  for (agent::Gate* gate : {hooks.get(), static_cast<agent::Gate*>(guarded->gate.get())}) {
+    if (gate != nullptr) {
+      gates.push_back(gate);
+    }
+  }
+  agent::Gates gate(gates);
   const agent::RunRequest request{
       .run_id = run_id,
       .started = {.version = ERRAND_VERSION,
@@ -377,7 +428,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                               .journal = journal->get(),
                                               .clock = (*tape)->clock(),
                                               .approver = approver.get(),
-                                              .gate = hooks.get()},
+                                              .gate = gates.empty() ? nullptr : &gate},
                                              cancellation);
   if (const auto done = (*tape)->finish(); !done && result.exit_code == 0) {
     context.err << render_warning(done.error(), context.color_err) << std::endl;

@@ -4,6 +4,7 @@
 #include "tools/name_matcher.h"
 #include "tools/permissions.h"
 #include "tools/registry.h"
+#include "tools/url.h"
 
 #include <optional>
 #include <utility>
@@ -13,8 +14,14 @@ namespace cli {
 config::Known known_names() {
   return {.tools = tools::builtin_names(),
           .program_tools = tools::program_tools(),
+          .web_tools = tools::web_tools(),
           .protocols = providers::protocol_names(),
           .key_variables = providers::key_variables({}),
+          .host_error =
+              [](std::string_view host) {
+                auto parsed = tools::parse_host(host);
+                return parsed ? std::nullopt : std::optional(std::move(parsed).error());
+              },
           .rule_error =
               [](std::string_view rule, std::span<const std::string> names) {
                 auto checked = tools::check_rule(rule, names);
@@ -27,6 +34,9 @@ std::vector<std::string> key_variables_of(const agent::AgentSpec& agent) {
   std::vector<std::string> named{agent.model.api_key_env};
   for (const agent::ModelSpec& model : agent.fallback.models) {
     named.push_back(model.api_key_env);
+  }
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    named.push_back(check.model ? check.model->api_key_env : "");
   }
   return providers::key_variables(named);
 }

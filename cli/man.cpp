@@ -3,9 +3,12 @@
 #include "agent/error.h"
 #include "agent/outcome.h"
 #include "cli/help.h"
+#include "cli/man_guardrails.h"
 #include "cli/man_hooks.h"
 #include "cli/man_permissions.h"
 #include "cli/man_secrets.h"
+#include "cli/man_tools.h"
+#include "cli/man_web.h"
 #include "cli/mdoc.h"
 #include "cli/options.h"
 #include "config/keys.h"
@@ -390,8 +393,11 @@ std::string agent_page() {
       "a name of your own.\n";
   text += key_list(config::keys());
   text += later_keys();
+  text += tools_section();
   text += permissions_section();
+  text += guardrails_section();
   text += sandbox_section();
+  text += web_section();
   text += secrets_section();
   text += user_section() + project_section();
   text += provider_section();
@@ -481,6 +487,9 @@ std::string test_page() {
       "the instructions, the tools, the model and its address are part of what is compared.\n"
       "So are the tools' results, which go back to the model: what a tool says has to be\n"
       "the same, the time and the working folder included where it tells them.\n"
+      "No exchange of\n"
+      ".Ic web_fetch\n"
+      "is recorded: it goes out again, and a page that has changed is another request.\n"
       ".Pp\n"
       "The run id, the clock and the waits come from the recording, so that the events are the\n"
       "same byte for byte as long as the tools behave the same.\n"

@@ -24,6 +24,9 @@ at the home folder.
 A path is judged by what it really is, links followed and
 .Pa ..
 resolved.
+A call of
+.Ic apply_patch
+is allowed where each file that it changes, makes, deletes or renames is.
 .It Ic "shell(git diff *)"
 Commands.
 .Ql *
@@ -32,6 +35,20 @@ stands for anything, a blank and
 at the end also for nothing, and
 .Ql \e
 takes the next character as it is.
+.It Ic "web_fetch(https://docs.example.com/*)"
+URLs: scheme, host, a port where it is not the usual one, and a path with wildcards; without a
+path, the whole host.
+The host may be
+.Ql *
+or begin with
+.Ql *. ,
+which is every name below.
+A URL is judged in one form: host in lower case, no dot segments, %XX only where it is needed.
+In
+.Ic deny
+and
+.Ic ask ,
+http and https are the same, and so are paths that a careless server takes for each other.
 .It Ic "deploy({\(dqto\(dq:\(dqstaging\(dq})"
 All other tools, by their arguments as JSON without blanks.
 .El
@@ -71,11 +88,11 @@ speaks of commands or paths.
 A path that is denied to
 .Ic read_file
 is denied to
-.Ic grep , edit_file
+.Ic grep , edit_file , apply_patch
 and the commands that name it; one that is denied to
 .Ic write_file ,
 to
-.Ic edit_file
+.Ic edit_file , apply_patch
 and to commands.
 What a program does of its own accord is not seen by rules.
 .Pp

@@ -85,16 +85,30 @@ void override_model(agent::ModelSpec& model, const std::string& name) {
   model.where.reset();  // what is wrong with it stands on the command line
 }
 
+// The script answers every request: another model could ask a server, and cost money.
+void leave_alone(Plan& plan, const std::string& script) {
+  const auto warn = [&](std::string_view what) {
+    plan.warnings.push_back(
+        {.message = fmt::format("the script {} answers alone: {}", script, what), .help = {}});
+  };
+  if (!plan.agent.fallback.models.empty()) {
+    plan.agent.fallback.models.clear();
+    warn("the agent's fallback is left out");
+  }
+  for (agent::GuardrailSpec& check : plan.agent.guardrails.checks) {
+    if (check.model) {
+      check.model.reset();
+      warn(fmt::format("it also judges for the guardrail `{}`", check.name));
+    }
+  }
+}
+
 Result<void> apply_options(Plan& plan, const Parsed& parsed) {
   agent::AgentSpec& spec = plan.agent;
   if (const auto model = parsed.value("--model")) {
     override_model(spec.model, *model);
-    if (label_of(*model) == providers::k_replay && !spec.fallback.models.empty()) {
-      spec.fallback.models.clear();  // it could ask a server, and cost money
-      plan.warnings.push_back(
-          {.message =
-               fmt::format("the script {} answers alone: the agent's fallback is left out", *model),
-           .help = {}});
+    if (label_of(*model) == providers::k_replay) {
+      leave_alone(plan, *model);
     }
   }
   apply_sandbox_option(spec.sandbox, parsed);
@@ -201,6 +215,17 @@ Result<void> resolve_models(Plan& plan,
     }
     plan.chain.push_back({.resolved = std::move(*fallback), .spec = spec});
   }
+  for (const agent::GuardrailSpec& check : plan.agent.guardrails.checks) {
+    if (!check.model) {
+      continue;
+    }
+    auto judge = resolve(*check.model);
+    if (!judge) {
+      return agent::fail(std::move(judge).error().while_(
+          fmt::format("resolving the judge of the guardrail `{}`", check.name)));
+    }
+    plan.judges.push_back({.resolved = std::move(*judge), .spec = *check.model});
+  }
   return {};
 }
 
@@ -238,12 +263,14 @@ std::expected<Plan, std::vector<Error>> prepare(
     TRY_ASSIGN(plan.text, config::render(plan.agent, parameters, prompt, context.environment));
     TRY(attach_mentioned(parsed, plan.text.attachments));
     TRY(resolve_models(plan, context.environment, *recording));
-    for (providers::Choice& choice : plan.chain) {
-      TRY(check_has_exchanges(parsed, choice.resolved));
-      TRY_ASSIGN(auto price, book->find(choice.spec, choice.resolved));
-      TRY(check_cost_limit(
-          plan.agent, choice.resolved.name(), price, *book, std::chrono::system_clock::now()));
-      choice.tariff = price ? price->tariff : agent::Tariff{};
+    for (auto* choices : {&plan.chain, &plan.judges}) {
+      for (providers::Choice& choice : *choices) {
+        TRY(check_has_exchanges(parsed, choice.resolved));
+        TRY_ASSIGN(auto price, book->find(choice.spec, choice.resolved));
+        TRY(check_cost_limit(
+            plan.agent, choice.resolved.name(), price, *book, std::chrono::system_clock::now()));
+        choice.tariff = price ? price->tariff : agent::Tariff{};
+      }
     }
     return {};
   };

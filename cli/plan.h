@@ -19,7 +19,8 @@ namespace cli {
 struct Plan {
   agent::AgentSpec agent;
   config::Rendered text;
-  std::vector<providers::Choice> chain;  // the model, then its fallbacks
+  std::vector<providers::Choice> chain;   // the model, then its fallbacks
+  std::vector<providers::Choice> judges;  // those of the guardrails that have a model of their own
   std::vector<agent::Warning> warnings;
 
   const providers::Resolved& model() const { return chain.front().resolved; }

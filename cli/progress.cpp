@@ -179,6 +179,12 @@ void Progress::make_room() {
   erase();
 }
 
+void Progress::fall_silent() {
+  const std::lock_guard lock(mutex_);
+  wait_for({});
+  erase();
+}
+
 void Progress::show(const agent::Event& event) {
   const int verbosity = options_.verbosity;
   if (const auto* run = std::get_if<agent::RunStarted>(&event.body)) {

@@ -30,6 +30,8 @@ class Progress final : public agent::EventSink {
 
   void on(const agent::Event& event) override;
   void make_room();  // takes the live line away, until the next event
+  // The line is somebody else's until the next event.
+  void fall_silent();
 
  private:
   using Steady = std::chrono::steady_clock;

@@ -2,6 +2,7 @@
 
 #include "agent/text.h"
 #include "config/attachment.h"
+#include "config/build_guardrails.h"
 #include "config/build_hooks.h"
 #include "config/build_permissions.h"
 #include "config/build_price.h"
@@ -80,6 +81,8 @@ void check_headers(const Value& headers, Problems& problems) {
   }
 }
 
+}  // namespace
+
 agent::ModelSpec build_model(const Value& value, const Known& known, Problems& problems) {
   agent::ModelSpec model;
   model.name = "auto";
@@ -123,6 +126,8 @@ agent::ModelSpec build_model(const Value& value, const Known& known, Problems& p
   model.max_in_flight = count_at(value, "max_in_flight");
   return model;
 }
+
+namespace {
 
 // The list of models, in the short form and in the long one.
 const Value& fallback_models(const Value& fallback) {
@@ -480,6 +485,7 @@ agent::AgentSpec build_agent(const Value& root,
   spec.retry = build_retry(map_at(root, "retry"), problems);
   spec.session = build_session(map_at(root, "session"));
   spec.sandbox = build_sandbox(map_at(root, "sandbox"), problems);
+  spec.guardrails = build_guardrails(map_at(root, "guardrails"), known, problems);
   return spec;
 }
 

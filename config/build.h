@@ -19,6 +19,8 @@ agent::AgentSpec build_agent(const Value& root,
                              const Known& known,
                              const agent::Environment& environment,
                              Problems& problems);
+// `model`, and what has its keys.
+agent::ModelSpec build_model(const Value& value, const Known& known, Problems& problems);
 // `output`: the schema, read and compiled.
 agent::OutputSpec build_output(const Value& map,
                                const std::filesystem::path& directory,

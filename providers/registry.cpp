@@ -410,6 +410,9 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const Choice& choice,
   } else {
     inner = make_wire_provider(make_wire(resolved, spec), dependencies.http, dependencies.clock);
   }
+  if (dependencies.killed) {
+    inner = std::make_unique<StoppableProvider>(std::move(inner), dependencies.killed);
+  }
   ModelState& state = state_of(resolved, dependencies);
   inner =
       std::make_unique<GatedProvider>(std::move(inner),

@@ -11,6 +11,7 @@
 #include "agent/spec.h"
 #include "providers/model_states.h"
 #include "providers/presets.h"
+#include "providers/stoppable_provider.h"
 
 #include <cstdint>
 #include <functional>
@@ -75,6 +76,7 @@ struct Dependencies {
   ModelStates& models;
   std::uint64_t seed = 0;  // of the waits between two attempts
   std::function<agent::Result<agent::ReplayScript>(const std::string& path)> load_script = nullptr;
+  Killed killed = nullptr;  // asked before each request, tries again included
 };
 
 // A circuit breaker over a price over retry over the rate gate over the protocol. Errors: those of

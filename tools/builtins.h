@@ -1,4 +1,4 @@
-// The makers of the file tools and of task_failed, one source file each. Which of them an agent
+// The makers of the built-in tools but shell, one source file each. Which of them an agent
 // gets, and under which name, is registry.h's.
 #pragma once
 #include "agent/spec.h"
@@ -10,14 +10,18 @@
 
 namespace tools {
 
-// What the makers below return: thread-safe, without state of its own.
+// What the makers below return: thread-safe, and but for todo without state of its own.
 std::unique_ptr<Tool> make_read_file(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_write_file(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_edit_file(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_apply_patch(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_ask_user(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_list_directory(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_glob(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_grep(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_task_failed(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_todo(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_web_fetch(const agent::ToolSpec& spec);
 
 // How much of its own output a tool shows before it says how to go on: below the runner's cap, so
 // that nothing is cut out of the middle.

@@ -34,16 +34,8 @@ class DeadlineTool final : public Tool {
         stop.request_stop();
       }
     });
-    const CallContext inner{.cwd = context.cwd,
-                            .temporary = context.temporary,
-                            .environment = context.environment,
-                            .supervisor = context.supervisor,
-                            .enclosure = context.enclosure,
-                            .stop = stop.get_token(),
-                            .kill = context.kill,
-                            .on_output = context.on_output,
-                            .may_read = context.may_read,
-                            .redactor = context.redactor};
+    CallContext inner = context;
+    inner.stop = stop.get_token();
     Output output = tool_->call(arguments, inner);
     timer.request_stop();
     timer.join();

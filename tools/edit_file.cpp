@@ -2,7 +2,7 @@
 #include "agent/text.h"
 #include "tools/builtins.h"
 #include "tools/feedback.h"
-#include "tools/regular_file.h"
+#include "tools/replacement.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -323,10 +323,14 @@ Result<Output> edit_file(const agent::Json& arguments, const CallContext& contex
   TRY_ASSIGN(const NamedPath name, resolve(agent::text_at(arguments, "path"), context));
   TRY_ASSIGN(const RegularFile file, open_regular(name));
   TRY_ASSIGN(const std::string content, read_whole(file, name, k_max_file, context.stop));
+  TRY_ASSIGN(const auto place, Replacement::open(name));
+  TRY(place->check_is(file.status));
+  TRY(place->check_known());
   const Edit edit = locate(content, old_string, new_string);
   const std::string shown = one_line(name.shown, 400);
   TRY(check(edit, content, shown, agent::bool_at(arguments, "replace_all")));
-  TRY(replace_file(name, edited(content, edit), &file.status));
+  TRY(place->draft(edited(content, edit), &file.status));
+  TRY(place->take_place());
   const std::size_t count = edit.places.size();
   return Output{.text = fmt::format("edited {} ({} replacement{})\n{}",
                                     shown,
@@ -346,7 +350,7 @@ std::unique_ptr<Tool> make_edit_file(const agent::ToolSpec& spec) {
   return std::make_unique<FunctionTool>(
       agent::ToolInfo{.name = "edit_file",
                       .description = "Replaces one exact text in a file by another and shows the "
-                                     "changed lines. White space counts.",
+                                     "changed lines. White space counts. Read the file first.",
                       .parameters = k_parameters,
                       .repeatable = spec.repeatable},
       FunctionTool::Policy{.reach = Reach::Kind::writes},

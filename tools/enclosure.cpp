@@ -94,6 +94,11 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent, const fs::path
     std::ranges::move(script_files(hook_command(agent.hooks, hook, cwd), agent.directory),
                       std::back_inserter(files));
   }
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    if (check.kind == agent::GuardrailSpec::Kind::command) {
+      std::ranges::move(script_files(check.what, agent.directory), std::back_inserter(files));
+    }
+  }
   return files;
 }
 

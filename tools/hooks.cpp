@@ -267,8 +267,13 @@ class Hooks::Round {
           ruling_.refusal = reason;
         }
         return;
-      default:
+      case Point::run_start:
+      case Point::pre_model:
+      case Point::post_model:
         end(hook, reason, event);
+        return;
+      case Point::notification:
+      case Point::run_end:
         return;
     }
   }

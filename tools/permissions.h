@@ -1,6 +1,6 @@
 // Whether a tool call may run: allowed, asked for or denied, and by which rule. Rules are `TOOL` or
-// `TOOL(ARGUMENT)`: `read_*`, `shell(git diff *)`, `write_file(src/**)`. Decides; never asks, never
-// runs.
+// `TOOL(ARGUMENT)`: `read_*`, `shell(git diff *)`, `write_file(src/**)`,
+// `web_fetch(https://docs.example.com/*)`. Decides; never asks, never runs.
 #pragma once
 #include "agent/result.h"
 #include "agent/ruling.h"
@@ -8,6 +8,7 @@
 #include "tools/path_pattern.h"
 #include "tools/text_pattern.h"
 #include "tools/tool.h"
+#include "tools/url_pattern.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -56,7 +57,8 @@ class Permissions {
   static agent::Result<Permissions> create(const agent::PermissionSpec& spec,
                                            PermissionWorld world);
 
-  // `ruling`: what hooks and guardrails have said to the call.
+  // Of several files the strictest verdict. `ruling`: what hooks and guardrails have said to the
+  // call.
   Judgement judge(std::string_view tool,
                   const Reach& reach,
                   const agent::Ruling& ruling = {}) const;
@@ -73,6 +75,7 @@ class Permissions {
     TextPattern tool;
     std::optional<TextPattern> text;  // of the argument, where it has one
     std::optional<PathPattern> path;  // the same, where that is one
+    std::optional<UrlPattern> url;    // likewise
   };
   struct Call;
 
@@ -85,12 +88,18 @@ class Permissions {
   Match forbids(const Rule& rule, const Call& call) const;
   bool allows(const Rule& rule, const Call& call) const;
   bool is_granted(const Call& call) const;
+  Judgement judge_one(std::string_view tool,
+                      const Reach& reach,
+                      const agent::Ruling& ruling) const;  // of one target
   bool is_allowed_line(const Call& call) const;
   bool may_write(const std::filesystem::path& file) const;
   std::string unclear_reason(const Call& call) const;
   Judgement by_default(const Call& call) const;
   Judgement automatic(const Call& call) const;
   std::string yes_rule(const Call& call) const;
+  Judgement asked_for(std::string_view tool,
+                      const std::vector<std::filesystem::path>& files,
+                      Judgement judgement) const;
 
   PermissionWorld world_;
   agent::PermissionSpec::Standard standard_ = agent::PermissionSpec::Standard::automatic;

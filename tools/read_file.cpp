@@ -119,7 +119,11 @@ Result<Output> read(const agent::Json& arguments, const CallContext& context) {
   Page page(name,
             std::max(agent::integer_at(arguments, "offset", 1), 1LL),
             std::max(agent::integer_at(arguments, "limit", k_default_limit), 1LL));
-  return page.read(reader, context.stop);
+  auto output = page.read(reader, context.stop);
+  if (output || output.error().code == Code::tool_result_unusable) {
+    note_seen(file, name);  // that it is no text is all that can be known of it
+  }
+  return output;
 }
 
 Output call(const agent::Json& arguments, const CallContext& context) {

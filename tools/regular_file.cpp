@@ -2,13 +2,12 @@
 
 #include "tools/enclosure.h"
 #include "tools/feedback.h"
+#include "tools/seen_files.h"
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cerrno>
 #include <fcntl.h>
-#include <sys/random.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -20,9 +19,6 @@ using agent::Code;
 using agent::fail;
 using agent::Result;
 namespace fs = std::filesystem;
-
-constexpr int k_max_links = 40;
-constexpr mode_t k_mode_bits = 07777;
 
 std::string in_ticks(std::string_view path) {
   return "`" + one_line(path, 400) + "`";
@@ -41,33 +37,14 @@ std::string_view kind_of(mode_t mode) {
   return "a device";
 }
 
+}  // namespace
+
 std::unexpected<agent::Error> not_regular(const NamedPath& file, mode_t mode) {
   return fail(Code::tool_failed,
               fmt::format("{} is {}, not a regular file", in_ticks(file.shown), kind_of(mode)),
               S_ISDIR(mode) ? "Name a file in it." : "Only regular files can be used.");
 }
 
-// Where a chain of links ends; the last path need not exist.
-Result<fs::path> follow_links(const NamedPath& file) {
-  fs::path path = file.path;
-  for (int links = 0; links < k_max_links; ++links) {
-    std::error_code error;
-    const fs::path target = fs::read_symlink(path, error);
-    if (error) {
-      return path;  // no link: a file, or nothing yet
-    }
-    path = path.parent_path() / target;
-  }
-  return file_error("follow", file.shown, ELOOP);
-}
-
-std::string random_suffix() {
-  std::array<unsigned char, 6> bytes{};
-  [[maybe_unused]] const auto got = getrandom(bytes.data(), bytes.size(), 0);
-  return fmt::format("{:02x}", fmt::join(bytes, ""));
-}
-
-// Where an open file or folder really is.
 fs::path real_path(const Descriptor& opened) {
   std::error_code error;
   return fs::read_symlink(fmt::format("/proc/self/fd/{}", opened.get()), error);
@@ -95,124 +72,6 @@ Result<void> check_verdict(sandbox::Verdict verdict,
   }
   std::unreachable();
 }
-
-Result<void> check_writing(const NamedPath& file, const Descriptor& folder, const fs::path& name) {
-  return file.policy == nullptr
-             ? Result<void>()
-             : check_verdict(file.policy->writing(real_path(folder) / name), "write", file);
-}
-
-// The folder of a target, missing ones made. What is checked is where each really is, and what is
-// used afterwards is the descriptor: links that change meanwhile lead nowhere else.
-Result<Descriptor> enter_folder(const NamedPath& file, const fs::path& path) {
-  constexpr int k_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-  Descriptor folder(::open("/", k_flags));
-  for (const fs::path& part : path.relative_path()) {
-    Descriptor next(::openat(folder.get(), part.c_str(), k_flags));
-    if (!next && errno != ENOENT) {
-      return file_error("write", file.shown, errno);
-    }
-    if (!next) {
-      TRY(check_writing(file, folder, part));
-      if (::mkdirat(folder.get(), part.c_str(), 0777) != 0 && errno != EEXIST) {
-        return file_error("make the folder of", file.shown, errno);
-      }
-      next = Descriptor(::openat(folder.get(), part.c_str(), k_flags | O_NOFOLLOW));
-    }
-    if (!next) {
-      return file_error("make the folder of", file.shown, errno);
-    }
-    folder = std::move(next);
-  }
-  return folder;
-}
-
-// The new content under a name of its own, removed unless it took the target's place.
-class Draft {
- public:
-  // `folder` is borrowed.
-  explicit Draft(const Descriptor& folder)
-      : folder_(folder.get()), name_(fmt::format(".errand-{}.tmp", random_suffix())) {}
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
-  ~Draft() {
-    if (exists_) {
-      ::unlinkat(folder_, name_.c_str(), 0);
-    }
-  }
-
-  // 0 or errno, each of them. The kernel applies the umask.
-  int open() {
-    descriptor_ =
-        Descriptor(::openat(folder_, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    exists_ = static_cast<bool>(descriptor_);
-    return exists_ ? 0 : errno;
-  }
-  int write(std::string_view content) {
-    while (!content.empty()) {
-      const ssize_t written = ::write(descriptor_.get(), content.data(), content.size());
-      if (written < 0 && errno != EINTR) {
-        return errno;
-      }
-      content.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
-    }
-    return 0;
-  }
-  // The owner only where the process may; the mode after it, because a new owner clears bits.
-  int take_over(const struct stat& old) {
-    const bool is_given = ::fchown(descriptor_.get(), old.st_uid, old.st_gid) == 0;
-    if (!is_given && errno != EPERM && errno != EINVAL) {
-      return errno;
-    }
-    return ::fchmod(descriptor_.get(), old.st_mode & k_mode_bits) == 0 ? 0 : errno;
-  }
-  // A network file system may say only here that the disk is full.
-  int close() {
-    const int number = ::dup(descriptor_.get());
-    const int failed = number < 0 || ::close(number) != 0 ? errno : 0;
-    descriptor_.reset();
-    return failed;
-  }
-  int rename_to(const fs::path& name) {
-    if (::renameat(folder_, name_.c_str(), folder_, name.c_str()) != 0) {
-      return errno;
-    }
-    exists_ = false;
-    return 0;
-  }
-
- private:
-  int folder_;
-  std::string name_;
-  Descriptor descriptor_;
-  bool exists_ = false;
-};
-
-bool is_same(const struct stat& a, const struct stat& b) {
-  return a.st_ino == b.st_ino && a.st_dev == b.st_dev && a.st_size == b.st_size &&
-         a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
-}
-
-Result<void> check_target(const NamedPath& file,
-                          const Descriptor& folder,
-                          const fs::path& name,
-                          const struct stat& status,
-                          const struct stat* seen) {
-  if (!S_ISREG(status.st_mode)) {
-    return not_regular(file, status.st_mode);
-  }
-  if (::faccessat(folder.get(), name.c_str(), W_OK, AT_EACCESS) != 0) {
-    return file_error("write", file.shown, errno);
-  }
-  if (seen != nullptr && !is_same(*seen, status)) {
-    return fail(Code::tool_failed,
-                fmt::format("{} was changed by somebody else meanwhile", in_ticks(file.shown)),
-                "Read the file again and repeat the change.");
-  }
-  return {};
-}
-
-}  // namespace
 
 std::unexpected<agent::Error> file_error(std::string_view doing,
                                          std::string_view shown,
@@ -258,7 +117,8 @@ Result<NamedPath> resolve(std::string_view path, const CallContext& context) {
   }
   return NamedPath{.shown = std::string(path),
                    .path = context.cwd / fs::path(path),
-                   .policy = context.enclosure != nullptr ? &context.enclosure->policy() : nullptr};
+                   .policy = context.enclosure != nullptr ? &context.enclosure->policy() : nullptr,
+                   .seen = context.seen};
 }
 
 Result<RegularFile> open_regular(const NamedPath& file) {
@@ -277,6 +137,12 @@ Result<RegularFile> open_regular(const NamedPath& file) {
     return not_regular(file, opened.status.st_mode);
   }
   return opened;
+}
+
+void note_seen(const RegularFile& file, const NamedPath& name) {
+  if (name.seen != nullptr) {
+    name.seen->note(real_path(file.descriptor), file.status);
+  }
 }
 
 Result<void> check_listing(const NamedPath& folder) {
@@ -326,35 +192,6 @@ Result<std::string> read_whole(const RegularFile& file,
       return content;
     }
   }
-}
-
-Result<Replaced> replace_file(const NamedPath& file,
-                              std::string_view content,
-                              const struct stat* seen) {
-  TRY_ASSIGN(const fs::path target, follow_links(file));
-  const fs::path name = target.filename();
-  if (name.empty() || name == "." || name == "..") {
-    return fail(Code::tool_failed, fmt::format("{} names a folder", in_ticks(file.shown)));
-  }
-  TRY_ASSIGN(const Descriptor folder, enter_folder(file, target.parent_path()));
-  TRY(check_writing(file, folder, name));
-  struct stat old = {};
-  const bool exists = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
-  if (exists) {
-    TRY(check_target(file, folder, name, old, seen));
-  } else if (errno != ENOENT) {
-    return file_error("write", file.shown, errno);
-  }
-  Draft draft(folder);
-  int failed = draft.open();
-  failed = failed != 0 ? failed : draft.write(content);
-  failed = failed != 0 || !exists ? failed : draft.take_over(old);
-  failed = failed != 0 ? failed : draft.close();
-  failed = failed != 0 ? failed : draft.rename_to(name);
-  if (failed != 0) {
-    return file_error("write", file.shown, failed);
-  }
-  return Replaced{.is_new = !exists, .old_size = exists ? old.st_size : 0};
 }
 
 }  // namespace tools

@@ -1,12 +1,11 @@
-// Files as the file tools use them: opened without ever hanging on a pipe or a device, replaced as
-// a whole or not at all. Messages name the path as the model wrote it.
+// Files as the file tools use them: opened without ever hanging on a pipe or a device. How they are
+// written is replacement.h's. Messages name the path as the model wrote it.
 #pragma once
 #include "agent/result.h"
 #include "tools/descriptor.h"
 #include "tools/sandbox/policy.h"
 #include "tools/tool.h"
 
-#include <cstdint>
 #include <filesystem>
 #include <stop_token>
 #include <string>
@@ -21,6 +20,7 @@ struct NamedPath {
   std::string shown;
   std::filesystem::path path;               // absolute
   const sandbox::Policy* policy = nullptr;  // borrowed; null: no sandbox
+  SeenFiles* seen = nullptr;                // borrowed; null: files need not be known to be changed
 };
 
 // A relative path starts at the call's cwd; `~` is an ordinary character. Errors:
@@ -48,20 +48,16 @@ agent::Result<std::string> read_whole(const RegularFile& file,
                                       std::size_t limit,
                                       const std::stop_token& stop);
 
-struct Replaced {
-  bool is_new = false;
-  std::int64_t old_size = 0;
-};
+// The model has got to know what is in the file.
+void note_seen(const RegularFile& file, const NamedPath& name);
 
-// Writes a new file beside the target and renames it over: whoever looks sees the old content or
-// the new one, also after a failure (never half; no file is left over). A link is followed, its
-// target replaced; mode and, where allowed, owner stay. Missing folders are made. `seen`: where
-// given, what the content was derived from; tool.failed if the file is another by now.
-// sandbox.violation where the target is no place to write to, also where a folder on the way is
-// swapped for a link meanwhile.
-agent::Result<Replaced> replace_file(const NamedPath& file,
-                                     std::string_view content,
-                                     const struct stat* seen = nullptr);
+// Where an open file or folder really is.
+std::filesystem::path real_path(const Descriptor& opened);
+
+// sandbox.violation where the verdict is any but `allowed`.
+agent::Result<void> check_verdict(sandbox::Verdict verdict,
+                                  std::string_view doing,
+                                  const NamedPath& file);
 
 // sandbox.violation where the folder is in a secret place.
 agent::Result<void> check_listing(const NamedPath& folder);
@@ -70,6 +66,9 @@ agent::Result<void> check_listing(const NamedPath& folder);
 std::unexpected<agent::Error> file_error(std::string_view doing,
                                          std::string_view shown,
                                          int error_number);
+
+// "`x` is a folder, not a regular file", from the mode.
+std::unexpected<agent::Error> not_regular(const NamedPath& file, mode_t mode);
 
 // The error as a tool's output.
 Output failure(const agent::Error& error);

@@ -8,9 +8,11 @@
 #include "agent/result.h"
 #include "agent/spec.h"
 #include "agent/toolbox.h"
+#include "tools/seen_files.h"
 #include "tools/tool.h"
 #include "tools/tool_result.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -35,12 +37,18 @@ struct RunnerOptions {
   agent::Clock* clock = nullptr;              // borrowed, required
   Permissions* permissions = nullptr;         // borrowed; null: every call may run
   bool fail_on_denied = false;                // a call that is denied ends the run
+  Questioner* questioner = nullptr;           // borrowed; null: nobody can be asked anything
+  // Files that exist are changed only after the model has read them, where it can read files.
+  bool guards_unseen = true;
+  agent::Http* http = nullptr;  // borrowed; null: there is no web
+  std::uint64_t seed = 0;       // of the numbers on fences; for nobody's eyes
 };
 
 // A tool as an agent has it.
 struct Equipped {
   std::unique_ptr<Tool> tool;
   agent::ToolSpec::OnError on_error = agent::ToolSpec::OnError::report;
+  bool is_untrusted = false;  // its results are fenced in (fence.h)
 };
 
 // config.invalid: there is no such built-in.
@@ -90,6 +98,10 @@ class Runner final : public agent::Toolbox {
   std::vector<std::string> offered_;         // the names of infos_
   std::optional<agent::Redactor> guessing_;  // known secrets, and what looks like one
   ResultMaker results_;
+  SeenFiles seen_;
+  bool guards_unseen_ = false;
+  std::uint64_t calls_ = 0;          // so far
+  bool has_kept_untrusted_ = false;  // in the run's folder
 };
 
 }  // namespace tools

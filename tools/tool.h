@@ -3,6 +3,7 @@
 #pragma once
 #include "agent/environment.h"
 #include "agent/error.h"
+#include "agent/http.h"
 #include "agent/json.h"
 #include "agent/spec.h"
 #include "agent/toolbox.h"
@@ -16,6 +17,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace agent {
 class Redactor;
@@ -24,6 +26,8 @@ class Redactor;
 namespace tools {
 
 class Enclosure;
+class Questioner;
+class SeenFiles;
 class Supervisor;
 
 // What a call may use. Borrowed for the length of the call.
@@ -38,6 +42,13 @@ struct CallContext {
   std::function<void(std::string_view)> on_output;  // live output; any thread, may be empty
   // Whether a file below the one that was named may be read, too; any thread, empty: all may.
   std::function<bool(const std::filesystem::path&)> may_read = {};
+  SeenFiles* seen = nullptr;         // what may be changed; null: also what was never read
+  Questioner* questioner = nullptr;  // who asks the person; null: nobody is there
+  agent::Http* http = nullptr;       // null only in tests
+  // Why a redirect must not be followed to this URL (canonical), on the same host or on another;
+  // nullopt: it may. Any thread, empty: all may.
+  std::function<std::optional<std::string>(const std::string& url, bool is_same_host)>
+      refuses_redirect = {};
   const agent::Redactor* redactor = nullptr;  // what the model reads; null: it reads all
 };
 
@@ -70,10 +81,12 @@ struct Reach {
     reads,     // the file `target`, or files below it
     writes,    // the file `target`
     commands,  // what the command line `target` does
+    fetches,   // the URL `target`, in its canonical form
     program,   // a program's own business; `target` are the arguments as JSON
   };
   Kind kind = Kind::program;
-  std::string target;  // a path as it was written
+  std::string target;                     // a path as it was written
+  std::vector<std::string> further = {};  // more files of the same kind
 };
 
 class Tool {

@@ -2,7 +2,7 @@
 #include "agent/redact.h"
 #include "tools/builtins.h"
 #include "tools/feedback.h"
-#include "tools/regular_file.h"
+#include "tools/replacement.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

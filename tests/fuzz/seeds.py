@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the fuzz targets: answers of the end-to-end tests' own server, in its forms, and the
-command lines of the unit tests.
+"""Writes the seeds of the fuzz targets: answers of the end-to-end tests' own server, in its forms, the command
+lines of the unit tests, and patches.
 
     tests/fuzz/seeds.py FOLDER"""
 import pathlib
@@ -25,6 +25,12 @@ STEPS = {
 ERROR = {"type": "overloaded_error", "message": "Overloaded, try again in 1.5s", "code": 503}
 HEADERS = ("retry-after: 3", "retry-after-ms: 20", "x-should-retry: false", "x-amzn-errortype: ThrottlingException:x",
            "retry-after: Wed, 21 Oct 2015 07:28:00 GMT", "x-ratelimit-reset-tokens: 6m0s")
+PATCHES = {
+    "git": "diff --git a/x b/y\nsimilarity index 90%\nrename from x\nrename to y\n--- a/x\n+++ b/y\n@@ -1,3 +1,4 @@ f()\n"
+           " a\n-b\n+c\n+d\n \ndiff --git a/n b/n\nnew file mode 100755\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n"
+           "\\ No newline at end of file\n",
+    "plain": "--- \"x\\303\\244\"\t2026-01-01\n+++ \"x\\303\\244\"\n@@\n a\n\n-b\n@@ -9 +9,2 @@\n+c\n d\n-- \n2.39\n",
+}
 COMMAND_LINES = pathlib.Path(__file__).resolve().parent.parent / "unit" / "tools" / "command_lines.txt"
 CASSETTE = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "tests" / "greeting.cassette"
 
@@ -49,6 +55,8 @@ def main(folder):
             write(folder / "classify", f"{name}.{at}", bytes([at]) + header.encode() + b"\n" + body)
     write(folder / "classify", "html", b"\x09x: y\n<html><title>502 Bad Gateway</title></html>")
     write(folder / "cassette", "greeting", CASSETTE.read_bytes())
+    for name, text in PATCHES.items():
+        write(folder / "patch", name, text.encode())
     for at, line in enumerate(COMMAND_LINES.read_text().splitlines()):
         if line.startswith(("allow ", "ask ", "deny ")):
             write(folder / "command_line", str(at), line[7:].replace("⏎", "\n").encode())

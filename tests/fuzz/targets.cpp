@@ -6,6 +6,7 @@
 #include "providers/wire.h"
 #include "tests/support/play.h"
 #include "tools/command_line.h"
+#include "tools/patched_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -107,6 +108,37 @@ void command_line(std::string_view bytes) {
   demand(!allowed || line.unclear().empty(), "what is unclear is not allowed");
 }
 
+// On a file that is nothing but a hunk's old lines, the hunk gives its new lines.
+void apply_hunk(tools::Hunk hunk) {
+  std::string before;
+  std::string after;
+  for (const tools::PatchLine& line : hunk.lines) {
+    if (line.ends_file || line.text.contains('\r')) {
+      return;  // line ends follow rules of their own
+    }
+    const std::string text = std::string(line.text) + "\n";
+    before += line.mark == '+' ? "" : text;
+    after += line.mark == '-' ? "" : text;
+  }
+  hunk.line.reset();
+  const auto patched = tools::patched_text(before, {&hunk, 1}, "f", {});
+  demand(patched && patched->content == after, "a hunk fits its own lines");
+}
+
+void patch(std::string_view bytes) {
+  const auto files = tools::parse_patch(bytes);
+  if (!files) {
+    demand(!files.error().message.empty(), "it is said what is wrong");
+    return;
+  }
+  for (const tools::FilePatch& file : *files) {
+    demand(!file.path().empty(), "a file has a name");
+    for (const tools::Hunk& hunk : file.hunks) {
+      apply_hunk(hunk);
+    }
+  }
+}
+
 constexpr auto k_targets = std::to_array<Target>({
     {"anthropic_messages",
      [](std::string_view bytes) { decode(providers::make_anthropic_messages, bytes); }},
@@ -119,6 +151,7 @@ constexpr auto k_targets = std::to_array<Target>({
     {"classify", classify},
     {"cassette", cassette},
     {"command_line", command_line},
+    {"patch", patch},
 });
 
 }  // namespace

@@ -39,7 +39,7 @@ parameters:
 context: [AGENTS.md, docs/style.md?]
 tools:
   - read_file
-  - shell: {timeout: 2m, idle_timeout: 30s, on_error: fatal, repeatable: true, env: [SOURCE]}
+  - shell: {timeout: 2m, idle_timeout: 30s, on_error: fatal, repeatable: true, untrusted: true, env: [SOURCE]}
   - name: run_tests
     description: Run the unit tests
     command: [make, test, 5]
@@ -48,9 +48,11 @@ tools:
     idle_timeout: 10s
     on_error: fatal
     parallel: true
+    untrusted: true
     repeatable: true
     idempotent: true
     env: {STAGE: "${env:SOURCE}-1", DEBUG: true, RETRIES: 3, x-note: no}
+  - web_fetch: {allow_hosts: [intranet.example, "127.0.0.1:8080", "[::1]:80"]}
 limits: {max_turns: 40, max_tool_calls: 200, max_total_tokens: 500k, max_cost_usd: 1.50, timeout: 20m, max_repeat_calls: unlimited}
 retry: {max_attempts: 6, initial_delay: 1s, max_delay: 1m, max_elapsed: 5m}
 session: {store: runs.db, durability: full}
@@ -93,7 +95,7 @@ TEST_CASE("load: every key reaches the spec", "[config]") {
   REQUIRE(spec.context.size() == 2);
   CHECK(spec.context[1].path == "docs/style.md");
   CHECK(spec.context[1].optional);
-  REQUIRE(spec.tools.size() == 3);
+  REQUIRE(spec.tools.size() == 4);
   CHECK(spec.tools[0].name == "read_file");
   CHECK(spec.tools[1].timeout == 2min);
   CHECK(spec.tools[1].on_error == agent::ToolSpec::OnError::fatal);
@@ -104,6 +106,10 @@ TEST_CASE("load: every key reaches the spec", "[config]") {
   CHECK(spec.tools[2].idle_timeout == 10s);
   CHECK(spec.tools[2].parallel);
   CHECK(spec.tools[2].idempotent);
+  CHECK_FALSE(spec.tools[0].untrusted);
+  CHECK(spec.tools[1].untrusted);
+  CHECK(spec.tools[2].untrusted);
+  CHECK(spec.tools[3].allow_hosts == Lines{"intranet.example", "127.0.0.1:8080", "[::1]:80"});
   CHECK(spec.tools[1].env == agent::Environment{{"SOURCE", "ci"}});
   CHECK(spec.tools[2].env ==
         agent::Environment{{"STAGE", "ci-1"}, {"DEBUG", "true"}, {"RETRIES", "3"}});
@@ -271,6 +277,21 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
       {"tools: [grep: {idle_timeout: 5s}]",
        "3:16 the tool `grep` has no `idle_timeout`: it runs no program",
        "idle_timeout"},
+      {"tools: [web_fetch: {allow_hosts: []}]", "3:34 `tools[].*.allow_hosts` is empty", "["},
+      {"tools: [web_fetch: {allow_hosts: ['http://a']}]",
+       "3:35 `tools[].*.allow_hosts` must be a host, or a host and a port: intranet.example, "
+       "127.0.0.1:8080",
+       "'http://a'"},
+      {"tools: [web_fetch: {allow_hosts: ['a:080']}]",
+       "3:35 `tools[].*.allow_hosts` must be a host, or a host and a port: intranet.example, "
+       "127.0.0.1:8080",
+       "'a:080'"},
+      {"tools: [web_fetch: {untrusted: false}]",
+       "3:32 what `web_fetch` brings always comes from outside",
+       "false"},
+      {"tools: [grep: {allow_hosts: [a]}]",
+       "3:16 the tool `grep` has no `allow_hosts`: it does not fetch",
+       "allow_hosts"},
       {"tools: [shell, {shell: {}}]", "3:17 the tool `shell` is there twice", "shell"},
       {"tools: [{name: t, description: d, command: make test}]",
        "3:44 `tools[].command` must be a list, not text",
@@ -456,7 +477,6 @@ TEST_CASE("load: a name that another tool uses gets the right key named", "[conf
 TEST_CASE("load: keys of later versions are refused, never ignored", "[config]") {
   const auto key = GENERATE(as<std::string>{},
                             "hooks",
-                            "guardrails",
                             "checks",
                             "attempts",
                             "mcp_servers",

@@ -74,6 +74,13 @@ std::string agent_with(std::string_view path, const std::string& value) {
     } else if (rest == "model.cost.tiers[]") {
       beside = name == "input" ? ", above_input_tokens: 1" : ", input: 1";
       beside += name == "above_input_tokens" || name == "input" ? "" : ", above_input_tokens: 1";
+    } else if (rest == "guardrails.tool_result[]") {
+      const bool is_kind =
+          name == "pattern" || name == "find" || name == "command" || name == "judge";
+      beside = is_kind || name == "no_such_key" ? ""
+               : name == "timeout"              ? ", command: x"
+               : name == "model"                ? ", judge: x"
+                                                : ", find: pii";
     } else if (rest == "retry" && name == "initial_delay") {
       beside = ", max_delay: 9d";
     } else if (rest.empty()) {

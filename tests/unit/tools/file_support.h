@@ -56,6 +56,7 @@ class FileFolder {
   tools::Output call(tools::Tool& tool,
                      std::string_view arguments,
                      std::stop_token stop = {},
+                     tools::SeenFiles* seen = nullptr,
                      const agent::Redactor* redactor = nullptr) const {
     const std::filesystem::path temporary = path_ / "unused-temporary";
     const agent::Environment environment;
@@ -64,6 +65,9 @@ class FileFolder {
                       .temporary = temporary,
                       .environment = environment,
                       .stop = std::move(stop),
+                      .kill = {},
+                      .on_output = {},
+                      .seen = seen,
                       .redactor = redactor});
   }
 

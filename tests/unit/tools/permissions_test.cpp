@@ -262,6 +262,68 @@ TEST_CASE("permissions: the rule that is offered says yes to this very call", "[
   CHECK(permissions.judge(row.tool, row.reach).verdict == Verdict::allow);
 }
 
+TEST_CASE("permissions: a call that writes several files has the strictest verdict of them",
+          "[tools]") {
+  const Place place;
+  PermissionSpec spec;
+  spec.allow = rules({"apply_patch(src/**)"});
+  spec.ask = rules({"apply_patch(src/*.h)", "write_file(docs/**)"});
+  spec.deny = rules({"write_file(secrets/**)", "apply_patch(locked)"});
+  const Permissions permissions = place.permissions(spec, false);
+  struct Row {
+    std::vector<std::string> files;
+    Verdict verdict;
+    const char* reason;
+    const char* rule;
+  };
+  const auto row = GENERATE(values<Row>({
+      {{"src/a.c", "src/b.c"}, Verdict::allow, "`allow: apply_patch(src/**)`", ""},
+      {{"src/a.c", "notes"}, Verdict::allow, "`allow: apply_patch(src/**)`", ""},
+      {{"src/a.c", "secrets/key"}, Verdict::deny, "`secrets/key`: `deny: write_file", ""},
+      {{"src/a.h", "door/key"}, Verdict::deny, "`door/key`: `deny: write_file", ""},
+      {{"src/a.c", "src/../locked"}, Verdict::deny, "`src/../locked`: `deny: apply_patch", ""},
+      {{"src/a.h", "src/b.c"}, Verdict::ask, "`src/a.h`: `ask: ", "apply_patch(src/a.h)"},
+      {{"src/b.c", "src/a.h"}, Verdict::ask, "`src/a.h`: `ask: ", "apply_patch(src/a.h)"},
+      {{"docs/1", "src/b.c", "src/a,{.h"},
+       Verdict::ask,
+       "`docs/1`: `ask: ",
+       "apply_patch({docs/1,src/a\\,\\{.h})"},
+      {{"/etc/hosts", "/etc/[x]", "src/a.c"},
+       Verdict::ask,
+       "`/etc/hosts`: it writes outside",
+       "apply_patch(/{etc/hosts,etc/\\[x\\]})"},
+  }));
+  Reach reach = writes(row.files.front());
+  reach.further.assign(row.files.begin() + 1, row.files.end());
+  const Judgement judgement = permissions.judge("apply_patch", reach);
+  INFO(judgement.reason);
+  CHECK(judgement.verdict == row.verdict);
+  CHECK_THAT(judgement.reason, Catch::Contains(row.reason));
+  CHECK(judgement.yes_rule == row.rule);
+  if (row.verdict == Verdict::ask) {
+    Permissions granted = place.permissions(spec, false);
+    REQUIRE(granted.grant(judgement.yes_rule));
+    CHECK(granted.judge("apply_patch", reach).verdict == Verdict::allow);
+    CHECK(granted.judge("apply_patch", writes("docs/other")).verdict == Verdict::ask);
+  }
+}
+
+TEST_CASE("permissions: too many files for a rule are meant by their folder", "[tools]") {
+  const Place place;
+  PermissionSpec spec;
+  spec.standard = PermissionSpec::Standard::ask;
+  Permissions permissions = place.permissions(spec);
+  Reach reach = writes("src/deep/0");
+  for (int file = 1; file < 100; ++file) {
+    reach.further.push_back("src/" + std::to_string(file) + std::string(60, 'x'));
+  }
+  const Judgement judgement = permissions.judge("apply_patch", reach);
+  CHECK(judgement.yes_rule == "apply_patch(src/**)");
+  CHECK_FALSE(judgement.may_always);
+  REQUIRE(permissions.grant(judgement.yes_rule));
+  CHECK(permissions.judge("apply_patch", reach).verdict == Verdict::allow);
+}
+
 TEST_CASE("permissions: a rule that is none says why", "[tools]") {
   const std::vector<std::string> names{"read_file", "shell", "write_file"};
   for (const char* rule : {"read_*",
@@ -292,4 +354,37 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
     CHECK(checked.error().code == agent::Code::config_invalid);
     CHECK_FALSE(checked.error().help.empty());
   }
+}
+
+TEST_CASE("permissions: a page is asked for, allowed or denied by its URL", "[tools]") {
+  const Place place;
+  const auto fetches = [](const char* url) {
+    return Reach{.kind = Reach::Kind::fetches, .target = url};
+  };
+  const Permissions automatic = place.permissions({}, true);
+  const Judgement asked = automatic.judge("web_fetch", fetches("https://a.example/x?y=*"));
+  CHECK(asked.verdict == Verdict::ask);
+  CHECK(asked.yes_rule == "web_fetch(https://a.example/x\\?y=\\*)");
+  CHECK(asked.may_always);
+
+  PermissionSpec spec;
+  spec.allow = rules({"web_fetch(https://docs.example/*)"});
+  spec.ask = rules({"web_fetch(https://docs.example/admin/*)"});
+  spec.deny = rules({"web_*(https://evil.example)", "web_fetch(https://docs.example/private/*)"});
+  const Permissions permissions = place.permissions(spec);
+  const auto verdict = [&](const char* url) {
+    return permissions.judge("web_fetch", fetches(url)).verdict;
+  };
+  CHECK(verdict("https://docs.example/a") == Verdict::allow);
+  CHECK(verdict("https://docs.example/admin/") == Verdict::ask);
+  CHECK(verdict("https://docs.example//Admin/") == Verdict::ask);
+  CHECK(verdict("https://docs.example/private/x") == Verdict::deny);
+  CHECK(verdict("http://docs.example/a/..%2fprivate/x") == Verdict::deny);
+  CHECK(verdict("http://evil.example/x") == Verdict::deny);
+  CHECK(verdict("https://other.example/") == Verdict::ask);
+  CHECK_FALSE(permissions.always_denies("web_fetch"));
+
+  CHECK(tools::check_rule("web_fetch(https://*.example.com/*)", {}));
+  CHECK_FALSE(tools::check_rule("web_fetch(docs.example.com)", {}));
+  CHECK_FALSE(tools::check_rule("web_fetch(https://docs*/)", {}));
 }

@@ -1,5 +1,5 @@
 #include "tests/unit/tools/process_support.h"
-#include "tools/regular_file.h"
+#include "tools/replacement.h"
 
 #include <catch2/catch.hpp>
 

@@ -130,15 +130,17 @@ TEST_CASE("write_file: what stands for a secret does not take its place", "[tool
   const std::string old = "name: a\npassword: kJ9mN1pQ2rS4\n";
   const std::string call = R"({"path": "c.yaml", "content": "name: b\npassword: [redacted]\n"})";
   folder.write("c.yaml", old);
-  const auto refused = folder.call(*tool, call, {}, &redactor);
+  const auto refused = folder.call(*tool, call, {}, nullptr, &redactor);
   CHECK(refused.code == Code::tool_failed);
   CHECK_THAT(refused.message, Catch::Contains("`c.yaml` has secrets"));
   CHECK(folder.read("c.yaml") == old);
   CHECK_FALSE(folder.call(*tool, call, {}, nullptr).code);  // it has read the secret
   CHECK(folder.read("c.yaml") == "name: b\npassword: [redacted]\n");
-  CHECK_FALSE(folder.call(*tool, call, {}, &redactor).code);  // no secret is there any more
-  folder.write("c.yaml", "say [redacted]\n");
-  CHECK_FALSE(folder.call(*tool, call, {}, &redactor).code);
   CHECK_FALSE(
-      folder.call(*tool, R"({"path": "new", "content": "[redacted]"})", {}, &redactor).code);
+      folder.call(*tool, call, {}, nullptr, &redactor).code);  // no secret is there any more
+  folder.write("c.yaml", "say [redacted]\n");
+  CHECK_FALSE(folder.call(*tool, call, {}, nullptr, &redactor).code);
+  CHECK_FALSE(
+      folder.call(*tool, R"({"path": "new", "content": "[redacted]"})", {}, nullptr, &redactor)
+          .code);
 }

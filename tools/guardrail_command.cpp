@@ -1,0 +1,138 @@
+// Checks by a command of the user's: the text as JSON on stdin, the answer as exit status or JSON.
+#include "agent/json.h"
+#include "agent/text.h"
+#include "tools/guardrail_check.h"
+#include "tools/process.h"
+#include "tools/script_files.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace tools {
+namespace {
+
+using agent::GuardrailSpec;
+using agent::Json;
+using End = ProcessResult::End;
+
+constexpr int k_found = 2;                        // the exit status
+constexpr std::size_t k_most_output = 64u << 10;  // of each stream
+constexpr std::size_t k_longest_reason = 1'000;
+
+Finding broken(std::string reason) {
+  return {.kind = Finding::Kind::broken, .reason = std::move(reason)};
+}
+
+std::string reason_from(std::string_view text) {
+  std::string reason(agent::prefix(agent::trimmed(text), k_longest_reason));
+  return reason.empty() ? "the command says so" : agent::to_valid_utf8(reason);
+}
+
+Finding found(std::string_view reason, std::optional<GuardrailSpec::Action> at_most = {}) {
+  return {.kind = Finding::Kind::found, .reason = reason_from(reason), .at_most = at_most};
+}
+
+Finding decided(const Json& answer) {
+  using Action = GuardrailSpec::Action;
+  constexpr auto k_decisions = std::to_array<std::pair<std::string_view, Action>>(
+      {{"warn", Action::warn}, {"deny", Action::deny}, {"kill", Action::kill}});
+  const std::string_view decision = agent::text_at(answer, "decision");
+  if (decision == "allow") {
+    return {};
+  }
+  for (const auto& [word, action] : k_decisions) {
+    if (word == decision) {
+      return found(agent::text_at(answer, "reason"), action);
+    }
+  }
+  return broken("its answer has no `decision` of allow, warn, deny or kill");
+}
+
+Finding read_answer(const Captured& output) {
+  const std::string_view text = agent::trimmed(output.text);
+  if (text.empty()) {
+    return {};
+  }
+  const auto answer = output.is_whole ? agent::parse_json(text) : std::nullopt;
+  if (!answer || !answer->is_object()) {
+    return broken("its stdout is neither empty nor a JSON object");
+  }
+  return decided(*answer);
+}
+
+class CommandCheck final : public GuardrailCheck {
+ public:
+  CommandCheck(GuardrailSpec spec, const GuardrailPrograms& programs)
+      : spec_(std::move(spec)),
+        programs_(programs),
+        scripts_(script_files(spec_.what, programs_.folder)) {}
+
+  Finding look(const Subject& subject, std::stop_token stop) override {
+    if (programs_.supervisor == nullptr) {
+      return broken("programs cannot be started here");
+    }
+    if (const auto file = scripts_.changed(); !file.empty()) {
+      return broken(fmt::format("`{}` has changed since the run began", file.string()));
+    }
+    const CallContext context{.cwd = programs_.folder,
+                              .temporary = programs_.temporary,
+                              .environment = programs_.environment,
+                              .supervisor = programs_.supervisor,
+                              .stop = std::move(stop),
+                              .kill = {},
+                              .on_output = {}};
+    const ProcessRequest request{
+        .argv = {"sh", "-c", spec_.what},
+        .environment = tool_environment(context),
+        .cwd = programs_.folder,
+        .input = agent::dump(question(subject)) + "\n",
+        .timeout = spec_.timeout,
+        .idle_timeout = {},
+        .merge_stderr = false,
+        .limits = {.memory = k_most_output, .file = 0},
+    };
+    const ProcessResult result = run_process(*programs_.supervisor, request, context);
+    if (result.end != End::exited) {
+      return broken(failed_end(result, request).message);
+    }
+    if (result.exit_status == k_found) {
+      return found(result.errors.text);
+    }
+    if (result.exit_status != 0) {
+      const std::string_view errors = agent::trimmed(result.errors.text);
+      return broken(fmt::format("exit status {}{}{}",
+                                result.exit_status,
+                                errors.empty() ? "" : ": ",
+                                agent::prefix(errors, k_longest_reason)));
+    }
+    return read_answer(result.output);
+  }
+
+ private:
+  static Json question(const Subject& subject) {
+    Json json{{"point", to_string(subject.of)}, {"text", subject.text}};
+    if (subject.call != nullptr) {
+      json["tool_name"] = subject.call->name;
+      json["tool_input"] = agent::parse_json(subject.call->arguments).value_or(Json());
+    }
+    return json;
+  }
+
+  GuardrailSpec spec_;
+  GuardrailPrograms programs_;
+  FileWatch scripts_;
+};
+
+}  // namespace
+
+std::unique_ptr<GuardrailCheck> make_command_check(const GuardrailSpec& spec,
+                                                   const GuardrailPrograms& programs) {
+  return std::make_unique<CommandCheck>(spec, programs);
+}
+
+}  // namespace tools
