@@ -410,7 +410,7 @@ TEST_CASE("load: several mistakes are reported at once, in file order", "[config
   const auto report = parse(R"(name: Bad Name
 verzion: 1
 limits: {max_turns: none, timeout: 5}
-hooks: {}
+checks: {}
 tools: [reed_file]
 prompt: "{{ who }} ${env:NOPE}"
 )");
@@ -421,7 +421,7 @@ prompt: "{{ who }} ${env:NOPE}"
               "2:1 unknown key `verzion` at the top",
               "3:21 `limits.max_turns` must be a count, not `none`",
               "3:36 `limits.timeout` needs a unit",
-              "4:1 `hooks` is not supported yet",
+              "4:1 `checks` is not supported yet",
               "5:9 there is no built-in tool `reed_file`",
               "6:10 the template names `who`, which is no parameter",
               "6:20 the environment variable `NOPE` is not set"});
