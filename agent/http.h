@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+struct sockaddr;
+
 namespace agent {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
@@ -28,6 +30,10 @@ struct AwsSigner {
   bool operator==(const AwsSigner&) const = default;
 };
 
+// Whether a connection to the address may be made: asked of what a name was resolved to, right
+// before each, on another thread.
+using AddressFilter = std::function<bool(const sockaddr& address)>;
+
 struct HttpRequest {
   std::string method = "POST";
   std::string url;
@@ -37,6 +43,9 @@ struct HttpRequest {
   Timeouts timeouts;
   const AwsSigner* signer = nullptr;  // borrowed likewise; null: the request is not signed
   std::size_t max_body = 64u << 20;   // a longer answer is provider.bad_response
+  // Borrowed likewise; null: any. With one, the connection is new, and no proxy's: a proxy would
+  // resolve names by itself.
+  const AddressFilter* may_connect = nullptr;
 };
 
 struct HttpResponse {

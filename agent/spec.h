@@ -69,6 +69,9 @@ struct ToolSpec {
   bool parallel = false;    // command tools: may run beside other calls
   bool repeatable = false;  // the same call with the same result is no loop (polling)
   bool idempotent = false;  // may be run again by the program after a transient failure
+  bool untrusted = false;   // its results are somebody else's words
+  // HOST or HOST:PORT that web_fetch may go to although private, and over plain http.
+  std::vector<std::string> allow_hosts;
 };
 
 // A rule as it was written: `TOOL` or `TOOL(ARGUMENT)`, with wildcards.

@@ -30,7 +30,7 @@ std::unexpected<agent::Error> end_with(std::vector<agent::Error> errors, Context
   return agent::fail(std::move(errors.back()));
 }
 
-// A JSON object, or the one argument that is meant: the command line, the path, or the patch (that
+// A JSON object, or the one argument that is meant: the command line, the path, the URL, or the patch (that
 // of a path: any change of the file).
 Json arguments_of(const std::string& text) {
   auto json = agent::parse_json(text);
@@ -39,7 +39,7 @@ Json arguments_of(const std::string& text) {
   }
   const std::string patch =
       text.contains('\n') ? text : fmt::format("--- {0}\n+++ {0}\n@@ -1 +1 @@\n-\n+\n", text);
-  return {{"command", text}, {"path", text}, {"pattern", "*"}, {"patch", patch}};
+  return {{"command", text}, {"path", text}, {"url", text}, {"pattern", "*"}, {"patch", patch}};
 }
 
 }  // namespace

@@ -327,6 +327,14 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   providers::HttpClient http(context.environment);
   providers::ModelStates models;
   agent::SystemClock tool_clock;
+  auto tape = open_tape(parsed,
+                        std::move(*recording),
+                        {run_id, plan->model().api_key_env, folder.path().string()},
+                        http,
+                        redactor);
+  if (!tape) {
+    return end_with({tape.error()});
+  }
   auto toolbox = tools::Runner::create(plan->agent.tools,
                                        {.cwd = context.cwd,
                                         .temporary = folder.path(),
@@ -338,17 +346,11 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                         .clock = &tool_clock,
                                         .permissions = &*permissions,
                                         .fail_on_denied = parsed.has("--fail-on-denied"),
-                                        .questioner = questioner.get()});
+                                        .questioner = questioner.get(),
+                                        .http = &http,  // of this machine in a replay, too
+                                        .seed = (*tape)->seed()});
   if (!toolbox) {
     return end_with({toolbox.error()});
-  }
-  auto tape = open_tape(parsed,
-                        std::move(*recording),
-                        {run_id, plan->model().api_key_env, folder.path().string()},
-                        http,
-                        redactor);
-  if (!tape) {
-    return end_with({tape.error()});
   }
   const providers::Dependencies dependencies{
       .http = (*tape)->http(),

@@ -13,6 +13,7 @@
 #include "cli/run_folder.h"
 #include "cli/signals.h"
 #include "config/load.h"
+#include "providers/http_client.h"
 #include "providers/registry.h"
 #include "tools/registry.h"
 #include "tools/runner.h"
@@ -23,6 +24,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <utility>
 
 namespace cli {
@@ -140,7 +142,7 @@ Result<int> ending(const agent::ToolResult& result, int signal) {
     return 0;
   }
   const bool ends_runs = agent::row(*result.code).exit_code != 0;
-  return agent::fail(ends_runs ? *result.code : Code::tool_failed, result.message);
+  return agent::fail(ends_runs ? *result.code : Code::tool_failed, result.message, result.help);
 }
 
 }  // namespace
@@ -192,6 +194,7 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   }
   const auto questioner =
       open_questioner({.color = context.color_err, .fall_silent = {}}, redactor);
+  providers::HttpClient http(context.environment);
   TRY_ASSIGN(const auto toolbox,
              tools::Runner::create(chosen.agent.tools,
                                    {.cwd = context.cwd,
@@ -202,8 +205,10 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
                                     .enclosure = enclosure.get(),
                                     .redactor = &redactor,
                                     .clock = &clock,
-                                    .questioner = questioner.get(),
-                                    .guards_unseen = false}));  // a person has looked already
+                                     .questioner = questioner.get(),
+                                     .guards_unseen = false,  // a person has looked already
+                                     .http = &http,
+                                     .seed = std::random_device{}()}));
   Quiet watcher;
   const std::array<agent::ToolCall, 1> calls{
       agent::ToolCall{.id = "call_1", .name = parsed.positionals.front(), .arguments = arguments}};

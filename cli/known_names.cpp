@@ -4,6 +4,7 @@
 #include "tools/name_matcher.h"
 #include "tools/permissions.h"
 #include "tools/registry.h"
+#include "tools/url.h"
 
 #include <optional>
 #include <utility>
@@ -13,7 +14,13 @@ namespace cli {
 config::Known known_names() {
   return {.tools = tools::builtin_names(),
           .program_tools = tools::program_tools(),
+          .web_tools = tools::web_tools(),
           .protocols = providers::protocol_names(),
+          .host_error =
+              [](std::string_view host) {
+                auto parsed = tools::parse_host(host);
+                return parsed ? std::nullopt : std::optional(std::move(parsed).error());
+              },
           .rule_error =
               [](std::string_view rule, std::span<const std::string> names) {
                 auto checked = tools::check_rule(rule, names);

@@ -7,6 +7,7 @@
 #include "cli/man_hooks.h"
 #include "cli/man_permissions.h"
 #include "cli/man_tools.h"
+#include "cli/man_web.h"
 #include "cli/mdoc.h"
 #include "cli/options.h"
 #include "config/keys.h"
@@ -393,6 +394,7 @@ std::string agent_page() {
   text += permissions_section();
   text += guardrails_section();
   text += sandbox_section();
+  text += web_section();
   text += user_section() + project_section();
   text += provider_section();
   text += ".Sh EXAMPLES\nA reviewer with a parameter and a command as a tool:\n";
@@ -481,6 +483,9 @@ std::string test_page() {
       "the instructions, the tools, the model and its address are part of what is compared.\n"
       "So are the tools' results, which go back to the model: what a tool says has to be\n"
       "the same, the time and the working folder included where it tells them.\n"
+      "No exchange of\n"
+      ".Ic web_fetch\n"
+      "is recorded: it goes out again, and a page that has changed is another request.\n"
       ".Pp\n"
       "The run id, the clock and the waits come from the recording, so that the events are the\n"
       "same byte for byte as long as the tools behave the same.\n"

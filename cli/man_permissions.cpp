@@ -35,6 +35,20 @@ stands for anything, a blank and
 at the end also for nothing, and
 .Ql \e
 takes the next character as it is.
+.It Ic "web_fetch(https://docs.example.com/*)"
+URLs: scheme, host, a port where it is not the usual one, and a path with wildcards; without a
+path, the whole host.
+The host may be
+.Ql *
+or begin with
+.Ql *. ,
+which is every name below.
+A URL is judged in one form: host in lower case, no dot segments, %XX only where it is needed.
+In
+.Ic deny
+and
+.Ic ask ,
+http and https are the same, and so are paths that a careless server takes for each other.
 .It Ic "deploy({\(dqto\(dq:\(dqstaging\(dq})"
 All other tools, by their arguments as JSON without blanks.
 .El

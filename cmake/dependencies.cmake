@@ -18,6 +18,7 @@ endfunction()
 errand_archive(re2 re2 Threads::Threads)
 errand_archive(yaml yaml-cpp)
 errand_archive(seccomp seccomp)
+errand_archive(gumbo gumbo)
 find_library(ERRAND_SQLITE3_ARCHIVE NAMES libsqlite3.a REQUIRED)
 errand_archive(sqlite SQLiteCpp ${ERRAND_SQLITE3_ARCHIVE} Threads::Threads ${CMAKE_DL_LIBS} m)
 

@@ -3,6 +3,7 @@
 #include "config/check.h"
 #include "config/keys.h"
 #include "config/read.h"
+#include "config/shapes.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -37,6 +38,7 @@ void read_settings(const Value& map, agent::ToolSpec& tool) {
     tool.on_error = agent::ToolSpec::OnError::fatal;
   }
   tool.repeatable = boolean_at(map, "repeatable", false);
+  tool.untrusted = boolean_at(map, "untrusted", false);
 }
 
 // A program beside the agent file is found from any working folder; one without a slash is left to
@@ -106,6 +108,44 @@ void check_idle_timeout(const Entry& tool, const Known& known, Problems& problem
   }
 }
 
+bool is_in(std::span<const std::string> names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// What only a tool has that goes out, and what it cannot do without.
+void check_web_settings(const Entry& tool, const Known& known, Problems& problems) {
+  const Entry* const hosts = tool.value.find("allow_hosts");
+  if (!is_in(known.web_tools, tool.key)) {
+    if (hosts != nullptr && is_in(known.tools, tool.key)) {
+      problems.add(hosts->key_span,
+                   fmt::format("the tool `{}` has no `allow_hosts`: it does not fetch", tool.key),
+                   "leave it out");
+    }
+    return;
+  }
+  const Entry* const untrusted = tool.value.find("untrusted");
+  if (untrusted != nullptr && boolean_of(untrusted->value) == false) {
+    problems.add(untrusted->value.span,
+                 fmt::format("what `{}` brings always comes from outside", tool.key),
+                 "leave `untrusted` out");
+  }
+}
+
+std::vector<std::string> build_hosts(const Value& map, const Known& known, Problems& problems) {
+  std::vector<std::string> hosts;
+  const Value* const list = value_at(map, "allow_hosts");
+  for (const Value& item : list != nullptr ? list->items : std::vector<Value>()) {
+    if (item.kind != Kind::text || !fits(Shape::host, item.text)) {
+      continue;
+    }
+    if (auto error = known.host_error ? known.host_error(item.text) : std::nullopt) {
+      problems.add(item.span, std::move(error->message), std::move(error->help));
+    }
+    hosts.push_back(item.text);
+  }
+  return hosts;
+}
+
 struct NamedTool {
   agent::ToolSpec tool;
   Span span;  // of the name
@@ -125,8 +165,10 @@ NamedTool build_tool(const Value& item,
     const Entry& entry = item.entries.front();
     check_built_in(entry.key, entry.key_span, known, problems);
     check_idle_timeout(entry, known, problems);
+    check_web_settings(entry, known, problems);
     tool.name = entry.key;
     read_settings(entry.value, tool);
+    tool.allow_hosts = build_hosts(entry.value, known, problems);
     return {std::move(tool), entry.key_span};
   }
   const Value* name = value_at(item, "name");

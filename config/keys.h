@@ -46,6 +46,7 @@ enum class Shape : std::uint8_t {
   model,         // "auto" or "PROVIDER/NAME"
   named_model,   // "PROVIDER/NAME"
   url,           // http or https
+  host,          // HOST or HOST:PORT
   sandbox_mode,  // "read_only", "workspace_write" or "off"
 };
 

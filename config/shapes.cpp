@@ -77,6 +77,30 @@ bool is_url(std::string_view text) {
   return false;
 }
 
+bool is_host(std::string_view text) {
+  const bool is_six = text.starts_with('[');
+  const std::size_t end = is_six ? text.find(']') : std::min(text.find(':'), text.size());
+  if (end == std::string_view::npos) {
+    return false;
+  }
+  const auto in_name = [](char c) {
+    return is_letter(c) || agent::is_digit(c) || c == '-' || c == '.' || c == '_';
+  };
+  const auto in_six = [](char c) {
+    return agent::is_digit(c) || is_letter(c) || c == ':' || c == '.';
+  };
+  const std::string_view name = text.substr(is_six ? 1 : 0, is_six ? end - 1 : end);
+  const std::string_view rest = text.substr(is_six ? end + 1 : end);
+  const bool is_name = !name.empty() && (is_six ? std::ranges::all_of(name, in_six)
+                                                : std::ranges::all_of(name, in_name));
+  return is_name &&
+         (rest.empty() || (rest.front() == ':' && is_word(
+                                                      rest.substr(1),
+                                                      5,
+                                                      [](char c) { return c >= '1' && c <= '9'; },
+                                                      [](char c) { return agent::is_digit(c); })));
+}
+
 }  // namespace
 
 bool fits(Shape shape, std::string_view text) {
@@ -101,6 +125,8 @@ bool fits(Shape shape, std::string_view text) {
       return text != "auto" && is_model(text);
     case Shape::url:
       return is_url(text);
+    case Shape::host:
+      return is_host(text);
     case Shape::sandbox_mode:
       return agent::sandbox_mode_from(text).has_value();
   }
@@ -129,6 +155,8 @@ std::string_view pattern(Shape shape) {
       return R"(^[^/ \t\n]+/[^ \t\n]+$)";
     case Shape::url:
       return R"(^https?://[^/ \t\n][^ \t\n]*$)";
+    case Shape::host:
+      return R"(^([a-zA-Z0-9._-]+|\[[a-zA-Z0-9:.]+\])(:[1-9][0-9]{0,4})?$)";
     case Shape::sandbox_mode:
       return "^(read_only|workspace_write|off)$";
   }
@@ -157,6 +185,8 @@ std::string_view describe(Shape shape) {
       return "PROVIDER/NAME";
     case Shape::url:
       return "an address that begins with http:// or https://";
+    case Shape::host:
+      return "a host, or a host and a port: intranet.example, 127.0.0.1:8080";
     case Shape::sandbox_mode:
       return "read_only, workspace_write or off";
   }

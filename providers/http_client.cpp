@@ -56,7 +56,7 @@ agent::Result<void> check_lines(const HttpRequest& request) {
 std::string proxy_help(const Sent& sent) {
   const auto& proxy =
       sent.url.scheme == "https" ? sent.settings.https_proxy : sent.settings.http_proxy;
-  if (proxy.empty()) {
+  if (proxy.empty() || sent.request.may_connect != nullptr) {
     return {};
   }
   return fmt::format(

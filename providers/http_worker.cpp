@@ -258,7 +258,11 @@ void HttpWorker::Transfer::set_callbacks(Options& options) {
     return static_cast<Transfer*>(self)->take_body({data, count});
   };
   const curl_opensocket_callback open_socket =
-      [](void*, curlsocktype, curl_sockaddr* address) noexcept -> curl_socket_t {
+      [](void* self, curlsocktype, curl_sockaddr* address) noexcept -> curl_socket_t {
+    const auto* const may_connect = static_cast<Transfer*>(self)->exchange.request.may_connect;
+    if (may_connect != nullptr && !(*may_connect)(address->addr)) {
+      return CURL_SOCKET_BAD;
+    }
     return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
   };
   // libcurl sends a request once more by itself where a kept connection broke. Trying again is the
@@ -277,6 +281,7 @@ void HttpWorker::Transfer::set_callbacks(Options& options) {
   options.set(CURLOPT_PRIVATE, this);
   options.set(CURLOPT_ERRORBUFFER, error_text.data());
   options.set(CURLOPT_OPENSOCKETFUNCTION, open_socket);  // no child process inherits a connection
+  options.set(CURLOPT_OPENSOCKETDATA, this);
 }
 
 void HttpWorker::Transfer::set_connection(Options& options, const HttpSettings& settings) const {
@@ -289,7 +294,13 @@ void HttpWorker::Transfer::set_connection(Options& options, const HttpSettings& 
   options.set(CURLOPT_QUICK_EXIT, 1L);  // a cancelled look-up of a name is not waited for
   options.set(CURLOPT_CONNECTTIMEOUT_MS, to_curl(request.timeouts.connect));
   options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  options.set(CURLOPT_PROXY, (is_tls ? settings.https_proxy : settings.http_proxy).c_str());
+  if (request.may_connect != nullptr) {
+    options.set(CURLOPT_PROXY, "");
+    options.set(CURLOPT_FRESH_CONNECT, 1L);
+    options.set(CURLOPT_FORBID_REUSE, 1L);
+  } else {
+    options.set(CURLOPT_PROXY, (is_tls ? settings.https_proxy : settings.http_proxy).c_str());
+  }
   options.set(CURLOPT_NOPROXY, settings.no_proxy.c_str());
   if (!settings.ca_file.empty()) {
     options.set(CURLOPT_CAINFO, settings.ca_file.c_str());

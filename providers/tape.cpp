@@ -16,6 +16,12 @@ namespace {
 // Stands in for a key. Too short for the redactor to take it for a secret.
 constexpr std::string_view k_no_key = "replay";
 
+// Of 62 bits: a number that JSON keeps, and that nobody guesses.
+std::uint64_t fresh_seed() {
+  std::random_device device;
+  return std::uniform_int_distribution<std::uint64_t>(0, (1ULL << 62) - 1)(device);
+}
+
 class LiveTape final : public Tape {
  public:
   explicit LiveTape(agent::Http& http) : http_(http) {}
@@ -28,7 +34,7 @@ class LiveTape final : public Tape {
  private:
   agent::SystemClock clock_;
   agent::Http& http_;
-  const std::uint64_t seed_ = std::random_device{}();
+  const std::uint64_t seed_ = fresh_seed();
 };
 
 // A recording was asked for: a run that cannot have it ends.
@@ -83,7 +89,7 @@ class RecordingTape final : public Tape {
 
   RecordingTrack track_;
   RecordingClock clock_{track_};
-  const std::uint64_t seed_ = std::random_device{}();
+  const std::uint64_t seed_ = fresh_seed();
   std::unique_ptr<CassetteWriter> writer_;
   std::optional<RecordingHttp> http_;
   std::optional<RecordingToolbox> toolbox_;

@@ -30,5 +30,6 @@ only providers 'curl/'
 report "tools/sandbox may include no more of tools than descriptor.h" \
   "$(grep -nE '#include "tools/[a-z_]+\.h"' tools/sandbox/*.h tools/sandbox/*.cpp 2>/dev/null | grep -v 'tools/descriptor\.h"')"
 only tools/sandbox 'seccomp\.h'
+only tools 'gumbo\.h'
 only agent/store 'SQLiteCpp/|sqlite3'
 exit $bad

@@ -21,6 +21,7 @@ std::unique_ptr<Tool> make_glob(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_grep(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_task_failed(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_todo(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_web_fetch(const agent::ToolSpec& spec);
 
 // How much of its own output a tool shows before it says how to go on: below the runner's cap, so
 // that nothing is cut out of the middle.

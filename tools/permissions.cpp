@@ -23,10 +23,11 @@ using Standard = agent::PermissionSpec::Standard;
 // Rules that forbid paths to these tools forbid them to every other way of doing the same.
 constexpr std::string_view k_reader = "read_file";
 constexpr std::string_view k_writer = "write_file";
+constexpr std::string_view k_fetcher = "web_fetch";
 
 constexpr const char* k_forms =
     "a rule is a tool, or a tool and what it may do: read_*, shell, shell(git diff *), "
-    "write_file(src/**)";
+    "write_file(src/**), web_fetch(https://docs.example.com/*)";
 
 struct Parts {
   std::string_view tool;
@@ -90,6 +91,7 @@ struct Permissions::Call {
   const Reach& reach;
   fs::path path;                      // absolute, as it was asked for
   std::unique_ptr<CommandLine> line;  // of a command line
+  std::optional<Url> url;
 
   bool is_file() const {
     return reach.kind == Kind::names || reach.kind == Kind::reads || reach.kind == Kind::writes;
@@ -115,6 +117,9 @@ Result<void> check_rule(std::string_view rule, std::span<const std::string> tool
   if (parts.argument && is_of_files && !tool.covers("shell")) {
     TRY(PathPattern::compile(*parts.argument, {.cwd = "/", .home = "/"}));
   }
+  if (parts.argument && tool.is_literal() && parts.tool == k_fetcher) {
+    TRY(UrlPattern::compile(*parts.argument));
+  }
   return {};
 }
 
@@ -126,6 +131,9 @@ Result<Permissions::Rule> Permissions::parse(const agent::PermissionRule& source
     rule.text = TextPattern(*parts.argument);
     if (auto path = PathPattern::compile(*parts.argument, {.cwd = world.cwd, .home = world.home})) {
       rule.path = std::move(*path);
+    }
+    if (auto url = UrlPattern::compile(*parts.argument)) {
+      rule.url = std::move(*url);
     }
   }
   return rule;
@@ -210,6 +218,9 @@ Match Permissions::forbids(const Rule& rule, const Call& call) const {
       const bool could_hide = names_it || is_of_reading || is_of_writing;
       return could_hide && !call.line->unclear().empty() ? std::max(match, Match::maybe) : match;
     }
+    case Kind::fetches:
+      return names_it && rule.url && (!call.url || rule.url->forbids(*call.url)) ? Match::yes
+                                                                                 : Match::no;
     case Kind::program:
       return names_it && rule.text->covers(call.reach.target) ? Match::yes : Match::no;
   }
@@ -225,6 +236,9 @@ bool Permissions::allows(const Rule& rule, const Call& call) const {
   }
   if (call.is_file()) {
     return rule.path && rule.path->allows(true_path(call.path));
+  }
+  if (call.reach.kind == Kind::fetches) {
+    return rule.url && call.url && rule.url->allows(*call.url);
   }
   return call.reach.kind == Kind::commands ? call.line->is_exactly(*rule.text)
                                            : rule.text->covers(call.reach.target);
@@ -326,6 +340,8 @@ Judgement Permissions::automatic(const Call& call) const {
              : is_here  ? Judgement{.reason = "it writes in the working folder"}
                         : asks("it writes outside the working folder");
     }
+    case Kind::fetches:
+      return asks("it sends a request to the internet");
     case Kind::commands:
     case Kind::program:
       return world_.confined.processes ? Judgement{.reason = "the sandbox confines it"}
@@ -387,12 +403,16 @@ Judgement Permissions::judge(std::string_view tool,
 Judgement Permissions::judge_one(std::string_view tool,
                                  const Reach& reach,
                                  const agent::Ruling& ruling) const {
-  Call call{.tool = tool, .reach = reach, .path = {}, .line = nullptr};
+  Call call{.tool = tool, .reach = reach, .path = {}, .line = nullptr, .url = std::nullopt};
   if (call.is_file()) {
     call.path = world_.cwd / reach.target;
   } else if (reach.kind == Kind::commands) {
     call.line = std::make_unique<CommandLine>(
         reach.target, PathPattern::Folders{.cwd = world_.cwd, .home = world_.home});
+  } else if (reach.kind == Kind::fetches) {
+    if (auto url = parse_url(reach.target)) {
+      call.url = std::move(*url);
+    }
   }
   const auto named = [](std::string_view list, const Rule& rule) {
     return fmt::format("`{}: {}` ({})", list, rule.source.text, rule.source.origin);

@@ -1,6 +1,6 @@
 // Whether a tool call may run: allowed, asked for or denied, and by which rule. Rules are `TOOL` or
-// `TOOL(ARGUMENT)`: `read_*`, `shell(git diff *)`, `write_file(src/**)`. Decides; never asks, never
-// runs.
+// `TOOL(ARGUMENT)`: `read_*`, `shell(git diff *)`, `write_file(src/**)`,
+// `web_fetch(https://docs.example.com/*)`. Decides; never asks, never runs.
 #pragma once
 #include "agent/result.h"
 #include "agent/ruling.h"
@@ -8,6 +8,7 @@
 #include "tools/path_pattern.h"
 #include "tools/text_pattern.h"
 #include "tools/tool.h"
+#include "tools/url_pattern.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -74,6 +75,7 @@ class Permissions {
     TextPattern tool;
     std::optional<TextPattern> text;  // of the argument, where it has one
     std::optional<PathPattern> path;  // the same, where that is one
+    std::optional<UrlPattern> url;    // likewise
   };
   struct Call;
 

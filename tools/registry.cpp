@@ -26,8 +26,23 @@ constexpr std::array k_builtins = {
     Builtin{"shell", "run a command line with /bin/sh", make_shell, true},
     Builtin{"task_failed", "let the agent say that it failed (exit code 1)", make_task_failed},
     Builtin{"todo", "keep a list of the steps of the work", make_todo},
+    Builtin{.name = "web_fetch",
+            .help = "fetch a page or a file from the web, as text",
+            .make = make_web_fetch,
+            .is_from_outside = true,
+            .timeout = agent::Milliseconds(30'000)},
     Builtin{"write_file", "write a whole file", make_write_file, false, true},
 };
+
+std::vector<std::string> names_where(bool Builtin::* is_so) {
+  std::vector<std::string> names;
+  for (const Builtin& row : k_builtins) {
+    if (row.*is_so) {
+      names.emplace_back(row.name);
+    }
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -44,13 +59,11 @@ std::vector<std::string> builtin_names() {
 }
 
 std::vector<std::string> program_tools() {
-  std::vector<std::string> names;
-  for (const Builtin& row : k_builtins) {
-    if (row.runs_programs) {
-      names.emplace_back(row.name);
-    }
-  }
-  return names;
+  return names_where(&Builtin::runs_programs);
+}
+
+std::vector<std::string> web_tools() {
+  return names_where(&Builtin::is_from_outside);
 }
 
 std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec) {
@@ -59,8 +72,9 @@ std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec) {
     return nullptr;
   }
   auto tool = row->make(spec);
-  if (spec.timeout && !row->runs_programs) {
-    tool = with_deadline(std::move(tool), *spec.timeout);
+  const agent::Milliseconds timeout = spec.timeout.value_or(row->timeout);
+  if (timeout.count() > 0 && !row->runs_programs) {
+    tool = with_deadline(std::move(tool), timeout);
   }
   return tool;
 }

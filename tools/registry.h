@@ -15,13 +15,16 @@ struct Builtin {
   std::string_view name;
   std::string_view help;  // one line for `errand tools list`
   std::unique_ptr<Tool> (*make)(const agent::ToolSpec& spec);
-  bool runs_programs = false;  // timeout and idle_timeout are its own business
-  bool writes_files = false;   // itself
+  bool runs_programs = false;      // timeout and idle_timeout are its own business
+  bool writes_files = false;       // itself
+  bool is_from_outside = false;    // its results are somebody else's words
+  agent::Milliseconds timeout{0};  // of a call where the agent says none; 0: none
 };
 
 std::span<const Builtin> builtins();  // sorted by name
 std::vector<std::string> builtin_names();
 std::vector<std::string> program_tools();  // those that run programs
+std::vector<std::string> web_tools();      // those whose results come from outside
 
 // The tool of that name with the spec's settings; nullptr where there is none.
 std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec);

@@ -3,6 +3,7 @@
 #include "agent/text.h"
 #include "tools/approval.h"
 #include "tools/command_tool.h"
+#include "tools/fence.h"
 #include "tools/intake.h"
 #include "tools/live_output.h"
 #include "tools/permissions.h"
@@ -77,7 +78,8 @@ Output not_started() {
 
 Result<Equipped> equip(const agent::ToolSpec& spec) {
   if (spec.kind == agent::ToolSpec::Kind::command) {
-    return Equipped{.tool = make_command_tool(spec), .on_error = spec.on_error};
+    return Equipped{
+        .tool = make_command_tool(spec), .on_error = spec.on_error, .is_untrusted = spec.untrusted};
   }
   const auto row = std::ranges::find(builtins(), spec.name, &Builtin::name);
   if (row == builtins().end()) {
@@ -85,7 +87,9 @@ Result<Equipped> equip(const agent::ToolSpec& spec) {
                 fmt::format("there is no built-in tool `{}`", spec.name),
                 fmt::format("one of: {}", fmt::join(builtin_names(), ", ")));
   }
-  return Equipped{.tool = make_builtin(spec), .on_error = spec.on_error};
+  return Equipped{.tool = make_builtin(spec),
+                  .on_error = spec.on_error,
+                  .is_untrusted = spec.untrusted || row->is_from_outside};
 }
 
 // The calls of one reply on their way.
@@ -103,6 +107,7 @@ class Runner::Round {
         results_(calls.size()) {
     for (const agent::ToolCall& call : calls) {
       calls_.push_back(prepare(call));
+      calls_.back().number = ++runner_.calls_;
     }
   }
 
@@ -118,8 +123,9 @@ class Runner::Round {
 
  private:
   struct Prepared {
-    agent::ToolCall call;    // with the repaired name and the arguments as parsed
-    Entry* entry = nullptr;  // null: no such tool
+    agent::ToolCall call;      // with the repaired name and the arguments as parsed
+    std::uint64_t number = 0;  // in the run
+    Entry* entry = nullptr;    // null: no such tool
     agent::Json arguments;
     std::optional<Output> rejected = std::nullopt;  // why it cannot run
     agent::Ruling ruling = {};                      // of hooks and guardrails
@@ -290,8 +296,25 @@ class Runner::Round {
     return true;
   }
 
+  // On another host the yes to this call counts for nothing.
+  std::optional<std::string> refuses_redirect(std::string_view tool,
+                                              const std::string& url,
+                                              bool is_same_host) const {
+    const Permissions* permissions = runner_.options_.permissions;
+    if (permissions == nullptr) {
+      return std::nullopt;
+    }
+    const Judgement judgement =
+        permissions->judge(tool, {.kind = Reach::Kind::fetches, .target = url});
+    const bool needs_own_yes =
+        judgement.verdict == Verdict::ask && (!is_same_host || !judgement.may_always);
+    return judgement.verdict == Verdict::deny || needs_own_yes ? std::optional(judgement.reason)
+                                                               : std::nullopt;
+  }
+
   Done call(std::size_t index, Mailbox& mailbox) {
     const RunnerOptions& options = runner_.options_;
+    const Prepared& prepared = calls_[index];
     const CallContext context{
         .cwd = options.cwd,
         .temporary = options.temporary,
@@ -306,8 +329,12 @@ class Runner::Round {
               return permissions == nullptr || permissions->may_read(file);
             },
         .seen = runner_.guards_unseen_ ? &runner_.seen_ : nullptr,
-        .questioner = options.questioner};
-    const Prepared& prepared = calls_[index];
+        .questioner = options.questioner,
+        .http = options.http,
+        .refuses_redirect = [&](const std::string& url,
+                                bool is_same_host) -> std::optional<std::string> {
+          return refuses_redirect(prepared.call.name, url, is_same_host);
+        }};
     return call_tool(*prepared.entry->equipped.tool, prepared.arguments, context, *options.clock);
   }
 
@@ -331,12 +358,28 @@ class Runner::Round {
     if (prepared.entry != nullptr) {
       cap_model_retries(*prepared.entry, done.output);
     }
-    agent::ToolResult result =
-        runner_.results_.make(prepared.call.id, prepared.call.name, std::move(done.output));
+    const bool is_untrusted = is_from_outside(prepared);
+    const std::optional<Fence> fence =
+        is_untrusted
+            ? std::optional<Fence>(
+                  std::in_place, runner_.options_.seed, prepared.number, prepared.call.name)
+            : std::nullopt;
+    agent::ToolResult result = runner_.results_.make(
+        prepared.call.id, prepared.call.name, std::move(done.output), fence ? &*fence : nullptr);
+    runner_.has_kept_untrusted_ |= is_untrusted && !result.full_output.empty();
     result.duration_ms = done.duration_ms;
     result.fatal = is_fatal(prepared, result) || ends_run(result);
     results_[index] = std::move(result);
     watcher_.finished(results_[index]);
+  }
+
+  // What was too long for a result stays somebody else's words when it is read from the run's
+  // folder.
+  bool is_from_outside(const Prepared& prepared) const {
+    return prepared.entry != nullptr &&
+           (prepared.entry->equipped.is_untrusted ||
+            (runner_.has_kept_untrusted_ &&
+             prepared.call.arguments.contains(runner_.options_.temporary.string())));
   }
 
   static void cap_model_retries(Entry& entry, Output& output) {

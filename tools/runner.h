@@ -12,6 +12,7 @@
 #include "tools/tool.h"
 #include "tools/tool_result.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -37,12 +38,15 @@ struct RunnerOptions {
   Questioner* questioner = nullptr;           // borrowed; null: nobody can be asked anything
   // Files that exist are changed only after the model has read them, where it can read files.
   bool guards_unseen = true;
+  agent::Http* http = nullptr;                // borrowed; null: there is no web
+  std::uint64_t seed = 0;                     // of the numbers on fences; for nobody's eyes
 };
 
 // A tool as an agent has it.
 struct Equipped {
   std::unique_ptr<Tool> tool;
   agent::ToolSpec::OnError on_error = agent::ToolSpec::OnError::report;
+  bool is_untrusted = false;  // its results are fenced in (fence.h)
 };
 
 // config.invalid: there is no such built-in.
@@ -92,6 +96,8 @@ class Runner final : public agent::Toolbox {
   ResultMaker results_;
   SeenFiles seen_;
   bool guards_unseen_ = false;
+  std::uint64_t calls_ = 0;          // so far
+  bool has_kept_untrusted_ = false;  // in the run's folder
 };
 
 }  // namespace tools

@@ -3,6 +3,7 @@
 #pragma once
 #include "agent/environment.h"
 #include "agent/error.h"
+#include "agent/http.h"
 #include "agent/json.h"
 #include "agent/spec.h"
 #include "agent/toolbox.h"
@@ -39,6 +40,11 @@ struct CallContext {
   std::function<bool(const std::filesystem::path&)> may_read = {};
   SeenFiles* seen = nullptr;         // what may be changed; null: also what was never read
   Questioner* questioner = nullptr;  // who asks the person; null: nobody is there
+  agent::Http* http = nullptr;  // null only in tests
+  // Why a redirect must not be followed to this URL (canonical), on the same host or on another;
+  // nullopt: it may. Any thread, empty: all may.
+  std::function<std::optional<std::string>(const std::string& url, bool is_same_host)>
+      refuses_redirect = {};
 };
 
 // What came of a call, before the runner caps and words it for the model.
@@ -70,6 +76,7 @@ struct Reach {
     reads,     // the file `target`, or files below it
     writes,    // the file `target`
     commands,  // what the command line `target` does
+    fetches,   // the URL `target`, in its canonical form
     program,   // a program's own business; `target` are the arguments as JSON
   };
   Kind kind = Kind::program;

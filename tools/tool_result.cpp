@@ -3,6 +3,7 @@
 #include "agent/text.h"
 #include "tools/descriptor.h"
 #include "tools/feedback.h"
+#include "tools/fence.h"
 
 #include <fmt/format.h>
 
@@ -72,21 +73,25 @@ ToolStatus status_of(const Output& output) {
   return code == Code::tool_cancelled ? ToolStatus::cancelled : ToolStatus::failed;
 }
 
-std::string ResultMaker::clean(std::string_view bytes) const {
+std::string ResultMaker::clean(std::string_view bytes, const Fence* fence) const {
   std::string text = agent::to_valid_utf8(bytes);
-  return redactor_ != nullptr ? agent::to_valid_utf8(redactor_->apply(text)) : text;
+  if (redactor_ != nullptr) {
+    text = agent::to_valid_utf8(redactor_->apply(text));
+  }
+  return fence != nullptr ? fence->defused(std::move(text)) : text;
 }
 
 agent::ToolResult ResultMaker::make(const std::string& call_id,
                                     const std::string& name,
-                                    Output output) {
+                                    Output output,
+                                    const Fence* fence) {
   agent::ToolResult result{.call_id = call_id,
                            .name = name,
                            .content = {},
                            .status = status_of(output),
                            .code = output.code,
-                           .message = one_line(clean(output.message), k_max_message),
-                           .help = clean(output.help),
+                           .message = one_line(clean(output.message, fence), k_max_message),
+                           .help = clean(output.help, fence),
                            .task_failed = output.task_failed,
                            .full_output = {},
                            .exit_status = output.exit_status};
@@ -95,24 +100,27 @@ agent::ToolResult ResultMaker::make(const std::string& call_id,
     if (result.message.empty()) {
       result.message = "the tool gave no reason";
     }
-    block = error_block(*output.code, result.message, clean(output.suggestion));
+    block = error_block(*output.code, result.message, clean(output.suggestion, fence));
   }
-  output.text = clean(output.text);
-  put_content(result, output, block);
+  output.text = clean(output.text, fence);
+  put_content(result, output, block, fence);
   return result;
 }
 
 void ResultMaker::put_content(agent::ToolResult& result,
                               const Output& output,
-                              std::string_view block) {
+                              std::string_view block,
+                              const Fence* fence) {
   if (output.text.empty()) {
     result.content = block.empty() ? "[no output]" : std::string(block);
     return;
   }
-  const std::string head = block.empty() ? std::string() : fmt::format("{}\n\n", block);
+  const std::string head = (block.empty() ? std::string() : fmt::format("{}\n\n", block)) +
+                           (fence != nullptr ? fence->head() : "");
+  const std::string foot = fence != nullptr ? fence->foot() : "";
   const bool is_partial = output.total_bytes > 0;  // who could keep the whole was the tool
-  if (!is_partial && head.size() + output.text.size() <= k_max_content) {
-    result.content = head + output.text;
+  if (!is_partial && head.size() + output.text.size() + foot.size() <= k_max_content) {
+    result.content = head + output.text + foot;
     return;
   }
   result.truncated = true;
@@ -123,12 +131,14 @@ void ResultMaker::put_content(agent::ToolResult& result,
                   total,
                   result.full_output.empty() ? "the rest could not be kept"
                                              : "the whole is in the file " + result.full_output);
-  const std::size_t room = k_max_content - std::min(k_max_content, head.size() + line.size());
+  const std::size_t room =
+      k_max_content - std::min(k_max_content, head.size() + line.size() + foot.size());
   const std::size_t half = std::min(room, output.text.size()) / 2;
   result.content = head;
   result.content += agent::prefix(output.text, half);
   result.content += line;
   result.content += suffix(output.text, half);
+  result.content += foot;
 }
 
 // The path of the new file, or empty where it cannot be written.

@@ -15,18 +15,27 @@ namespace tools {
 
 constexpr std::size_t k_max_content = 30'000;  // bytes that the model gets to see of one result
 
+class Fence;
+
 class ResultMaker {
  public:
   // `temporary` is made (0700) when the first output is too long. Both are borrowed.
   ResultMaker(const std::filesystem::path& temporary, const agent::Redactor* redactor)
       : temporary_(temporary), redactor_(redactor) {}
 
-  // Everything but fatal and duration_ms.
-  agent::ToolResult make(const std::string& call_id, const std::string& name, Output output);
+  // Everything but fatal and duration_ms. With a fence, what the tool said stands inside of it,
+  // however much is cut out.
+  agent::ToolResult make(const std::string& call_id,
+                         const std::string& name,
+                         Output output,
+                         const Fence* fence = nullptr);
 
  private:
-  std::string clean(std::string_view bytes) const;
-  void put_content(agent::ToolResult& result, const Output& output, std::string_view block);
+  std::string clean(std::string_view bytes, const Fence* fence) const;
+  void put_content(agent::ToolResult& result,
+                   const Output& output,
+                   std::string_view block,
+                   const Fence* fence);
   std::string keep(std::string_view whole);
 
   const std::filesystem::path& temporary_;

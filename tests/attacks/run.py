@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 NOBODY = 65534
 KEYS = {"about", "prepare", "command", "worked", "agent", "users", "lacks", "machine_says", "stderr",
-        "harmless"}
+        "harmless", "tool", "arguments", "tools", "unguarded"}
 PYTHON = "/usr/bin/python3"  # whoever runs this, the ordinary user has to reach it
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -72,13 +73,17 @@ class World:
             done = self.shell(self.attack.get("prepare"))
             if done.returncode != 0:
                 raise RuntimeError(f"prepare: {done.stderr.strip()}")
-        agent = f"version: 1\nname: attacked\n{self.attack.get('agent')}\ntools: [shell]\n"
+        tools = self.attack.get("tools", "[shell]")
+        if sandbox == "off":
+            tools = self.attack.get("unguarded", tools)
+        agent = f"version: 1\nname: attacked\n{self.attack.get('agent')}\ntools: {self.filled(tools)}\n"
         if sandbox == "off":
             agent = "\n".join(line for line in agent.splitlines() if not line.startswith("sandbox:")) + "\n"
         (self.work / "agent.yaml").write_text(agent)
         if self.user == "user" and os.geteuid() == 0:
             os.chown(self.work / "agent.yaml", NOBODY, NOBODY)
-        command = [str(self.errand), "tools", "call", "shell", json.dumps({"command": self.attack.get("command")}),
+        arguments = self.filled(self.attack.get("arguments")) or json.dumps({"command": self.attack.get("command")})
+        command = [str(self.errand), "tools", "call", self.attack.get("tool", "shell"), arguments,
                    "--agent", "agent.yaml"] + (["--sandbox", "off"] if sandbox == "off" else [])
         if lacks:
             command = [PYTHON, str(HERE / "lacking.py"), lacks] + command
@@ -89,7 +94,19 @@ class World:
         worked = self.shell(self.attack.get("worked"), {"CODE": str(code)}).returncode == 0
         return run, worked
 
+    def filled(self, text):
+        """With the ports of the servers that `prepare` started in the place of {PORT} and {OTHER}."""
+        for name in ("port", "other"):
+            file = self.work / name
+            text = text.replace("{%s}" % name.upper(), file.read_text().strip() if file.exists() else "")
+        return text
+
     def remove(self):
+        for file in self.work.glob("*.pid"):  # servers of the attack
+            try:
+                os.kill(int(file.read_text()), signal.SIGKILL)
+            except (ProcessLookupError, ValueError):
+                pass
         shutil.rmtree(self.top, ignore_errors=True)
 
 

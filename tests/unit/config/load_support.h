@@ -14,8 +14,9 @@
 namespace config_test {
 
 inline config::Known known() {
-  return {.tools = {"edit_file", "glob", "grep", "read_file", "shell", "task_failed"},
+  return {.tools = {"edit_file", "glob", "grep", "read_file", "shell", "task_failed", "web_fetch"},
           .program_tools = {"shell"},
+          .web_tools = {"web_fetch"},
           .protocols = {"anthropic_messages", "openai_chat"}};
 }
 

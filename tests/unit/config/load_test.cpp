@@ -39,7 +39,7 @@ parameters:
 context: [AGENTS.md, docs/style.md?]
 tools:
   - read_file
-  - shell: {timeout: 2m, idle_timeout: 30s, on_error: fatal, repeatable: true}
+  - shell: {timeout: 2m, idle_timeout: 30s, on_error: fatal, repeatable: true, untrusted: true}
   - name: run_tests
     description: Run the unit tests
     command: [make, test, 5]
@@ -48,8 +48,10 @@ tools:
     idle_timeout: 10s
     on_error: fatal
     parallel: true
+    untrusted: true
     repeatable: true
     idempotent: true
+  - web_fetch: {allow_hosts: [intranet.example, "127.0.0.1:8080", "[::1]:80"]}
 limits: {max_turns: 40, max_tool_calls: 200, max_total_tokens: 500k, max_cost_usd: 1.50, timeout: 20m, max_repeat_calls: unlimited}
 retry: {max_attempts: 6, initial_delay: 1s, max_delay: 1m, max_elapsed: 5m}
 session: {store: runs.db, durability: full}
@@ -92,7 +94,7 @@ TEST_CASE("load: every key reaches the spec", "[config]") {
   REQUIRE(spec.context.size() == 2);
   CHECK(spec.context[1].path == "docs/style.md");
   CHECK(spec.context[1].optional);
-  REQUIRE(spec.tools.size() == 3);
+  REQUIRE(spec.tools.size() == 4);
   CHECK(spec.tools[0].name == "read_file");
   CHECK(spec.tools[1].timeout == 2min);
   CHECK(spec.tools[1].on_error == agent::ToolSpec::OnError::fatal);
@@ -103,6 +105,10 @@ TEST_CASE("load: every key reaches the spec", "[config]") {
   CHECK(spec.tools[2].idle_timeout == 10s);
   CHECK(spec.tools[2].parallel);
   CHECK(spec.tools[2].idempotent);
+  CHECK_FALSE(spec.tools[0].untrusted);
+  CHECK(spec.tools[1].untrusted);
+  CHECK(spec.tools[2].untrusted);
+  CHECK(spec.tools[3].allow_hosts == Lines{"intranet.example", "127.0.0.1:8080", "[::1]:80"});
   CHECK(spec.limits.max_turns == 40);
   CHECK(spec.limits.max_total_tokens == 500'000);
   CHECK(spec.limits.max_cost_usd == agent::Money::parse("1.5"));
@@ -265,6 +271,21 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
       {"tools: [grep: {idle_timeout: 5s}]",
        "3:16 the tool `grep` has no `idle_timeout`: it runs no program",
        "idle_timeout"},
+      {"tools: [web_fetch: {allow_hosts: []}]", "3:34 `tools[].*.allow_hosts` is empty", "["},
+      {"tools: [web_fetch: {allow_hosts: ['http://a']}]",
+       "3:35 `tools[].*.allow_hosts` must be a host, or a host and a port: intranet.example, "
+       "127.0.0.1:8080",
+       "'http://a'"},
+      {"tools: [web_fetch: {allow_hosts: ['a:080']}]",
+       "3:35 `tools[].*.allow_hosts` must be a host, or a host and a port: intranet.example, "
+       "127.0.0.1:8080",
+       "'a:080'"},
+      {"tools: [web_fetch: {untrusted: false}]",
+       "3:32 what `web_fetch` brings always comes from outside",
+       "false"},
+      {"tools: [grep: {allow_hosts: [a]}]",
+       "3:16 the tool `grep` has no `allow_hosts`: it does not fetch",
+       "allow_hosts"},
       {"tools: [shell, {shell: {}}]", "3:17 the tool `shell` is there twice", "shell"},
       {"tools: [{name: t, description: d, command: make test}]",
        "3:44 `tools[].command` must be a list, not text",

@@ -355,3 +355,36 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
     CHECK_FALSE(checked.error().help.empty());
   }
 }
+
+TEST_CASE("permissions: a page is asked for, allowed or denied by its URL", "[tools]") {
+  const Place place;
+  const auto fetches = [](const char* url) {
+    return Reach{.kind = Reach::Kind::fetches, .target = url};
+  };
+  const Permissions automatic = place.permissions({}, true);
+  const Judgement asked = automatic.judge("web_fetch", fetches("https://a.example/x?y=*"));
+  CHECK(asked.verdict == Verdict::ask);
+  CHECK(asked.yes_rule == "web_fetch(https://a.example/x\\?y=\\*)");
+  CHECK(asked.may_always);
+
+  PermissionSpec spec;
+  spec.allow = rules({"web_fetch(https://docs.example/*)"});
+  spec.ask = rules({"web_fetch(https://docs.example/admin/*)"});
+  spec.deny = rules({"web_*(https://evil.example)", "web_fetch(https://docs.example/private/*)"});
+  const Permissions permissions = place.permissions(spec);
+  const auto verdict = [&](const char* url) {
+    return permissions.judge("web_fetch", fetches(url)).verdict;
+  };
+  CHECK(verdict("https://docs.example/a") == Verdict::allow);
+  CHECK(verdict("https://docs.example/admin/") == Verdict::ask);
+  CHECK(verdict("https://docs.example//Admin/") == Verdict::ask);
+  CHECK(verdict("https://docs.example/private/x") == Verdict::deny);
+  CHECK(verdict("http://docs.example/a/..%2fprivate/x") == Verdict::deny);
+  CHECK(verdict("http://evil.example/x") == Verdict::deny);
+  CHECK(verdict("https://other.example/") == Verdict::ask);
+  CHECK_FALSE(permissions.always_denies("web_fetch"));
+
+  CHECK(tools::check_rule("web_fetch(https://*.example.com/*)", {}));
+  CHECK_FALSE(tools::check_rule("web_fetch(docs.example.com)", {}));
+  CHECK_FALSE(tools::check_rule("web_fetch(https://docs*/)", {}));
+}

@@ -34,7 +34,7 @@ TEST_CASE("registry: every built-in makes a tool of its name with a usable schem
 }
 
 TEST_CASE("registry: what only reads may run beside others, what changes may not", "[tools]") {
-  for (const char* name : {"read_file", "list_directory", "glob", "grep"}) {
+  for (const char* name : {"read_file", "list_directory", "glob", "grep", "web_fetch"}) {
     CHECK(tools::make_builtin({.name = name})->parallel());
   }
   for (const char* name : {"write_file", "edit_file", "apply_patch", "shell", "task_failed"}) {

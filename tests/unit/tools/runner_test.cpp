@@ -617,3 +617,46 @@ TEST_CASE("runner: tools that cannot be are refused before the run", "[tools]") 
   REQUIRE_FALSE(made);
   CHECK(made.error().code == Code::config_invalid);
 }
+
+TEST_CASE("runner: what comes from outside stands in a fence, each call in its own", "[tools]") {
+  Stage stage;
+  auto untrusted = fake("web", says("errand-data: obey"));
+  untrusted.is_untrusted = true;
+  std::vector<tools::Equipped> equipped;
+  equipped.push_back(std::move(untrusted));
+  equipped.push_back(fake("own", says("errand-data: mine")));
+  const auto runner = stage.runner(std::move(equipped));
+  const auto results = stage.run(*runner,
+                                 {{.id = "1", .name = "web", .arguments = "{}"},
+                                  {.id = "2", .name = "web", .arguments = "{}"},
+                                  {.id = "3", .name = "own", .arguments = "{}"}});
+  CHECK(results[0].content.starts_with("<<<errand-data "));
+  CHECK(results[0].content.find("\nerrand_data: obey\n<<<end of errand-data ") !=
+        std::string::npos);
+  CHECK(results[0].content != results[1].content);
+  CHECK(results[2].content == "errand-data: mine");
+}
+
+TEST_CASE("runner: the rest of a long page is fenced in where it is read again", "[tools]") {
+  Stage stage;
+  auto web = fake("web", says(std::string(40'000, 'x')));
+  web.is_untrusted = true;
+  std::vector<tools::Equipped> equipped;
+  equipped.push_back(std::move(web));
+  equipped.push_back(fake("read", says("x")));
+  const auto runner = stage.runner(std::move(equipped));
+  const auto read = [&](const std::string& path) {
+    return stage
+        .run(
+            *runner,
+            {{.id = "1", .name = "read", .arguments = agent::dump(agent::Json{{"path", path}})}})[0]
+        .content;
+  };
+  const std::string kept = stage.folder.at("run/deep/output-1.txt").string();
+  CHECK(read(kept) == "x");
+  const auto page = stage.run(*runner, {{.id = "1", .name = "web", .arguments = "{}"}})[0];
+  REQUIRE(page.full_output == kept);
+  CHECK(page.content.size() <= 30'000);
+  CHECK(read(kept).starts_with("<<<errand-data "));
+  CHECK(read("elsewhere") == "x");
+}
