@@ -1,5 +1,7 @@
 #include "agent/redact.h"
 
+#include "agent/guess_secrets.h"
+#include "agent/secret_forms.h"
 #include "agent/text.h"
 
 #include <nlohmann/json.hpp>
@@ -238,8 +240,26 @@ std::vector<Span> merged(std::vector<Span> spans) {
   return out;
 }
 
-std::vector<Span> secrets_in(std::string_view text, const std::vector<std::string>& values) {
+// Of the text; `before` only tells what its beginning is.
+Guesses guesses_in(std::string_view before, std::string_view text) {
+  if (before.empty()) {
+    return guess_secrets(text);
+  }
+  Guesses guesses = guess_secrets(std::string(before) + std::string(text), before.size());
+  for (Guess& guess : guesses.found) {
+    guess = {guess.begin - before.size(), guess.end - before.size()};
+  }
+  guesses.open -= before.size();
+  return guesses;
+}
+
+std::vector<Span> secrets_in(std::string_view text,
+                             const std::vector<std::string>& values,
+                             const std::vector<Guess>& guesses = {}) {
   std::vector<Span> spans;
+  for (const Guess& guess : guesses) {
+    spans.push_back({guess.begin, guess.end, guess.begin});
+  }
   find_values(text, values, spans);
   const Triggers triggers = triggers_in(text);
   for (std::size_t shape = 0; triggers.any() && shape < triggers.size(); ++shape) {
@@ -248,60 +268,6 @@ std::vector<Span> secrets_in(std::string_view text, const std::vector<std::strin
     }
   }
   return merged(std::move(spans));
-}
-
-std::string hex_escaped(std::string_view text, std::string_view digits) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (is_token_char(c) && std::string_view("+/=%").find(c) == std::string_view::npos) {
-      out += c;
-    } else {
-      out += {'%', digits[byte >> 4], digits[byte & 0x0F]};
-    }
-  }
-  return out;
-}
-
-// As it stands between the quotes of a JSON string.
-std::string json_escaped(const std::string& text, bool ascii_only) {
-  const std::string quoted = Json(text).dump(-1, ' ', ascii_only, Json::error_handler_t::replace);
-  return quoted.substr(1, quoted.size() - 2);
-}
-
-// What every base64 text has in common that holds `value` with `lead` bytes before it: the digits
-// that the neighbours do not touch.
-std::string base64_core(const std::string& value, std::size_t lead, std::string_view digits) {
-  const std::string bytes = std::string(lead, '\0') + value;
-  std::string out;
-  for (std::size_t bit = 0; bit + 6 <= bytes.size() * 8; bit += 6) {
-    const std::size_t at = bit / 8;
-    const unsigned high = static_cast<unsigned char>(bytes[at]);
-    const unsigned low = at + 1 < bytes.size() ? static_cast<unsigned char>(bytes[at + 1]) : 0u;
-    out += digits[(((high << 8) | low) >> (10 - bit % 8)) & 0x3F];
-  }
-  return out.substr((lead * 8 + 5) / 6);
-}
-
-constexpr std::string_view k_base64 =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::string_view k_base64_url =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-// The ways in which a value may be written.
-std::vector<std::string> forms_of(const std::string& value) {
-  const std::string in_json = json_escaped(value, false);
-  std::vector<std::string> forms = {value,
-                                    in_json,
-                                    json_escaped(in_json, false),  // JSON in a JSON string
-                                    json_escaped(value, true),
-                                    hex_escaped(value, "0123456789ABCDEF"),
-                                    hex_escaped(value, "0123456789abcdef")};
-  for (std::size_t lead = 0; lead < 3; ++lead) {
-    forms.push_back(base64_core(value, lead, k_base64));
-    forms.push_back(base64_core(value, lead, k_base64_url));
-  }
-  return forms;
 }
 
 bool is_worth_hiding(std::string_view value) {
@@ -398,6 +364,10 @@ std::size_t open_key_block(std::string_view text) {
 }  // namespace
 
 Redactor::Redactor(const Environment& environment) {
+  add(environment);
+}
+
+void Redactor::add(const Environment& environment) {
   for (const auto& [name, value] : environment) {
     if (names_a_secret(name)) {
       add(value);
@@ -422,10 +392,29 @@ void Redactor::add(std::string_view value) {
   });
 }
 
+Redactor Redactor::guessing() const {
+  Redactor copy = *this;
+  copy.guesses_ = true;
+  return copy;
+}
+
 std::string Redactor::apply(std::string_view text) const {
+  return apply({}, text, text.size());
+}
+
+// The first `limit` bytes; what follows them is there for the guesses.
+std::string Redactor::apply(std::string_view before,
+                            std::string_view text,
+                            std::size_t limit) const {
+  std::vector<Guess> guesses;
+  if (guesses_) {
+    guesses = guesses_in(before, text).found;
+    std::erase_if(guesses, [&](const Guess& guess) { return guess.end > limit; });
+  }
+  text = text.substr(0, limit);
   std::string out;
   std::size_t done = 0;
-  for (const Span& span : secrets_in(text, values_)) {
+  for (const Span& span : secrets_in(text, values_, guesses)) {
     out += text.substr(done, span.begin - done);
     out += k_redacted;
     done = span.end;
@@ -435,7 +424,7 @@ std::string Redactor::apply(std::string_view text) const {
 }
 
 bool Redactor::is_clean(std::string_view text) const {
-  return secrets_in(text, values_).empty();
+  return secrets_in(text, values_).empty() && (!guesses_ || guess_secrets(text).found.empty());
 }
 
 void Redactor::redact(Json& value) const {
@@ -458,8 +447,13 @@ std::string Redactor::dump(const Json& value) const {
   return agent::dump(clean);
 }
 
-std::size_t Redactor::settled(std::string_view text) const {
+std::size_t Redactor::settled(std::string_view before, std::string_view text) const {
   std::size_t hold = std::min(open_value(text, values_), open_word(text));
+  Guesses guesses;
+  if (guesses_) {
+    guesses = guesses_in(before, text);
+    hold = std::min(hold, guesses.open);
+  }
   if (triggers_in(text).any()) {
     hold = std::min({hold, open_header(text), open_key_block(text)});
   }
@@ -469,7 +463,7 @@ std::size_t Redactor::settled(std::string_view text) const {
   if (is_too_long) {
     hold = text.size() - most;
   }
-  for (const Span& span : secrets_in(text, values_)) {
+  for (const Span& span : secrets_in(text, values_, guesses.found)) {
     if (span.context < hold && hold < span.end) {
       return is_too_long ? span.end : span.context;
     }
@@ -488,18 +482,25 @@ std::string StreamRedactor::feed(std::string_view piece) {
     inside_ = Inside::nothing;
   }
   pending_ += piece;
-  const std::size_t cut = redactor_.settled(pending_);
-  std::string out = redactor_.apply(std::string_view(pending_).substr(0, cut));
+  const std::size_t cut = redactor_.settled(before_, pending_);
+  std::string out = redactor_.apply(before_, pending_, cut);
   if (cut == pending_.size() && cut > k_longest_kept_back && out.ends_with(k_redacted)) {
     inside_ = pending_.find("-----BEGIN") == std::string::npos ? Inside::token : Inside::key_block;
   }
-  pending_.erase(0, cut);
+  move_on(cut);
   return out;
 }
 
+void StreamRedactor::move_on(std::size_t count) {
+  before_ += std::string_view(pending_).substr(0, count);
+  before_.erase(0, before_.size() - std::min(before_.size(), k_guess_context));
+  pending_.erase(0, count);
+}
+
 std::string StreamRedactor::finish() {
-  std::string out = redactor_.apply(pending_);
+  std::string out = redactor_.apply(before_, pending_, pending_.size());
   pending_.clear();
+  before_.clear();
   inside_ = Inside::nothing;
   return out;
 }

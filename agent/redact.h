@@ -1,4 +1,5 @@
-// Secrets out of everything that leaves the process: known values first, known shapes second.
+// Secrets out of everything that leaves the process: known values first, known shapes second; out
+// of what tools say also what only looks like one.
 #pragma once
 #include "agent/environment.h"
 #include "agent/json.h"
@@ -17,8 +18,16 @@ class Redactor {
   // *_PASSWORD, …) and which are at least 8 bytes long.
   explicit Redactor(const Environment& environment);
 
+  // Adds the values of such variables, and the passwords in addresses of others.
+  void add(const Environment& environment);
   // Adds a value that must never appear; one shorter than 8 bytes is left out.
   void add(std::string_view value);
+
+  // A copy that also takes out what looks like a secret (guess_secrets.h). For the output of tools,
+  // before anybody has seen it: the model, the journal and every sink then hold the same text, and
+  // a run that is resumed or replayed goes on from what it was. What the model says is never
+  // guessed at: the seals of its thoughts are as random as any key.
+  Redactor guessing() const;
 
   // Each secret becomes "[redacted]". Known shapes: provider keys (sk-…, sk-ant-…, AIza…, xai-…,
   // gsk_…), GitHub, GitLab, Slack and AWS keys, JWTs, private-key blocks, Authorization headers.
@@ -32,10 +41,17 @@ class Redactor {
 
   // How many bytes at the start of a growing text no later byte can make part of a secret: they
   // are not, or they belong to one that is complete.
-  std::size_t settled(std::string_view text) const;
+  std::size_t settled(std::string_view text) const { return settled({}, text); }
 
  private:
+  friend class StreamRedactor;
+
+  // `before` is what came before the text: it may say what the text begins with.
+  std::string apply(std::string_view before, std::string_view text, std::size_t limit) const;
+  std::size_t settled(std::string_view before, std::string_view text) const;
+
   std::vector<std::string> values_;  // in every written form; longest first
+  bool guesses_ = false;
 };
 
 // Redacts a stream piece by piece: keeps back what may be the start of a secret (at most 4 KiB, or
@@ -49,7 +65,10 @@ class StreamRedactor {
  private:
   enum class Inside : std::uint8_t { nothing, token, key_block };
 
+  void move_on(std::size_t count);
+
   const Redactor& redactor_;
+  std::string before_;  // the end of what is out
   std::string pending_;
   Inside inside_ = Inside::nothing;  // a secret whose beginning was already redacted
 };

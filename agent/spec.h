@@ -1,6 +1,7 @@
 // One agent, checked and plain: what an agent file says after loading. No YAML here, no defaults
 // that depend on the environment.
 #pragma once
+#include "agent/environment.h"
 #include "agent/error.h"
 #include "agent/fallback.h"
 #include "agent/money.h"
@@ -65,6 +66,7 @@ struct ToolSpec {
   std::string parameters = R"({"type":"object","properties":{}})";  // JSON Schema, as JSON text
   std::optional<Milliseconds> timeout;       // absent: the tool's own default
   std::optional<Milliseconds> idle_timeout;  // absent: none
+  Environment env = {};                      // variables of its programs, beside errand's own
   OnError on_error = OnError::report;
   bool parallel = false;    // command tools: may run beside other calls
   bool repeatable = false;  // the same call with the same result is no loop (polling)

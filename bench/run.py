@@ -209,6 +209,17 @@ def concurrent_replays(bench, runs=1000):
           f"{memory} KB and {cpu} ms CPU a run, {wall} ms in all")
 
 
+def sandbox(bench):
+    """What a program that a tool starts costs, confined and not, in turn in one process."""
+    done = subprocess.run([bench.build / "bench_spawn_cost"], stdout=subprocess.PIPE, text=True, check=True)
+    plain, direct, served, confined, ratio, least, most = done.stdout.split()
+    print(f"\n{'starting /bin/true, in us':<34}{'sandboxed':<19}{'beside it':<19}\n")
+    for name, other, how in (("beside no sandbox", served, f"{ratio:>6}× ({least} to {most})"),
+                             ("beside a guard for each call", direct, f"{float(confined) / float(direct):>6.2f}×"),
+                             ("beside posix_spawn", plain, f"{float(confined) / float(plain):>6.2f}×")):
+        print(f"{name:<34}{confined:>10}{'':<9}{other:>10}{'':<9}{how}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build" / "release")
@@ -229,6 +240,7 @@ def main():
         bench.compare("100 turns, a tool call each", bench.errand(bench.agent(bench.server, 100)), bench.baseline(100))
         bench.compare("100 turns, --no-session", bench.errand(bench.agent(bench.server, 100), "--no-session"),
                       bench.baseline(100))
+        sandbox(bench)
         decoding(bench)
         concurrent_replays(bench)
         if options.long:

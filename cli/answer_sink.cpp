@@ -92,7 +92,7 @@ void AnswerSink::answer(const agent::RunResult& result) {
   if (text.back() != '\n') {
     text += '\n';
   }
-  write(text);
+  write(options_.streams ? agent::printable(text) : text);
 }
 
 }  // namespace cli

@@ -2,6 +2,7 @@
 #include "agent/outcome.h"
 #include "cli/commands.h"
 #include "cli/known_names.h"
+#include "cli/policy.h"
 #include "cli/price_book.h"
 #include "cli/render_error.h"
 #include "config/load.h"
@@ -65,6 +66,9 @@ class Checker {
         }
       }
     }
+    if (report.agent) {
+      check_permissions(*report.agent, checked);
+    }
     const std::string loaded = (context_.cwd / file).string();
     for (auto* list : {&checked.errors, &checked.warnings}) {
       for (Error& error : *list) {
@@ -111,6 +115,23 @@ class Checker {
       if (!script) {
         checked.errors.push_back(in_file(script.error(), checked.file));
       }
+    }
+  }
+
+  // Those of the agent file alone: what else holds depends on where it runs.
+  void check_permissions(const agent::AgentSpec& agent, Checked& checked) {
+    const auto permissions = tools::Permissions::create(
+        agent.permissions,
+        {.cwd = context_.cwd,
+         .temporary = {},
+         .home = std::filesystem::path(agent::value_of(context_.environment, "HOME")),
+         .confined = {},
+         .guarded = {}});
+    if (!permissions) {
+      return;  // loading has said it
+    }
+    if (const auto possible = check_tool_choice(agent, *permissions); !possible) {
+      checked.errors.push_back(in_file(possible.error(), checked.file));
     }
   }
 

@@ -30,8 +30,8 @@ std::unexpected<agent::Error> end_with(std::vector<agent::Error> errors, Context
   return agent::fail(std::move(errors.back()));
 }
 
-// A JSON object, or the one argument that is meant: the command line, the path, the URL, or the patch (that
-// of a path: any change of the file).
+// A JSON object, or the one argument that is meant: the command line, the path, the URL, or the
+// patch (that of a path: any change of the file).
 Json arguments_of(const std::string& text) {
   auto json = agent::parse_json(text);
   if (json && json->is_object()) {

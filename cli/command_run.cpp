@@ -280,6 +280,9 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
       add_secret_headers(redactor, choice.spec.headers);
     }
   }
+  for (const agent::ToolSpec& tool : plan->agent.tools) {
+    redactor.add(tool.env);
+  }
   const SignalWatcher signals(cancellation);
 
   auto journal = open_journal(*plan, parsed, context.environment, redactor, plan->warnings);
@@ -309,6 +312,9 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   auto permissions = permissions_of(plan->agent, parsed, context, folder.path());
   if (!permissions) {
     return end_with(std::move(permissions).error());
+  }
+  if (const auto possible = check_tool_choice(plan->agent, *permissions); !possible) {
+    return end_with({possible.error()});
   }
   if (parsed.has("--yes")) {
     plan->warnings.push_back({.message = "--yes: calls that need a person's yes run without one",
@@ -343,6 +349,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                         .supervisor = supervisor.get(),
                                         .enclosure = enclosure->get(),
                                         .redactor = &redactor,
+                                        .redact_secrets = plan->agent.guardrails.redact_secrets,
                                         .clock = &tool_clock,
                                         .permissions = &*permissions,
                                         .fail_on_denied = parsed.has("--fail-on-denied"),
@@ -357,9 +364,10 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
       .clock = (*tape)->clock(),
       .models = models,
       .seed = (*tape)->seed(),
-      .load_script = [&](const std::string& path) {
-        return config::load_replay_script(std::filesystem::path(plan->agent.directory) / path);
-      },
+      .load_script =
+          [&](const std::string& path) {
+            return config::load_replay_script(std::filesystem::path(plan->agent.directory) / path);
+          },
       .killed = [&] { return tools::killed_by(*kill_file); }};
   auto provider =
       providers::make_chain(plan->chain, plan->agent.fallback, plan->agent.retry, dependencies);

@@ -3,6 +3,7 @@
 #include "agent/id.h"
 #include "agent/outcome.h"
 #include "agent/redact.h"
+#include "agent/text.h"
 #include "cli/commands.h"
 #include "cli/enclosed.h"
 #include "cli/help.h"
@@ -25,6 +26,7 @@
 #include <algorithm>
 #include <array>
 #include <random>
+#include <unistd.h>
 #include <utility>
 
 namespace cli {
@@ -179,7 +181,10 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   agent::Cancellation cancellation;
   const SignalWatcher signals(cancellation);
   agent::SystemClock clock;
-  const agent::Redactor redactor(context.environment);
+  agent::Redactor redactor(context.environment);
+  for (const agent::ToolSpec& tool : chosen.agent.tools) {
+    redactor.add(tool.env);
+  }
   RunFolder folder(context.environment, agent::new_run_id());
   apply_sandbox_option(chosen.agent.sandbox, parsed);
   agent::AgentSpec called = chosen.agent;  // what other tools could do is of no importance
@@ -205,10 +210,10 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
                                     .enclosure = enclosure.get(),
                                     .redactor = &redactor,
                                     .clock = &clock,
-                                     .questioner = questioner.get(),
-                                     .guards_unseen = false,  // a person has looked already
-                                     .http = &http,
-                                     .seed = std::random_device{}()}));
+                                    .questioner = questioner.get(),
+                                    .guards_unseen = false,  // a person has looked already
+                                    .http = &http,
+                                    .seed = std::random_device{}()}));
   Quiet watcher;
   const std::array<agent::ToolCall, 1> calls{
       agent::ToolCall{.id = "call_1", .name = parsed.positionals.front(), .arguments = arguments}};
@@ -217,7 +222,9 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   if (result.truncated) {
     folder.keep();  // the result names the file
   }
-  context.out << result.content << (result.content.ends_with('\n') ? "" : "\n");
+  const bool is_seen = ::isatty(STDOUT_FILENO) == 1;
+  context.out << (is_seen ? agent::printable(result.content) : result.content)
+              << (result.content.ends_with('\n') ? "" : "\n");
   return ending(result, cancellation.signal_number());
 }
 

@@ -16,6 +16,7 @@ config::Known known_names() {
           .program_tools = tools::program_tools(),
           .web_tools = tools::web_tools(),
           .protocols = providers::protocol_names(),
+          .key_variables = providers::key_variables({}),
           .host_error =
               [](std::string_view host) {
                 auto parsed = tools::parse_host(host);

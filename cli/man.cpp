@@ -6,6 +6,7 @@
 #include "cli/man_guardrails.h"
 #include "cli/man_hooks.h"
 #include "cli/man_permissions.h"
+#include "cli/man_secrets.h"
 #include "cli/man_tools.h"
 #include "cli/man_web.h"
 #include "cli/mdoc.h"
@@ -319,7 +320,9 @@ std::string sandbox_section() {
       ".Pq Pa .git/hooks , .git/config , .errand ,\n"
       "the agent file and the programs of its tools cannot be changed.\n"
       "A program cannot signal, trace or look into processes outside its own call, mount,\n"
-      "make namespaces, or use the keyring, and nothing of it outlives the call.\n"
+      "make namespaces, use the keyring, or leave a set-user-id program behind, and nothing of it\n"
+      "outlives the call.\n"
+      "How much it writes is not limited: it may fill the disk.\n"
       "Where the working folder is / or a home folder, tools that could write are refused with\n"
       "exit code 93.\n"
       ".Pp\n"
@@ -395,6 +398,7 @@ std::string agent_page() {
   text += guardrails_section();
   text += sandbox_section();
   text += web_section();
+  text += secrets_section();
   text += user_section() + project_section();
   text += provider_section();
   text += ".Sh EXAMPLES\nA reviewer with a parameter and a command as a tool:\n";

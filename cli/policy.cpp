@@ -63,7 +63,38 @@ agent::Result<void> add_option(const Parsed& parsed,
   return {};
 }
 
+agent::Result<void> check_tool_choice(const agent::ModelSpec& model,
+                                      const std::vector<agent::ToolSpec>& tools,
+                                      const tools::Permissions& permissions) {
+  const std::string& choice = model.tool_choice;
+  const auto is_offered = [&](const agent::ToolSpec& tool) {
+    return !permissions.always_denies(tool.name);
+  };
+  const auto named = std::ranges::find(tools, choice, &agent::ToolSpec::name);
+  Error error{.code = agent::Code::config_invalid, .message = {}, .help = {}};
+  if (named != tools.end() && !is_offered(*named)) {
+    error.message = fmt::format("`model.tool_choice` names `{}`, which is denied", choice);
+    error.help = "choose another tool, or take out the rule of `permissions` that denies it";
+  } else if (choice == "required" && std::ranges::none_of(tools, is_offered)) {
+    error.message = "`model.tool_choice` is required, but all tools are denied";
+    error.help = "take this key out, or a rule of `permissions` that denies tools";
+  } else {
+    return {};
+  }
+  error.where = model.where;
+  return agent::fail(std::move(error));
+}
+
 }  // namespace
+
+agent::Result<void> check_tool_choice(const agent::AgentSpec& agent,
+                                      const tools::Permissions& permissions) {
+  TRY(check_tool_choice(agent.model, agent.tools, permissions));
+  for (const agent::ModelSpec& model : agent.fallback.models) {
+    TRY(check_tool_choice(model, agent.tools, permissions));
+  }
+  return {};
+}
 
 std::expected<tools::Permissions, std::vector<Error>> permissions_of(const agent::AgentSpec& agent,
                                                                      const Parsed& parsed,

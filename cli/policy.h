@@ -2,6 +2,7 @@
 // project's and the user's settings.
 #pragma once
 #include "agent/error.h"
+#include "agent/result.h"
 #include "agent/spec.h"
 #include "cli/commands.h"
 #include "tools/permissions.h"
@@ -18,5 +19,9 @@ std::expected<tools::Permissions, std::vector<agent::Error>> permissions_of(
     const Parsed& parsed,
     const Context& context,
     const std::filesystem::path& temporary);
+
+// config.invalid where a model must call a tool that is denied whatever it is called with.
+agent::Result<void> check_tool_choice(const agent::AgentSpec& agent,
+                                      const tools::Permissions& permissions);
 
 }  // namespace cli

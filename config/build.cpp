@@ -5,6 +5,7 @@
 #include "config/build_guardrails.h"
 #include "config/build_hooks.h"
 #include "config/build_permissions.h"
+#include "config/build_price.h"
 #include "config/check.h"
 #include "config/expand.h"
 #include "config/read.h"
@@ -120,7 +121,7 @@ agent::ModelSpec build_model(const Value& value, const Known& known, Problems& p
   }
   model.tool_choice = text_at(value, "tool_choice");
   model.timeouts = build_timeouts(map_at(value, "timeouts"));
-  model.cost = price_at(value, "cost");
+  model.cost = build_price(value, "cost", problems);
   model.requests_per_minute = count_at(value, "requests_per_minute");
   model.max_in_flight = count_at(value, "max_in_flight");
   return model;
@@ -449,6 +450,7 @@ void check_templates(const Value& root, Problems& problems) {
 agent::AgentSpec build_agent(const Value& root,
                              const std::filesystem::path& directory,
                              const Known& known,
+                             const agent::Environment& environment,
                              Problems& problems) {
   agent::AgentSpec spec;
   spec.name = text_at(root, "name");
@@ -464,7 +466,15 @@ agent::AgentSpec build_agent(const Value& root,
   }
   check_prompt_files(value_at(root, "prompt"), directory, problems);
   spec.context = build_context(map_at(root, "context"), directory, problems);
-  spec.tools = build_tools(map_at(root, "tools"), directory, known, problems);
+  ToolWorld world{.directory = directory,
+                  .known = known,
+                  .environment = environment,
+                  .key_variables = known.key_variables};
+  world.key_variables.push_back(spec.model.api_key_env);
+  for (const agent::ModelSpec& model : spec.fallback.models) {
+    world.key_variables.push_back(model.api_key_env);
+  }
+  spec.tools = build_tools(map_at(root, "tools"), world, problems);
   check_tool_choice(root, spec.tools, problems);
   std::vector<std::string> tool_names = known.tools;
   std::ranges::transform(spec.tools, std::back_inserter(tool_names), &agent::ToolSpec::name);

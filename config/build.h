@@ -1,11 +1,13 @@
 // A checked tree into an agent::AgentSpec, and the checks that need more than one key.
 #pragma once
+#include "agent/environment.h"
 #include "agent/spec.h"
 #include "config/load.h"
 #include "config/problems.h"
 #include "config/tree.h"
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +17,7 @@ namespace config {
 agent::AgentSpec build_agent(const Value& root,
                              const std::filesystem::path& directory,
                              const Known& known,
+                             const agent::Environment& environment,
                              Problems& problems);
 // `model`, and what has its keys.
 agent::ModelSpec build_model(const Value& value, const Known& known, Problems& problems);
@@ -22,10 +25,21 @@ agent::ModelSpec build_model(const Value& value, const Known& known, Problems& p
 agent::OutputSpec build_output(const Value& map,
                                const std::filesystem::path& directory,
                                Problems& problems);
+// What tools are built from, beside their own keys.
+struct ToolWorld {
+  const std::filesystem::path& directory;
+  const Known& known;
+  const agent::Environment& environment;
+  std::vector<std::string> key_variables;  // Known::key_variables and the agent's own
+};
 std::vector<agent::ToolSpec> build_tools(const Value& list,
-                                         const std::filesystem::path& directory,
-                                         const Known& known,
+                                         const ToolWorld& world,
                                          Problems& problems);
+// `env` of a tool. A variable that is not set is a mistake, a model's key a warning.
+agent::Environment build_tool_env(const Value& env,
+                                  std::string_view tool,
+                                  const ToolWorld& world,
+                                  Problems& problems);
 
 // Templates of `instructions` and `prompt`, on the tree before expansion: undefined names are
 // errors, parameters that no template names are warnings.

@@ -36,9 +36,9 @@ constexpr auto k_lists = std::to_array<Word<Of>>({{"input", Of::input},
                                                   {"tool_call", Of::tool_call},
                                                   {"tool_result", Of::tool_result}});
 constexpr auto k_kinds = std::to_array<Word<Look>>({{"pattern", Look::pattern},
-                                                     {"find", Look::find},
-                                                     {"command", Look::command},
-                                                     {"judge", Look::judge}});
+                                                    {"find", Look::find},
+                                                    {"command", Look::command},
+                                                    {"judge", Look::judge}});
 constexpr auto k_actions = std::to_array<Word<Action>>({{"warn", Action::warn},
                                                         {"redact", Action::redact},
                                                         {"deny", Action::deny},
@@ -53,9 +53,7 @@ bool is_of_tool(Of of) {
 }
 
 // The expression, or nullopt where it is none: a mistake at the part that is wrong.
-std::optional<bool> matches_nothing(const Value& value,
-                                    std::string_view key,
-                                    Problems& problems) {
+std::optional<bool> matches_nothing(const Value& value, std::string_view key, Problems& problems) {
   RE2::Options options;
   options.set_log_errors(false);
   const RE2 expression(value.text, options);
@@ -99,9 +97,8 @@ const Entry* look_for_kind(const Value& item, GuardrailSpec& spec, Problems& pro
     spec.what = entry->value.text;
   }
   if (found == nullptr) {
-    problems.add(item.span,
-                 "this check looks for nothing",
-                 "give it one of: pattern, find, command, judge");
+    problems.add(
+        item.span, "this check looks for nothing", "give it one of: pattern, find, command, judge");
   }
   return found;
 }

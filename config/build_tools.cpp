@@ -31,7 +31,10 @@ std::string build_parameters(const Value& schema, Problems& problems) {
   return agent::dump(json);
 }
 
-void read_settings(const Value& map, agent::ToolSpec& tool) {
+void read_settings(const Value& map,
+                   const ToolWorld& world,
+                   agent::ToolSpec& tool,
+                   Problems& problems) {
   tool.timeout = duration_at(map, "timeout");
   tool.idle_timeout = duration_at(map, "idle_timeout");
   if (text_at(map, "on_error") == "fatal") {
@@ -39,6 +42,9 @@ void read_settings(const Value& map, agent::ToolSpec& tool) {
   }
   tool.repeatable = boolean_at(map, "repeatable", false);
   tool.untrusted = boolean_at(map, "untrusted", false);
+  if (const Value* env = value_at(map, "env")) {
+    tool.env = build_tool_env(*env, tool.name, world, problems);
+  }
 }
 
 // A program beside the agent file is found from any working folder; one without a slash is left to
@@ -48,15 +54,12 @@ std::string program_path(const std::string& program, const std::filesystem::path
   return is_beside ? (directory / program).lexically_normal().string() : program;
 }
 
-agent::ToolSpec build_command_tool(const Value& map,
-                                   const std::filesystem::path& directory,
-                                   const Known& known,
-                                   Problems& problems) {
+agent::ToolSpec build_command_tool(const Value& map, const ToolWorld& world, Problems& problems) {
   agent::ToolSpec tool;
   tool.kind = agent::ToolSpec::Kind::command;
   tool.name = text_at(map, "name");
   tool.description = text_at(map, "description");
-  read_settings(map, tool);
+  read_settings(map, world, tool, problems);
   tool.parallel = boolean_at(map, "parallel", false);
   tool.idempotent = boolean_at(map, "idempotent", false);
   if (const Value* command = value_at(map, "command")) {
@@ -68,14 +71,14 @@ agent::ToolSpec build_command_tool(const Value& map,
                    "the program of a command tool is empty",
                    "write the program first: `command: [make, test]`");
     } else if (!tool.command.empty()) {
-      tool.command.front() = program_path(tool.command.front(), directory);
+      tool.command.front() = program_path(tool.command.front(), world.directory);
     }
   }
   if (const Value* schema = value_at(map, "parameters");
       schema != nullptr && schema->kind == Kind::map) {
     tool.parameters = build_parameters(*schema, problems);
   }
-  if (std::ranges::find(known.tools, tool.name) != known.tools.end()) {
+  if (std::ranges::find(world.known.tools, tool.name) != world.known.tools.end()) {
     problems.add(value_at(map, "name")->span,
                  fmt::format("`{}` is the name of a built-in tool", tool.name),
                  "give the command tool another name");
@@ -97,15 +100,21 @@ void check_built_in(const std::string& name, Span span, const Known& known, Prob
                           fmt::join(known.tools, ", ")));
 }
 
-// A tool that runs no program has nothing to be silent.
-void check_idle_timeout(const Entry& tool, const Known& known, Problems& problems) {
-  const Entry* const idle = tool.value.find("idle_timeout");
-  if (idle != nullptr && std::ranges::find(known.tools, tool.key) != known.tools.end() &&
-      std::ranges::find(known.program_tools, tool.key) == known.program_tools.end()) {
-    problems.add(idle->key_span,
-                 fmt::format("the tool `{}` has no `idle_timeout`: it runs no program", tool.key),
-                 "use `timeout`");
+// Of a tool that runs no program.
+void check_program_settings(const Entry& tool, const Known& known, Problems& problems) {
+  if (std::ranges::find(known.tools, tool.key) == known.tools.end() ||
+      std::ranges::find(known.program_tools, tool.key) != known.program_tools.end()) {
+    return;
   }
+  const auto refuse = [&](const char* key, const char* help) {
+    if (const Entry* const setting = tool.value.find(key)) {
+      problems.add(setting->key_span,
+                   fmt::format("the tool `{}` has no `{}`: it runs no program", tool.key, key),
+                   help);
+    }
+  };
+  refuse("idle_timeout", "use `timeout`");
+  refuse("env", "take it out");
 }
 
 bool is_in(std::span<const std::string> names, const std::string& name) {
@@ -151,41 +160,36 @@ struct NamedTool {
   Span span;  // of the name
 };
 
-NamedTool build_tool(const Value& item,
-                     const std::filesystem::path& directory,
-                     const Known& known,
-                     Problems& problems) {
+NamedTool build_tool(const Value& item, const ToolWorld& world, Problems& problems) {
   agent::ToolSpec tool;
   if (item.kind == Kind::text) {
-    check_built_in(item.text, item.span, known, problems);
+    check_built_in(item.text, item.span, world.known, problems);
     tool.name = item.text;
     return {std::move(tool), item.span};
   }
   if (is_keyed_by_name(item, keys(), "tools[]")) {
     const Entry& entry = item.entries.front();
-    check_built_in(entry.key, entry.key_span, known, problems);
-    check_idle_timeout(entry, known, problems);
-    check_web_settings(entry, known, problems);
+    check_built_in(entry.key, entry.key_span, world.known, problems);
+    check_program_settings(entry, world.known, problems);
+    check_web_settings(entry, world.known, problems);
     tool.name = entry.key;
-    read_settings(entry.value, tool);
-    tool.allow_hosts = build_hosts(entry.value, known, problems);
+    read_settings(entry.value, world, tool, problems);
+    tool.allow_hosts = build_hosts(entry.value, world.known, problems);
     return {std::move(tool), entry.key_span};
   }
   const Value* name = value_at(item, "name");
-  return {build_command_tool(item, directory, known, problems),
-          name != nullptr ? name->span : item.span};
+  return {build_command_tool(item, world, problems), name != nullptr ? name->span : item.span};
 }
 
 }  // namespace
 
 std::vector<agent::ToolSpec> build_tools(const Value& list,
-                                         const std::filesystem::path& directory,
-                                         const Known& known,
+                                         const ToolWorld& world,
                                          Problems& problems) {
   std::vector<agent::ToolSpec> tools;
   std::map<std::string, Span> seen;
   for (const Value& item : list.items) {
-    auto [tool, span] = build_tool(item, directory, known, problems);
+    auto [tool, span] = build_tool(item, world, problems);
     if (tool.name.empty()) {
       continue;
     }

@@ -120,7 +120,7 @@ Report parse_agent(std::string_view text,
   check_templates(*root, problems);
   expand_environment(*root, environment, problems);
   check(*root, keys(), known.tools, problems);
-  agent::AgentSpec spec = build_agent(*root, directory, known, problems);
+  agent::AgentSpec spec = build_agent(*root, directory, known, environment, problems);
   spec.file = shown_file;
   spec.directory = directory.string();
   return finish(problems, std::move(spec));

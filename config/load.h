@@ -18,10 +18,11 @@ namespace config {
 // Names that exist elsewhere in the program, for checks and suggestions. An empty list switches
 // its check off.
 struct Known {
-  std::vector<std::string> tools;          // built-in tools
-  std::vector<std::string> program_tools;  // those of them that run programs
-  std::vector<std::string> web_tools;      // those of them that fetch from outside
-  std::vector<std::string> protocols;      // wire protocols
+  std::vector<std::string> tools;               // built-in tools
+  std::vector<std::string> program_tools;       // those of them that run programs
+  std::vector<std::string> web_tools;           // those of them that fetch from outside
+  std::vector<std::string> protocols;           // wire protocols
+  std::vector<std::string> key_variables = {};  // variables that hold a model's key
   // Why a text is no host; nullopt: it is one.
   std::function<std::optional<agent::Error>(std::string_view host)> host_error = {};
   // Why a text is no rule of `permissions` for an agent with these tools (empty: any agent's).

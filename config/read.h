@@ -2,7 +2,6 @@
 #pragma once
 #include "agent/duration.h"
 #include "agent/money.h"
-#include "agent/price.h"
 #include "agent/spec.h"
 #include "config/tree.h"
 
@@ -38,21 +37,6 @@ inline std::optional<agent::Milliseconds> duration_at(const Value& map, std::str
 inline std::optional<agent::Money> money_at(const Value& map, std::string_view key) {
   const Value* value = value_at(map, key);
   return value != nullptr ? agent::Money::parse(value->text) : std::nullopt;
-}
-
-// Dollars per million tokens; nullopt where there is no such map.
-inline std::optional<agent::Price> price_at(const Value& map, std::string_view key) {
-  const Value* rates = value_at(map, key);
-  if (rates == nullptr || rates->kind != Kind::map) {
-    return std::nullopt;
-  }
-  agent::Price price;
-  for (const agent::RateField& field : agent::rate_fields()) {
-    if (const auto amount = money_at(*rates, field.key)) {
-      field.in(price).base = *amount;
-    }
-  }
-  return price;
 }
 
 inline std::optional<std::int64_t> count_at(const Value& map, std::string_view key) {

@@ -1,5 +1,6 @@
 #include "config/secrets.h"
 
+#include "agent/guess_words.h"
 #include "agent/redact.h"
 #include "agent/text.h"
 #include "config/unknown_key.h"
@@ -110,6 +111,17 @@ void find_in_model(const Value& model, std::vector<Span>& found) {
   }
 }
 
+// A command tool, or a built-in one with its settings under its name.
+void find_in_tool(const Value& tool, std::vector<Span>& found) {
+  const Entry* env = tool.find("env");
+  if (env == nullptr && tool.entries.size() == 1) {
+    env = tool.entries.front().value.find("env");
+  }
+  if (env != nullptr) {
+    find_in_map(env->value, agent::is_secret_name, found);
+  }
+}
+
 }  // namespace
 
 std::vector<Span> find_key_shapes(const Source& source) {
@@ -137,6 +149,11 @@ std::vector<Span> find_literal_keys(const Value& root) {
     const Entry* models = fallback->value.find("models");
     for (const Value& model : (models != nullptr ? models->value : fallback->value).items) {
       find_in_model(model, found);
+    }
+  }
+  if (const Entry* tools = root.find("tools")) {
+    for (const Value& tool : tools->value.items) {
+      find_in_tool(tool, found);
     }
   }
   return found;

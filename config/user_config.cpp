@@ -1,6 +1,7 @@
 #include "config/user_config.h"
 
 #include "config/build_permissions.h"
+#include "config/build_price.h"
 #include "config/check.h"
 #include "config/read.h"
 #include "config/settings.h"
@@ -20,7 +21,17 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "prices.*.output", .type = Type::money, .help = "Output tokens.", .example = "15", .required = true, .may_be_zero = true},
     {.path = "prices.*.cache_read", .type = Type::money, .help = "Input tokens that came from the provider's cache. Left out, they cost what others do.", .example = "0.30", .may_be_zero = true},
     {.path = "prices.*.cache_write", .type = Type::money, .help = "Input tokens that went into the provider's cache. Left out, they cost what others do.", .example = "3.75", .may_be_zero = true},
+    {.path = "prices.*.cache_write_1h", .type = Type::money, .help = "Of these, what is kept for an hour. Left out, it costs what `cache_write` says.", .example = "6", .may_be_zero = true},
     {.path = "prices.*.reasoning", .type = Type::money, .help = "Output tokens that are thoughts. Left out, they cost what others do.", .example = "15", .may_be_zero = true},
+    {.path = "prices.*.tiers", .type = Type::list, .help = "Other prices for long requests. All tokens of a request cost what the last tier says that its input is above; a price that is not in the tier stays.", .example = "[{above_input_tokens: 200k, input: 6, output: 22.50}]", .min = 1},
+    {.path = "prices.*.tiers[]", .type = Type::map, .help = "The prices of one tier, at least one.", .example = "{above_input_tokens: 200k, input: 6}"},
+    {.path = "prices.*.tiers[].above_input_tokens", .type = Type::count, .help = "Requests with more input tokens than this, cached ones included, are in the tier.", .example = "200k", .required = true},
+    {.path = "prices.*.tiers[].input", .type = Type::money, .help = "Input tokens.", .example = "6", .may_be_zero = true},
+    {.path = "prices.*.tiers[].output", .type = Type::money, .help = "Output tokens.", .example = "22.50", .may_be_zero = true},
+    {.path = "prices.*.tiers[].cache_read", .type = Type::money, .help = "Input tokens that came from the provider's cache.", .example = "0.60", .may_be_zero = true},
+    {.path = "prices.*.tiers[].cache_write", .type = Type::money, .help = "Input tokens that went into the provider's cache.", .example = "7.50", .may_be_zero = true},
+    {.path = "prices.*.tiers[].cache_write_1h", .type = Type::money, .help = "Of these, what is kept for an hour.", .example = "12", .may_be_zero = true},
+    {.path = "prices.*.tiers[].reasoning", .type = Type::money, .help = "Output tokens that are thoughts.", .example = "22.50", .may_be_zero = true},
     {.path = "permissions", .type = Type::map, .help = "Rules for all agents, beside those of the agent file (`errand-agent(5)`). A prompt that is answered with `always` adds to `allow`.", .example = "{deny: [\"shell(git push *)\"]}"},
     {.path = "permissions.allow", .type = Type::list, .help = "Calls that run.", .example = "[\"shell(git diff *)\"]"},
     {.path = "permissions.allow[]", .type = Type::text, .help = "A rule: TOOL, or TOOL(ARGUMENT).", .example = "shell(git diff *)", .shape = Shape::filled},
@@ -41,7 +52,7 @@ UserConfig build(const Value& root, const Known& known, Problems& problems) {
     return config;
   }
   for (const Entry& entry : prices->entries) {
-    if (auto price = price_at(*prices, entry.key); price && !is_free_key(entry.key)) {
+    if (auto price = build_price(*prices, entry.key, problems); price && !is_free_key(entry.key)) {
       config.prices.emplace(entry.key, *std::move(price));
     }
   }

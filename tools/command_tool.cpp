@@ -98,7 +98,7 @@ class CommandTool final : public Tool {
       return failure(Code::tool_failed, "programs cannot be started here");
     }
     const ProcessRequest request{.argv = spec_.command,
-                                 .environment = tool_environment(context),
+                                 .environment = tool_environment(context, spec_.env),
                                  .cwd = context.cwd,
                                  .input = agent::dump(arguments) + "\n",
                                  .timeout = spec_.timeout.value_or(k_default_timeout),

@@ -107,6 +107,9 @@ std::string hint_for(std::string_view text, std::string_view wanted) {
   if (has_line_numbers(wanted)) {
     return "Leave the line numbers out of old_string.";
   }
+  if (wanted.contains("[redacted]")) {
+    return "[redacted] stands for a secret that you cannot read; leave it out of old_string.";
+  }
   constexpr std::size_t k_max_look = 4u << 20;
   if (text.size() <= k_max_look) {
     std::vector<std::size_t> lines;

@@ -59,7 +59,8 @@ Finding read_answer(std::string_view text) {
   const auto answer = agent::parse_json(bare(text));
   const Json* allow = answer ? agent::find(*answer, "allow") : nullptr;
   if (allow == nullptr || !allow->is_boolean()) {
-    return {.kind = Finding::Kind::broken, .reason = "the judge's answer is not the JSON asked for"};
+    return {.kind = Finding::Kind::broken,
+            .reason = "the judge's answer is not the JSON asked for"};
   }
   if (allow->get<bool>()) {
     return {};

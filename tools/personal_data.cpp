@@ -181,8 +181,9 @@ constexpr auto k_personal_data = std::to_array<PersonalData>({
     {.name = "phone",
      .singular = "a phone number",
      .plural = "phone numbers",
-     .pattern = R"(\+[1-9](?:[ .()/-]{0,2}[0-9]){6,16}|)"
-                R"((?:1[ .-])?(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[ .-])[2-9][0-9]{2}[ .-][0-9]{4})",
+     .pattern =
+         R"(\+[1-9](?:[ .()/-]{0,2}[0-9]){6,16}|)"
+         R"((?:1[ .-])?(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[ .-])[2-9][0-9]{2}[ .-][0-9]{4})",
      .measure = measure_phone},
     {.name = "card",
      .singular = "a card number",
@@ -208,8 +209,8 @@ void find_kind(const PersonalData& kind, std::string_view text, std::vector<Foun
   const RE2 expression(re2::StringPiece(kind.pattern.data(), kind.pattern.size()), options);
   re2::StringPiece match;
   std::size_t from = 0;
-  while (expression.Match(
-      {text.data(), text.size()}, from, text.size(), RE2::UNANCHORED, &match, 1)) {
+  while (
+      expression.Match({text.data(), text.size()}, from, text.size(), RE2::UNANCHORED, &match, 1)) {
     const auto begin = static_cast<std::size_t>(match.data() - text.data());
     const std::size_t length = kind.measure(text, begin, match.size());
     if (length > 0) {

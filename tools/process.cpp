@@ -524,7 +524,7 @@ void put_text(Output& output, Captured captured) {
   }
 }
 
-agent::Environment tool_environment(const CallContext& context) {
+agent::Environment tool_environment(const CallContext& context, const agent::Environment& own) {
   agent::Environment environment = context.environment;
   for (const auto& [name, value] : k_defaults) {
     environment.emplace(name, value);
@@ -532,6 +532,9 @@ agent::Environment tool_environment(const CallContext& context) {
   environment.insert_or_assign("PWD", absolute_folder(context.cwd));
   if (context.enclosure != nullptr) {
     environment.insert_or_assign("TMPDIR", context.enclosure->temporary().string());
+  }
+  for (const auto& [name, value] : own) {
+    environment.insert_or_assign(name, value);
   }
   return environment;
 }

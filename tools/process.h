@@ -66,7 +66,7 @@ void put_text(Output& output, Captured captured);
 void append_line(std::string& text, std::string_view line);
 
 // The call's environment, and what keeps programs from asking questions or paging their output,
-// where the user has not set it.
-agent::Environment tool_environment(const CallContext& context);
+// where the user has not set it. What the tool's `own` variables say wins.
+agent::Environment tool_environment(const CallContext& context, const agent::Environment& own = {});
 
 }  // namespace tools

@@ -255,7 +255,7 @@ class Runner::Round {
 
   void run_batch(std::size_t begin, std::size_t end) {
     Mailbox mailbox(end);
-    std::vector<LiveText> live(end, LiveText(runner_.options_.redactor));
+    std::vector<LiveText> live(end, LiveText(runner_.watcher_redactor()));
     std::vector<std::jthread> threads;  // joined before the mailbox goes
     std::size_t running = 0;
     for (std::size_t next = begin; next < end || running > 0;) {
@@ -334,7 +334,8 @@ class Runner::Round {
         .refuses_redirect = [&](const std::string& url,
                                 bool is_same_host) -> std::optional<std::string> {
           return refuses_redirect(prepared.call.name, url, is_same_host);
-        }};
+        },
+        .redactor = options.redact_secrets ? runner_.watcher_redactor() : nullptr};
     return call_tool(*prepared.entry->equipped.tool, prepared.arguments, context, *options.clock);
   }
 
@@ -446,7 +447,9 @@ Result<std::unique_ptr<Runner>> Runner::create(std::vector<Equipped> tools, Runn
 Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
     : options_(std::move(options)),
       entries_(std::move(entries)),
-      results_(options_.temporary, options_.redactor) {
+      guessing_(options_.redactor != nullptr ? std::optional(options_.redactor->guessing())
+                                             : std::nullopt),
+      results_(options_.temporary, options_.redact_secrets ? watcher_redactor() : nullptr) {
   for (const std::string& name : options_.scrub) {
     options_.environment.erase(name);
   }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,15 +32,16 @@ struct RunnerOptions {
   std::vector<std::string> scrub;             // variables that tools never see: provider keys
   Supervisor* supervisor = nullptr;           // borrowed
   Enclosure* enclosure = nullptr;             // borrowed; null: no sandbox
-  const agent::Redactor* redactor = nullptr;  // borrowed; what the model and the watcher read
+  const agent::Redactor* redactor = nullptr;  // borrowed; null: nothing is taken out
+  bool redact_secrets = true;                 // false: the model reads them, the watcher does not
   agent::Clock* clock = nullptr;              // borrowed, required
   Permissions* permissions = nullptr;         // borrowed; null: every call may run
   bool fail_on_denied = false;                // a call that is denied ends the run
   Questioner* questioner = nullptr;           // borrowed; null: nobody can be asked anything
   // Files that exist are changed only after the model has read them, where it can read files.
   bool guards_unseen = true;
-  agent::Http* http = nullptr;                // borrowed; null: there is no web
-  std::uint64_t seed = 0;                     // of the numbers on fences; for nobody's eyes
+  agent::Http* http = nullptr;  // borrowed; null: there is no web
+  std::uint64_t seed = 0;       // of the numbers on fences; for nobody's eyes
 };
 
 // A tool as an agent has it.
@@ -87,12 +89,14 @@ class Runner final : public agent::Toolbox {
   class Round;
 
   Runner(std::vector<Entry> entries, RunnerOptions options);
+  const agent::Redactor* watcher_redactor() const { return guessing_ ? &*guessing_ : nullptr; }
 
   RunnerOptions options_;
-  std::vector<Entry> entries_;          // sorted by name
-  std::vector<std::string> names_;      // of entries_, in the same order
-  std::vector<agent::ToolInfo> infos_;  // of those that are offered
-  std::vector<std::string> offered_;    // the names of infos_
+  std::vector<Entry> entries_;               // sorted by name
+  std::vector<std::string> names_;           // of entries_, in the same order
+  std::vector<agent::ToolInfo> infos_;       // of those that are offered
+  std::vector<std::string> offered_;         // the names of infos_
+  std::optional<agent::Redactor> guessing_;  // known secrets, and what looks like one
   ResultMaker results_;
   SeenFiles seen_;
   bool guards_unseen_ = false;

@@ -58,6 +58,7 @@ class Shell final : public Tool {
         longest_(spec.timeout.value_or(k_longest_timeout)),
         idle_timeout_(spec.idle_timeout),
         idempotent_(spec.idempotent),
+        env_(spec.env),
         info_{.name = "shell",
               .description = describe(timeout_, longest_),
               .parameters = agent::dump(schema(longest_)),
@@ -79,6 +80,7 @@ class Shell final : public Tool {
   Milliseconds longest_;
   std::optional<Milliseconds> idle_timeout_;
   bool idempotent_;
+  agent::Environment env_;
   agent::ToolInfo info_;
 };
 
@@ -140,7 +142,7 @@ Output Shell::call(const Json& arguments, const CallContext& context) {
     return failure(Code::tool_failed, "programs cannot be started here");
   }
   const ProcessRequest request{.argv = {"/bin/sh", "-c", std::move(command)},
-                               .environment = tool_environment(context),
+                               .environment = tool_environment(context, env_),
                                .cwd = context.cwd,
                                .timeout = timeout,
                                .idle_timeout = idle_timeout_};

@@ -19,6 +19,10 @@
 #include <string_view>
 #include <vector>
 
+namespace agent {
+class Redactor;
+}
+
 namespace tools {
 
 class Enclosure;
@@ -40,11 +44,12 @@ struct CallContext {
   std::function<bool(const std::filesystem::path&)> may_read = {};
   SeenFiles* seen = nullptr;         // what may be changed; null: also what was never read
   Questioner* questioner = nullptr;  // who asks the person; null: nobody is there
-  agent::Http* http = nullptr;  // null only in tests
+  agent::Http* http = nullptr;       // null only in tests
   // Why a redirect must not be followed to this URL (canonical), on the same host or on another;
   // nullopt: it may. Any thread, empty: all may.
   std::function<std::optional<std::string>(const std::string& url, bool is_same_host)>
       refuses_redirect = {};
+  const agent::Redactor* redactor = nullptr;  // what the model reads; null: it reads all
 };
 
 // What came of a call, before the runner caps and words it for the model.

@@ -19,7 +19,8 @@ class Fence;
 
 class ResultMaker {
  public:
-  // `temporary` is made (0700) when the first output is too long. Both are borrowed.
+  // `temporary` is made (0700) when the first output is too long. Without a redactor secrets stay.
+  // Both are borrowed.
   ResultMaker(const std::filesystem::path& temporary, const agent::Redactor* redactor)
       : temporary_(temporary), redactor_(redactor) {}
 

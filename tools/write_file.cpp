@@ -1,10 +1,13 @@
 // A file's whole content, new or in place of the old one.
+#include "agent/redact.h"
 #include "tools/builtins.h"
 #include "tools/feedback.h"
 #include "tools/replacement.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <string_view>
 
 namespace tools {
 namespace {
@@ -19,12 +22,39 @@ constexpr const char* k_parameters = R"({
   "additionalProperties": false
 })";
 
+constexpr std::size_t k_max_looked_at = 16u << 20;
+
+// What the model has read of a file holds marks in place of secrets: written back, they would
+// destroy these.
+bool would_destroy_secrets(const NamedPath& name,
+                           std::string_view content,
+                           const CallContext& context) {
+  constexpr std::string_view k_mark = "[redacted]";
+  if (context.redactor == nullptr || !content.contains(k_mark)) {
+    return false;
+  }
+  const auto file = open_regular(name);
+  if (!file) {
+    return false;  // nothing is there, or writing says what is wrong
+  }
+  const auto old = read_whole(*file, name, k_max_looked_at, context.stop);
+  return old && !old->contains(k_mark) && !context.redactor->is_clean(*old);
+}
+
 Output call(const agent::Json& arguments, const CallContext& context) {
   const auto file = resolve(agent::text_at(arguments, "path"), context);
   if (!file) {
     return failure(file.error());
   }
   const std::string_view content = agent::text_at(arguments, "content");
+  if (would_destroy_secrets(*file, content, context)) {
+    return failure(agent::Code::tool_failed,
+                   fmt::format("`{}` has secrets where you read [redacted]; this would put that "
+                               "word in their place",
+                               one_line(file->shown)),
+                   "Use edit_file for what else is to change, and leave the lines with secrets "
+                   "alone.");
+  }
   const auto replaced = replace_file(*file, content);
   if (!replaced) {
     return failure(replaced.error());

@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 NOBODY = 65534
 KEYS = {"about", "prepare", "command", "worked", "agent", "users", "lacks", "machine_says", "stderr",
-        "harmless", "tool", "arguments", "tools", "unguarded"}
+        "harmless", "tool", "arguments", "tools", "unguarded", "needs"}
 PYTHON = "/usr/bin/python3"  # whoever runs this, the ordinary user has to reach it
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -110,6 +110,11 @@ class World:
         shutil.rmtree(self.top, ignore_errors=True)
 
 
+def has_what_it_needs(attack):
+    needs = attack.get("needs", "true")
+    return subprocess.run(["sh", "-c", needs], cwd=attack.folder, capture_output=True, timeout=60).returncode == 0
+
+
 def judge(attack, user, errand, verbose):
     """What is wrong, one line each."""
     problems = []
@@ -154,7 +159,7 @@ def main():
     shelf.chmod(0o755)
     errand = shelf / "errand"
     shutil.copy(options.errand.resolve(), errand)
-    passed = failed = 0
+    passed = failed = skipped = 0
     try:
         for file in sorted(HERE.glob("*/attack.toml")):
             attack = Attack(file.parent)
@@ -163,6 +168,10 @@ def main():
             for user in users:
                 if user not in attack.get("users", ["root", "user"]):
                     continue
+                if not has_what_it_needs(attack):
+                    skipped += 1
+                    print(f"skip {attack.name} ({user})", flush=True)
+                    continue
                 problems = judge(attack, user, errand, options.verbose)
                 passed, failed = passed + (not problems), failed + bool(problems)
                 print(f"{'FAIL' if problems else 'ok  '} {attack.name} ({user})", flush=True)
@@ -170,7 +179,7 @@ def main():
                     print(f"    {problem}", flush=True)
     finally:
         shutil.rmtree(shelf, ignore_errors=True)
-    print(f"{passed} passed, {failed} failed, 0 skipped", flush=True)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
     return 1 if failed else 0
 
 

@@ -143,7 +143,7 @@ class World:
         # Where the imitations of OpenAI's protocol are is no folder of the others.
         base = self.server.url + ("" if self.protocol in ("ollama", "bedrock") else "/v1")
         self.names = {"SERVER": self.server.url, "BASE": base, "PORT": str(self.server.port), "DIR": str(self.work),
-                      "HOME": str(self.home), "TMP": str(self.tmp), "PROTOCOL": self.protocol,
+                      "HOME": str(self.home), "TMP": str(self.tmp), "TOKEN": self.token, "PROTOCOL": self.protocol,
                       "STREAM": "true" if self.stream else "false",
                       "CA": options.certificate[0] if options.certificate else "",
                       "SOURCE": str(HERE.parent.parent), "ERRAND": str(options.errand)}
@@ -182,13 +182,13 @@ class World:
         return re.sub(rf"\b{re.escape(self.options.version)}\b", "{{VERSION}}", text)
 
     def strays(self):
-        """Processes that the case left behind: by their environment, or by their folder."""
+        """Processes that the case left behind: by their environment, their folder, or a word of their command."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             if not entry.name.isdigit() or int(entry.name) == os.getpid():
                 continue
             try:
-                ours = (self.token.encode() in (entry / "environ").read_bytes()
+                ours = (self.token.encode() in (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes()
                         or os.readlink(entry / "cwd").startswith(str(self.root)))
                 if ours and (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
                     found.append((int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()))

@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -102,7 +103,9 @@ constexpr auto k_internet = std::to_array<int>({AF_INET, AF_INET6, AF_NETLINK});
 constexpr scmp_datum_t k_low_half = 0xffff'ffff;  // an int, whatever stands above it
 constexpr scmp_datum_t k_tiocsti = 0x5412;
 constexpr scmp_datum_t k_tioclinux = 0x541c;
-constexpr scmp_datum_t k_socket_type = 0xf;  // without SOCK_CLOEXEC and SOCK_NONBLOCK
+constexpr int k_fchmodat2 = 452;                       // libseccomp may be too old for its name
+constexpr scmp_datum_t k_nameless_file = 020'000'000;  // O_TMPFILE without O_DIRECTORY
+constexpr scmp_datum_t k_socket_type = 0xf;            // without SOCK_CLOEXEC and SOCK_NONBLOCK
 
 class Filter {
  public:
@@ -114,7 +117,9 @@ class Filter {
   }
 
   void refuse(const char* name, int error, std::span<const scmp_arg_cmp> conditions = {}) {
-    const int number = ::seccomp_syscall_resolve_name(name);
+    refuse(::seccomp_syscall_resolve_name(name), error, conditions);
+  }
+  void refuse(int number, int error, std::span<const scmp_arg_cmp> conditions = {}) {
     if (number >= 0 && is_good_) {
       is_good_ = ::seccomp_rule_add_array(context_.get(),
                                           SCMP_ACT_ERRNO(static_cast<std::uint16_t>(error)),
@@ -185,7 +190,31 @@ void refuse_truncation(Filter& filter) {
   constexpr scmp_datum_t k_mask = O_TRUNC | O_ACCMODE;
   filter.refuse_where("open", EPERM, has_bits(1, k_mask, O_TRUNC | O_RDONLY));
   filter.refuse_where("openat", EPERM, has_bits(2, k_mask, O_TRUNC | O_RDONLY));
-  filter.refuse("openat2", ENOSYS);
+}
+
+// A program of the user's own that whoever starts it runs as the user: no_new_privs holds only for
+// who is confined.
+void refuse_set_user_id(Filter& filter) {
+  constexpr scmp_datum_t k_of_the_file = S_ISUID;
+  const auto refuse_mode = [&](const auto& call, unsigned mode) {
+    const scmp_arg_cmp condition = has_bits(mode, k_of_the_file, k_of_the_file);
+    filter.refuse(call, EPERM, std::span(&condition, 1));
+  };
+  refuse_mode("chmod", 1);
+  refuse_mode("fchmod", 1);
+  refuse_mode("fchmodat", 2);
+  refuse_mode(k_fchmodat2, 2);
+  refuse_mode("creat", 1);
+  refuse_mode("mknod", 1);
+  refuse_mode("mknodat", 2);
+  for (const scmp_datum_t flag :
+       {scmp_datum_t{O_CREAT}, k_nameless_file}) {  // else there is no mode
+    const std::array open{has_bits(1, flag, flag), has_bits(2, k_of_the_file, k_of_the_file)};
+    const std::array openat{has_bits(2, flag, flag), has_bits(3, k_of_the_file, k_of_the_file)};
+    filter.refuse("open", EPERM, open);
+    filter.refuse("openat", EPERM, openat);
+  }
+  filter.refuse("openat2", ENOSYS);  // its mode lies in memory
 }
 
 void refuse_signals(Filter& filter, const std::vector<pid_t>& untouchable) {
@@ -219,6 +248,7 @@ std::vector<sock_filter> system_call_filter(const Confinement& confinement, int 
       "prlimit64", EPERM, {.arg = 0, .op = SCMP_CMP_NE, .datum_a = 0, .datum_b = 0});
   filter.refuse_where("ioctl", EPERM, is(1, k_tiocsti));
   filter.refuse_where("ioctl", EPERM, is(1, k_tioclinux));
+  refuse_set_user_id(filter);
   refuse_sockets(filter, confinement.network);
   if (landlock < 3) {
     refuse_truncation(filter);

@@ -17,7 +17,8 @@ inline config::Known known() {
   return {.tools = {"edit_file", "glob", "grep", "read_file", "shell", "task_failed", "web_fetch"},
           .program_tools = {"shell"},
           .web_tools = {"web_fetch"},
-          .protocols = {"anthropic_messages", "openai_chat"}};
+          .protocols = {"anthropic_messages", "openai_chat"},
+          .key_variables = {"OPENAI_API_KEY"}};
 }
 
 // A folder that is gone when the test is over.

@@ -29,7 +29,7 @@ model:
   max_output_tokens: 8k
   reasoning: low
   timeouts: {connect: 5s, first_byte: 1m, idle: 30s, request: 1m30s}
-  cost: {input: 0.1, output: "0.2", cache_read: 0, cache_write: 1e-1, reasoning: 3}
+  cost: {input: 0.1, output: "0.2", cache_read: 0, cache_write: 1e-1, reasoning: 3, tiers: [{above_input_tokens: 200k, input: 0.3}, {above_input_tokens: 1000000, input: 0.9, output: 1, reasoning: 4}]}
 instructions: |
   You are careful.
 prompt: "Review {{ target }}"
@@ -39,7 +39,7 @@ parameters:
 context: [AGENTS.md, docs/style.md?]
 tools:
   - read_file
-  - shell: {timeout: 2m, idle_timeout: 30s, on_error: fatal, repeatable: true, untrusted: true}
+  - shell: {timeout: 2m, idle_timeout: 30s, on_error: fatal, repeatable: true, untrusted: true, env: [SOURCE]}
   - name: run_tests
     description: Run the unit tests
     command: [make, test, 5]
@@ -51,6 +51,7 @@ tools:
     untrusted: true
     repeatable: true
     idempotent: true
+    env: {STAGE: "${env:SOURCE}-1", DEBUG: true, RETRIES: 3, x-note: no}
   - web_fetch: {allow_hosts: [intranet.example, "127.0.0.1:8080", "[::1]:80"]}
 limits: {max_turns: 40, max_tool_calls: 200, max_total_tokens: 500k, max_cost_usd: 1.50, timeout: 20m, max_repeat_calls: unlimited}
 retry: {max_attempts: 6, initial_delay: 1s, max_delay: 1m, max_elapsed: 5m}
@@ -109,6 +110,9 @@ TEST_CASE("load: every key reaches the spec", "[config]") {
   CHECK(spec.tools[1].untrusted);
   CHECK(spec.tools[2].untrusted);
   CHECK(spec.tools[3].allow_hosts == Lines{"intranet.example", "127.0.0.1:8080", "[::1]:80"});
+  CHECK(spec.tools[1].env == agent::Environment{{"SOURCE", "ci"}});
+  CHECK(spec.tools[2].env ==
+        agent::Environment{{"STAGE", "ci-1"}, {"DEBUG", "true"}, {"RETRIES", "3"}});
   CHECK(spec.limits.max_turns == 40);
   CHECK(spec.limits.max_total_tokens == 500'000);
   CHECK(spec.limits.max_cost_usd == agent::Money::parse("1.5"));
@@ -116,11 +120,14 @@ TEST_CASE("load: every key reaches the spec", "[config]") {
   const auto rate = [](const char* text) {
     return agent::Rate{.base = *agent::Money::parse(text)};
   };
-  CHECK(spec.model.cost == agent::Price{.input = rate("0.1"),
-                                        .output = rate("0.2"),
-                                        .cache_read = rate("0"),
-                                        .cache_write = rate("0.1"),
-                                        .reasoning = rate("3")});
+  using Tiers = std::vector<agent::Tier>;
+  const auto usd = [](const char* text) { return *agent::Money::parse(text); };
+  CHECK(spec.model.cost ==
+        agent::Price{.input = {usd("0.1"), Tiers{{200'000, usd("0.3")}, {1'000'000, usd("0.9")}}},
+                     .output = {usd("0.2"), Tiers{{1'000'000, usd("1")}}},
+                     .cache_read = rate("0"),
+                     .cache_write = rate("0.1"),
+                     .reasoning = agent::Rate{usd("3"), Tiers{{1'000'000, usd("4")}}}});
   CHECK(spec.limits.timeout == 20min);
   CHECK(spec.limits.max_repeat_calls == std::nullopt);
   CHECK(spec.retry.max_attempts == 6);
@@ -267,7 +274,6 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
       {"tools: [shell: {parallel: true}]",
        "3:17 unknown key `parallel` in `tools[].*`",
        "parallel"},
-      {"tools: [shell: {env: {}}]", "3:17 `tools[].shell.env` is not supported yet", "env"},
       {"tools: [grep: {idle_timeout: 5s}]",
        "3:16 the tool `grep` has no `idle_timeout`: it runs no program",
        "idle_timeout"},
@@ -326,6 +332,46 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
        "3:24 `limits.max_cost_usd` must be an amount in US dollars, not `0.0000000000001`",
        "0.0000000000001"},
       {"model: {name: a/b, cost: {input: 1}}", "3:26 `model.cost.output` is missing", "{"},
+      {"model: {name: a/b, cost: {input: 1, output: 2, tiers: []}}",
+       "3:55 `model.cost.tiers` is empty",
+       "["},
+      {"model: {name: a/b, cost: {input: 1, output: 2, tiers: [{input: 2}]}}",
+       "3:56 `model.cost.tiers[].above_input_tokens` is missing",
+       "{"},
+      {"model: {name: a/b, cost: {input: 1, output: 2, tiers: [{above_input_tokens: 1k}]}}",
+       "3:56 the tier has no price",
+       "{"},
+      {"model: {name: a/b, cost: {input: 1, output: 2, tiers: [{above_input_tokens: 1k, "
+       "cache_read: 2}]}}",
+       "3:81 `cache_read` has a price in a tier, and none below it",
+       "cache_read"},
+      {"model: {name: a/b, cost: {input: 1, output: 2, tiers: [{above_input_tokens: 1k, "
+       "input: 2}, {above_input_tokens: 1000, output: 2}]}}",
+       "3:113 there are two tiers above 1000 input tokens",
+       "1000"},
+      {"tools: [shell: {env: [E2E_NOT_SET]}]",
+       "3:23 the environment variable `E2E_NOT_SET` is not set",
+       "E2E_NOT_SET"},
+      {"tools: [shell: {env: {A: \"${env:E2E_NOT_SET}\"}}]",
+       "3:27 the environment variable `E2E_NOT_SET` is not set",
+       "${env:E2E_NOT_SET}"},
+      {"tools: [shell: {env: [A=b]}]",
+       "3:23 `tools[].shell.env[]` must be the name of an environment variable: letters, digits "
+       "and `_`",
+       "A=b"},
+      {"tools: [shell: {env: {A-b: c}}]",
+       "3:23 the name `A-b` must be the name of an environment variable: letters, digits and `_`",
+       "A-b"},
+      {"tools: [shell: {env: A}]", "3:22 `tools[].shell.env` must be a list or map, not text", "A"},
+      {"tools: [shell: {env: {A: [b]}}]",
+       "3:26 `tools[].shell.env.A` must be text, number or boolean, not a list",
+       "["},
+      {"tools: [shell: {env: {DB_PASSWORD: abcdefgh1}}]",
+       "3:36 this looks like a secret key",
+       "*********"},
+      {"tools: [read_file: {env: {A: b}}]",
+       "3:21 the tool `read_file` has no `env`: it runs no program",
+       "env"},
       {"limits: [1]", "3:9 `limits` must be a map, not a list", "["},
       {"retry: {max_attempts: 0}", "3:23 `retry.max_attempts` must be from 1 to 100", "0"},
       {"retry: {initial_delay: 2m}",
@@ -702,4 +748,20 @@ TEST_CASE("load: the words of fallback.on are the table's", "[config]") {
     words.push_back(row.word);
   }
   CHECK(key->words() == words);
+}
+
+TEST_CASE("load: a model's key goes to a tool that names it, with a warning", "[config]") {
+  const std::string env =
+      GENERATE("[OPENAI_API_KEY]", "{MINE: \"${env:OPENAI_API_KEY}\"}", "[MY_OWN]");
+  const auto report = parse(
+      "version: 1\nname: a\nmodel: {name: openai/m, api_key_env: MY_OWN}\n"
+      "tools: [shell: {env: " +
+          env + "}]\n",
+      {{"OPENAI_API_KEY", "value-one"}, {"MY_OWN", "value-two"}});
+  REQUIRE(lines_of(report.errors) == Lines{});
+  REQUIRE(report.warnings.size() == 1);
+  CHECK_THAT(line_of(report.warnings[0]), Catch::Contains("the key of a model"));
+  CHECK(report.warnings[0].where->line == 4);
+  const std::string value = report.agent->tools[0].env.begin()->second;
+  CHECK(value == (env == "[MY_OWN]" ? "value-two" : "value-one"));
 }

@@ -35,7 +35,7 @@ bool schema_accepts(const std::string& text) {
 }
 
 bool loader_accepts(const std::string& text) {
-  return parse(text).errors.empty();
+  return parse(text, {{"PATH", "/bin"}}).errors.empty();
 }
 
 // An agent in which the value at `path` of the table is `value`, in one line of flow YAML.
@@ -66,6 +66,14 @@ std::string agent_with(std::string_view path, const std::string& value) {
       beside = name == "input"    ? ", output: 2"
                : name == "output" ? ", input: 1"
                                   : ", input: 1, output: 2";
+      // A tier changes prices that are there.
+      for (const std::string_view rate :
+           {"cache_read", "cache_write", "cache_write_1h", "reasoning"}) {
+        beside += name == "tiers" ? ", " + std::string(rate) + ": 1" : "";
+      }
+    } else if (rest == "model.cost.tiers[]") {
+      beside = name == "input" ? ", above_input_tokens: 1" : ", input: 1";
+      beside += name == "above_input_tokens" || name == "input" ? "" : ", above_input_tokens: 1";
     } else if (rest == "guardrails.tool_result[]") {
       const bool is_kind =
           name == "pattern" || name == "find" || name == "command" || name == "judge";
@@ -190,7 +198,7 @@ TEST_CASE("schema: loader and schema accept every form of every key", "[config]"
       }
       const std::string text = agent_with(key.path, value);
       INFO(text);
-      const auto report = parse(text);
+      const auto report = parse(text, {{"PATH", "/bin"}});
       INFO((report.errors.empty() ? "" : line_of(report.errors[0])));
       CHECK(report.errors.empty());
       CHECK(schema_accepts(text));
@@ -217,7 +225,7 @@ TEST_CASE("schema: loader and schema refuse unknown and later keys in every map"
   for (const config::Key& key : config::keys()) {
     const std::size_t dot = key.path.rfind('.');
     const std::string map(dot == std::string_view::npos ? "" : key.path.substr(0, dot));
-    if (map != "parameters" && map != "model.headers") {  // names are free there
+    if (map != "parameters" && map != "model.headers" && !map.ends_with(".env")) {  // free names
       maps.insert(map.empty() ? "no_such_key" : map + ".no_such_key");
     }
     if (!is_available(key)) {

@@ -10,12 +10,13 @@ TEST_CASE("user config: prices by model", "[config]") {
   const auto config = config::parse_user_config(R"(
 prices:
   openai/gpt-5-mini: {input: 0.25, output: "2"}
-  local/m: {input: 0, output: 1e-3, cache_read: .5, cache_write: 1, reasoning: 3}
+  local/m: {input: 0, output: 1e-3, cache_read: .5, cache_write: 1, cache_write_1h: 2, reasoning: 3}
+  a/long: {input: 1, output: 2, tiers: [{above_input_tokens: 1k, input: 3, output: 4}]}
 x-note: anything
 )",
                                                 "config.yaml");
   REQUIRE(config);
-  REQUIRE(config->prices.size() == 2);
+  REQUIRE(config->prices.size() == 3);
   CHECK(config->prices.at("openai/gpt-5-mini").input.base == Money::parse("0.25"));
   CHECK(config->prices.at("openai/gpt-5-mini").output.base == Money::parse("2"));
   CHECK_FALSE(config->prices.at("openai/gpt-5-mini").cache_read);
@@ -23,7 +24,11 @@ x-note: anything
   CHECK(local.output.base == Money::parse("0.001"));
   CHECK(local.cache_read->base == Money::parse("0.5"));
   CHECK(local.cache_write->base == Money::parse("1"));
+  CHECK(local.cache_write_1h->base == Money::parse("2"));
   CHECK(local.reasoning->base == Money::parse("3"));
+  const agent::Price& tiered = config->prices.at("a/long");
+  CHECK(cost(tiered, {.input = 1'000, .output = 1'000}) == Money::parse("0.003"));
+  CHECK(cost(tiered, {.input = 1'001, .output = 1'000}) == Money::parse("0.007003"));
 }
 
 TEST_CASE("user config: an empty file, or none, says nothing", "[config]") {
@@ -47,6 +52,12 @@ prices:
   gpt-5: {input: 1, output: 2}
   a/b: {input: -1}
   c/d: {input: 1, output: 2, image: 3}
+  e/f:
+    input: 1
+    output: 2
+    tiers:
+      - {above_input_tokens: 1k, cache_read: 1}
+      - {above_input_tokens: 0, input: 1}
 )",
                                                 "config.yaml");
   REQUIRE_FALSE(config);
@@ -55,5 +66,5 @@ prices:
     CHECK(error.code == agent::Code::config_invalid);
     lines.push_back(error.where->line);
   }
-  CHECK(lines == std::vector<int>{1, 3, 4, 4, 5});
+  CHECK(lines == std::vector<int>{1, 3, 4, 4, 5, 10, 11});
 }

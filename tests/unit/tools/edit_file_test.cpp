@@ -75,6 +75,7 @@ TEST_CASE("edit_file: says why a text is not there", "[tools]") {
   CHECK_THAT(edit(folder, "if (x) {\n  return;", "y").suggestion,
              Catch::Contains("Line 2 has the same text with other white space"));
   CHECK_THAT(edit(folder, "2\t\tif (x) {", "y").suggestion, Catch::Contains("line numbers"));
+  CHECK_THAT(edit(folder, "key: [redacted]", "y").suggestion, Catch::Contains("cannot read"));
   CHECK_THAT(edit(folder, "if (x) {\n  throw;", "y").suggestion,
              Catch::Contains("first line stands in line 2"));
   const auto absent = edit(folder, "nowhere", "y");

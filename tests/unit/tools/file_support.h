@@ -56,7 +56,8 @@ class FileFolder {
   tools::Output call(tools::Tool& tool,
                      std::string_view arguments,
                      std::stop_token stop = {},
-                     tools::SeenFiles* seen = nullptr) const {
+                     tools::SeenFiles* seen = nullptr,
+                     const agent::Redactor* redactor = nullptr) const {
     const std::filesystem::path temporary = path_ / "unused-temporary";
     const agent::Environment environment;
     return tool.call(*agent::parse_json(arguments),
@@ -66,7 +67,8 @@ class FileFolder {
                       .stop = std::move(stop),
                       .kill = {},
                       .on_output = {},
-                      .seen = seen});
+                      .seen = seen,
+                      .redactor = redactor});
   }
 
  private:

@@ -253,4 +253,9 @@ TEST_CASE("process: tools get answers to the questions they would ask, but the u
   CHECK(environment.at("GIT_TERMINAL_PROMPT") == "0");
   CHECK(environment.at("CI") == "1");
   CHECK(environment.at("PWD") == world.folder.path());
+  const agent::Environment own =
+      tools::tool_environment(world.context(), {{"PAGER", "cat"}, {"MORE", ""}});
+  CHECK(own.at("PAGER") == "cat");
+  CHECK(own.at("MORE").empty());
+  CHECK(own.at("CI") == "1");
 }

@@ -116,6 +116,7 @@ struct Stage {
   RecordingWatcher watcher;
   std::stop_source stop;
   std::optional<agent::Redactor> redactor;
+  bool redact_secrets = true;
   agent::Environment environment{{"OPENAI_API_KEY", "a-very-secret-value"}, {"HOME", "/home/me"}};
 
   tools::RunnerOptions options() {
@@ -124,6 +125,7 @@ struct Stage {
             .environment = environment,
             .scrub = {"OPENAI_API_KEY"},
             .redactor = redactor ? &*redactor : nullptr,
+            .redact_secrets = redact_secrets,
             .clock = &clock};
   }
   std::unique_ptr<tools::Runner> runner(std::vector<tools::Equipped> equipped) {
@@ -437,6 +439,27 @@ TEST_CASE("runner: tools do not see provider keys, and secrets do not leave", "[
   CHECK(result.message == "with [redacted]");
   CHECK(stage.folder.read("run/deep/output-1.txt").find("a-very-secret") == std::string::npos);
   CHECK(stage.watcher.text["1"] == "live: [redacted].\n");
+}
+
+TEST_CASE("runner: the model reads secrets only where it may, the watcher never", "[tools]") {
+  const bool redact_secrets = GENERATE(true, false);
+  const std::string text = "DB_PASSWORD=kJ9mN1pQ2rS4 and a-very-secret-value\n";
+  const std::string clean = "DB_PASSWORD=[redacted] and [redacted]\n";
+  Stage stage;
+  stage.redactor.emplace(stage.environment);
+  stage.redact_secrets = redact_secrets;
+  const auto result = stage.run_one(fake("t", [&](const agent::Json&, const CallContext& context) {
+    for (const char c : text) {
+      context.on_output(std::string(1, c));
+    }
+    auto output = tools::failure(Code::tool_failed, text, text);
+    output.text = text;
+    return output;
+  }));
+  CHECK_THAT(result.content, Catch::EndsWith(redact_secrets ? clean : text));
+  CHECK(result.content.contains("kJ9mN1pQ2rS4") != redact_secrets);
+  CHECK(result.content.contains("a-very-secret-value") != redact_secrets);
+  CHECK(stage.watcher.text["1"] == clean);
 }
 
 TEST_CASE("runner: live output is whole UTF-8, in order, on the caller's thread", "[tools]") {

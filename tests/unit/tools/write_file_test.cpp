@@ -1,3 +1,4 @@
+#include "agent/redact.h"
 #include "tests/unit/tools/file_support.h"
 
 #include <catch2/catch.hpp>
@@ -120,4 +121,26 @@ TEST_CASE("write_file: only regular files are replaced", "[tools]") {
   }
   CHECK(std::filesystem::is_fifo(folder.at("pipe")));
   CHECK(folder.count() == 3);
+}
+
+TEST_CASE("write_file: what stands for a secret does not take its place", "[tools]") {
+  const FileFolder folder;
+  const auto tool = tests::made(tools::make_write_file);
+  const agent::Redactor redactor = agent::Redactor({}).guessing();
+  const std::string old = "name: a\npassword: kJ9mN1pQ2rS4\n";
+  const std::string call = R"({"path": "c.yaml", "content": "name: b\npassword: [redacted]\n"})";
+  folder.write("c.yaml", old);
+  const auto refused = folder.call(*tool, call, {}, nullptr, &redactor);
+  CHECK(refused.code == Code::tool_failed);
+  CHECK_THAT(refused.message, Catch::Contains("`c.yaml` has secrets"));
+  CHECK(folder.read("c.yaml") == old);
+  CHECK_FALSE(folder.call(*tool, call, {}, nullptr).code);  // it has read the secret
+  CHECK(folder.read("c.yaml") == "name: b\npassword: [redacted]\n");
+  CHECK_FALSE(
+      folder.call(*tool, call, {}, nullptr, &redactor).code);  // no secret is there any more
+  folder.write("c.yaml", "say [redacted]\n");
+  CHECK_FALSE(folder.call(*tool, call, {}, nullptr, &redactor).code);
+  CHECK_FALSE(
+      folder.call(*tool, R"({"path": "new", "content": "[redacted]"})", {}, nullptr, &redactor)
+          .code);
 }

@@ -1,0 +1,11 @@
+// A secret as it may stand in a text that is JSON, a URL, or base64.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace agent {
+
+// The ways in which a value may be written, itself the first; some may be alike.
+std::vector<std::string> forms_of(const std::string& value);
+
+}  // namespace agent
