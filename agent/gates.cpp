@@ -22,9 +22,13 @@ Ruling Gates::judge(const Occasion& occasion, const Emit& emit, std::stop_token 
     }
     Ruling one = gate->judge(seen, emit, stop);
     std::ranges::move(one.context, std::back_inserter(all.context));
-    all.text = one.text ? std::move(one.text) : std::move(all.text);
     all.is_allowed = all.is_allowed || one.is_allowed;
-    all.question = all.question ? std::move(all.question) : std::move(one.question);
+    if (one.text) {
+      all.text = std::move(one.text);
+    }
+    if (!all.question) {
+      all.question = std::move(one.question);
+    }
     if (one.ending || one.refusal) {
       all.ending = std::move(one.ending);
       all.refusal = std::move(one.refusal);
