@@ -126,8 +126,8 @@ TEST_CASE("gate: an ending ends the run, wherever it is said", "[agent]") {
   CHECK(result.stop->reason == "hook_terminated");
   CHECK(stage.ran.size() == (point == Point::post_tool_use || point == Point::stop ? 2 : 0));
   CHECK(stage.gate.seen.back() == "run_end");
-  const bool has_text = point == Point::post_model || point == Point::pre_tool_use ||
-                        point == Point::post_tool_use;
+  const bool has_text =
+      point == Point::post_model || point == Point::pre_tool_use || point == Point::post_tool_use;
   CHECK(result.text == (has_text ? "part" : ""));
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("hook: the answer's words, in both spellings", "[tools]") {
 
 TEST_CASE("hook: what cannot be read is a hook that broke", "[tools]") {
   for (const std::string_view output : {R"({"decision": "block")",
-                                        R"({"decision": "blokc"})",
+                                        R"({"decision": "blocks"})",
                                         R"({"decision": true})",
                                         R"({"continue": "false"})",
                                         R"({"reason": 1, "decision": "deny"})",
