@@ -124,7 +124,8 @@ TEST_CASE("gate: an ending ends the run, wherever it is said", "[agent]") {
   CHECK(result.exit_code == 90);
   REQUIRE(result.stop);
   CHECK(result.stop->reason == "hook_terminated");
-  CHECK(stage.ran.size() == (point == Point::post_tool_use || point == Point::stop ? 2 : 0));
+  const std::size_t ran = point == Point::stop ? 2 : point == Point::post_tool_use ? 1 : 0;
+  CHECK(stage.ran.size() == ran);
   CHECK(stage.gate.seen.back() == "run_end");
   const bool has_text =
       point == Point::post_model || point == Point::pre_tool_use || point == Point::post_tool_use;

@@ -74,6 +74,8 @@ std::string agent_with(std::string_view path, const std::string& value) {
     } else if (rest == "model.cost.tiers[]") {
       beside = name == "input" ? ", above_input_tokens: 1" : ", input: 1";
       beside += name == "above_input_tokens" || name == "input" ? "" : ", above_input_tokens: 1";
+    } else if (rest == "hooks.pre_tool_use[]") {
+      beside = name == "command" ? "" : ", command: x";
     } else if (rest == "guardrails.tool_result[]") {
       const bool is_kind =
           name == "pattern" || name == "find" || name == "command" || name == "judge";
@@ -355,5 +357,5 @@ TEST_CASE("schema: keys carry description, default and examples", "[config]") {
   CHECK(retry.at("max_attempts").at("default") == 4);
   CHECK(retry.at("max_attempts").at("maximum") == 100);
   CHECK(retry.at("max_delay").at("examples") == agent::Json{"1m"});
-  CHECK_FALSE(schema_json.at("properties").contains("hooks"));
+  CHECK_FALSE(schema_json.at("properties").contains("checks"));
 }
