@@ -38,9 +38,10 @@ std::string table(const std::vector<Row>& rows) {
 }
 
 std::string positional_usage(const Positional& positional) {
-  const std::string name = positional.choices.empty()
-                               ? std::string(positional.name)
-                               : fmt::format("{}", fmt::join(positional.choices, "|"));
+  constexpr std::size_t k_longest = 60;
+  const std::string choices = fmt::format("{}", fmt::join(positional.choices, "|"));
+  const std::string name =
+      choices.empty() || choices.size() > k_longest ? std::string(positional.name) : choices;
   const std::string dots = positional.repeated ? "…" : "";
   return positional.required ? name + dots : "[" + name + dots + "]";
 }

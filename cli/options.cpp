@@ -304,7 +304,7 @@ constexpr auto k_shell_positionals = std::to_array<Positional>({
 constexpr auto k_page_positionals = std::to_array<Positional>({
     {.name = "PAGE",
      .kind = Kind::choice,
-     .help = "a manual page, such as errand-agent.5",
+     .help = "errand.1, errand-agent.5, errand-test.5, errand-exit-codes.7 or errand-hooks.7",
      .choices = k_pages,
      .required = true},
 });

@@ -71,7 +71,7 @@ std::optional<bool> matches_nothing(const Value& value, std::string_view key, Pr
 }
 
 void check_pattern(const Value& value, Problems& problems) {
-  if (matches_nothing(value, "pattern", problems).value_or(false)) {
+  if (!value.text.empty() && matches_nothing(value, "pattern", problems).value_or(false)) {
     problems.add(value.span,
                  "the pattern matches the empty text: it would find something everywhere",
                  "let it match at least one character");

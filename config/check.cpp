@@ -78,7 +78,7 @@ class Checker {
   void check_money(const Value& value, const Key& key, const std::string& shown_path);
   void check_duration(const Value& value, const Key& key, const std::string& shown_path);
   void refuse_type(const Value& value, const Key& key, const std::string& shown_path);
-  void refuse_unknown(const Entry& entry, std::string_view path);
+  void refuse_unknown(const Entry& entry, std::string_view path, const std::string& shown_path);
   bool is_misplaced_name(const Entry& entry, std::string_view path) const;
   std::string example(const Key& key) const;
   double minimum(const Key& key) const { return std::max(key.min, 1.0); }
@@ -359,7 +359,9 @@ bool Checker::is_misplaced_name(const Entry& entry, std::string_view path) const
          find_key(table_, join(path, entry.key)) == nullptr;
 }
 
-void Checker::refuse_unknown(const Entry& entry, std::string_view path) {
+void Checker::refuse_unknown(const Entry& entry,
+                             std::string_view path,
+                             const std::string& shown_path) {
   if (is_misplaced_name(entry, path)) {
     problems_.add(entry.key_span,
                   fmt::format("no settings stand under `{}`", entry.key),
@@ -368,7 +370,7 @@ void Checker::refuse_unknown(const Entry& entry, std::string_view path) {
                               entry.key));
     return;
   }
-  Advice advice = unknown_key(table_, path, entry.key);
+  Advice advice = unknown_key(table_, path, shown_path, entry.key);
   problems_.add(entry.key_span, std::move(advice.message), std::move(advice.help));
 }
 
@@ -379,7 +381,7 @@ void Checker::check_entry(const Entry& entry,
       path.empty() && entry.key == "mcpServers" ? "mcp_servers" : entry.key;
   const Key* key = find_key(table_, join(path, spelling));
   if (key == nullptr) {
-    refuse_unknown(entry, path);
+    refuse_unknown(entry, path, shown_path);
   } else if (key->status == Status::later) {
     problems_.add(entry.key_span,
                   fmt::format("`{}` is not supported yet", join(shown_path, entry.key)),

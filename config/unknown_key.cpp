@@ -304,9 +304,12 @@ bool names_a_secret(std::string_view key) {
   return std::ranges::find(k_names, name) != k_names.end();
 }
 
-Advice unknown_key(std::span<const Key> table, std::string_view map, std::string_view key) {
+Advice unknown_key(std::span<const Key> table,
+                   std::string_view map,
+                   std::string_view shown,
+                   std::string_view key) {
   const std::string message =
-      fmt::format("unknown key `{}` {}", agent::printable(agent::prefix(key, 80)), place(map));
+      fmt::format("unknown key `{}` {}", agent::printable(agent::prefix(key, 80)), place(shown));
   const auto here = children(table, map);
   if (names_a_secret(key)) {
     return {

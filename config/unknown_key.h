@@ -13,8 +13,12 @@ struct Advice {
   std::string help;
 };
 
-// `map` is the table's path of the map that `key` stands in ("" is the top).
-Advice unknown_key(std::span<const Key> table, std::string_view map, std::string_view key);
+// `map` is the table's path of the map that `key` stands in ("" is the top), `shown` what the user
+// wrote of it.
+Advice unknown_key(std::span<const Key> table,
+                   std::string_view map,
+                   std::string_view shown,
+                   std::string_view key);
 
 // Whether a key of this name would hold a secret itself: `api_key`, in any spelling.
 bool names_a_secret(std::string_view key);

@@ -272,18 +272,22 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
       {"tools:\n  - shell:", "4:5 no settings stand under `shell`", "shell"},
       {"tools:\n  - shell:\n    timeout: 2m", "4:5 no settings stand under `shell`", "shell"},
       {"tools: [shell: {parallel: true}]",
-       "3:17 unknown key `parallel` in `tools[].*`",
+       "3:17 unknown key `parallel` in `tools[].shell`",
        "parallel"},
       {"tools: [grep: {idle_timeout: 5s}]",
        "3:16 the tool `grep` has no `idle_timeout`: it runs no program",
        "idle_timeout"},
-      {"tools: [web_fetch: {allow_hosts: []}]", "3:34 `tools[].*.allow_hosts` is empty", "["},
+      {"tools: [web_fetch: {allow_hosts: []}]",
+       "3:34 `tools[].web_fetch.allow_hosts` is empty",
+       "["},
       {"tools: [web_fetch: {allow_hosts: ['http://a']}]",
-       "3:35 `tools[].*.allow_hosts` must be a host, or a host and a port: intranet.example, "
+       "3:35 `tools[].web_fetch.allow_hosts[]` must be a host, or a host and a port: "
+       "intranet.example, "
        "127.0.0.1:8080",
        "'http://a'"},
       {"tools: [web_fetch: {allow_hosts: ['a:080']}]",
-       "3:35 `tools[].*.allow_hosts` must be a host, or a host and a port: intranet.example, "
+       "3:35 `tools[].web_fetch.allow_hosts[]` must be a host, or a host and a port: "
+       "intranet.example, "
        "127.0.0.1:8080",
        "'a:080'"},
       {"tools: [web_fetch: {untrusted: false}]",
@@ -728,7 +732,7 @@ TEST_CASE("load: what is wrong in a fallback is marked where it stands", "[confi
   CHECK(lines_of(report.errors) == Lines{"5:12 `fallback.models[]` must be PROVIDER/NAME",
                                          "5:18 `fallback.models[]` must be PROVIDER/NAME",
                                          "5:30 the model `a/b` is in the chain twice",
-                                         "5:48 unknown key `tempertaur` in `model`",
+                                         "5:48 unknown key `tempertaur` in `fallback.models[]`",
                                          "6:8 `fallback.on[]` cannot be `unavailble`"});
   CHECK(lines_of(parse(k_head + "fallback: [{name: auto}]\n").errors) ==
         Lines{"3:19 a fallback cannot be `auto`"});

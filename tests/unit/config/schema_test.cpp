@@ -53,7 +53,8 @@ std::string agent_with(std::string_view path, const std::string& value) {
     rest = dot == std::string::npos ? "" : rest.substr(0, dot);
     std::string beside;
     if (name == "*") {
-      name = rest == "tools[]" ? "shell" : "some_name";
+      const bool is_of_the_web = path.starts_with("tools[].*.allow_hosts");
+      name = rest != "tools[]" ? "some_name" : is_of_the_web ? "web_fetch" : "shell";
     } else if (rest == "tools[]") {
       for (const std::string_view required : {"name: t", "description: d", "command: [x]"}) {
         beside += required.starts_with(name + ":") ? "" : ", " + std::string(required);
