@@ -146,7 +146,7 @@ class Hooks::Round {
   }
 
   Result<HookAnswer> run(const Hook& hook, agent::HookRan& event) {
-    const auto broken = [](std::string why) { return agent::fail(Code::hook_failed, why); };
+    const auto broken = [](std::string why) { return agent::fail(Code::hook_failed, std::move(why)); };
     if (const auto changed = hook.files.changed(); !changed.empty()) {
       return broken(fmt::format("`{}` has changed since the run began", changed.string()));
     }
@@ -214,7 +214,7 @@ class Hooks::Round {
     if (!answer.context.empty() && occasion_.point != Point::post_model) {
       ruling_.context.emplace_back(agent::head_and_tail(answer.context, k_max_context));
     }
-    change(std::move(answer), event);
+    change(answer, event);
     switch (answer.decision) {
       case Decision::deny:
         deny(hook, reason, event);
@@ -278,7 +278,7 @@ class Hooks::Round {
     }
   }
 
-  void change(HookAnswer&& answer, agent::HookRan& event) {
+  void change(HookAnswer& answer, agent::HookRan& event) {
     if (answer.arguments && *answer.arguments != call_.arguments) {
       call_.arguments = *std::move(answer.arguments);
       ruling_.text = call_.arguments;

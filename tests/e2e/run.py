@@ -813,7 +813,15 @@ def make_certificate():
     return files
 
 
+def heed_signals():
+    """Signals that whoever started this ignores (nohup, a shell's &) would be ignored in every case, too."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def main():
+    heed_signals()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--errand", type=pathlib.Path, default=DEFAULT_ERRAND)
     parser.add_argument("-k", metavar="PATTERN", default="", help="only cases whose name has this")
