@@ -113,7 +113,7 @@ constexpr std::string_view k_usual_pairs =
     "di us pa pe lo la il ad ";
 
 constexpr std::size_t pair_of(char first, char second) {
-  return static_cast<std::size_t>((first - 'a') * 26 + (second - 'a'));
+  return static_cast<std::size_t>(first - 'a') * 26 + static_cast<std::size_t>(second - 'a');
 }
 
 bool reads_like_words(std::string_view text) {
@@ -229,8 +229,7 @@ bool may_be_secret_name(std::string_view name) {
   static constexpr auto k_ends = [] {
     std::array<bool, 26 * 26> ends{};
     for (const std::string_view secret : k_secret_names) {
-      ends[static_cast<std::size_t>((secret[secret.size() - 2] - 'a') * 26 +
-                                    (secret.back() - 'a'))] = true;
+      ends[pair_of(secret[secret.size() - 2], secret.back())] = true;
     }
     return ends;
   }();
@@ -239,8 +238,7 @@ bool may_be_secret_name(std::string_view name) {
   }
   const char first = to_lower(name[name.size() - 2]);
   const char last = to_lower(name.back());
-  return is_lower(first) && is_lower(last) &&
-         k_ends[static_cast<std::size_t>((first - 'a') * 26 + (last - 'a'))];
+  return is_lower(first) && is_lower(last) && k_ends[pair_of(first, last)];
 }
 
 }  // namespace
