@@ -122,7 +122,10 @@ std::string dialect_tables() {
       "A\n"
       ".Ic matcher\n"
       "may use errand's names of tools or the dialect's.\n"
-      "Tools that are not listed keep their names.\n";
+      "Tools that are not listed keep their names:\n"
+      "one that means all changes of files has to name\n"
+      ".Ic apply_patch ,\n"
+      "too.\n";
   for (const tools::HookDialect& dialect : tools::hook_dialects()) {
     text += fmt::format(".Ss {}\n.Bl -tag -width post_tool_useXX -compact\n", dialect.name);
     for (std::size_t at = 0; at < agent::k_points; ++at) {
