@@ -147,7 +147,8 @@ TEST_CASE("patch: the numbers of a hunk may be wrong or missing", "[tools]") {
       {"@@ -1 +1,2 @@\n--- x\n+++ y\n+z\n", {"--- x|+++ y|+z"}},
       {"@@ -1 +1 @@\n-b\n+c\n-- \n2.39\n", {"-b|+c"}},
   }));
-  const auto files = parsed(std::string("--- a/x\n+++ b/x\n") + row.hunks);
+  const std::string text = std::string("--- a/x\n+++ b/x\n") + row.hunks;  // has to outlive them
+  const auto files = parsed(text);
   REQUIRE(files.size() == 1);
   REQUIRE(files[0].hunks.size() == row.lines.size());
   for (std::size_t at = 0; at < row.lines.size(); ++at) {
