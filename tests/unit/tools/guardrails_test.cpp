@@ -466,15 +466,15 @@ TEST_CASE("guardrails: a kill switch that nobody can look for is on", "[tools]")
 
 TEST_CASE("guardrails: where the kill switch is", "[tools]") {
   agent::AgentSpec agent;
-  agent.directory = "/work/agents";
+  agent.directory = "/srv/agents";
   const auto path = [&](const std::string& written, const agent::Environment& environment) {
     agent.guardrails.kill_switch = written;
     const auto file = tools::kill_file(agent, environment);
     return file ? file->string() : std::string(agent::row(file.error().code).name);
   };
   CHECK(path("", {}).empty());
-  CHECK(path("stop", {}) == "/work/agents/stop");
-  CHECK(path("../stop", {}) == "/work/stop");
+  CHECK(path("stop", {}) == "/srv/agents/stop");
+  CHECK(path("../stop", {}) == "/srv/stop");
   CHECK(path("/run/stop", {}) == "/run/stop");
   CHECK(path("~/stop", {{"HOME", "/home/ada"}}) == "/home/ada/stop");
   CHECK(path("~/stop", {}) == "config.invalid");

@@ -36,7 +36,7 @@ Json input(std::string_view dialect, const agent::Occasion& occasion) {
   const std::string text =
       tools::hook_input(*tools::hook_dialect(dialect),
                         occasion,
-                        {.run_id = "r1", .model = "a/b", .cwd = "/work/x"},
+                        {.run_id = "r1", .model = "a/b", .cwd = "/srv/x"},
                         agent::Clock::Wall(std::chrono::seconds(1'800'000'000)));
   CHECK(text.ends_with("}\n"));
   return agent::parse_json(text).value();
@@ -125,9 +125,9 @@ TEST_CASE("hook: what a script reads, in its dialect", "[tools]") {
   const Json claude = input("claude", before_a_call());
   CHECK(claude["hook_event_name"] == "PreToolUse");
   CHECK(claude["tool_name"] == "Write");
-  CHECK(claude["tool_input"] == Json{{"file_path", "/work/x/a.txt"}, {"content", "x"}});
+  CHECK(claude["tool_input"] == Json{{"file_path", "/srv/x/a.txt"}, {"content", "x"}});
   CHECK(claude["session_id"] == "r1");
-  CHECK(claude["cwd"] == "/work/x");
+  CHECK(claude["cwd"] == "/srv/x");
   CHECK(input("gemini", before_a_call())["hook_event_name"] == "BeforeTool");
   CHECK(input("docker_agent", before_a_call())["tool_input"]["path"] == "a.txt");
 
