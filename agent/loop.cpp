@@ -244,8 +244,9 @@ class Run {
       const auto said = state.said.find(reason);
       return said == state.said.end() ? 0 : said->second;
     };
+    const std::string answer = state.answer;  // a guardrail's event changes the state's own
     Ruling ruling = counsel_.judge({.point = Point::stop,
-                                    .text = state.answer,
+                                    .text = answer,
                                     .again = times("sent_on") > 0,
                                     .denials = times("denied")},
                                    cancellation_.stop());
