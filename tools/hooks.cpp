@@ -146,7 +146,9 @@ class Hooks::Round {
   }
 
   Result<HookAnswer> run(const Hook& hook, agent::HookRan& event) {
-    const auto broken = [](std::string why) { return agent::fail(Code::hook_failed, std::move(why)); };
+    const auto broken = [](std::string why) {
+      return agent::fail(Code::hook_failed, std::move(why));
+    };
     if (const auto changed = hook.files.changed(); !changed.empty()) {
       return broken(fmt::format("`{}` has changed since the run began", changed.string()));
     }
