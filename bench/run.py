@@ -41,7 +41,9 @@ class Bench:
     def __init__(self, options):
         self.build, self.pairs = options.build, options.pairs
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="errand-bench-"))
-        self.env = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "LANG": "C.UTF-8"}
+        home = self.folder / "home"  # a home folder itself is no workspace
+        home.mkdir()
+        self.env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
         self.servers = []
         self.quiet = os.open("/dev/null", os.O_RDWR)
         self.server = self.serve()
