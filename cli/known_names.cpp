@@ -1,7 +1,6 @@
 #include "cli/known_names.h"
 
 #include "providers/registry.h"
-#include "tools/name_matcher.h"
 #include "tools/permissions.h"
 #include "tools/registry.h"
 #include "tools/url.h"
@@ -26,8 +25,7 @@ config::Known known_names() {
               [](std::string_view rule, std::span<const std::string> names) {
                 auto checked = tools::check_rule(rule, names);
                 return checked ? std::nullopt : std::optional(std::move(checked).error());
-              },
-          .pattern_error = tools::pattern_error};
+              }};
 }
 
 std::vector<std::string> key_variables_of(const agent::AgentSpec& agent) {

@@ -2,10 +2,10 @@
 
 #include "agent/text.h"
 #include "config/build.h"
+#include "config/expression.h"
 #include "config/read.h"
 
 #include <fmt/format.h>
-#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
@@ -50,24 +50,6 @@ bool is_local(Look kind) {
 
 bool is_of_tool(Of of) {
   return of == Of::tool_call || of == Of::tool_result;
-}
-
-// The expression, or nullopt where it is none: a mistake at the part that is wrong.
-std::optional<bool> matches_nothing(const Value& value, std::string_view key, Problems& problems) {
-  RE2::Options options;
-  options.set_log_errors(false);
-  const RE2 expression(value.text, options);
-  if (expression.ok()) {
-    return RE2::PartialMatch("", expression);
-  }
-  const std::string& part = expression.error_arg();
-  const std::size_t at = part.empty() ? std::string::npos : value.text.find(part);
-  const bool has_place = at != std::string::npos && part.find_first_of(" \t\n") != 0;
-  problems.add(has_place ? Span{offset_of(problems.source(), value, at), part.size()} : value.span,
-               fmt::format("`{}` is no regular expression: {}", key, expression.error()),
-               "RE2's syntax holds: no look-around, no back references; in double quotes a "
-               "backslash is written twice");
-  return std::nullopt;
 }
 
 void check_pattern(const Value& value, Problems& problems) {

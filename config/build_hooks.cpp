@@ -1,6 +1,6 @@
 #include "config/build_hooks.h"
 
-#include "agent/text.h"
+#include "config/expression.h"
 #include "config/read.h"
 
 #include <fmt/format.h>
@@ -14,10 +14,6 @@ namespace {
 using agent::HookSpec;
 using agent::Point;
 
-bool is_about_a_call(Point point) {
-  return point == Point::pre_tool_use || point == Point::post_tool_use;
-}
-
 // What a failure means where nobody says it.
 HookSpec::Kind standard_kind(Point point) {
   return point == Point::run_start || point == Point::pre_model || point == Point::pre_tool_use
@@ -25,7 +21,7 @@ HookSpec::Kind standard_kind(Point point) {
              : HookSpec::Kind::observe;
 }
 
-void check_matcher(const Value& item, Point point, const Known& known, Problems& problems) {
+void check_matcher(const Value& item, Point point, Problems& problems) {
   const Value* matcher = value_at(item, "matcher");
   if (matcher == nullptr) {
     return;
@@ -36,12 +32,8 @@ void check_matcher(const Value& item, Point point, const Known& known, Problems&
                  "leave it out");
     return;
   }
-  if (const auto why = known.pattern_error ? known.pattern_error(matcher->text) : std::nullopt) {
-    problems.add(matcher->span,
-                 fmt::format("`{}` is no regular expression: {}",
-                             agent::printable(matcher->text),
-                             agent::printable(*why)),
-                 "write RE2 over the whole name of a tool: shell, edit_file|write_file, mcp__.*");
+  if (matcher->text != "*") {
+    matches_nothing(*matcher, "matcher", problems);
   }
 }
 
@@ -60,7 +52,7 @@ HookSpec build_hook(const Value& item, Point point) {
 
 }  // namespace
 
-agent::HooksSpec build_hooks(const Value& map, const Known& known, Problems& problems) {
+agent::HooksSpec build_hooks(const Value& map, Problems& problems) {
   agent::HooksSpec spec;
   spec.dialect = text_at(map, "dialect", spec.dialect);
   for (const Entry& entry : map.entries) {
@@ -72,7 +64,7 @@ agent::HooksSpec build_hooks(const Value& map, const Known& known, Problems& pro
       if (item.kind != Kind::map) {
         continue;
       }
-      check_matcher(item, *point, known, problems);
+      check_matcher(item, *point, problems);
       spec.hooks.push_back(build_hook(item, *point));
     }
   }

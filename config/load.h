@@ -29,8 +29,6 @@ struct Known {
   std::function<std::optional<agent::Error>(std::string_view rule,
                                             std::span<const std::string> tools)>
       rule_error = {};
-  // Why a text is no regular expression, in one line.
-  std::function<std::optional<std::string>(std::string_view pattern)> pattern_error = {};
 };
 
 struct Report {

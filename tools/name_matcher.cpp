@@ -17,14 +17,6 @@ std::unique_ptr<RE2> compiled(std::string_view pattern) {
 
 }  // namespace
 
-std::optional<std::string> pattern_error(std::string_view pattern) {
-  if (is_any(pattern)) {
-    return std::nullopt;
-  }
-  const auto expression = compiled(pattern);
-  return expression->ok() ? std::nullopt : std::optional(expression->error());
-}
-
 NameMatcher::NameMatcher(std::string_view pattern)
     : expression_(is_any(pattern) ? nullptr : compiled(pattern)) {}
 NameMatcher::NameMatcher(NameMatcher&&) noexcept = default;

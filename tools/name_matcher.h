@@ -1,8 +1,6 @@
 // Which tools something is about: a regular expression over the whole name.
 #pragma once
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace re2 {
@@ -10,9 +8,6 @@ class RE2;
 }
 
 namespace tools {
-
-// Why `pattern` is no regular expression (RE2), in one line; nullopt: it is one. `*` is one, too.
-std::optional<std::string> pattern_error(std::string_view pattern);
 
 class NameMatcher {
  public:
