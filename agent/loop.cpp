@@ -319,9 +319,6 @@ class Run {
           recorder_.record(std::move(body));
           recorder_.commit();
           if (asks_again && !at_limit) {
-            at_limit = counsel_.killed();
-          }
-          if (asks_again && !at_limit) {
             at_limit = limits_again(request);
           }
           if (at_limit) {

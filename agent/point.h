@@ -19,6 +19,10 @@ enum class Point : std::uint8_t {
 };
 constexpr std::size_t k_points = 8;
 
+constexpr bool is_about_a_call(Point point) {
+  return point == Point::pre_tool_use || point == Point::post_tool_use;
+}
+
 std::string_view to_string(Point point);
 std::optional<Point> point_from(std::string_view name);
 

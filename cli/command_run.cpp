@@ -375,24 +375,17 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
     return end_with({provider.error()});
   }
 
+  const tools::UserPrograms programs{.folder = plan->agent.directory,
+                                     .temporary = folder.path(),
+                                     .environment = without_keys(context.environment, *plan),
+                                     .supervisor = supervisor.get()};
   const auto hooks =
       open_hooks(*plan,
                  {.world = {.run_id = run_id, .model = plan->model().name(), .cwd = context.cwd},
-                  .directory = plan->agent.directory,
-                  .temporary = folder.path(),
-                  .environment = without_keys(context.environment, *plan),
-                  .supervisor = supervisor.get(),
+                  .programs = programs,
                   .clock = &(*tape)->clock()});
-  const auto guarded = open_guardrails(*plan,
-                                       *kill_file,
-                                       **provider,
-                                       dependencies,
-                                       {.folder = plan->agent.directory,
-                                        .temporary = folder.path(),
-                                        .environment = without_keys(context.environment, *plan),
-                                        .supervisor = supervisor.get()},
-                                       redactor,
-                                       tool_clock);
+  const auto guarded =
+      open_guardrails(*plan, *kill_file, **provider, dependencies, programs, redactor, tool_clock);
   if (!guarded) {
     return end_with({guarded.error()});
   }

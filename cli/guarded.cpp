@@ -15,7 +15,7 @@ agent::Result<Guarded> open_guardrails(const Plan& plan,
                                        const fs::path& kill_file,
                                        agent::Provider& own,
                                        const providers::Dependencies& dependencies,
-                                       tools::GuardrailPrograms programs,
+                                       tools::UserPrograms programs,
                                        const agent::Redactor& redactor,
                                        agent::Clock& clock) {
   Guarded guarded;

@@ -25,7 +25,7 @@ agent::Result<Guarded> open_guardrails(const Plan& plan,
                                        const std::filesystem::path& kill_file,
                                        agent::Provider& own,
                                        const providers::Dependencies& dependencies,
-                                       tools::GuardrailPrograms programs,
+                                       tools::UserPrograms programs,
                                        const agent::Redactor& redactor,
                                        agent::Clock& clock);
 

@@ -2,16 +2,14 @@
 // guardrails.h's.
 #pragma once
 #include "agent/clock.h"
-#include "agent/environment.h"
 #include "agent/outcome.h"
 #include "agent/provider.h"
 #include "agent/redact.h"
 #include "agent/spec.h"
 #include "agent/toolbox.h"
-#include "tools/supervisor.h"
+#include "tools/user_command.h"
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -48,19 +46,11 @@ struct Judge {
   agent::Provider* provider = nullptr;
 };
 
-// What commands are run with; borrowed but for the environment.
-struct GuardrailPrograms {
-  std::filesystem::path folder;     // where they start
-  std::filesystem::path temporary;  // the run's own folder
-  agent::Environment environment;   // without provider keys
-  Supervisor* supervisor = nullptr;
-};
-
 // `pattern` and `find`.
 std::unique_ptr<GuardrailCheck> make_text_check(const agent::GuardrailSpec& spec,
                                                 const agent::Redactor& redactor);
 std::unique_ptr<GuardrailCheck> make_command_check(const agent::GuardrailSpec& spec,
-                                                   const GuardrailPrograms& programs);
+                                                   const UserPrograms& programs);
 std::unique_ptr<GuardrailCheck> make_judge_check(const agent::GuardrailSpec& spec,
                                                  Judge judge,
                                                  agent::Clock& clock);

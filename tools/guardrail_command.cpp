@@ -3,7 +3,7 @@
 #include "agent/text.h"
 #include "tools/guardrail_check.h"
 #include "tools/process.h"
-#include "tools/script_files.h"
+#include "tools/user_command.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,10 +18,8 @@ namespace {
 
 using agent::GuardrailSpec;
 using agent::Json;
-using End = ProcessResult::End;
 
-constexpr int k_found = 2;                        // the exit status
-constexpr std::size_t k_most_output = 64u << 10;  // of each stream
+constexpr int k_found = 2;  // the exit status
 constexpr std::size_t k_longest_reason = 1'000;
 
 Finding broken(std::string reason) {
@@ -53,12 +51,12 @@ Finding decided(const Json& answer) {
   return broken("its answer has no `decision` of allow, warn, deny or kill");
 }
 
-Finding read_answer(const Captured& output) {
-  const std::string_view text = agent::trimmed(output.text);
+Finding read_answer(const UserCommand::Done& done) {
+  const std::string_view text = agent::trimmed(done.output);
   if (text.empty()) {
     return {};
   }
-  const auto answer = output.is_whole ? agent::parse_json(text) : std::nullopt;
+  const auto answer = done.is_whole ? agent::parse_json(text) : std::nullopt;
   if (!answer || !answer->is_object()) {
     return broken("its stdout is neither empty nor a JSON object");
   }
@@ -67,50 +65,31 @@ Finding read_answer(const Captured& output) {
 
 class CommandCheck final : public GuardrailCheck {
  public:
-  CommandCheck(GuardrailSpec spec, const GuardrailPrograms& programs)
+  CommandCheck(GuardrailSpec spec, const UserPrograms& programs)
       : spec_(std::move(spec)),
         programs_(programs),
-        scripts_(script_files(spec_.what, programs_.folder)) {}
+        command_(spec_.what, spec_.what, programs_.folder) {}
 
   Finding look(const Subject& subject, std::stop_token stop) override {
-    if (programs_.supervisor == nullptr) {
-      return broken("programs cannot be started here");
+    const auto done = command_.run(programs_,
+                                   quiet_environment(programs_.environment, programs_.folder),
+                                   agent::dump(question(subject)) + "\n",
+                                   spec_.timeout,
+                                   std::move(stop));
+    if (!done) {
+      return broken(done.error());
     }
-    if (const auto file = scripts_.changed(); !file.empty()) {
-      return broken(fmt::format("`{}` has changed since the run began", file.string()));
+    if (done->exit_status == k_found) {
+      return found(done->errors);
     }
-    const CallContext context{.cwd = programs_.folder,
-                              .temporary = programs_.temporary,
-                              .environment = programs_.environment,
-                              .supervisor = programs_.supervisor,
-                              .stop = std::move(stop),
-                              .kill = {},
-                              .on_output = {}};
-    const ProcessRequest request{
-        .argv = {"sh", "-c", spec_.what},
-        .environment = tool_environment(context),
-        .cwd = programs_.folder,
-        .input = agent::dump(question(subject)) + "\n",
-        .timeout = spec_.timeout,
-        .idle_timeout = {},
-        .merge_stderr = false,
-        .limits = {.memory = k_most_output, .file = 0},
-    };
-    const ProcessResult result = run_process(*programs_.supervisor, request, context);
-    if (result.end != End::exited) {
-      return broken(failed_end(result, request).message);
-    }
-    if (result.exit_status == k_found) {
-      return found(result.errors.text);
-    }
-    if (result.exit_status != 0) {
-      const std::string_view errors = agent::trimmed(result.errors.text);
+    if (done->exit_status != 0) {
+      const std::string_view errors = agent::trimmed(done->errors);
       return broken(fmt::format("exit status {}{}{}",
-                                result.exit_status,
+                                done->exit_status,
                                 errors.empty() ? "" : ": ",
                                 agent::prefix(errors, k_longest_reason)));
     }
-    return read_answer(result.output);
+    return read_answer(*done);
   }
 
  private:
@@ -124,14 +103,14 @@ class CommandCheck final : public GuardrailCheck {
   }
 
   GuardrailSpec spec_;
-  GuardrailPrograms programs_;
-  FileWatch scripts_;
+  UserPrograms programs_;
+  UserCommand command_;
 };
 
 }  // namespace
 
 std::unique_ptr<GuardrailCheck> make_command_check(const GuardrailSpec& spec,
-                                                   const GuardrailPrograms& programs) {
+                                                   const UserPrograms& programs) {
   return std::make_unique<CommandCheck>(spec, programs);
 }
 

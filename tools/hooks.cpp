@@ -1,18 +1,14 @@
 #include "tools/hooks.h"
 
-#include "agent/duration.h"
 #include "agent/json.h"
 #include "agent/text.h"
 #include "tools/name_matcher.h"
-#include "tools/process.h"
-#include "tools/script_files.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -26,36 +22,9 @@ using agent::Point;
 using agent::Result;
 using agent::Ruling;
 using Decision = HookAnswer::Decision;
-using End = ProcessResult::End;
 
-constexpr std::size_t k_max_answer = 1u << 20;  // bytes
 constexpr std::size_t k_max_context =
     30'000;  // as much as the model gets to see of a tool's result
-
-std::string why_it_broke(const ProcessResult& result, const HookSpec& hook) {
-  switch (result.end) {
-    case End::timed_out:
-    case End::idle:
-      return "it took longer than " + agent::format_duration(hook.timeout);
-    case End::cancelled:
-      return "it was stopped";
-    case End::signalled:
-      return fmt::format("it was ended by signal {}", result.signal);
-    case End::not_started:
-      return "it could not be started: " + (result.error_number != 0
-                                                ? std::string(std::strerror(result.error_number))
-                                                : result.message);
-    case End::lost:
-      return result.message;
-    case End::exited:
-      break;
-  }
-  return result.output.is_whole ? std::string() : "its answer is too long";
-}
-
-bool is_about_a_call(Point point) {
-  return point == Point::pre_tool_use || point == Point::post_tool_use;
-}
 
 // Nothing is left to end, or nothing has to do with it.
 bool only_tells(Point point) {
@@ -89,7 +58,7 @@ std::string hook_command(const agent::HooksSpec& spec,
 struct Hooks::Hook {
   HookSpec spec;
   NameMatcher matcher;
-  FileWatch files;
+  UserCommand command;
 };
 
 // What is asked at one point.
@@ -146,36 +115,22 @@ class Hooks::Round {
   }
 
   Result<HookAnswer> run(const Hook& hook, agent::HookRan& event) {
-    const auto broken = [](std::string why) {
-      return agent::fail(Code::hook_failed, std::move(why));
-    };
-    if (const auto changed = hook.files.changed(); !changed.empty()) {
-      return broken(fmt::format("`{}` has changed since the run began", changed.string()));
-    }
     const HookOptions& options = hooks_.options_;
-    const ProcessRequest request{
-        .argv = {"/bin/sh", "-c", hook.spec.command},
-        .environment = options.environment,
-        .cwd = options.directory,
-        .input = hook_input(hooks_.dialect_, occasion_, options.world, options.clock->wall()),
-        .timeout = hook.spec.timeout,
-        .idle_timeout = std::nullopt,
-        .merge_stderr = false,
-        .limits = {.memory = k_max_answer}};
-    const CallContext context{.cwd = options.directory,
-                              .temporary = options.temporary,
-                              .environment = options.environment,
-                              .supervisor = options.supervisor,
-                              .stop = stop_,
-                              .kill = stop_,
-                              .on_output = {}};
-    const ProcessResult result = run_process(*options.supervisor, request, context);
-    if (std::string why = why_it_broke(result, hook.spec); !why.empty()) {
-      return broken(std::move(why));
+    const auto done = hook.command.run(
+        options.programs,
+        options.programs.environment,
+        hook_input(hooks_.dialect_, occasion_, options.world, options.clock->wall()),
+        hook.spec.timeout,
+        stop_);
+    if (!done) {
+      return agent::fail(Code::hook_failed, done.error());
     }
-    event.exit_status = result.exit_status;
+    event.exit_status = done->exit_status;
+    if (!done->is_whole) {
+      return agent::fail(Code::hook_failed, "its answer is too long");
+    }
     return read_hook_answer(
-        hooks_.dialect_, occasion_, result.exit_status, result.output.text, result.errors.text);
+        hooks_.dialect_, occasion_, done->exit_status, done->output, done->errors);
   }
 
   // A guard that breaks ends the run; what a transformer was to change is not handed on unchanged.
@@ -305,20 +260,25 @@ class Hooks::Round {
 Hooks::Hooks(const agent::HooksSpec& spec, HookOptions options)
     : dialect_(*hook_dialect(spec.dialect)), options_(std::move(options)) {
   if (!dialect_.folder_variable.empty()) {
-    options_.environment[std::string(dialect_.folder_variable)] = options_.world.cwd.string();
+    options_.programs.environment[std::string(dialect_.folder_variable)] =
+        options_.world.cwd.string();
   }
   for (const HookSpec& hook : spec.hooks) {
     hooks_.push_back({.spec = hook,
                       .matcher = NameMatcher(hook.matcher),
-                      .files = FileWatch(script_files(hook_command(spec, hook, options_.world.cwd),
-                                                      options_.directory))});
+                      .command = UserCommand(hook.command,
+                                             hook_command(spec, hook, options_.world.cwd),
+                                             options_.programs.folder)});
   }
 }
 
 Hooks::~Hooks() = default;
 
 Ruling Hooks::judge(const Occasion& occasion, const agent::Emit& emit, std::stop_token stop) {
-  return occasion.is_partial ? Ruling() : Round(*this, occasion, emit, std::move(stop)).perform();
+  const bool is_asked = !occasion.is_partial && std::ranges::any_of(hooks_, [&](const Hook& hook) {
+    return hook.spec.point == occasion.point;
+  });
+  return is_asked ? Round(*this, occasion, emit, std::move(stop)).perform() : Ruling();
 }
 
 }  // namespace tools

@@ -1,10 +1,10 @@
 // The hooks of a run: commands that are told of its points and may answer.
 #pragma once
 #include "agent/clock.h"
-#include "agent/environment.h"
 #include "agent/gate.h"
 #include "agent/spec.h"
 #include "tools/hook_protocol.h"
+#include "tools/user_command.h"
 
 #include <filesystem>
 #include <memory>
@@ -13,15 +13,10 @@
 
 namespace tools {
 
-class Supervisor;
-
 struct HookOptions {
   HookWorld world;
-  std::filesystem::path directory;   // of the agent file: the commands run there
-  std::filesystem::path temporary;   // the run's own folder
-  agent::Environment environment;    // without provider keys
-  Supervisor* supervisor = nullptr;  // borrowed, as the clock
-  agent::Clock* clock = nullptr;
+  UserPrograms programs;
+  agent::Clock* clock = nullptr;  // borrowed
 };
 
 // The command line as it runs: what a dialect's scripts are called by is filled in.

@@ -32,11 +32,6 @@ bool take(std::string_view& text, std::string_view start) {
   return is_there;
 }
 
-std::string_view without_cr(std::string_view line) {
-  line.remove_suffix(line.ends_with('\r') ? 1 : 0);
-  return line;
-}
-
 bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }

@@ -37,6 +37,10 @@ struct FilePatch {
 
 constexpr std::size_t k_max_patch_files = 100;
 
+constexpr std::string_view without_cr(std::string_view line) {
+  return line.substr(0, line.size() - (line.ends_with('\r') ? 1 : 0));
+}
+
 // Views into `text`. The numbers of a hunk's header may be wrong or missing; all else is strict.
 // tool.invalid_parameters names the line of the patch that is not understood: no unified diff, a
 // binary patch, a link, a copy, two names without a rename, more than k_max_patch_files files.

@@ -18,11 +18,6 @@ using agent::Result;
 constexpr std::size_t k_max_named = 10;  // places in a message
 constexpr std::size_t k_shown_line = 200;
 
-std::string_view without_cr(std::string_view line) {
-  line.remove_suffix(line.ends_with('\r') ? 1 : 0);
-  return line;
-}
-
 // A content as lines, each with its end.
 class Lines {
  public:

@@ -524,12 +524,17 @@ void put_text(Output& output, Captured captured) {
   }
 }
 
-agent::Environment tool_environment(const CallContext& context, const agent::Environment& own) {
-  agent::Environment environment = context.environment;
+agent::Environment quiet_environment(agent::Environment environment,
+                                     const std::filesystem::path& cwd) {
   for (const auto& [name, value] : k_defaults) {
     environment.emplace(name, value);
   }
-  environment.insert_or_assign("PWD", absolute_folder(context.cwd));
+  environment.insert_or_assign("PWD", absolute_folder(cwd));
+  return environment;
+}
+
+agent::Environment tool_environment(const CallContext& context, const agent::Environment& own) {
+  agent::Environment environment = quiet_environment(context.environment, context.cwd);
   if (context.enclosure != nullptr) {
     environment.insert_or_assign("TMPDIR", context.enclosure->temporary().string());
   }

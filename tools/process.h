@@ -67,6 +67,8 @@ void append_line(std::string& text, std::string_view line);
 
 // The call's environment, and what keeps programs from asking questions or paging their output,
 // where the user has not set it. What the tool's `own` variables say wins.
+agent::Environment quiet_environment(agent::Environment environment,
+                                     const std::filesystem::path& cwd);
 agent::Environment tool_environment(const CallContext& context, const agent::Environment& own = {});
 
 }  // namespace tools
