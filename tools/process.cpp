@@ -366,6 +366,7 @@ void Call::check_report(Running& running) {
     case Report::Kind::signalled:
       result_.end = End::signalled;
       result_.signal = (*report)->value;
+      result_.is_out_of_memory = (*report)->is_out_of_memory;
       return;
     case Report::Kind::no_folder:
     case Report::Kind::no_exec:
@@ -470,6 +471,10 @@ Output failed_end(const ProcessResult& result, const ProcessRequest& request) {
           Code::tool_failed,
           fmt::format("ended by signal {} (SIG{})", result.signal, signal_name(result.signal)));
       output.exit_status = 128 + result.signal;
+      if (result.is_out_of_memory) {
+        output.message += ": its processes together needed more memory than the sandbox allows";
+        output.suggestion = "Do it in smaller parts, or with fewer processes at the same time.";
+      }
       break;
     case End::timed_out:
       output = failure(Code::tool_timeout,

@@ -3,9 +3,12 @@
 #pragma once
 #include "tools/descriptor.h"
 #include "tools/sandbox/confinement.h"
+#include "tools/sandbox/control_group.h"
 #include "tools/sandbox/layers.h"
 
+#include <cstdint>
 #include <linux/filter.h>
+#include <optional>
 #include <vector>
 
 namespace tools::sandbox {
@@ -23,10 +26,16 @@ class Cage {
   int put_on() const;
   int close_filter() const;
 
+  // In the guard: ends what its programs have started, as far as one word can.
+  void kill_all() const;
+  // How often programs wanted more memory than the whole call may have.
+  std::uint64_t shortages() const { return group_ ? group_->shortages() : 0; }
+
  private:
   void count_limits();
 
   Confinement confinement_;
+  std::optional<ControlGroup> group_;
   Descriptor rules_;  // empty: no Landlock
   std::vector<sock_filter> filter_;
   LayerSet layers_;
