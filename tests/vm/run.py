@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Boots Debian's own kernel in a virtual machine and runs errand there, with control groups.
 
-    tests/vm/run.py [--errand PATH] [--units PATH] [--kernel PACKAGE] [--keep]
+    tests/vm/run.py [--errand PATH] [--units PATH] [--kernel PACKAGE] [-k PATTERN] [--keep]
 
 The machine is QEMU without acceleration; its root is made of packages of this machine, in memory. What
 runs in it is inside.py. Skipped where there is no QEMU or no Debian."""
@@ -21,8 +21,8 @@ SOURCE = HERE.parent.parent
 KERNEL = "linux-image-cloud-amd64"  # its newest dependency is the kernel
 PACKAGES = ["dash", "coreutils", "findutils", "grep", "sed", "util-linux", "util-linux-extra", "mount", "procps",
             "debianutils", "python3-minimal", "python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib",
-            "git", "gcc", "gcc-12", "cpp-12", "libgcc-12-dev", "binutils-x86-64-linux-gnu", "libc6-dev", "libc6",
-            "linux-libc-dev"]
+            "git", "gcc", "gcc-12", "cpp-12", "libgcc-12-dev", "binutils", "binutils-x86-64-linux-gnu", "libc6-dev",
+            "libc6", "linux-libc-dev"]
 WANTED = re.compile(r"/(usr/)?(bin|sbin|lib|lib64|libexec|include|share/git-core)/")
 PATIENCE = 1800
 MEMORY = "3G"
@@ -88,7 +88,7 @@ def kernel_of(package, folder):
     return found[0]
 
 
-def fill(archive, errand, units):
+def fill(archive, errand, units, pattern):
     for name in ("bin", "sbin", "lib", "lib64"):
         archive.add(name, stat.S_IFLNK | 0o777, f"usr/{name}".encode())
     for name in ("proc", "sys", "dev", "run", "home", "root", "tmp", "var/tmp"):
@@ -113,6 +113,7 @@ def fill(archive, errand, units):
     archive.text("etc/group", "root:x:0:\nnogroup:x:65534:\n")
     archive.text("etc/shadow", "root:secret-hash:1::::::\n", 0o600)
     archive.text("etc/hosts", "127.0.0.1 localhost\n")
+    archive.text("opt/errand/pattern", pattern)
     archive.copy(HERE / "init", "/init")
 
 
@@ -142,6 +143,7 @@ def main():
     parser.add_argument("--errand", type=pathlib.Path, default=SOURCE / "build/release/errand")
     parser.add_argument("--units", type=pathlib.Path, default=SOURCE / "build/release/tests/test_tools")
     parser.add_argument("--kernel", default=KERNEL, metavar="PACKAGE")
+    parser.add_argument("-k", metavar="PATTERN", default="", help="only cases and attacks whose name has this")
     parser.add_argument("--keep", action="store_true", help="leave the archive and the console's text behind")
     options = parser.parse_args()
     missing = [name for name in ("qemu-system-x86_64", "dpkg-query", "apt-get") if not shutil.which(name)]
@@ -155,7 +157,7 @@ def main():
     try:
         with open(folder / "root.cpio", "wb") as file:
             archive = Archive(file)
-            fill(archive, options.errand.resolve(), options.units.resolve())
+            fill(archive, options.errand.resolve(), options.units.resolve(), options.k)
             archive.finish()
         print(f"booting {kernel.name} with {os.path.getsize(folder / 'root.cpio') >> 20} MiB of files", flush=True)
         lines = boot(kernel, folder / "root.cpio", folder)
