@@ -23,10 +23,12 @@
 #include "cli/signals.h"
 #include "cli/user_folders.h"
 #include "config/replay_script.h"
+#include "providers/curl_dialer.h"
 #include "providers/http_client.h"
 #include "providers/registry.h"
 #include "providers/tape.h"
 #include "tools/hooks.h"
+#include "tools/process.h"
 #include "tools/runner.h"
 #include "tools/supervisor.h"
 
@@ -341,12 +343,14 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   if (!tape) {
     return end_with({tape.error()});
   }
+  providers::CurlDialer dialer(context.environment);
+  tools::ProcessIsolation isolation(*supervisor, enclosure->get(), dialer);
   auto toolbox = tools::Runner::create(plan->agent.tools,
                                        {.cwd = context.cwd,
                                         .temporary = folder.path(),
                                         .environment = context.environment,
                                         .scrub = secret_variables(*plan),
-                                        .supervisor = supervisor.get(),
+                                        .isolation = &isolation,
                                         .enclosure = enclosure->get(),
                                         .redactor = &redactor,
                                         .redact_secrets = plan->agent.guardrails.redact_secrets,
@@ -375,10 +379,11 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
     return end_with({provider.error()});
   }
 
+  tools::ProcessIsolation unconfined(*supervisor);
   const tools::UserPrograms programs{.folder = plan->agent.directory,
                                      .temporary = folder.path(),
                                      .environment = without_keys(context.environment, *plan),
-                                     .supervisor = supervisor.get()};
+                                     .isolation = &unconfined};
   const auto hooks =
       open_hooks(*plan,
                  {.world = {.run_id = run_id, .model = plan->model().name(), .cwd = context.cwd},

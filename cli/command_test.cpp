@@ -11,7 +11,7 @@
 #include "cli/test_report.h"
 #include "cli/test_run.h"
 #include "config/test_case.h"
-#include "tools/supervisor.h"
+#include "tools/process.h"
 #include "tools/walk.h"
 
 #include <fmt/format.h>
@@ -219,7 +219,8 @@ Result<int> command_test(const Parsed& parsed, Context& context) {
     }
   };
 
-  const TestWorld world{.supervisor = *supervisor,
+  tools::ProcessIsolation isolation(*supervisor);
+  const TestWorld world{.isolation = isolation,
                         .environment = context.environment,
                         .temporary = folder.path(),
                         .stop = cancellation.stop(),

@@ -14,8 +14,10 @@
 #include "cli/run_folder.h"
 #include "cli/signals.h"
 #include "config/load.h"
+#include "providers/curl_dialer.h"
 #include "providers/http_client.h"
 #include "providers/registry.h"
+#include "tools/process.h"
 #include "tools/registry.h"
 #include "tools/runner.h"
 #include "tools/supervisor.h"
@@ -162,7 +164,6 @@ Result<int> command_tools_list(const Parsed& parsed, Context& context) {
                                     .temporary = {},
                                     .environment = context.environment,
                                     .scrub = {},
-                                    .supervisor = nullptr,
                                     .redactor = &redactor,
                                     .clock = &clock}));
   if (parsed.value("--output") == "json") {
@@ -197,6 +198,8 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
                                   context.color_err)
                 << "\n\n";
   }
+  providers::CurlDialer dialer(context.environment);
+  tools::ProcessIsolation isolation(*supervisor, enclosure.get(), dialer);
   const auto questioner =
       open_questioner({.color = context.color_err, .fall_silent = {}}, redactor);
   providers::HttpClient http(context.environment);
@@ -206,7 +209,7 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
                                     .temporary = folder.path(),
                                     .environment = context.environment,
                                     .scrub = chosen.key_variables,
-                                    .supervisor = supervisor.get(),
+                                    .isolation = &isolation,
                                     .enclosure = enclosure.get(),
                                     .redactor = &redactor,
                                     .clock = &clock,

@@ -81,13 +81,13 @@ TestOutcome broken(std::string problem) {
 }
 
 // As a shell tells it: errand dies by the signal that ended its run.
-int exit_code_of(const tools::ProcessResult& process) {
-  return process.end == tools::ProcessResult::End::signalled ? 128 + process.signal
+int exit_code_of(const tools::ProgramResult& process) {
+  return process.end == tools::ProgramResult::End::signalled ? 128 + process.signal
                                                              : process.exit_status;
 }
 
-std::string ending_of(const tools::ProcessResult& process) {
-  return process.end == tools::ProcessResult::End::signalled
+std::string ending_of(const tools::ProgramResult& process) {
+  return process.end == tools::ProgramResult::End::signalled
              ? fmt::format(
                    "it was killed by signal {} ({})", process.signal, ::strsignal(process.signal))
              : fmt::format("it ended with exit status {}", process.exit_status);
@@ -243,8 +243,8 @@ class Judge {
 
 }  // namespace
 
-TestOutcome outcome_of(const tools::ProcessResult& process) {
-  using End = tools::ProcessResult::End;
+TestOutcome outcome_of(const tools::ProgramResult& process) {
+  using End = tools::ProgramResult::End;
   switch (process.end) {
     case End::exited:
     case End::signalled: {
@@ -278,23 +278,17 @@ TestOutcome run_test_case(const config::TestCase& test,
   if (!folder) {
     return broken(folder.error().message);
   }
-  const tools::ProcessRequest request{.argv = command_line(test),
+  const tools::ProgramRequest request{.argv = command_line(test),
                                       .environment = without_options(world.environment),
                                       .cwd = *folder,
+                                      .temporary = world.temporary,
                                       .input = std::nullopt,
                                       .timeout = test.timeout,
                                       .idle_timeout = std::nullopt,
                                       .merge_stderr = false,
                                       .limits = {.memory = k_events_bytes}};
-  const tools::ProcessResult process = tools::run_process(world.supervisor,
-                                                          request,
-                                                          {.cwd = *folder,
-                                                           .temporary = world.temporary,
-                                                           .environment = request.environment,
-                                                           .supervisor = &world.supervisor,
-                                                           .stop = world.stop,
-                                                           .kill = world.kill,
-                                                           .on_output = {}});
+  const tools::ProgramResult process =
+      world.isolation.run(request, {.stop = world.stop, .kill = world.kill});
   TestOutcome outcome = outcome_of(process);
   outcome.errors = agent::to_valid_utf8(process.errors.text);
   outcome.duration_ms =

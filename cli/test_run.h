@@ -4,8 +4,7 @@
 #include "agent/environment.h"
 #include "agent/money.h"
 #include "config/test_case.h"
-#include "tools/process.h"
-#include "tools/supervisor.h"
+#include "tools/isolation.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -39,7 +38,7 @@ struct TestFailure {
 
 // What all cases of one call share. Borrowed.
 struct TestWorld {
-  tools::Supervisor& supervisor;
+  tools::Isolation& isolation;
   const agent::Environment& environment;
   std::filesystem::path temporary;  // a folder of its own, made when first needed
   std::stop_token stop;             // end soon
@@ -54,6 +53,6 @@ std::vector<TestFailure> judge(const config::TestCase& test, const TestOutcome& 
 
 // The outcome as the run's events (jsonl) on its stdout tell it; broken where they do not end with
 // a result, and where the process did not end as the result says.
-TestOutcome outcome_of(const tools::ProcessResult& process);
+TestOutcome outcome_of(const tools::ProgramResult& process);
 
 }  // namespace cli

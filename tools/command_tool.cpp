@@ -1,7 +1,8 @@
 #include "tools/command_tool.h"
 
 #include "agent/json.h"
-#include "tools/process.h"
+#include "tools/program_environment.h"
+#include "tools/program_result.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -48,7 +49,7 @@ std::optional<std::string> retry_hint(const Captured& output) {
   return std::string(agent::text_at(*answer, "retry_hint"));
 }
 
-Output succeeded(ProcessResult result) {
+Output succeeded(ProgramResult result) {
   if (const auto hint = retry_hint(result.output)) {
     return failure(Code::tool_model_retry, *hint);
   }
@@ -60,11 +61,12 @@ Output succeeded(ProcessResult result) {
   return output;
 }
 
-Output failed(ProcessResult result, const ProcessRequest& request) {
+Output failed(ProgramResult result, const ProgramRequest& request) {
   Output output = failed_end(result, request);
   put_text(output, std::move(result.output));
   const std::string_view errors = last_lines(result.errors.text);
   if (errors.empty()) {
+    tell_refused(output.text, result);
     return output;
   }
   append_line(
@@ -77,6 +79,7 @@ Output failed(ProcessResult result, const ProcessRequest& request) {
   if (!result.errors.spill_path.empty()) {
     append_line(output.text, fmt::format("[all of stderr: {}]", result.errors.spill_path));
   }
+  tell_refused(output.text, result);
   return output;
 }
 
@@ -94,21 +97,22 @@ class CommandTool final : public Tool {
   bool idempotent() const override { return spec_.idempotent; }
 
   Output call(const Json& arguments, const CallContext& context) override {
-    if (context.supervisor == nullptr) {
+    if (context.isolation == nullptr) {
       return failure(Code::tool_failed, "programs cannot be started here");
     }
-    const ProcessRequest request{.argv = spec_.command,
+    const ProgramRequest request{.argv = spec_.command,
                                  .environment = tool_environment(context, spec_.env),
                                  .cwd = context.cwd,
+                                 .temporary = context.temporary,
                                  .input = agent::dump(arguments) + "\n",
                                  .timeout = spec_.timeout.value_or(k_default_timeout),
                                  .idle_timeout = spec_.idle_timeout,
                                  .merge_stderr = false};
-    ProcessResult result = run_process(*context.supervisor, request, context);
-    const bool is_done = result.end == ProcessResult::End::exited && result.survivors == 0 &&
-                         result.violations.empty();
-    return is_done && result.exit_status == 0 ? succeeded(std::move(result))
-                                              : failed(std::move(result), request);
+    ProgramResult result =
+        context.isolation->run(request, {context.stop, context.kill, context.on_output});
+    return result.has_exited_cleanly() && result.exit_status == 0
+               ? succeeded(std::move(result))
+               : failed(std::move(result), request);
   }
 
  private:

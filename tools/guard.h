@@ -19,7 +19,7 @@ constexpr std::uint32_t k_ready = 0x6361'6765;
 struct Readiness {
   std::uint32_t mark = k_ready;  // a Report in its place says that there is no guard
   std::uint32_t layers = 0;      // LayerSet::bits()
-};
+};  // with the listening socket of a private network attached, where there is one
 
 // A request on a guard's control socket: this, with stdin, stdout and stderr attached, then `bytes`
 // of NUL-terminated strings: the folder, the arguments, the environment.
@@ -41,10 +41,5 @@ enum class Order : char { terminate = 'T', kill = 'K' };
 // Runs the requests that come in on `control`, each until nothing of it is left; where confined,
 // each in the sandbox that was described first.
 [[noreturn]] void run_guard(int control, Birth birth);
-
-// Receives up to `size` bytes and up to `capacity` descriptors (close-on-exec, `count` of them).
-// As recvmsg(2), but for EINTR.
-ssize_t receive_with_descriptors(
-    int socket, void* data, std::size_t size, int* descriptors, int capacity, int& count);
 
 }  // namespace tools

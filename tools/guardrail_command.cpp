@@ -2,7 +2,7 @@
 #include "agent/json.h"
 #include "agent/text.h"
 #include "tools/guardrail_check.h"
-#include "tools/process.h"
+#include "tools/program_environment.h"
 #include "tools/user_command.h"
 
 #include <fmt/format.h>

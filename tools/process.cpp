@@ -1,7 +1,8 @@
 #include "tools/process.h"
 
-#include "agent/duration.h"
 #include "tools/enclosure.h"
+#include "tools/outlet.h"
+#include "tools/sandbox/namespaces.h"
 
 #include <fmt/format.h>
 
@@ -22,28 +23,16 @@
 namespace tools {
 namespace {
 
+using agent::Descriptor;
 using agent::Milliseconds;
 using Steady = std::chrono::steady_clock;
-using End = ProcessResult::End;
+using End = ProgramResult::End;
 
 constexpr std::chrono::seconds k_grace{1};     // between SIGTERM and SIGKILL
 constexpr std::chrono::seconds k_patience{8};  // with a guard that does not report after SIGKILL
 constexpr std::size_t k_chunk = 64u << 10;
-
-struct Default {
-  std::string_view name;
-  std::string_view value;
-};
-constexpr std::array k_defaults = {
-    Default{"CI", "1"},
-    Default{"DEBIAN_FRONTEND", "noninteractive"},
-    Default{"GIT_PAGER", "cat"},
-    Default{"GIT_TERMINAL_PROMPT", "0"},
-    Default{"NO_COLOR", "1"},
-    Default{"PAGER", "cat"},
-    Default{"TERM", "dumb"},
-    Default{"npm_config_yes", "true"},
-};
+constexpr std::array k_proxy_variables = {
+    "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
 
 // Writing to a program that does not read raises SIGPIPE in the writing thread: it is kept off
 // for as long as this lives, and what was raised is taken back.
@@ -112,14 +101,14 @@ std::string absolute_folder(const std::filesystem::path& folder) {
   return error ? folder.string() : absolute.string();
 }
 
-ProcessResult not_started(std::string message, int error_number = 0) {
-  ProcessResult result;
+ProgramResult not_started(std::string message, int error_number = 0) {
+  ProgramResult result;
   result.message = std::move(message);
   result.error_number = error_number;
   return result;
 }
 
-std::string describe(const Report& report, const ProcessRequest& request) {
+std::string describe(const Report& report, const ProgramRequest& request) {
   const std::string name = request.argv.empty() ? "" : request.argv.front();
   const char* const why = std::strerror(report.value);
   if (report.kind == Report::Kind::no_folder) {
@@ -142,26 +131,21 @@ std::string describe(const Report& report, const ProcessRequest& request) {
   return fmt::format("cannot run `{}`: {}", name, why);
 }
 
-std::string_view signal_name(int number) {
-  const char* const name = ::sigabbrev_np(number);
-  return name == nullptr ? "?" : name;
-}
-
-std::string timeout_text(std::string_view what, const std::optional<Milliseconds>& time) {
-  return fmt::format(
-      "{} {} and was stopped", what, agent::format_duration(time.value_or(Milliseconds(0))));
-}
-
-// One call of run_process: everything that it waits for, in one poll.
+// One run: everything that it waits for, in one poll.
 class Call {
  public:
-  Call(const ProcessRequest& request, const CallContext& context)
+  Call(const ProgramRequest& request,
+       const ProgramControl& control,
+       const Enclosure* enclosure,
+       agent::Dialer* dialer)
       : request_(request),
-        context_(context),
-        output_{.fd = {}, .capture = Capture(context.temporary, request.limits)},
-        errors_{.fd = {}, .capture = Capture(context.temporary, request.limits)} {}
+        control_(control),
+        enclosure_(enclosure),
+        dialer_(dialer),
+        output_{.fd = {}, .capture = Capture(request.temporary, request.limits)},
+        errors_{.fd = {}, .capture = Capture(request.temporary, request.limits)} {}
 
-  ProcessResult run(Supervisor& supervisor);
+  ProgramResult run(Supervisor& supervisor);
 
  private:
   struct Stream {
@@ -179,10 +163,12 @@ class Call {
   void check_deadlines(Running& running);
   void end_early(Running& running, End why, bool at_once);
   std::optional<Steady::time_point> next_deadline() const;
-  ProcessResult finish();
+  ProgramResult finish();
 
-  const ProcessRequest& request_;
-  const CallContext& context_;
+  const ProgramRequest& request_;
+  const ProgramControl& control_;
+  const Enclosure* enclosure_;  // null: no sandbox
+  agent::Dialer* dialer_;       // where that has an outlet
   Stream output_;
   Stream errors_;
   Descriptor input_;
@@ -196,7 +182,7 @@ class Call {
   std::optional<Steady::time_point> give_up_at_;
   bool is_killed_ = false;
   bool is_over_ = false;
-  ProcessResult result_;
+  ProgramResult result_;
 };
 
 agent::Result<Running> Call::start(Supervisor& supervisor) {
@@ -217,12 +203,14 @@ agent::Result<Running> Call::start(Supervisor& supervisor) {
     return agent::fail(agent::Code::os_failed,
                        fmt::format("cannot watch a program: {}", std::strerror(errno)));
   }
-  const Program program{.argv = request_.argv,
-                        .environment = environment_block(request_.environment),
-                        .cwd = absolute_folder(request_.cwd),
-                        .confinement = context_.enclosure != nullptr
-                                           ? context_.enclosure->confinement()
-                                           : std::string()};
+  Program program{.argv = request_.argv,
+                  .environment = environment_block(request_.environment),
+                  .cwd = absolute_folder(request_.cwd),
+                  .confinement = {}};
+  if (enclosure_ != nullptr) {
+    program.confinement = enclosure_->confinement();
+    program.layers = enclosure_->in_force();
+  }
   TRY_ASSIGN(Running running,
              supervisor.spawn(program,
                               in.read.get(),
@@ -234,8 +222,8 @@ agent::Result<Running> Call::start(Supervisor& supervisor) {
   return running;
 }
 
-ProcessResult Call::run(Supervisor& supervisor) {
-  if (context_.stop.stop_requested() || context_.kill.stop_requested()) {
+ProgramResult Call::run(Supervisor& supervisor) {
+  if (control_.stop.stop_requested() || control_.kill.stop_requested()) {
     result_.end = End::cancelled;
     return std::move(result_);
   }
@@ -244,10 +232,17 @@ ProcessResult Call::run(Supervisor& supervisor) {
     return not_started(std::move(running.error().message));
   }
   const auto wake = [this] { ::eventfd_write(wake_.get(), 1); };
-  const std::stop_callback on_stop(context_.stop, wake);
-  const std::stop_callback on_kill(context_.kill, wake);
+  const std::stop_callback on_stop(control_.stop, wake);
+  const std::stop_callback on_kill(control_.kill, wake);
+  std::optional<Outlet> outlet;
+  if (running->outlet() >= 0) {
+    outlet.emplace(running->outlet(), *enclosure_->hosts(), *dialer_);
+  }
   const NoSigpipe no_sigpipe;
   watch(*running);
+  if (outlet) {
+    result_.refused = outlet->refused();
+  }
   return finish();
 }
 
@@ -324,8 +319,8 @@ void Call::read_some(Stream& stream) {
   const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
   last_activity_ = Steady::now();
   stream.capture.add(bytes);
-  if (context_.on_output) {
-    context_.on_output(bytes);
+  if (control_.on_output) {
+    control_.on_output(bytes);
   }
 }
 
@@ -381,9 +376,9 @@ void Call::check_report(Running& running) {
 
 void Call::check_deadlines(Running& running) {
   const auto now = Steady::now();
-  if (context_.kill.stop_requested()) {
+  if (control_.kill.stop_requested()) {
     end_early(running, End::cancelled, true);
-  } else if (context_.stop.stop_requested()) {
+  } else if (control_.stop.stop_requested()) {
     end_early(running, End::cancelled, false);
   } else if (request_.timeout && now >= started_ + *request_.timeout) {
     end_early(running, End::timed_out, false);
@@ -435,7 +430,7 @@ std::optional<Steady::time_point> Call::next_deadline() const {
   return deadline;
 }
 
-ProcessResult Call::finish() {
+ProgramResult Call::finish() {
   if (early_ && (result_.end == End::exited || result_.end == End::signalled)) {
     result_.end = *early_;
   }
@@ -446,107 +441,30 @@ ProcessResult Call::finish() {
 
 }  // namespace
 
-ProcessResult run_process(Supervisor& supervisor,
-                          const ProcessRequest& request,
-                          const CallContext& context) {
-  ProcessResult result = Call(request, context).run(supervisor);
-  if (context.enclosure != nullptr) {
-    result.violations = context.enclosure->restore_locked();
+agent::Environment ProcessIsolation::environment() const {
+  if (enclosure_ == nullptr) {
+    return {};
+  }
+  agent::Environment environment{{"TMPDIR", enclosure_->temporary().string()}};
+  if (enclosure_->hosts() != nullptr) {
+    const auto proxy =
+        fmt::format("http://{}:{}", sandbox::k_outlet_address, sandbox::k_outlet_port);
+    for (const char* name : k_proxy_variables) {
+      environment.emplace(name, proxy);
+    }
+    environment.emplace("NO_PROXY", "");
+    environment.emplace("no_proxy", "");
+    environment.emplace("NODE_USE_ENV_PROXY", "1");
+  }
+  return environment;
+}
+
+ProgramResult ProcessIsolation::run(const ProgramRequest& request, const ProgramControl& control) {
+  ProgramResult result = Call(request, control, enclosure_, dialer_).run(supervisor_);
+  if (enclosure_ != nullptr) {
+    result.violations = enclosure_->restore_locked();
   }
   return result;
-}
-
-Output failed_end(const ProcessResult& result, const ProcessRequest& request) {
-  using agent::Code;
-  const std::string program = request.argv.empty() ? "" : request.argv.front();
-  Output output;
-  switch (result.end) {
-    case End::exited:
-      output = failure(Code::tool_failed,
-                       fmt::format("`{}` ended with exit status {}", program, result.exit_status));
-      output.exit_status = result.exit_status;
-      break;
-    case End::signalled:
-      output = failure(
-          Code::tool_failed,
-          fmt::format("ended by signal {} (SIG{})", result.signal, signal_name(result.signal)));
-      output.exit_status = 128 + result.signal;
-      if (result.is_out_of_memory) {
-        output.message += ": its processes together needed more memory than the sandbox allows";
-        output.suggestion = "Do it in smaller parts, or with fewer processes at the same time.";
-      }
-      break;
-    case End::timed_out:
-      output = failure(Code::tool_timeout,
-                       timeout_text("ran longer than", request.timeout),
-                       "Do less in one call, or run it so that it ends by itself.");
-      break;
-    case End::idle:
-      output = failure(Code::tool_timeout,
-                       timeout_text("wrote nothing for", request.idle_timeout),
-                       "It may have waited for input, which it cannot get: use its options "
-                       "for running without questions.");
-      break;
-    case End::cancelled:
-      output = failure(Code::tool_cancelled, "stopped before it ended");
-      break;
-    case End::not_started:
-    case End::lost:
-      output = failure(Code::tool_failed, result.message);
-      break;
-  }
-  if (!result.violations.empty()) {
-    output = failure(Code::sandbox_violation,
-                     fmt::format("it changed what tools must not change: {}; that was put back",
-                                 fmt::join(result.violations, ", ")),
-                     "Leave these files alone; say what you want changed in them.");
-    output.exit_status = result.exit_status;
-  }
-  if (result.survivors > 0) {
-    output.message += fmt::format("; {} of its processes could not be ended", result.survivors);
-  }
-  return output;
-}
-
-void append_line(std::string& text, std::string_view line) {
-  if (!text.empty() && text.back() != '\n') {
-    text += '\n';
-  }
-  text += line;
-}
-
-void put_text(Output& output, Captured captured) {
-  output.text = std::move(captured.text);
-  if (captured.is_whole) {
-    return;
-  }
-  output.spill_path = std::move(captured.spill_path);
-  output.total_bytes = captured.total_bytes;
-  if (captured.lost_bytes > 0) {
-    append_line(
-        output.text,
-        fmt::format("[{} bytes of the output could not be kept in a file]", captured.lost_bytes));
-  }
-}
-
-agent::Environment quiet_environment(agent::Environment environment,
-                                     const std::filesystem::path& cwd) {
-  for (const auto& [name, value] : k_defaults) {
-    environment.emplace(name, value);
-  }
-  environment.insert_or_assign("PWD", absolute_folder(cwd));
-  return environment;
-}
-
-agent::Environment tool_environment(const CallContext& context, const agent::Environment& own) {
-  agent::Environment environment = quiet_environment(context.environment, context.cwd);
-  if (context.enclosure != nullptr) {
-    environment.insert_or_assign("TMPDIR", context.enclosure->temporary().string());
-  }
-  for (const auto& [name, value] : own) {
-    environment.insert_or_assign(name, value);
-  }
-  return environment;
 }
 
 }  // namespace tools

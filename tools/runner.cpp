@@ -319,7 +319,7 @@ class Runner::Round {
         .cwd = options.cwd,
         .temporary = options.temporary,
         .environment = options.environment,
-        .supervisor = options.supervisor,
+        .isolation = options.isolation,
         .enclosure = options.enclosure,
         .stop = stop_,
         .kill = kill_,

@@ -30,7 +30,7 @@ struct RunnerOptions {
   std::filesystem::path temporary;            // the run's own folder; made when first needed (0700)
   agent::Environment environment;             // as the process has it
   std::vector<std::string> scrub;             // variables that tools never see: provider keys
-  Supervisor* supervisor = nullptr;           // borrowed
+  Isolation* isolation = nullptr;             // borrowed
   Enclosure* enclosure = nullptr;             // borrowed; null: no sandbox
   const agent::Redactor* redactor = nullptr;  // borrowed; null: nothing is taken out
   bool redact_secrets = true;                 // false: the model reads them, the watcher does not

@@ -2,7 +2,8 @@
 
 #include "agent/duration.h"
 #include "agent/json.h"
-#include "tools/process.h"
+#include "tools/program_environment.h"
+#include "tools/program_result.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -104,7 +105,7 @@ std::optional<Milliseconds> Shell::asked_timeout(const Json& arguments) const {
 }
 
 // A status other than 0 is the command's answer, as grep's 1; what could not even run is a failure.
-Output exited(ProcessResult result) {
+Output exited(ProgramResult result) {
   const int status = result.exit_status;
   Output output;
   if (status == k_not_found) {
@@ -124,6 +125,7 @@ Output exited(ProcessResult result) {
   if (status != 0) {
     append_line(output.text, fmt::format("[exit status {}]", status));
   }
+  tell_refused(output.text, result);
   return output;
 }
 
@@ -138,21 +140,23 @@ Output Shell::call(const Json& arguments, const CallContext& context) {
                    "`timeout` is no time: it needs a number above 0 and a unit",
                    "Write \"30s\", \"5m\" or whole seconds, or leave it out.");
   }
-  if (context.supervisor == nullptr) {
+  if (context.isolation == nullptr) {
     return failure(Code::tool_failed, "programs cannot be started here");
   }
-  const ProcessRequest request{.argv = {"/bin/sh", "-c", std::move(command)},
+  const ProgramRequest request{.argv = {"/bin/sh", "-c", std::move(command)},
                                .environment = tool_environment(context, env_),
                                .cwd = context.cwd,
+                               .temporary = context.temporary,
                                .timeout = timeout,
                                .idle_timeout = idle_timeout_};
-  ProcessResult result = run_process(*context.supervisor, request, context);
-  if (result.end == ProcessResult::End::exited && result.survivors == 0 &&
-      result.violations.empty()) {
+  ProgramResult result =
+      context.isolation->run(request, {context.stop, context.kill, context.on_output});
+  if (result.has_exited_cleanly()) {
     return exited(std::move(result));
   }
   Output output = failed_end(result, request);
   put_text(output, std::move(result.output));
+  tell_refused(output.text, result);
   return output;
 }
 

@@ -1,5 +1,5 @@
 // One tool: a name, a schema, a policy and a call. What every call goes through (repair,
-// validation, caps, parallel runs) is runner.h's; what a process is, process.h's.
+// validation, caps, parallel runs) is runner.h's; where programs run, isolation.h's.
 #pragma once
 #include "agent/environment.h"
 #include "agent/error.h"
@@ -26,17 +26,17 @@ class Redactor;
 namespace tools {
 
 class Enclosure;
+class Isolation;
 class Questioner;
 class SeenFiles;
-class Supervisor;
 
 // What a call may use. Borrowed for the length of the call.
 struct CallContext {
   const std::filesystem::path& cwd;                 // relative paths start here
   const std::filesystem::path& temporary;           // the run's own folder, made on first use
   const agent::Environment& environment;            // already without provider keys
-  Supervisor* supervisor = nullptr;                 // starts processes; null only in tests
-  Enclosure* enclosure = nullptr;                   // what it may reach; null: all
+  Isolation* isolation = nullptr;                   // runs programs; null only in tests
+  Enclosure* enclosure = nullptr;                   // what files it may reach; null: all
   std::stop_token stop;                             // end soon: TERM, after 1 s KILL
   std::stop_token kill;                             // end now
   std::function<void(std::string_view)> on_output;  // live output; any thread, may be empty

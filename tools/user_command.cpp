@@ -1,6 +1,6 @@
 #include "tools/user_command.h"
 
-#include "tools/process.h"
+#include "tools/program_result.h"
 
 #include <fmt/format.h>
 
@@ -21,29 +21,23 @@ std::expected<UserCommand::Done, std::string> UserCommand::run(
     std::string input,
     agent::Milliseconds timeout,
     std::stop_token stop) const {
-  if (programs.supervisor == nullptr) {
+  if (programs.isolation == nullptr) {
     return std::unexpected("programs cannot be started here");
   }
   if (const auto file = scripts_.changed(); !file.empty()) {
     return std::unexpected(fmt::format("`{}` has changed since the run began", file.string()));
   }
-  const CallContext context{.cwd = programs.folder,
-                            .temporary = programs.temporary,
-                            .environment = programs.environment,
-                            .supervisor = programs.supervisor,
-                            .stop = std::move(stop),
-                            .kill = {},
-                            .on_output = {}};
-  const ProcessRequest request{.argv = {"/bin/sh", "-c", line_},
+  const ProgramRequest request{.argv = {"/bin/sh", "-c", line_},
                                .environment = environment,
                                .cwd = programs.folder,
+                               .temporary = programs.temporary,
                                .input = std::move(input),
                                .timeout = timeout,
                                .idle_timeout = std::nullopt,
                                .merge_stderr = false,
                                .limits = {.memory = k_most_output, .file = 0}};
-  ProcessResult result = run_process(*programs.supervisor, request, context);
-  if (result.end != ProcessResult::End::exited) {
+  ProgramResult result = programs.isolation->run(request, {.stop = std::move(stop)});
+  if (result.end != ProgramResult::End::exited) {
     return std::unexpected(failed_end(result, request).message);
   }
   return Done{.exit_status = result.exit_status,

@@ -14,14 +14,14 @@
 
 namespace tools {
 
-class Supervisor;
+class Isolation;
 
 // What such commands are run with; borrowed but for the environment.
 struct UserPrograms {
   std::filesystem::path folder;     // where they start: the agent file's
   std::filesystem::path temporary;  // the run's own folder
   agent::Environment environment;   // without provider keys
-  Supervisor* supervisor = nullptr;
+  Isolation* isolation = nullptr;
 };
 
 class UserCommand {

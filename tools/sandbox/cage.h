@@ -1,7 +1,7 @@
 // A confinement in force: made once by a guard, put on by each of its programs between fork and
 // exec.
 #pragma once
-#include "tools/descriptor.h"
+#include "agent/descriptor.h"
 #include "tools/sandbox/confinement.h"
 #include "tools/sandbox/control_group.h"
 #include "tools/sandbox/layers.h"
@@ -15,11 +15,13 @@ namespace tools::sandbox {
 
 class Cage {
  public:
-  // Moves this process, which must be single-threaded, into the private mounts of its programs.
+  // Moves this process, which must be single-threaded, into the namespaces of its programs.
   // What the kernel lacks is missing in layers(), and no failure.
   explicit Cage(const Confinement& confinement);
 
   LayerSet layers() const { return layers_; }
+  // The listening socket of a private network; -1 where there is none.
+  int outlet() const { return outlet_.get(); }
 
   // In the program's process, async-signal-safe: all but the filter, which may only come when
   // nothing but exec is left to do; drops no_new_privs and capabilities for good. 0 or errno.
@@ -36,8 +38,9 @@ class Cage {
 
   Confinement confinement_;
   std::optional<ControlGroup> group_;
-  Descriptor rules_;  // empty: no Landlock
+  agent::Descriptor rules_;  // empty: no Landlock
   std::vector<sock_filter> filter_;
+  agent::Descriptor outlet_;
   LayerSet layers_;
 };
 

@@ -16,6 +16,7 @@ struct Confinement {
   std::vector<std::string> locked;    // inside `writable`: readable only
   std::vector<std::string> hidden;    // secret places: their contents cannot be read
   bool network = false;               // internet sockets are allowed
+  bool outlet = false;                // too, but in a network of its own (outlet.h)
   // Of the whole call in a control group, else of each process, and of the user.
   std::optional<std::uint64_t> memory;     // bytes; of address space without a group
   std::optional<std::uint64_t> processes;  // at the same time

@@ -13,6 +13,8 @@
 namespace tools::sandbox {
 namespace {
 
+using agent::Descriptor;
+
 constexpr std::uint64_t k_most_processes = 4'194'304;  // what pids.max takes, on any machine
 constexpr int k_removals = 50;
 constexpr std::chrono::milliseconds k_removal_pause{2};

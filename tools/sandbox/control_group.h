@@ -2,7 +2,7 @@
 // counted together, and one word ends them all. It is made only where the machine's owner has let
 // it: no controller is handed down for it, nothing of the machine is set.
 #pragma once
-#include "tools/descriptor.h"
+#include "agent/descriptor.h"
 #include "tools/sandbox/confinement.h"
 
 #include <cstdint>
@@ -44,11 +44,11 @@ class ControlGroup {
   bool limit_processes(std::uint64_t most) const;
 
   std::string name_;
-  Descriptor place_;      // the folder that it is made in
-  Descriptor folder_;     // empty: it could not be made
-  Descriptor processes_;  // for writing: who is in it
-  Descriptor end_;        // for writing; empty before Linux 5.14
-  Descriptor events_;     // what its memory has gone through; empty without a limit on that
+  agent::Descriptor place_;      // the folder that it is made in
+  agent::Descriptor folder_;     // empty: it could not be made
+  agent::Descriptor processes_;  // for writing: who is in it
+  agent::Descriptor end_;        // for writing; empty before Linux 5.14
+  agent::Descriptor events_;     // what its memory has gone through; empty without a limit on that
 };
 
 // Removes the group that a guard which was killed has left, if there is one. Its processes have to

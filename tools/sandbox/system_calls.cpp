@@ -1,6 +1,6 @@
 #include "tools/sandbox/system_calls.h"
 
-#include "tools/descriptor.h"
+#include "agent/descriptor.h"
 
 #include <array>
 #include <cerrno>
@@ -21,6 +21,8 @@
 
 namespace tools::sandbox {
 namespace {
+
+using agent::Descriptor;
 
 // Refused with EPERM, whatever the arguments. Names that an architecture lacks are left out.
 constexpr auto k_refused = std::to_array<const char*>({
@@ -249,7 +251,7 @@ std::vector<sock_filter> system_call_filter(const Confinement& confinement, int 
   filter.refuse_where("ioctl", EPERM, is(1, k_tiocsti));
   filter.refuse_where("ioctl", EPERM, is(1, k_tioclinux));
   refuse_set_user_id(filter);
-  refuse_sockets(filter, confinement.network);
+  refuse_sockets(filter, confinement.network || confinement.outlet);
   if (landlock < 3) {
     refuse_truncation(filter);
   }

@@ -22,8 +22,8 @@ const std::string k_events =
     "{\"type\":\"run.finished\",\"result\":{\"exit_code\":0,\"text\":\" {\\\"n\\\": "
     "3}\\n\",\"cost_usd\":0.3}}\n";
 
-tools::ProcessResult exited(std::string events, int status = 0) {
-  return {.end = tools::ProcessResult::End::exited,
+tools::ProgramResult exited(std::string events, int status = 0) {
+  return {.end = tools::ProgramResult::End::exited,
           .exit_status = status,
           .output = {.text = std::move(events)}};
 }
@@ -90,13 +90,13 @@ TEST_CASE("errand test: a run's events tell how it went", "[cli]") {
 }
 
 TEST_CASE("errand test: a result counts only where the process ended as it says", "[cli]") {
-  const auto ended_by = [](int exit_code, tools::ProcessResult process) {
+  const auto ended_by = [](int exit_code, tools::ProgramResult process) {
     process.output.text = R"({"type":"run.finished","result":{"exit_code":)" +
                           std::to_string(exit_code) + R"(,"text":""}})";
     return cli::outcome_of(process);
   };
   const auto killed = [](int signal) {
-    return tools::ProcessResult{.end = tools::ProcessResult::End::signalled, .signal = signal};
+    return tools::ProgramResult{.end = tools::ProgramResult::End::signalled, .signal = signal};
   };
   CHECK(ended_by(0, exited("", 0)).end == TestOutcome::End::ended);
   CHECK(ended_by(80, exited("", 80)).exit_code == 80);

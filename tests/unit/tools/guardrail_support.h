@@ -60,7 +60,7 @@ class GuardrailStage {
         tools::GuardrailWorld{.programs = {.folder = world.folder.path(),
                                            .temporary = world.temporary,
                                            .environment = world.environment,
-                                           .supervisor = world.supervisor.get()},
+                                           .isolation = world.isolation.get()},
                               .redactor = &redactor,
                               .clock = &clock,
                               .judges = std::move(judges),

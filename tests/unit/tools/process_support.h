@@ -1,6 +1,7 @@
 // What tests with real processes share: a folder, a call's context, and a look into /proc.
 #pragma once
 #include "agent/environment.h"
+#include "tools/process.h"
 #include "tools/supervisor.h"
 #include "tools/tool.h"
 
@@ -77,19 +78,24 @@ class ProcessWorld {
     auto started = tools::Supervisor::start();
     REQUIRE(started);
     supervisor = std::move(*started);
+    isolation = std::make_unique<tools::ProcessIsolation>(*supervisor);
   }
 
   tools::CallContext context() {
     return {.cwd = folder.path(),
             .temporary = temporary,
             .environment = environment,
-            .supervisor = supervisor.get(),
+            .isolation = isolation.get(),
             .stop = stop.get_token(),
             .kill = kill.get_token(),
             .on_output = [this](std::string_view bytes) {
               const std::lock_guard lock(mutex);
               live += bytes;
             }};
+  }
+  tools::ProgramControl control() {
+    const tools::CallContext all = context();
+    return {all.stop, all.kill, all.on_output};
   }
   std::string live_output() {
     const std::lock_guard lock(mutex);
@@ -101,6 +107,7 @@ class ProcessWorld {
   std::filesystem::path temporary = folder.path() / "temporary";
   agent::Environment environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
   std::unique_ptr<tools::Supervisor> supervisor;
+  std::unique_ptr<tools::ProcessIsolation> isolation;
   std::stop_source stop;
   std::stop_source kill;
   std::mutex mutex;

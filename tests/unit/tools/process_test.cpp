@@ -1,6 +1,8 @@
 #include "tools/process.h"
 
 #include "tests/unit/tools/process_support.h"
+#include "tools/program_environment.h"
+#include "tools/program_result.h"
 
 #include <catch2/catch.hpp>
 
@@ -13,21 +15,22 @@
 using namespace std::chrono_literals;
 using tests::is_running;
 using tests::pid_in;
-using tools::ProcessRequest;
-using tools::ProcessResult;
-using End = tools::ProcessResult::End;
+using tools::ProgramRequest;
+using tools::ProgramResult;
+using End = tools::ProgramResult::End;
 
 namespace {
 
-ProcessRequest script(tests::ProcessWorld& world, std::string text) {
+ProgramRequest script(tests::ProcessWorld& world, std::string text) {
   return {.argv = {"/bin/sh", "-c", std::move(text)},
           .environment = world.environment,
           .cwd = world.folder.path(),
+          .temporary = world.temporary,
           .timeout = 60s};
 }
 
-ProcessResult run(tests::ProcessWorld& world, const ProcessRequest& request) {
-  return tools::run_process(*world.supervisor, request, world.context());
+ProgramResult run(tests::ProcessWorld& world, const ProgramRequest& request) {
+  return world.isolation->run(request, world.control());
 }
 
 // In kB: what this process holds at most, so far.
@@ -41,7 +44,7 @@ long peak_memory() {
 
 TEST_CASE("process: output comes in order, live and at the end", "[tools]") {
   tests::ProcessWorld world;
-  const ProcessResult result =
+  const ProgramResult result =
       run(world, script(world, "echo one; echo two >&2; echo three; exit 3"));
   CHECK(result.end == End::exited);
   CHECK(result.exit_status == 3);
@@ -53,16 +56,16 @@ TEST_CASE("process: output comes in order, live and at the end", "[tools]") {
 
 TEST_CASE("process: stderr can be kept apart", "[tools]") {
   tests::ProcessWorld world;
-  ProcessRequest request = script(world, "echo out; echo err >&2");
+  ProgramRequest request = script(world, "echo out; echo err >&2");
   request.merge_stderr = false;
-  const ProcessResult result = run(world, request);
+  const ProgramResult result = run(world, request);
   CHECK(result.output.text == "out\n");
   CHECK(result.errors.text == "err\n");
 }
 
 TEST_CASE("process: input is passed on, and stdin is empty without it", "[tools]") {
   tests::ProcessWorld world;
-  ProcessRequest request = script(world, "cat");
+  ProgramRequest request = script(world, "cat");
   CHECK(run(world, request).output.text.empty());
   request.input = std::string(200'000, 'x') + std::string("\0end", 4);
   CHECK(run(world, request).output.text.size() == 200'004);
@@ -74,16 +77,16 @@ TEST_CASE("process: input that is never read blocks nothing", "[tools]") {
                                     "exec <&-; echo gone; sleep 0.1",
                                     "sleep 0.1; echo gone",
                                     "head -c 1 >/dev/null; echo gone");
-  ProcessRequest request = script(world, text);
+  ProgramRequest request = script(world, text);
   request.input = std::string(1u << 20, 'x');
-  const ProcessResult result = run(world, request);
+  const ProgramResult result = run(world, request);
   CHECK(result.end == End::exited);
   CHECK(result.output.text == "gone\n");
 }
 
 TEST_CASE("process: a grandchild that keeps the pipe open does not keep the call", "[tools]") {
   tests::ProcessWorld world;
-  const ProcessResult result =
+  const ProgramResult result =
       run(world, script(world, "setsid sleep 1000 & echo $! > pid; echo done"));
   CHECK(result.end == End::exited);
   CHECK(result.output.text == "done\n");
@@ -92,7 +95,7 @@ TEST_CASE("process: a grandchild that keeps the pipe open does not keep the call
 
 TEST_CASE("process: a program that closes its output early is waited for", "[tools]") {
   tests::ProcessWorld world;
-  const ProcessResult result =
+  const ProgramResult result =
       run(world, script(world, "echo early; exec >&- 2>&-; sleep 0.2; echo late > file; exit 9"));
   CHECK(result.exit_status == 9);
   CHECK(result.output.text == "early\n");
@@ -101,10 +104,10 @@ TEST_CASE("process: a program that closes its output early is waited for", "[too
 
 TEST_CASE("process: a timeout ends even what ignores TERM, and keeps the output", "[tools]") {
   tests::ProcessWorld world;
-  ProcessRequest request =
+  ProgramRequest request =
       script(world, "trap '' TERM; echo $$ > pid; echo begun; while :; do sleep 0.05; done");
   request.timeout = 300ms;
-  const ProcessResult result = run(world, request);
+  const ProgramResult result = run(world, request);
   CHECK(result.end == End::timed_out);
   CHECK(result.output.text == "begun\n");
   CHECK(result.survivors == 0);
@@ -113,12 +116,12 @@ TEST_CASE("process: a timeout ends even what ignores TERM, and keeps the output"
 
 TEST_CASE("process: silence is ended, steady output is not", "[tools]") {
   tests::ProcessWorld world;
-  ProcessRequest silent = script(world, "echo a; sleep 1000");
+  ProgramRequest silent = script(world, "echo a; sleep 1000");
   silent.idle_timeout = 200ms;
-  const ProcessResult ended = run(world, silent);
+  const ProgramResult ended = run(world, silent);
   CHECK(ended.end == End::idle);
   CHECK(ended.output.text == "a\n");
-  ProcessRequest steady = script(world, "for i in 1 2 3 4 5 6; do echo $i; sleep 0.3; done");
+  ProgramRequest steady = script(world, "for i in 1 2 3 4 5 6; do echo $i; sleep 0.3; done");
   steady.idle_timeout = 1500ms;
   CHECK(run(world, steady).end == End::exited);
 }
@@ -126,13 +129,13 @@ TEST_CASE("process: silence is ended, steady output is not", "[tools]") {
 TEST_CASE("process: stop lets a program clean up, kill does not", "[tools]") {
   tests::ProcessWorld world;
   const bool is_kill = GENERATE(false, true);
-  const ProcessRequest request = script(
+  const ProgramRequest request = script(
       world, "trap 'echo cleaned; exit 0' TERM; echo $$ > pid; while :; do sleep 0.02; done");
   std::jthread stopper([&] {
     pid_in(world.file("pid"));
     (is_kill ? world.kill : world.stop).request_stop();
   });
-  const ProcessResult result = run(world, request);
+  const ProgramResult result = run(world, request);
   CHECK(result.end == End::cancelled);
   CHECK(result.output.text.ends_with("cleaned\n") != is_kill);  // sh itself may add a line
   CHECK_FALSE(is_running(pid_in(world.file("pid"))));
@@ -140,7 +143,7 @@ TEST_CASE("process: stop lets a program clean up, kill does not", "[tools]") {
 
 TEST_CASE("process: kill cuts the second of grace short", "[tools]") {
   tests::ProcessWorld world;
-  const ProcessRequest request =
+  const ProgramRequest request =
       script(world, "trap 'echo term > got' TERM; echo $$ > pid; while :; do sleep 0.02; done");
   std::jthread stopper([&] {
     pid_in(world.file("pid"));
@@ -148,7 +151,7 @@ TEST_CASE("process: kill cuts the second of grace short", "[tools]") {
     CHECK(tests::wait_until([&] { return !tests::read_text(world.file("got")).empty(); }));
     world.kill.request_stop();
   });
-  const ProcessResult result = run(world, request);
+  const ProgramResult result = run(world, request);
   CHECK(result.end == End::cancelled);
   CHECK_FALSE(is_running(pid_in(world.file("pid"))));
 }
@@ -162,20 +165,18 @@ TEST_CASE("process: after a stop nothing is started any more", "[tools]") {
 
 TEST_CASE("process: binary output stays as it is", "[tools]") {
   tests::ProcessWorld world;
-  const ProcessResult result = run(world, script(world, "printf 'a\\000b\\377\\n'"));
+  const ProgramResult result = run(world, script(world, "printf 'a\\000b\\377\\n'"));
   CHECK(result.output.text == std::string("a\0b\xff\n", 5));
 }
 
 TEST_CASE("process: 100 MB of output take little memory, and none is lost", "[tools]") {
   tests::ProcessWorld world;
-  tools::CallContext context = world.context();
+  tools::ProgramControl control = world.control();
   std::uint64_t live_bytes = 0;
-  context.on_output = [&](std::string_view bytes) { live_bytes += bytes.size(); };
+  control.on_output = [&](std::string_view bytes) { live_bytes += bytes.size(); };
   const long before = peak_memory();
-  const ProcessResult result = tools::run_process(
-      *world.supervisor,
-      script(world, "echo first; yes 0123456789abcde | head -c 100000000; echo last"),
-      context);
+  const ProgramResult result = world.isolation->run(
+      script(world, "echo first; yes 0123456789abcde | head -c 100000000; echo last"), control);
   CHECK(result.end == End::exited);
   CHECK_FALSE(result.output.is_whole);
   CHECK(result.output.total_bytes == 100'000'011);
@@ -190,9 +191,9 @@ TEST_CASE("process: 100 MB of output take little memory, and none is lost", "[to
 
 TEST_CASE("process: what was not started says why", "[tools]") {
   tests::ProcessWorld world;
-  ProcessRequest request = script(world, "exit 0");
+  ProgramRequest request = script(world, "exit 0");
   request.argv = {"no-such-program-here"};
-  ProcessResult result = run(world, request);
+  ProgramResult result = run(world, request);
   CHECK(result.end == End::not_started);
   CHECK(result.error_number == ENOENT);
   CHECK(result.message == "cannot run `no-such-program-here`: no such program in PATH");
@@ -218,7 +219,7 @@ TEST_CASE("process: what was not started says why", "[tools]") {
 
 TEST_CASE("process: eight at once do not disturb each other", "[tools]") {
   tests::ProcessWorld world;
-  std::vector<ProcessResult> results(8);
+  std::vector<ProgramResult> results(8);
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -240,19 +241,19 @@ TEST_CASE("process: eight at once do not disturb each other", "[tools]") {
 
 TEST_CASE("process: a killed guard is a lost program, not an exit status", "[tools]") {
   tests::ProcessWorld world;
-  const ProcessResult result = run(world, script(world, "echo x; kill -KILL $PPID; sleep 1000"));
+  const ProgramResult result = run(world, script(world, "echo x; kill -KILL $PPID; sleep 1000"));
   CHECK(result.end == End::lost);
   CHECK_FALSE(result.message.empty());
 }
 
 TEST_CASE("process: a call that ran out of memory says so", "[tools]") {
-  ProcessResult result;
+  ProgramResult result;
   result.end = End::signalled;
   result.signal = SIGKILL;
-  const ProcessRequest request;
-  CHECK(failed_end(result, request).message == "ended by signal 9 (SIGKILL)");
+  const ProgramRequest request;
+  CHECK(tools::failed_end(result, request).message == "ended by signal 9 (SIGKILL)");
   result.is_out_of_memory = true;
-  const tools::Output output = failed_end(result, request);
+  const tools::Output output = tools::failed_end(result, request);
   CHECK(output.message ==
         "ended by signal 9 (SIGKILL): its processes together needed more memory than the sandbox "
         "allows");

@@ -45,7 +45,7 @@ tools::Running spawn(tools::Supervisor& supervisor,
                      const std::string& script,
                      const fs::path& folder,
                      const Confinement& confinement) {
-  const tools::Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const agent::Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   auto running = supervisor.spawn({.argv = {"/bin/sh", "-c", script},
                                    .environment = {"PATH=/usr/local/bin:/usr/bin:/bin"},
                                    .cwd = folder.string(),
