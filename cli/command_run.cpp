@@ -310,9 +310,9 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   if (auto warning = kill_switch_warning(*kill_file, enclosure->get())) {
     plan->warnings.push_back(*std::move(warning));
   }
-  auto permissions = permissions_of(plan->agent, parsed, context, folder.path());
+  auto permissions = permissions_of(plan->agent, plan->settings, parsed, context, folder.path());
   if (!permissions) {
-    return end_with(std::move(permissions).error());
+    return end_with({permissions.error()});
   }
   if (const auto possible = check_tool_choice(plan->agent, *permissions); !possible) {
     return end_with({possible.error()});
@@ -321,12 +321,10 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
     plan->warnings.push_back({.message = "--yes: calls that need a person's yes run without one",
                               .help = "rules in `deny` still hold"});
   }
-  const auto config = config_folder(context.environment);
-  const auto approver =
-      open_approver({.says_yes = parsed.has("--yes"),
-                     .color = context.color_err,
-                     .user_config = config.empty() ? config : config / "config.yaml"},
-                    redactor);
+  const auto approver = open_approver({.says_yes = parsed.has("--yes"),
+                                       .color = context.color_err,
+                                       .user_config = plan->settings.user.file},
+                                      redactor);
   const auto questioner = open_questioner(
       {.color = context.color_err,
        .fall_silent = [progress = audience.progress.get()] { progress->fall_silent(); }},
