@@ -11,6 +11,8 @@
 namespace tools {
 namespace {
 
+using agent::Descriptor;
+
 // How many of the bytes could be written; fewer where the disk is full.
 std::size_t write_all(int file, std::string_view bytes) {
   std::size_t done = 0;

@@ -1,7 +1,7 @@
 // The output of a program: all of it while it is short; beyond that its head and tail in memory
 // and the whole in a file.
 #pragma once
-#include "tools/descriptor.h"
+#include "agent/descriptor.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,7 @@ class Capture {
   CaptureLimits limits_;
   std::string head_;
   std::string tail_;
-  Descriptor file_;
+  agent::Descriptor file_;
   bool is_long_ = false;
   std::uint64_t in_file_ = 0;
   Captured captured_;

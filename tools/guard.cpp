@@ -1,5 +1,6 @@
 #include "tools/guard.h"
 
+#include "tools/passing.h"
 #include "tools/process_table.h"
 #include "tools/sandbox/cage.h"
 

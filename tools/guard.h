@@ -42,9 +42,4 @@ enum class Order : char { terminate = 'T', kill = 'K' };
 // each in the sandbox that was described first.
 [[noreturn]] void run_guard(int control, Birth birth);
 
-// Receives up to `size` bytes and up to `capacity` descriptors (close-on-exec, `count` of them).
-// As recvmsg(2), but for EINTR.
-ssize_t receive_with_descriptors(
-    int socket, void* data, std::size_t size, int* descriptors, int capacity, int& count);
-
 }  // namespace tools

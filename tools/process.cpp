@@ -21,6 +21,7 @@
 namespace tools {
 namespace {
 
+using agent::Descriptor;
 using agent::Milliseconds;
 using Steady = std::chrono::steady_clock;
 using End = ProgramResult::End;

@@ -1,6 +1,6 @@
 #include "tools/process_table.h"
 
-#include "tools/descriptor.h"
+#include "agent/descriptor.h"
 
 #include <algorithm>
 #include <array>
@@ -16,6 +16,8 @@
 
 namespace tools {
 namespace {
+
+using agent::Descriptor;
 
 struct Entry {
   pid_t pid = 0;

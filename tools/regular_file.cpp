@@ -16,6 +16,7 @@ namespace tools {
 namespace {
 
 using agent::Code;
+using agent::Descriptor;
 using agent::fail;
 using agent::Result;
 namespace fs = std::filesystem;

@@ -1,8 +1,8 @@
 // Files as the file tools use them: opened without ever hanging on a pipe or a device. How they are
 // written is replacement.h's. Messages name the path as the model wrote it.
 #pragma once
+#include "agent/descriptor.h"
 #include "agent/result.h"
-#include "tools/descriptor.h"
 #include "tools/sandbox/policy.h"
 #include "tools/tool.h"
 
@@ -28,7 +28,7 @@ struct NamedPath {
 agent::Result<NamedPath> resolve(std::string_view path, const CallContext& context);
 
 struct RegularFile {
-  Descriptor descriptor;  // for reading
+  agent::Descriptor descriptor;  // for reading
   struct stat status = {};
 };
 
@@ -52,7 +52,7 @@ agent::Result<std::string> read_whole(const RegularFile& file,
 void note_seen(const RegularFile& file, const NamedPath& name);
 
 // Where an open file or folder really is.
-std::filesystem::path real_path(const Descriptor& opened);
+std::filesystem::path real_path(const agent::Descriptor& opened);
 
 // sandbox.violation where the verdict is any but `allowed`.
 agent::Result<void> check_verdict(sandbox::Verdict verdict,

@@ -56,7 +56,7 @@ class Replacement {
 
  private:
   struct MadeFolder {
-    Descriptor parent;
+    agent::Descriptor parent;
     std::string name;
   };
   enum class Stage : std::uint8_t { prepared, replaced, removed, kept };
@@ -73,7 +73,7 @@ class Replacement {
   void note() const;
 
   NamedPath file_;
-  Descriptor folder_;
+  agent::Descriptor folder_;
   std::vector<MadeFolder> made_;
   std::string name_;  // in the folder
   std::filesystem::path path_;

@@ -1,6 +1,7 @@
 #include "tools/supervisor.h"
 
 #include "tools/guard.h"
+#include "tools/passing.h"
 
 #include <fmt/format.h>
 
@@ -22,6 +23,7 @@ namespace tools {
 namespace {
 
 using agent::Code;
+using agent::Descriptor;
 using agent::fail;
 using agent::Result;
 
@@ -48,37 +50,6 @@ Result<std::pair<Descriptor, Descriptor>> socket_pair(int type) {
     return os_failure("cannot make a socket pair for a tool", errno);
   }
   return high;
-}
-
-// False where the other side is gone or does not read (errno says which).
-bool send_with_descriptors(int socket, std::string_view data, std::span<const int> descriptors) {
-  iovec part{.iov_base = const_cast<char*>(data.data()), .iov_len = data.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * 4)> space{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (!descriptors.empty()) {
-    message.msg_control = space.data();
-    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-    std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
-  }
-  while (!data.empty()) {
-    const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
-    if (sent < 0 && errno != EINTR) {
-      return false;
-    }
-    if (sent > 0) {
-      data.remove_prefix(static_cast<std::size_t>(sent));
-      part = {.iov_base = const_cast<char*>(data.data()), .iov_len = data.size()};
-      message.msg_control = nullptr;  // they went with the first byte
-      message.msg_controllen = 0;
-    }
-  }
-  return true;
 }
 
 // A request as it travels, or an error that names what cannot.

@@ -3,8 +3,8 @@
 // whatever its program forks. One guard serves call after call, but one at a time, so that what a
 // call leaves behind is known to be its own. What a call waits for is process.h's.
 #pragma once
+#include "agent/descriptor.h"
 #include "agent/result.h"
-#include "tools/descriptor.h"
 #include "tools/sandbox/layers.h"
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class Supervisor;
 // has to outlive it.
 class Running {
  public:
-  Running(Supervisor& supervisor, Descriptor control, std::string confinement)
+  Running(Supervisor& supervisor, agent::Descriptor control, std::string confinement)
       : supervisor_(&supervisor),
         control_(std::move(control)),
         confinement_(std::move(confinement)) {}
@@ -55,7 +55,7 @@ class Running {
   void order(char what);
 
   Supervisor* supervisor_;
-  Descriptor control_;
+  agent::Descriptor control_;
   std::string confinement_;
   bool has_ordered_ = false;
 };
@@ -81,17 +81,18 @@ class Supervisor {
 
  private:
   friend class Running;
-  Supervisor(Descriptor socket, pid_t zygote) : socket_(std::move(socket)), zygote_(zygote) {}
+  Supervisor(agent::Descriptor socket, pid_t zygote)
+      : socket_(std::move(socket)), zygote_(zygote) {}
   struct Guard {
-    Descriptor control;
+    agent::Descriptor control;
     std::string confinement;   // taken on for good
     sandbox::LayerSet layers;  // in force
   };
   agent::Result<Guard> new_guard(const std::string& confinement);
-  Descriptor idle_guard(const std::string& confinement);  // empty where there is none
-  void give_back(Descriptor control, std::string confinement);
+  agent::Descriptor idle_guard(const std::string& confinement);  // empty where there is none
+  void give_back(agent::Descriptor control, std::string confinement);
 
-  Descriptor socket_;
+  agent::Descriptor socket_;
   pid_t zygote_;
   std::mutex mutex_;
   std::vector<Guard> idle_;  // those that wait for a request

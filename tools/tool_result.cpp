@@ -1,7 +1,7 @@
 #include "tools/tool_result.h"
 
+#include "agent/descriptor.h"
 #include "agent/text.h"
-#include "tools/descriptor.h"
 #include "tools/feedback.h"
 #include "tools/fence.h"
 
@@ -19,6 +19,7 @@ namespace tools {
 namespace {
 
 using agent::Code;
+using agent::Descriptor;
 using agent::ToolStatus;
 namespace fs = std::filesystem;
 

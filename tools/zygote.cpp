@@ -1,4 +1,5 @@
 #include "tools/guard.h"
+#include "tools/passing.h"
 #include "tools/process_table.h"
 
 #include <algorithm>
@@ -18,32 +19,6 @@
 #include <vector>
 
 namespace tools {
-
-ssize_t receive_with_descriptors(
-    int socket, void* data, std::size_t size, int* descriptors, int capacity, int& count) {
-  iovec part{.iov_base = data, .iov_len = size};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * 4)> space{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = space.data();
-  message.msg_controllen = CMSG_SPACE(sizeof(int) * static_cast<std::size_t>(capacity));
-  ssize_t got = -1;
-  do {
-    got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
-  count = 0;
-  if (got <= 0) {
-    return got;
-  }
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
-    const std::size_t bytes = header->cmsg_len - CMSG_LEN(0);
-    std::memcpy(descriptors, CMSG_DATA(header), bytes);
-    count = static_cast<int>(bytes / sizeof(int));
-  }
-  return got;
-}
 
 namespace {
 

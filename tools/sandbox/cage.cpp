@@ -16,6 +16,8 @@
 namespace tools::sandbox {
 namespace {
 
+using agent::Descriptor;
+
 constexpr std::uint64_t bit(int capability) {
   return std::uint64_t{1} << capability;
 }

@@ -1,7 +1,7 @@
 // A confinement in force: made once by a guard, put on by each of its programs between fork and
 // exec.
 #pragma once
-#include "tools/descriptor.h"
+#include "agent/descriptor.h"
 #include "tools/sandbox/confinement.h"
 #include "tools/sandbox/layers.h"
 
@@ -27,7 +27,7 @@ class Cage {
   void count_limits();
 
   Confinement confinement_;
-  Descriptor rules_;  // empty: no Landlock
+  agent::Descriptor rules_;  // empty: no Landlock
   std::vector<sock_filter> filter_;
   LayerSet layers_;
 };

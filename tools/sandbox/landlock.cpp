@@ -18,6 +18,8 @@
 namespace tools::sandbox {
 namespace {
 
+using agent::Descriptor;
+
 // As linux/landlock.h has them today; Debian 12's knows the second of seven versions.
 struct RulesetAttributes {
   std::uint64_t files;

@@ -1,7 +1,7 @@
 // Landlock: the rules on files, TCP ports, signals and abstract sockets that a process takes upon
 // itself and can never lay down again.
 #pragma once
-#include "tools/descriptor.h"
+#include "agent/descriptor.h"
 #include "tools/sandbox/confinement.h"
 
 namespace tools::sandbox {
@@ -13,7 +13,7 @@ int landlock_abi();
 // The rules as a descriptor, for restrict_self. Where `has_mounts`, these hide the secret places
 // and everything may be read; where not, each file beside them is allowed by itself. Empty where
 // the kernel refuses (errno says why).
-Descriptor landlock_rules(const Confinement& confinement, bool has_mounts);
+agent::Descriptor landlock_rules(const Confinement& confinement, bool has_mounts);
 
 // Puts the rules on this process and all its children. 0 or errno; async-signal-safe.
 int restrict_self(int rules);

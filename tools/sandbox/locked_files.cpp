@@ -1,6 +1,6 @@
 #include "tools/sandbox/locked_files.h"
 
-#include "tools/descriptor.h"
+#include "agent/descriptor.h"
 
 #include <fmt/format.h>
 
@@ -16,6 +16,7 @@ namespace tools::sandbox {
 namespace {
 
 using agent::Code;
+using agent::Descriptor;
 using agent::Result;
 namespace fs = std::filesystem;
 

@@ -1,6 +1,6 @@
 #include "tools/sandbox/mounts.h"
 
-#include "tools/descriptor.h"
+#include "agent/descriptor.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +17,8 @@
 
 namespace tools::sandbox {
 namespace {
+
+using agent::Descriptor;
 
 // As linux/mount.h has it; the C library's own header excludes that one.
 struct MountAttributes {

@@ -1,6 +1,6 @@
 #include "tools/sandbox/system_calls.h"
 
-#include "tools/descriptor.h"
+#include "agent/descriptor.h"
 
 #include <array>
 #include <cerrno>
@@ -21,6 +21,8 @@
 
 namespace tools::sandbox {
 namespace {
+
+using agent::Descriptor;
 
 // Refused with EPERM, whatever the arguments. Names that an architecture lacks are left out.
 constexpr auto k_refused = std::to_array<const char*>({

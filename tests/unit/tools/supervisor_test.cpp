@@ -22,6 +22,8 @@ using tools::Report;
 
 namespace {
 
+using agent::Descriptor;
+
 tools::Program shell(const std::string& script, const std::filesystem::path& folder) {
   return {.argv = {"/bin/sh", "-c", script},
           .environment = {"PATH=/usr/local/bin:/usr/bin:/bin"},

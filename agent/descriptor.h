@@ -3,7 +3,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tools {
+namespace agent {
 
 class Descriptor {
  public:
@@ -31,4 +31,4 @@ class Descriptor {
   int number_ = -1;  // -1: none
 };
 
-}  // namespace tools
+}  // namespace agent
