@@ -115,8 +115,7 @@ class Filter {
   Filter() : context_(::seccomp_init(SCMP_ACT_ALLOW), ::seccomp_release) {
     is_good_ =
         context_ != nullptr &&
-        ::seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
-        ::seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2) == 0;
+        ::seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0;
   }
 
   void refuse(const char* name, int error, std::span<const scmp_arg_cmp> conditions = {}) {
