@@ -426,6 +426,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                               .approver = approver.get(),
                                               .gate = gates.empty() ? nullptr : &gate},
                                              cancellation);
+  supervisor->dismiss();
   if (const auto done = (*tape)->finish(); !done && result.exit_code == 0) {
     context.err << render_warning(done.error(), context.color_err) << std::endl;
   }
