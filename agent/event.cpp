@@ -66,6 +66,7 @@ void write(Json& json, const RunStarted& body) {
   json["tools"] = body.tools;
   json["sandbox"] = {{"mode", body.sandbox.mode},
                      {"network", body.sandbox.network},
+                     {"hosts", body.sandbox.hosts},
                      {"layers", body.sandbox.layers},
                      {"missing", body.sandbox.missing}};
 }
@@ -256,6 +257,7 @@ void read(const Json& json, RunStarted& body) {
   if (const Json* sandbox = find(json, "sandbox")) {
     body.sandbox = {.mode = text(*sandbox, "mode"),
                     .network = text(*sandbox, "network"),
+                    .hosts = texts(*sandbox, "hosts"),
                     .layers = texts(*sandbox, "layers"),
                     .missing = texts(*sandbox, "missing")};
   }

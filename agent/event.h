@@ -23,6 +23,7 @@ namespace agent {
 struct SandboxInForce {
   std::string mode;                  // "workspace_write"; empty: the run ended before there was one
   std::string network;               // "deny"
+  std::vector<std::string> hosts;    // that programs may reach although it is denied
   std::vector<std::string> layers;   // what the machine enforces on programs, where there are any
   std::vector<std::string> missing;  // what it cannot
 };

@@ -144,6 +144,7 @@ struct SandboxSpec {
   enum class Mode : std::uint8_t { read_only, workspace_write, off };
   Mode mode = Mode::workspace_write;
   bool network = false;                   // allowed
+  std::vector<std::string> allow_hosts;   // where it is not: these all the same, through a proxy
   std::vector<std::string> read;          // secret places that may be read all the same
   std::vector<std::string> write;         // beside the workspace
   std::optional<std::int64_t> memory;     // bytes of address space, each process

@@ -21,8 +21,8 @@ using tools::sandbox::LayerSet;
 // Everything that an agent file can ask for; the numbers limit nothing.
 std::string widest_confinement() {
   constexpr std::uint64_t k_plenty = std::uint64_t{1} << 40;
-  return encode(
-      tools::sandbox::Confinement{.memory = k_plenty, .processes = k_plenty, .cpu_time = k_plenty});
+  return encode(tools::sandbox::Confinement{
+      .outlet = true, .memory = k_plenty, .processes = k_plenty, .cpu_time = k_plenty});
 }
 
 void write_text(LayerSet layers, std::ostream& out) {

@@ -23,6 +23,7 @@
 #include "cli/signals.h"
 #include "cli/user_folders.h"
 #include "config/replay_script.h"
+#include "providers/curl_dialer.h"
 #include "providers/http_client.h"
 #include "providers/registry.h"
 #include "providers/tape.h"
@@ -342,7 +343,8 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   if (!tape) {
     return end_with({tape.error()});
   }
-  tools::ProcessIsolation isolation(*supervisor, enclosure->get());
+  providers::CurlDialer dialer(context.environment);
+  tools::ProcessIsolation isolation(*supervisor, enclosure->get(), dialer);
   auto toolbox = tools::Runner::create(plan->agent.tools,
                                        {.cwd = context.cwd,
                                         .temporary = folder.path(),

@@ -14,6 +14,7 @@
 #include "cli/run_folder.h"
 #include "cli/signals.h"
 #include "config/load.h"
+#include "providers/curl_dialer.h"
 #include "providers/http_client.h"
 #include "providers/registry.h"
 #include "tools/process.h"
@@ -197,7 +198,8 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
                                   context.color_err)
                 << "\n\n";
   }
-  tools::ProcessIsolation isolation(*supervisor, enclosure.get());
+  providers::CurlDialer dialer(context.environment);
+  tools::ProcessIsolation isolation(*supervisor, enclosure.get(), dialer);
   const auto questioner =
       open_questioner({.color = context.color_err, .fall_silent = {}}, redactor);
   providers::HttpClient http(context.environment);

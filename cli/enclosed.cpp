@@ -35,6 +35,7 @@ agent::SandboxInForce describe(const agent::SandboxSpec& sandbox,
   const bool has_network = sandbox.network || sandbox.mode == Mode::off;
   return {.mode = std::string(agent::to_string(sandbox.mode)),
           .network = has_network ? "allow" : "deny",
+          .hosts = sandbox.allow_hosts,
           .layers = enclosure != nullptr ? enclosure->layers() : Names(),
           .missing = enclosure != nullptr ? enclosure->missing() : Names()};
 }

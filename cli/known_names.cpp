@@ -1,9 +1,9 @@
 #include "cli/known_names.h"
 
 #include "providers/registry.h"
+#include "tools/host_list.h"
 #include "tools/permissions.h"
 #include "tools/registry.h"
-#include "tools/url.h"
 
 #include <optional>
 #include <utility>
@@ -17,8 +17,8 @@ config::Known known_names() {
           .protocols = providers::protocol_names(),
           .key_variables = providers::key_variables({}),
           .host_error =
-              [](std::string_view host) {
-                auto parsed = tools::parse_host(host);
+              [](const std::string& host) {
+                auto parsed = tools::HostList::create(std::span(&host, 1));
                 return parsed ? std::nullopt : std::optional(std::move(parsed).error());
               },
           .rule_error =

@@ -30,7 +30,9 @@ may be private, may be asked over plain http and, where the port is named, on th
 .Pp
 It is errand itself that sends the request:
 .Ic sandbox.network
-speaks of the programs that tools start, and changes nothing here.
+and
+.Ic sandbox.allow_hosts
+speak of the programs that tools start, and change nothing here.
 Which pages may be fetched is up to
 .Ic permissions .
 With

@@ -29,8 +29,10 @@ tools::Confined confined_by(const agent::SandboxSpec& sandbox) {
   const auto is_sure = [&](std::string_view layer) {
     return is_on(sandbox) && std::ranges::find(sandbox.required, layer) != sandbox.required.end();
   };
-  return {.processes = is_sure("files") && is_sure("network") && !sandbox.network,
-          .files = is_on(sandbox)};
+  const bool has_network = sandbox.network || !sandbox.allow_hosts.empty();
+  return {.processes = is_sure("files") && is_sure("network") && !has_network,
+          .files = is_on(sandbox),
+          .has_network = is_on(sandbox) && has_network};
 }
 
 // What a sandbox would lock, where there is none.

@@ -93,6 +93,9 @@ std::string sandbox_line(const agent::RunStarted& run, bool has_layers) {
   }
   std::string line =
       fmt::format("sandbox: {} in {}, network: {}", sandbox.mode, run.cwd, sandbox.network);
+  if (!sandbox.hosts.empty()) {
+    line += fmt::format(" but {}", fmt::join(sandbox.hosts, ", "));
+  }
   if (has_layers && !sandbox.layers.empty()) {
     line += fmt::format(", layers: {}", fmt::join(sandbox.layers, ", "));
   }

@@ -319,6 +319,7 @@ Json run_events() {
   const Json agent = object({{"name", type("string")}, {"file", type("string")}});
   const Json sandbox = object({{"mode", type("string")},
                                {"network", type("string")},
+                               {"hosts", list_of(type("string"))},
                                {"layers", list_of(type("string"))},
                                {"missing", list_of(type("string"))}});
   return Json::array({

@@ -235,38 +235,6 @@ agent::RetryPolicy build_retry(const Value& map, Problems& problems) {
   return retry;
 }
 
-std::vector<std::string> texts_at(const Value& map, std::string_view key) {
-  std::vector<std::string> texts;
-  for (const Value& item : map_at(map, key).items) {
-    texts.push_back(item.text);
-  }
-  return texts;
-}
-
-agent::SandboxSpec build_sandbox(const Value& value, Problems& problems) {
-  agent::SandboxSpec sandbox;
-  const std::string mode = value.kind == Kind::text ? value.text : text_at(value, "mode");
-  sandbox.mode = agent::sandbox_mode_from(mode).value_or(sandbox.mode);
-  sandbox.network = text_at(value, "network") == "allow";
-  sandbox.read = texts_at(value, "read");
-  sandbox.write = texts_at(value, "write");
-  sandbox.memory = count_at(value, "memory");
-  sandbox.processes = count_at(value, "processes");
-  sandbox.cpu_time = duration_at(value, "cpu_time");
-  if (value_at(value, "required") != nullptr) {
-    sandbox.required = texts_at(value, "required");
-  }
-  for (const Entry& entry : value.entries) {
-    if (sandbox.mode == agent::SandboxSpec::Mode::off && entry.key != "mode" &&
-        !is_free_key(entry.key)) {
-      problems.add(entry.key_span,
-                   fmt::format("`sandbox.{}` does nothing where the sandbox is off", entry.key),
-                   "take it out, or choose another mode");
-    }
-  }
-  return sandbox;
-}
-
 void check_parameter_value(const Value& value,
                            const agent::ParameterSpec& parameter,
                            std::string_view key,
@@ -484,7 +452,7 @@ agent::AgentSpec build_agent(const Value& root,
   spec.limits = build_limits(map_at(root, "limits"), problems);
   spec.retry = build_retry(map_at(root, "retry"), problems);
   spec.session = build_session(map_at(root, "session"));
-  spec.sandbox = build_sandbox(map_at(root, "sandbox"), problems);
+  spec.sandbox = build_sandbox(map_at(root, "sandbox"), known, problems);
   spec.guardrails = build_guardrails(map_at(root, "guardrails"), known, problems);
   return spec;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "agent/environment.h"
 #include "agent/spec.h"
+#include "config/keys.h"
 #include "config/load.h"
 #include "config/problems.h"
 #include "config/tree.h"
@@ -25,6 +26,12 @@ agent::ModelSpec build_model(const Value& value, const Known& known, Problems& p
 agent::OutputSpec build_output(const Value& map,
                                const std::filesystem::path& directory,
                                Problems& problems);
+agent::SandboxSpec build_sandbox(const Value& value, const Known& known, Problems& problems);
+// `allow_hosts` of the map, each of that shape.
+std::vector<std::string> build_hosts(const Value& map,
+                                     Shape shape,
+                                     const Known& known,
+                                     Problems& problems);
 // What tools are built from, beside their own keys.
 struct ToolWorld {
   const std::filesystem::path& directory;

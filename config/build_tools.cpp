@@ -140,21 +140,6 @@ void check_web_settings(const Entry& tool, const Known& known, Problems& problem
   }
 }
 
-std::vector<std::string> build_hosts(const Value& map, const Known& known, Problems& problems) {
-  std::vector<std::string> hosts;
-  const Value* const list = value_at(map, "allow_hosts");
-  for (const Value& item : list != nullptr ? list->items : std::vector<Value>()) {
-    if (item.kind != Kind::text || !fits(Shape::host, item.text)) {
-      continue;
-    }
-    if (auto error = known.host_error ? known.host_error(item.text) : std::nullopt) {
-      problems.add(item.span, std::move(error->message), std::move(error->help));
-    }
-    hosts.push_back(item.text);
-  }
-  return hosts;
-}
-
 struct NamedTool {
   agent::ToolSpec tool;
   Span span;  // of the name
@@ -174,7 +159,7 @@ NamedTool build_tool(const Value& item, const ToolWorld& world, Problems& proble
     check_web_settings(entry, world.known, problems);
     tool.name = entry.key;
     read_settings(entry.value, world, tool, problems);
-    tool.allow_hosts = build_hosts(entry.value, world.known, problems);
+    tool.allow_hosts = build_hosts(entry.value, Shape::host, world.known, problems);
     return {std::move(tool), entry.key_span};
   }
   const Value* name = value_at(item, "name");

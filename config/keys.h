@@ -47,6 +47,7 @@ enum class Shape : std::uint8_t {
   named_model,   // "PROVIDER/NAME"
   url,           // http or https
   host,          // HOST or HOST:PORT
+  host_pattern,  // the same, or with *. before it
   sandbox_mode,  // "read_only", "workspace_write" or "off"
 };
 

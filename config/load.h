@@ -23,8 +23,8 @@ struct Known {
   std::vector<std::string> web_tools;           // those of them that fetch from outside
   std::vector<std::string> protocols;           // wire protocols
   std::vector<std::string> key_variables = {};  // variables that hold a model's key
-  // Why a text is no host; nullopt: it is one.
-  std::function<std::optional<agent::Error>(std::string_view host)> host_error = {};
+  // Why a text is no host, or pattern of hosts; nullopt: it is one.
+  std::function<std::optional<agent::Error>(const std::string& host)> host_error = {};
   // Why a text is no rule of `permissions` for an agent with these tools (empty: any agent's).
   std::function<std::optional<agent::Error>(std::string_view rule,
                                             std::span<const std::string> tools)>

@@ -58,6 +58,8 @@ bool is_header_name(std::string_view text) {
   return is_word(text, 256, allowed, allowed);
 }
 
+constexpr std::string_view k_below = "*.";
+
 bool is_model(std::string_view text) {
   if (text == "auto") {
     return true;
@@ -127,6 +129,8 @@ bool fits(Shape shape, std::string_view text) {
       return is_url(text);
     case Shape::host:
       return is_host(text);
+    case Shape::host_pattern:
+      return is_host(text.starts_with(k_below) ? text.substr(k_below.size()) : text);
     case Shape::sandbox_mode:
       return agent::sandbox_mode_from(text).has_value();
   }
@@ -157,6 +161,8 @@ std::string_view pattern(Shape shape) {
       return R"(^https?://[^/ \t\n][^ \t\n]*$)";
     case Shape::host:
       return R"(^([a-zA-Z0-9._-]+|\[[a-zA-Z0-9:.]+\])(:[1-9][0-9]{0,4})?$)";
+    case Shape::host_pattern:
+      return R"(^((\*\.)?[a-zA-Z0-9._-]+|\[[a-zA-Z0-9:.]+\])(:[1-9][0-9]{0,4})?$)";
     case Shape::sandbox_mode:
       return "^(read_only|workspace_write|off)$";
   }
@@ -187,6 +193,8 @@ std::string_view describe(Shape shape) {
       return "an address that begins with http:// or https://";
     case Shape::host:
       return "a host, or a host and a port: intranet.example, 127.0.0.1:8080";
+    case Shape::host_pattern:
+      return "a host, or what is below one: pypi.org, *.pypi.org, 127.0.0.1:8080";
     case Shape::sandbox_mode:
       return "read_only, workspace_write or off";
   }

@@ -341,11 +341,16 @@ std::pair<Deadline, HttpWorker::Steady> HttpWorker::Transfer::deadline() {
   return {Deadline::none, Steady::max()};
 }
 
-agent::Result<std::unique_ptr<HttpWorker>> HttpWorker::create(const HttpSettings& settings) {
+bool start_curl() {
   // Once a process, and not from two threads at a time: that is what a local static gives.
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+  return started == CURLE_OK;
+}
+
+agent::Result<std::unique_ptr<HttpWorker>> HttpWorker::create(const HttpSettings& settings) {
+  const bool is_started = start_curl();
   std::unique_ptr<HttpWorker> worker(new HttpWorker(settings));
-  if (started != CURLE_OK || worker->multi_ == nullptr) {
+  if (!is_started || worker->multi_ == nullptr) {
     return agent::fail(agent::Code::os_failed, "the HTTP library cannot be started");
   }
   curl_multi_setopt(worker->multi_.get(), CURLMOPT_MAXCONNECTS, k_kept_connections);

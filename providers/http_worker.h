@@ -29,6 +29,9 @@ struct HttpSettings {
   explicit HttpSettings(const agent::Environment& environment);
 };
 
+// To be called before any other use of libcurl; false where it cannot be started. Thread-safe.
+bool start_curl();
+
 enum class Deadline : std::uint8_t { none, first_byte, idle, request };
 
 // How a transfer ended, as curl and the clock saw it.

@@ -66,6 +66,7 @@ Output failed(ProgramResult result, const ProgramRequest& request) {
   put_text(output, std::move(result.output));
   const std::string_view errors = last_lines(result.errors.text);
   if (errors.empty()) {
+    tell_refused(output.text, result);
     return output;
   }
   append_line(
@@ -78,6 +79,7 @@ Output failed(ProgramResult result, const ProgramRequest& request) {
   if (!result.errors.spill_path.empty()) {
     append_line(output.text, fmt::format("[all of stderr: {}]", result.errors.spill_path));
   }
+  tell_refused(output.text, result);
   return output;
 }
 

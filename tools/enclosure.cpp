@@ -70,6 +70,7 @@ LayerSet wanted_layers(const agent::SandboxSpec& spec) {
     }
   };
   add_if(!spec.network, Layer::network);
+  add_if(!spec.allow_hosts.empty(), Layer::hosts);
   add_if(spec.memory.has_value(), Layer::memory);
   add_if(spec.processes.has_value(), Layer::processes);
   add_if(spec.cpu_time.has_value(), Layer::cpu_time);
@@ -122,6 +123,9 @@ Result<std::unique_ptr<Enclosure>> Enclosure::create(const agent::AgentSpec& age
   TRY_ASSIGN(auto policy, sandbox::Policy::create(agent.sandbox, around));
   std::unique_ptr<Enclosure> enclosure(new Enclosure(std::move(policy)));
   enclosure->temporary_ = std::move(around.temporary);
+  if (has_programs && !agent.sandbox.allow_hosts.empty()) {
+    TRY_ASSIGN(enclosure->hosts_, HostList::create(agent.sandbox.allow_hosts));
+  }
   if (has_programs) {
     TRY(enclosure->try_out(agent.sandbox, *options.supervisor));
   }
@@ -142,13 +146,17 @@ Result<void> Enclosure::try_out(const agent::SandboxSpec& spec, Supervisor& supe
   wanted_ = wanted_layers(spec);
   in_force_ = *layers;
   for (const sandbox::LayerRow& row : sandbox::k_layers) {
-    const bool is_required = std::ranges::find(spec.required, row.name) != spec.required.end();
+    const bool is_required = row.layer == Layer::hosts ||
+                             std::ranges::find(spec.required, row.name) != spec.required.end();
     if (is_required && wanted_.has(row.layer) && !in_force_.has(row.layer)) {
       return fail(Code::sandbox_setup,
                   fmt::format("this machine cannot enforce the sandbox layer `{}`: without it, {}",
                               row.name,
                               row.without),
-                  "run where the kernel has it, or take it out of `sandbox.required`");
+                  row.layer == Layer::hosts
+                      ? "run where network namespaces can be made (as root, or as a user who may "
+                        "make user namespaces), or take `sandbox.allow_hosts` out"
+                      : "run where the kernel has it, or take it out of `sandbox.required`");
     }
   }
   TRY_ASSIGN(locked_, sandbox::LockedFiles::create(policy_.locked(), in_force_.has(Layer::mounts)));

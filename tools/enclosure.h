@@ -4,6 +4,7 @@
 #include "agent/environment.h"
 #include "agent/result.h"
 #include "agent/spec.h"
+#include "tools/host_list.h"
 #include "tools/sandbox/layers.h"
 #include "tools/sandbox/locked_files.h"
 #include "tools/sandbox/policy.h"
@@ -11,6 +12,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,13 +30,16 @@ struct EnclosureOptions {
 class Enclosure {
  public:
   // For a sandbox that is not off. sandbox.setup: the workspace is / or a home folder, a path that
-  // is not there, a required layer that is missing.
+  // is not there, a required layer that is missing. config.invalid: a host that is none.
   static agent::Result<std::unique_ptr<Enclosure>> create(const agent::AgentSpec& agent,
                                                           const EnclosureOptions& options);
 
   const sandbox::Policy& policy() const { return policy_; }
   // For Program; empty where the agent has no tool that runs one.
   const std::string& confinement() const { return confinement_; }
+  const sandbox::LayerSet& in_force() const { return in_force_; }
+  // What programs may reach through their Outlet; null: they have none.
+  const HostList* hosts() const { return hosts_ ? &*hosts_ : nullptr; }
   // The folder that programs are told to use as TMPDIR.
   const std::filesystem::path& temporary() const { return temporary_; }
 
@@ -55,6 +60,7 @@ class Enclosure {
   sandbox::Policy policy_;
   std::string confinement_;
   std::filesystem::path temporary_;
+  std::optional<HostList> hosts_;
   sandbox::LayerSet wanted_;
   sandbox::LayerSet in_force_;
   std::unique_ptr<sandbox::LockedFiles> locked_;

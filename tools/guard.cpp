@@ -17,6 +17,7 @@
 #include <optional>
 #include <poll.h>
 #include <sched.h>
+#include <span>
 #include <string>
 #include <string_view>
 #include <sys/prctl.h>
@@ -380,7 +381,11 @@ std::unique_ptr<sandbox::Cage> enter_cage(int control) {
   }
   auto cage = std::make_unique<sandbox::Cage>(*confinement);
   const Readiness ready{.layers = cage->layers().bits()};
-  const bool is_heard = ::send(control, &ready, sizeof ready, MSG_NOSIGNAL) == sizeof ready;
+  const int outlet = cage->outlet();
+  const bool is_heard =
+      send_with_descriptors(control,
+                            std::string_view(reinterpret_cast<const char*>(&ready), sizeof ready),
+                            std::span(&outlet, outlet >= 0 ? 1 : 0));
   return is_heard ? std::move(cage) : nullptr;
 }
 

@@ -19,7 +19,7 @@ constexpr std::uint32_t k_ready = 0x6361'6765;
 struct Readiness {
   std::uint32_t mark = k_ready;  // a Report in its place says that there is no guard
   std::uint32_t layers = 0;      // LayerSet::bits()
-};
+};  // with the listening socket of a private network attached, where there is one
 
 // A request on a guard's control socket: this, with stdin, stdout and stderr attached, then `bytes`
 // of NUL-terminated strings: the folder, the arguments, the environment.

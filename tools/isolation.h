@@ -56,6 +56,7 @@ struct ProgramResult {
   Captured errors;                      // stderr, unless it was merged
   int survivors = 0;                    // processes of the call that could not be ended
   std::vector<std::string> violations;  // locked places that it changed; they were put back
+  std::vector<std::string> refused;     // "HOST:PORT" that it may not reach and tried to
 
   bool has_exited_cleanly() const {
     return end == End::exited && survivors == 0 && violations.empty();

@@ -344,8 +344,9 @@ Judgement Permissions::automatic(const Call& call) const {
       return asks("it sends a request to the internet");
     case Kind::commands:
     case Kind::program:
-      return world_.confined.processes ? Judgement{.reason = "the sandbox confines it"}
-                                       : asks("it runs a program that nothing confines");
+      return world_.confined.processes     ? Judgement{.reason = "the sandbox confines it"}
+             : world_.confined.has_network ? asks("it runs a program that can reach the network")
+                                           : asks("it runs a program that nothing confines");
   }
   return {};
 }

@@ -35,7 +35,8 @@ struct Judgement {
 struct Confined {
   // Programs read no secrets, write in the workspace alone, and have no network.
   bool processes = false;
-  bool files = false;  // the same of the file tools
+  bool files = false;        // the same of the file tools
+  bool has_network = false;  // programs may reach it, or some of its hosts
 };
 
 struct PermissionWorld {

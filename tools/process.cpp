@@ -1,6 +1,8 @@
 #include "tools/process.h"
 
 #include "tools/enclosure.h"
+#include "tools/outlet.h"
+#include "tools/sandbox/namespaces.h"
 
 #include <fmt/format.h>
 
@@ -29,6 +31,8 @@ using End = ProgramResult::End;
 constexpr std::chrono::seconds k_grace{1};     // between SIGTERM and SIGKILL
 constexpr std::chrono::seconds k_patience{8};  // with a guard that does not report after SIGKILL
 constexpr std::size_t k_chunk = 64u << 10;
+constexpr std::array k_proxy_variables = {
+    "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
 
 // Writing to a program that does not read raises SIGPIPE in the writing thread: it is kept off
 // for as long as this lives, and what was raised is taken back.
@@ -130,10 +134,14 @@ std::string describe(const Report& report, const ProgramRequest& request) {
 // One run: everything that it waits for, in one poll.
 class Call {
  public:
-  Call(const ProgramRequest& request, const ProgramControl& control, const std::string& confinement)
+  Call(const ProgramRequest& request,
+       const ProgramControl& control,
+       const Enclosure* enclosure,
+       agent::Dialer* dialer)
       : request_(request),
         control_(control),
-        confinement_(confinement),
+        enclosure_(enclosure),
+        dialer_(dialer),
         output_{.fd = {}, .capture = Capture(request.temporary, request.limits)},
         errors_{.fd = {}, .capture = Capture(request.temporary, request.limits)} {}
 
@@ -159,7 +167,8 @@ class Call {
 
   const ProgramRequest& request_;
   const ProgramControl& control_;
-  const std::string& confinement_;
+  const Enclosure* enclosure_;  // null: no sandbox
+  agent::Dialer* dialer_;       // where that has an outlet
   Stream output_;
   Stream errors_;
   Descriptor input_;
@@ -194,10 +203,14 @@ agent::Result<Running> Call::start(Supervisor& supervisor) {
     return agent::fail(agent::Code::os_failed,
                        fmt::format("cannot watch a program: {}", std::strerror(errno)));
   }
-  const Program program{.argv = request_.argv,
-                        .environment = environment_block(request_.environment),
-                        .cwd = absolute_folder(request_.cwd),
-                        .confinement = confinement_};
+  Program program{.argv = request_.argv,
+                  .environment = environment_block(request_.environment),
+                  .cwd = absolute_folder(request_.cwd),
+                  .confinement = {}};
+  if (enclosure_ != nullptr) {
+    program.confinement = enclosure_->confinement();
+    program.layers = enclosure_->in_force();
+  }
   TRY_ASSIGN(Running running,
              supervisor.spawn(program,
                               in.read.get(),
@@ -221,8 +234,15 @@ ProgramResult Call::run(Supervisor& supervisor) {
   const auto wake = [this] { ::eventfd_write(wake_.get(), 1); };
   const std::stop_callback on_stop(control_.stop, wake);
   const std::stop_callback on_kill(control_.kill, wake);
+  std::optional<Outlet> outlet;
+  if (running->outlet() >= 0) {
+    outlet.emplace(running->outlet(), *enclosure_->hosts(), *dialer_);
+  }
   const NoSigpipe no_sigpipe;
   watch(*running);
+  if (outlet) {
+    result_.refused = outlet->refused();
+  }
   return finish();
 }
 
@@ -421,16 +441,25 @@ ProgramResult Call::finish() {
 }  // namespace
 
 agent::Environment ProcessIsolation::environment() const {
-  agent::Environment environment;
-  if (enclosure_ != nullptr) {
-    environment.emplace("TMPDIR", enclosure_->temporary().string());
+  if (enclosure_ == nullptr) {
+    return {};
+  }
+  agent::Environment environment{{"TMPDIR", enclosure_->temporary().string()}};
+  if (enclosure_->hosts() != nullptr) {
+    const auto proxy =
+        fmt::format("http://{}:{}", sandbox::k_outlet_address, sandbox::k_outlet_port);
+    for (const char* name : k_proxy_variables) {
+      environment.emplace(name, proxy);
+    }
+    environment.emplace("NO_PROXY", "");
+    environment.emplace("no_proxy", "");
+    environment.emplace("NODE_USE_ENV_PROXY", "1");
   }
   return environment;
 }
 
 ProgramResult ProcessIsolation::run(const ProgramRequest& request, const ProgramControl& control) {
-  const std::string confinement = enclosure_ != nullptr ? enclosure_->confinement() : std::string();
-  ProgramResult result = Call(request, control, confinement).run(supervisor_);
+  ProgramResult result = Call(request, control, enclosure_, dialer_).run(supervisor_);
   if (enclosure_ != nullptr) {
     result.violations = enclosure_->restore_locked();
   }

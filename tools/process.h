@@ -1,6 +1,7 @@
 // One program as processes of this machine: input, output, deadlines, cancellation. Who keeps its
 // process tree together is the supervisor.
 #pragma once
+#include "agent/dialer.h"
 #include "tools/isolation.h"
 #include "tools/supervisor.h"
 
@@ -12,16 +13,19 @@ class Enclosure;
 // at once.
 class ProcessIsolation final : public Isolation {
  public:
-  // Both borrowed; no enclosure: programs may do what errand may.
-  explicit ProcessIsolation(Supervisor& supervisor, Enclosure* enclosure = nullptr)
-      : supervisor_(supervisor), enclosure_(enclosure) {}
+  // Programs may do what errand may. Borrowed.
+  explicit ProcessIsolation(Supervisor& supervisor) : supervisor_(supervisor) {}
+  // In a sandbox, where `enclosure` is one; all borrowed.
+  ProcessIsolation(Supervisor& supervisor, Enclosure* enclosure, agent::Dialer& dialer)
+      : supervisor_(supervisor), enclosure_(enclosure), dialer_(&dialer) {}
 
   agent::Environment environment() const override;
   ProgramResult run(const ProgramRequest& request, const ProgramControl& control) override;
 
  private:
   Supervisor& supervisor_;
-  Enclosure* enclosure_;
+  Enclosure* enclosure_ = nullptr;
+  agent::Dialer* dialer_ = nullptr;
 };
 
 }  // namespace tools

@@ -75,6 +75,14 @@ Output failed_end(const ProgramResult& result, const ProgramRequest& request) {
   return output;
 }
 
+void tell_refused(std::string& text, const ProgramResult& result) {
+  if (!result.refused.empty()) {
+    append_line(text,
+                fmt::format("[refused: {}; the sandbox allows no connection there]",
+                            fmt::join(result.refused, ", ")));
+  }
+}
+
 void append_line(std::string& text, std::string_view line) {
   if (!text.empty() && text.back() != '\n') {
     text += '\n';

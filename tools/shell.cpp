@@ -125,6 +125,7 @@ Output exited(ProgramResult result) {
   if (status != 0) {
     append_line(output.text, fmt::format("[exit status {}]", status));
   }
+  tell_refused(output.text, result);
   return output;
 }
 
@@ -155,6 +156,7 @@ Output Shell::call(const Json& arguments, const CallContext& context) {
   }
   Output output = failed_end(result, request);
   put_text(output, std::move(result.output));
+  tell_refused(output.text, result);
   return output;
 }
 

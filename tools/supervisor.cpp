@@ -88,18 +88,24 @@ Result<std::string> encode(const Program& program) {
   return body;
 }
 
-// What of the confinement a new guard has in force.
-Result<sandbox::LayerSet> confine(int control, const std::string& confinement) {
-  const auto size = static_cast<ConfinementHeader>(confinement.size());
+// Has a new guard take its confinement on.
+Result<void> confine(Guard& guard) {
+  const auto size = static_cast<ConfinementHeader>(guard.confinement.size());
   std::string text(sizeof size, '\0');
   std::memcpy(text.data(), &size, sizeof size);
-  text += confinement;
+  text += guard.confinement;
   Readiness ready;
+  int outlet = -1;
+  int count = 0;
+  const int control = guard.control.get();
   if (!send_with_descriptors(control, text, {}) ||
-      ::recv(control, &ready, sizeof ready, MSG_WAITALL) != sizeof ready || ready.mark != k_ready) {
+      receive_with_descriptors(control, &ready, sizeof ready, &outlet, 1, count) != sizeof ready ||
+      ready.mark != k_ready) {
     return fail(Code::os_failed, "the process that guards a tool could not set up its sandbox");
   }
-  return sandbox::LayerSet(ready.layers);
+  guard.outlet = Descriptor(outlet);
+  guard.layers = sandbox::LayerSet(ready.layers);
+  return {};
 }
 
 bool wait_for_exit(pid_t pid, int patience_ms) {
@@ -116,7 +122,7 @@ bool wait_for_exit(pid_t pid, int patience_ms) {
 
 void Running::order(char what) {
   has_ordered_ = true;
-  ::send(control_.get(), &what, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  ::send(guard_.control.get(), &what, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void Running::terminate() {
@@ -129,11 +135,11 @@ void Running::kill() {
 
 Result<std::optional<Report>> Running::report() {
   Report report;
-  const ssize_t got = ::recv(control_.get(), &report, sizeof report, MSG_DONTWAIT);
+  const ssize_t got = ::recv(guard_.control.get(), &report, sizeof report, MSG_DONTWAIT);
   if (got == sizeof report) {
     // An order may have come too late, and must not meet the next program.
     if (!has_ordered_ && report.survivors == 0) {
-      supervisor_->give_back(std::move(control_), std::move(confinement_));
+      supervisor_->give_back(std::move(guard_));
     }
     return report;
   }
@@ -174,7 +180,7 @@ Supervisor::~Supervisor() {
   wait_for_exit(zygote_, k_zygote_patience_ms);
 }
 
-Result<Supervisor::Guard> Supervisor::new_guard(const std::string& confinement) {
+Result<Guard> Supervisor::new_guard(const std::string& confinement) {
   TRY_ASSIGN(auto ends, socket_pair(SOCK_STREAM));
   ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_patience, sizeof k_patience);
   ::setsockopt(ends.first.get(), SOL_SOCKET, SO_RCVTIMEO, &k_patience, sizeof k_patience);
@@ -184,51 +190,53 @@ Result<Supervisor::Guard> Supervisor::new_guard(const std::string& confinement) 
     return os_failure("cannot reach the process that starts tools", errno);
   }
   ends.second.reset();  // or nobody would see the guard die
-  Guard guard{.control = std::move(ends.first), .confinement = confinement, .layers = {}};
+  Guard guard{.control = std::move(ends.first), .confinement = confinement};
   if (!confinement.empty()) {
-    TRY_ASSIGN(guard.layers, confine(guard.control.get(), confinement));
+    TRY(confine(guard));
   }
   return guard;
 }
 
-Descriptor Supervisor::idle_guard(const std::string& confinement) {
+std::optional<Guard> Supervisor::idle_guard(const std::string& confinement) {
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find(idle_, confinement, &Guard::confinement);
   if (found == idle_.end()) {
-    return {};
+    return std::nullopt;
   }
-  Descriptor control = std::move(found->control);
+  std::optional guard = std::move(*found);
   idle_.erase(found);
-  return control;
+  return guard;
 }
 
-void Supervisor::give_back(Descriptor control, std::string confinement) {
+void Supervisor::give_back(Guard guard) {
   const std::scoped_lock lock(mutex_);
-  idle_.push_back(
-      {.control = std::move(control), .confinement = std::move(confinement), .layers = {}});
+  idle_.push_back(std::move(guard));
 }
 
 Result<sandbox::LayerSet> Supervisor::try_confinement(const std::string& confinement) {
   TRY_ASSIGN(Guard guard, new_guard(confinement));
   const sandbox::LayerSet layers = guard.layers;
-  give_back(std::move(guard.control), std::move(guard.confinement));
+  give_back(std::move(guard));
   return layers;
 }
 
 Result<Running> Supervisor::spawn(const Program& program, int in, int out, int err) {
   TRY_ASSIGN(const std::string request, encode(program));
   const std::array standard{in, out, err};
-  if (Descriptor control = idle_guard(program.confinement);
-      control && send_with_descriptors(control.get(), request, standard)) {
-    return Running(*this, std::move(control), program.confinement);
+  if (auto guard = idle_guard(program.confinement);
+      guard && send_with_descriptors(guard->control.get(), request, standard)) {
+    return Running(*this, *std::move(guard));
   }
   TRY_ASSIGN(Guard guard, new_guard(program.confinement));
+  if (!guard.layers.has_all(program.layers)) {
+    return fail(Code::os_failed, "the sandbox of this call lacks a layer that the run has had");
+  }
   // EPIPE is no failure of its own: who could not take the request says why in the report.
   if (!send_with_descriptors(guard.control.get(), request, standard) && errno != EPIPE &&
       errno != ECONNRESET) {
     return os_failure("cannot hand a program to the process that starts it", errno);
   }
-  return Running(*this, std::move(guard.control), program.confinement);
+  return Running(*this, std::move(guard));
 }
 
 }  // namespace tools

@@ -24,6 +24,7 @@ struct Program {
   std::vector<std::string> environment;  // "NAME=value"
   std::string cwd;                       // absolute
   std::string confinement;               // sandbox::encode()'s; empty: none
+  sandbox::LayerSet layers = {};         // of it, without which the program is not started
 };
 
 // How a program ended, once nothing of it is left.
@@ -36,18 +37,26 @@ struct Report {
 
 class Supervisor;
 
+// A process that starts programs, one at a time, as errand holds it.
+struct Guard {
+  agent::Descriptor control;
+  std::string confinement;        // taken on for good
+  sandbox::LayerSet layers = {};  // in force
+  agent::Descriptor outlet = {};  // the listening socket of a private network, where there is one
+};
+
 // One running program, as errand sees it. Letting go of it kills the whole tree. Its supervisor
 // has to outlive it.
 class Running {
  public:
-  Running(Supervisor& supervisor, agent::Descriptor control, std::string confinement)
-      : supervisor_(&supervisor),
-        control_(std::move(control)),
-        confinement_(std::move(confinement)) {}
+  Running(Supervisor& supervisor, Guard guard)
+      : supervisor_(&supervisor), guard_(std::move(guard)) {}
 
-  int descriptor() const { return control_.get(); }  // readable when the report is there
+  int descriptor() const { return guard_.control.get(); }  // readable when the report is there
   void terminate();  // SIGTERM to the whole tree; then all of it has to end, not the program alone
   void kill();       // SIGKILL to the whole tree
+  // Where the program's private network is to be served; -1: it has none.
+  int outlet() const { return guard_.outlet.get(); }
   // Does not wait: nullopt where nothing has come yet; os.failed where the guard is gone.
   agent::Result<std::optional<Report>> report();
 
@@ -55,8 +64,7 @@ class Running {
   void order(char what);
 
   Supervisor* supervisor_;
-  agent::Descriptor control_;
-  std::string confinement_;
+  Guard guard_;
   bool has_ordered_ = false;
 };
 
@@ -70,7 +78,7 @@ class Supervisor {
 
   // Starts the program with these three as its stdin, stdout and stderr (borrowed). A program
   // that cannot be started is a Report, not an error; os.failed: the zygote is gone, the request
-  // is over 4 MiB, no descriptors. Thread-safe.
+  // is over 4 MiB, no descriptors, a guard that lacks one of the layers. Thread-safe.
   agent::Result<Running> spawn(const Program& program, int in, int out, int err);
 
   // Has a guard take the confinement on, so that what this kernel can enforce of it is known before
@@ -86,14 +94,9 @@ class Supervisor {
   friend class Running;
   Supervisor(agent::Descriptor socket, pid_t zygote)
       : socket_(std::move(socket)), zygote_(zygote) {}
-  struct Guard {
-    agent::Descriptor control;
-    std::string confinement;   // taken on for good
-    sandbox::LayerSet layers;  // in force
-  };
   agent::Result<Guard> new_guard(const std::string& confinement);
-  agent::Descriptor idle_guard(const std::string& confinement);  // empty where there is none
-  void give_back(agent::Descriptor control, std::string confinement);
+  std::optional<Guard> idle_guard(const std::string& confinement);
+  void give_back(Guard guard);
 
   agent::Descriptor socket_;
   pid_t zygote_;

@@ -35,9 +35,10 @@ struct HostPort {
   std::string host;
   int port = 0;
 
-  bool covers(const Url& url) const {
-    return host == url.host && (port == 0 ? url.port == 80 || url.port == 443 : port == url.port);
+  bool covers_port(int other) const {
+    return port == 0 ? other == 80 || other == 443 : other == port;
   }
+  bool covers(const Url& url) const { return host == url.host && covers_port(url.port); }
 };
 agent::Result<HostPort> parse_host(std::string_view text);
 

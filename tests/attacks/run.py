@@ -76,7 +76,7 @@ class World:
         tools = self.attack.get("tools", "[shell]")
         if sandbox == "off":
             tools = self.attack.get("unguarded", tools)
-        agent = f"version: 1\nname: attacked\n{self.attack.get('agent')}\ntools: {self.filled(tools)}\n"
+        agent = f"version: 1\nname: attacked\n{self.filled(self.attack.get('agent'))}\ntools: {self.filled(tools)}\n"
         if sandbox == "off":
             agent = "\n".join(line for line in agent.splitlines() if not line.startswith("sandbox:")) + "\n"
         (self.work / "agent.yaml").write_text(agent)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the seeds of the fuzz targets: answers of the end-to-end tests' own server, in its forms, the command
-lines of the unit tests, and patches.
+lines of the unit tests, patches, and what clients ask of a proxy.
 
     tests/fuzz/seeds.py FOLDER"""
 import pathlib
@@ -31,6 +31,10 @@ PATCHES = {
            "\\ No newline at end of file\n",
     "plain": "--- \"x\\303\\244\"\t2026-01-01\n+++ \"x\\303\\244\"\n@@\n a\n\n-b\n@@ -9 +9,2 @@\n+c\n d\n-- \n2.39\n",
 }
+PROXIED = {
+    "tunnel": "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\nProxy-Connection: Keep-Alive\r\n\r\n",
+    "plain": "GET http://[::1]:8080/a?b HTTP/1.1\r\nHost: [::1]:8080\r\nConnection: close, x\r\nX: y\r\n\r\n",
+}
 COMMAND_LINES = pathlib.Path(__file__).resolve().parent.parent / "unit" / "tools" / "command_lines.txt"
 CASSETTE = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "tests" / "greeting.cassette"
 
@@ -57,6 +61,8 @@ def main(folder):
     write(folder / "cassette", "greeting", CASSETTE.read_bytes())
     for name, text in PATCHES.items():
         write(folder / "patch", name, text.encode())
+    for name, text in PROXIED.items():
+        write(folder / "proxy_request", name, text.encode())
     for at, line in enumerate(COMMAND_LINES.read_text().splitlines()):
         if line.startswith(("allow ", "ask ", "deny ")):
             write(folder / "command_line", str(at), line[7:].replace("⏎", "\n").encode())

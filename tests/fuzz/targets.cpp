@@ -7,6 +7,8 @@
 #include "tests/support/play.h"
 #include "tools/command_line.h"
 #include "tools/patched_text.h"
+#include "tools/proxy_request.h"
+#include "tools/url.h"
 
 #include <nlohmann/json.hpp>
 
@@ -125,6 +127,22 @@ void apply_hunk(tools::Hunk hunk) {
   demand(patched && patched->content == after, "a hunk fits its own lines");
 }
 
+void proxy_request(std::string_view bytes) {
+  const std::size_t size = tools::head_size(bytes);
+  if (size == 0) {
+    return;
+  }
+  const auto request = tools::read_proxy_request(bytes.substr(0, size));
+  if (!request) {
+    demand(!request.error().message.empty(), "a refusal says why");
+    return;
+  }
+  demand(request->port > 0 && request->port < 65536, "a port is one");
+  demand(tools::parse_host(request->host).has_value(), "a host is in its canonical form");
+  demand(request->is_tunnel() || tools::head_size(request->head) == request->head.size(),
+         "what is sent on is one head");
+}
+
 void patch(std::string_view bytes) {
   const auto files = tools::parse_patch(bytes);
   if (!files) {
@@ -152,6 +170,7 @@ constexpr auto k_targets = std::to_array<Target>({
     {"cassette", cassette},
     {"command_line", command_line},
     {"patch", patch},
+    {"proxy_request", proxy_request},
 });
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "tools/sandbox/landlock.h"
 #include "tools/sandbox/mounts.h"
+#include "tools/sandbox/namespaces.h"
 #include "tools/sandbox/system_calls.h"
 
 #include <algorithm>
@@ -65,12 +66,17 @@ void limit(__rlimit_resource resource, std::uint64_t soft, std::uint64_t hard) {
 
 Cage::Cage(const Confinement& confinement) : confinement_(confinement) {
   const int landlock = landlock_abi();
-  const bool has_mounts = enter_private_mounts(confinement_);
+  const Namespaces own = enter_namespaces(confinement_.outlet);
+  const bool has_mounts = own.are_there && make_mounts_private(confinement_);
+  outlet_ = own.has_network ? listen_in_private_network() : Descriptor();
   rules_ = landlock > 0 ? landlock_rules(confinement_, has_mounts) : Descriptor();
   bound_capabilities();
   const bool has_filter = install(system_call_filter(confinement_, landlock)) == 0;
   if (has_mounts) {
     layers_.add(Layer::mounts);
+  }
+  if (outlet_) {
+    layers_.add(Layer::hosts);
   }
   if (rules_) {
     layers_.add(Layer::files);

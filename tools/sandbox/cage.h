@@ -9,12 +9,14 @@ namespace tools::sandbox {
 
 class Cage {
  public:
-  // Moves this process, which must be single-threaded, into the private mounts of its programs, and
-  // puts their filter of system calls on it: the kernel compiles that anew each time, which costs
-  // more than a fork. What the kernel lacks is missing in layers(), and no failure.
+  // Moves this process, which must be single-threaded, into the namespaces of its programs, and puts
+  // their filter of system calls on it: the kernel compiles that anew each time, which costs as much
+  // as to start a program. What the kernel lacks is missing in layers(), and no failure.
   explicit Cage(const Confinement& confinement);
 
   LayerSet layers() const { return layers_; }
+  // The listening socket of a private network; -1 where there is none.
+  int outlet() const { return outlet_.get(); }
 
   // In the program's process, async-signal-safe: the rest; drops capabilities for good. 0 or errno.
   int put_on() const;
@@ -24,6 +26,7 @@ class Cage {
 
   Confinement confinement_;
   agent::Descriptor rules_;  // empty: no Landlock
+  agent::Descriptor outlet_;
   LayerSet layers_;
 };
 

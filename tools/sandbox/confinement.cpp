@@ -46,6 +46,9 @@ bool take(Confinement& confinement, char tag, std::string_view value) {
     case 'n':
       confinement.network = true;
       return true;
+    case 'o':
+      confinement.outlet = true;
+      return true;
     case 'm':
       confinement.memory = number_of<std::uint64_t>(value);
       return confinement.memory.has_value();
@@ -72,6 +75,9 @@ std::string encode(const Confinement& confinement) {
   put_all(text, 'h', confinement.hidden);
   if (confinement.network) {
     put(text, 'n', "");
+  }
+  if (confinement.outlet) {
+    put(text, 'o', "");
   }
   put_number(text, 'm', confinement.memory);
   put_number(text, 'p', confinement.processes);

@@ -16,6 +16,7 @@ struct Confinement {
   std::vector<std::string> locked;         // inside `writable`: readable only
   std::vector<std::string> hidden;         // secret places: their contents cannot be read
   bool network = false;                    // internet sockets are allowed
+  bool outlet = false;                     // too, but in a network of its own (outlet.h)
   std::optional<std::uint64_t> memory;     // bytes of address space, each process
   std::optional<std::uint64_t> processes;  // at the same time
   std::optional<std::uint64_t> cpu_time;   // seconds, each process

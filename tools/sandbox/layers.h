@@ -12,6 +12,7 @@ enum class Layer : std::uint8_t {
   files,         // Landlock: what may be read and written
   mounts,        // a private mount namespace: exceptions inside what is allowed
   network,       // seccomp: which sockets can be made
+  hosts,         // a private network: no way out but errand's proxy
   system_calls,  // seccomp: no ptrace, mount, io_uring, keyring
   signals,       // none to processes outside the call
   memory,
@@ -34,6 +35,7 @@ constexpr auto k_layers = std::to_array<LayerRow>({
      "files is undone after the call, not prevented, and what comes into the home folder during "
      "the run cannot be read"},
     {Layer::network, "network", "programs can reach the network"},
+    {Layer::hosts, "hosts", "`sandbox.allow_hosts` cannot be kept"},
     {Layer::system_calls, "system_calls", "programs can use ptrace, mounts and the keyring"},
     {Layer::signals,
      "signals",
@@ -50,6 +52,7 @@ class LayerSet {
   constexpr explicit LayerSet(std::uint32_t bits) : bits_(bits) {}
 
   constexpr bool has(Layer layer) const { return (bits_ & bit(layer)) != 0; }
+  constexpr bool has_all(LayerSet others) const { return (bits_ & others.bits_) == others.bits_; }
   constexpr void add(Layer layer) { bits_ |= bit(layer); }
   constexpr std::uint32_t bits() const { return bits_; }
   bool operator==(const LayerSet&) const = default;

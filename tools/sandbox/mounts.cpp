@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
-#include <sched.h>
 #include <set>
 #include <string>
 #include <string_view>
@@ -34,29 +33,6 @@ constexpr int k_recursive = 0x8000;
 constexpr const char* k_workbench = "/proc";
 constexpr const char* k_empty_folder = "/proc/folder";
 constexpr const char* k_empty_file = "/proc/file";
-
-bool write_line(const char* path, const std::string& line) {
-  const Descriptor file(::open(path, O_WRONLY | O_CLOEXEC));
-  return file && ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
-}
-
-bool unshare_mounts() {
-  constexpr int k_own = CLONE_NEWNS | CLONE_NEWIPC;  // System V's shared memory has no paths
-  if (::unshare(k_own) == 0) {
-    return true;
-  }
-  const auto user = ::geteuid();
-  const auto group = ::getegid();
-  if (::unshare(CLONE_NEWUSER | k_own) != 0) {
-    return false;
-  }
-  const auto to_itself = [](auto id) {
-    return std::to_string(id) + " " + std::to_string(id) + " 1";
-  };
-  return write_line("/proc/self/setgroups", "deny") &&
-         write_line("/proc/self/uid_map", to_itself(user)) &&
-         write_line("/proc/self/gid_map", to_itself(group));
-}
 
 bool bind_mount(const std::string& from, const std::string& to) {
   return ::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0;
@@ -168,8 +144,8 @@ bool empty_shared_memory() {
 
 }  // namespace
 
-bool enter_private_mounts(const Confinement& confinement) {
-  return unshare_mounts() && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
+bool make_mounts_private(const Confinement& confinement) {
+  return ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
          open_writable_alone(confinement.writable) && lock_all(confinement) &&
          cover_all(confinement.hidden) && empty_shared_memory();
 }

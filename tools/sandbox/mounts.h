@@ -9,9 +9,8 @@ namespace tools::sandbox {
 // Where programs share memory by name. In private mounts it is their own, small, and writable.
 constexpr const char* k_shared_memory = "/dev/shm";
 
-// Moves this process, which must be single-threaded, into a mount namespace of its own (as an
-// ordinary user into a user namespace, too, in which it keeps its own ids). False where the kernel
-// refuses; what was done until then only hides more.
-bool enter_private_mounts(const Confinement& confinement);
+// In a mount namespace of this process's own (namespaces.h). False where the kernel refuses; what
+// was done until then only hides more.
+bool make_mounts_private(const Confinement& confinement);
 
 }  // namespace tools::sandbox

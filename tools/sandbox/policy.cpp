@@ -124,6 +124,7 @@ Result<Policy> Policy::create(const SandboxSpec& spec, const Surroundings& aroun
     policy.writable_.push_back(around.temporary);
   }
   policy.limits_ = {.network = spec.network,
+                    .outlet = !spec.allow_hosts.empty(),
                     .memory = number(spec.memory),
                     .processes = number(spec.processes),
                     .cpu_time = std::nullopt};

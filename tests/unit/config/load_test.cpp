@@ -711,13 +711,20 @@ TEST_CASE("load: a sandbox in its short form and in its long one", "[config]") {
   CHECK(sandbox.processes == 200);
   CHECK(sandbox.cpu_time == 5min);
   CHECK(sandbox.required.empty());
+
+  const auto hosts = parse(k_head + "sandbox: {allow_hosts: [a.b, '*.c.d:8080', '[::1]:80']}");
+  REQUIRE(hosts.agent);
+  CHECK(hosts.agent->sandbox.allow_hosts == Lines{"a.b", "*.c.d:8080", "[::1]:80"});
+  CHECK_FALSE(hosts.agent->sandbox.network);
 }
 
 TEST_CASE("load: mistakes in a sandbox are marked where they stand", "[config]") {
   CHECK(lines_of(parse(k_head + "sandbox: {mode: off, network: deny}").errors) ==
         Lines{"3:22 `sandbox.network` does nothing where the sandbox is off"});
-  CHECK(lines_of(parse(k_head + "sandbox: {allow_hosts: [a.b]}").errors) ==
-        Lines{"3:11 `sandbox.allow_hosts` is not supported yet"});
+  CHECK(lines_of(parse(k_head + "sandbox: {network: allow, allow_hosts: [a.b]}").errors) ==
+        Lines{"3:27 `sandbox.allow_hosts` does nothing where `sandbox.network` allows all hosts"});
+  CHECK(parse(k_head + "sandbox: {allow_hosts: ['a*.b']}").errors.size() == 1);
+  CHECK(parse(k_head + "sandbox: {allow_hosts: []}").errors.size() == 1);
   CHECK(parse(k_head + "sandbox: strict").errors.size() == 1);
   CHECK(parse(k_head + "sandbox: {required: [walls]}").errors.size() == 1);
   CHECK(parse(k_head + "sandbox: {memory: 0}").errors.size() == 1);

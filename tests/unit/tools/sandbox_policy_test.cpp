@@ -118,6 +118,7 @@ TEST_CASE("sandbox: a confinement travels whole", "[tools]") {
                                 .locked = {"/a/.git/hooks"},
                                 .hidden = {"/h/.ssh"},
                                 .network = true,
+                                .outlet = true,
                                 .memory = 1,
                                 .processes = 2,
                                 .cpu_time = 3,

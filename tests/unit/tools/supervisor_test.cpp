@@ -1,6 +1,7 @@
 #include "tools/supervisor.h"
 
 #include "tests/unit/tools/process_support.h"
+#include "tools/sandbox/confinement.h"
 
 #include <catch2/catch.hpp>
 
@@ -31,7 +32,7 @@ tools::Program shell(const std::string& script, const std::filesystem::path& fol
 }
 
 agent::Result<tools::Running> spawn(tools::Supervisor& supervisor, const tools::Program& program) {
-  const tools::Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   return supervisor.spawn(program, null.get(), null.get(), null.get());
 }
 
@@ -340,4 +341,16 @@ TEST_CASE("supervisor: the end of the supervisor is the end of the zygote", "[to
   const pid_t zygote = world.supervisor->zygote();
   world.supervisor.reset();
   CHECK_FALSE(is_running(zygote));
+}
+
+TEST_CASE("supervisor: a guard that lacks a layer starts nothing", "[tools]") {
+  tests::ProcessWorld world;
+  tools::Program program = shell("exit 0", world.folder.path());
+  program.confinement = encode(tools::sandbox::Confinement{.writable = {world.folder.path()}});
+  CHECK(run(*world.supervisor, program).value == 0);
+  program.confinement = encode(tools::sandbox::Confinement{.writable = {world.file("other")}});
+  program.layers.add(tools::sandbox::Layer::hosts);  // nobody has asked for a network of its own
+  const auto running = spawn(*world.supervisor, program);
+  REQUIRE_FALSE(running);
+  CHECK(running.error().code == agent::Code::os_failed);
 }
