@@ -259,6 +259,7 @@ int RunSession::run() {
                                               .approver = approver_.get(),
                                               .gate = gates.empty() ? nullptr : &gate},
                                              world_.cancellation);
+  world_.supervisor.dismiss();
   if (const auto done = tape_->finish(); !done && result.exit_code == 0) {
     world_.context.err << render_warning(done.error(), world_.context.color_err) << std::endl;
   }
