@@ -147,7 +147,7 @@ struct SandboxSpec {
   std::vector<std::string> allow_hosts;   // where it is not: these all the same, through a proxy
   std::vector<std::string> read;          // secret places that may be read all the same
   std::vector<std::string> write;         // beside the workspace
-  std::optional<std::int64_t> memory;     // bytes of address space, each process
+  std::optional<std::int64_t> memory;     // bytes, of a whole call where that can be
   std::optional<std::int64_t> processes;  // at the same time
   std::optional<Milliseconds> cpu_time;   // of each process
   std::vector<std::string> required = {"files", "network"};  // layers without which nothing runs

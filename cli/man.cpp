@@ -355,7 +355,18 @@ std::string sandbox_section() {
     text +=
         fmt::format(".It Cm {}\n{}", row.name, prose(fmt::format("Without it, {}.", row.without)));
   }
-  return text + ".El\n.Pp\nThe secret places, where they exist, are errand's own folders and:\n" +
+  text +=
+      ".El\n.Pp\n"
+      "The layer\n.Cm control_group\n"
+      "is wanted where\n.Ic sandbox.memory\nor\n.Ic sandbox.processes\nis set.\n"
+      "It needs cgroup v2: errand's own group, or the one around it, has to hand down the\n"
+      "controllers memory and pids, and the user has to have the right to make groups there.\n"
+      "Under systemd root has it, and others in what the user's own manager starts:\n"
+      ".Ql systemd-run --user --scope errand run agent.yaml .\n"
+      "A limit on the memory or the processes of errand's own group holds for that of a call, "
+      "too.\n"
+      "A call that needs more memory is ended as a whole, by SIGKILL.\n";
+  return text + ".Pp\nThe secret places, where they exist, are errand's own folders and:\n" +
          prose(fmt::format("{}.", fmt::join(tools::sandbox::secret_place_names(), ", ")));
 }
 

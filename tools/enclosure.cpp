@@ -71,6 +71,7 @@ LayerSet wanted_layers(const agent::SandboxSpec& spec) {
   };
   add_if(!spec.network, Layer::network);
   add_if(!spec.allow_hosts.empty(), Layer::hosts);
+  add_if(spec.memory || spec.processes, Layer::control_group);
   add_if(spec.memory.has_value(), Layer::memory);
   add_if(spec.processes.has_value(), Layer::processes);
   add_if(spec.cpu_time.has_value(), Layer::cpu_time);

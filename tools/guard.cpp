@@ -213,6 +213,7 @@ class Watch {
   void terminate();
   void start_killing();
   void kill_children();
+  std::uint64_t shortages() const { return cage_ != nullptr ? cage_->shortages() : 0; }
   void reap();
   int poll_timeout() const { return is_killing_ ? k_kill_again_ms : -1; }
   bool is_out_of_patience() const { return is_killing_ && Steady::now() > killing_ends_; }
@@ -225,6 +226,7 @@ class Watch {
   std::optional<Report> failure_;  // where the program could not be started
   pid_t program_ = -1;
   int status_ = 0;
+  std::uint64_t shortages_before_ = 0;
   bool has_ended_ = false;  // the program itself
   bool is_alone_ = false;   // nothing is left
   bool is_open_ = true;     // errand listens
@@ -251,6 +253,7 @@ bool Watch::run() {
 }
 
 void Watch::start(const Request& request) {
+  shortages_before_ = shortages();
   Start start{.request = request, .cage = cage_, .guard = ::getpid(), .failure = std::nullopt};
   program_ = start_process(start);
   failure_ =
@@ -311,6 +314,9 @@ void Watch::start_killing() {
 // Only the guard's own children: their numbers cannot be used again before the guard reaps them.
 // What they leave behind becomes its child, and is met in the next round.
 void Watch::kill_children() {
+  if (cage_ != nullptr) {
+    cage_->kill_all();
+  }
   if (!has_ended_) {
     ::kill(program_, SIGKILL);
   }
@@ -346,6 +352,8 @@ Report Watch::result() const {
   } else if (!has_ended_) {
     report = {.kind = Report::Kind::signalled, .value = SIGKILL};
   }
+  report.is_out_of_memory =
+      report.kind == Report::Kind::signalled && shortages() > shortages_before_;
   report.survivors = is_alone_ ? 0 : static_cast<int>(children_of_this_process().size());
   return report;
 }
@@ -394,10 +402,11 @@ std::unique_ptr<sandbox::Cage> enter_cage(int control) {
 void run_guard(int control, Birth birth) {
   const int signals = become_guard();
   const bool is_confined = birth == Birth::confined;
-  const auto cage = is_confined ? enter_cage(control) : nullptr;
+  auto cage = is_confined ? enter_cage(control) : nullptr;
   const bool is_ready = signals >= 0 && (cage != nullptr || !is_confined);
   while (is_ready && Watch(control, signals, cage.get()).run()) {
   }
+  cage.reset();  // and with it what the kernel keeps of it
   ::_exit(0);
 }
 

@@ -48,10 +48,11 @@ struct ProgramResult {
     lost
   };
   End end = End::not_started;
-  int exit_status = 0;   // when exited
-  int signal = 0;        // when signalled
-  int error_number = 0;  // when not_started; 0: see `message`
-  std::string message;   // when not_started or lost: why, in one line
+  int exit_status = 0;            // when exited
+  int signal = 0;                 // when signalled
+  bool is_out_of_memory = false;  // when signalled: for more memory than the sandbox allows
+  int error_number = 0;           // when not_started; 0: see `message`
+  std::string message;            // when not_started or lost: why, in one line
   Captured output;
   Captured errors;                      // stderr, unless it was merged
   int survivors = 0;                    // processes of the call that could not be ended

@@ -361,6 +361,7 @@ void Call::check_report(Running& running) {
     case Report::Kind::signalled:
       result_.end = End::signalled;
       result_.signal = (*report)->value;
+      result_.is_out_of_memory = (*report)->is_out_of_memory;
       return;
     case Report::Kind::no_folder:
     case Report::Kind::no_exec:

@@ -42,6 +42,10 @@ Output failed_end(const ProgramResult& result, const ProgramRequest& request) {
           Code::tool_failed,
           fmt::format("ended by signal {} (SIG{})", result.signal, signal_name(result.signal)));
       output.exit_status = 128 + result.signal;
+      if (result.is_out_of_memory) {
+        output.message += ": its processes together needed more memory than the sandbox allows";
+        output.suggestion = "Do it in smaller parts, or with fewer processes at the same time.";
+      }
       break;
     case End::timed_out:
       output = failure(Code::tool_timeout,

@@ -31,8 +31,9 @@ struct Program {
 struct Report {
   enum class Kind : std::uint8_t { exited, signalled, no_folder, no_exec, no_process, no_sandbox };
   Kind kind = Kind::no_process;
-  int value = 0;      // exit status, signal number, or errno of what could not be done
-  int survivors = 0;  // processes that SIGKILL did not end in time
+  int value = 0;                  // exit status, signal number, or errno of what could not be done
+  int survivors = 0;              // processes that SIGKILL did not end in time
+  bool is_out_of_memory = false;  // signalled: the call as a whole wanted more than it may have
 };
 
 class Supervisor;

@@ -1,6 +1,7 @@
 #include "tools/guard.h"
 #include "tools/passing.h"
 #include "tools/process_table.h"
+#include "tools/sandbox/control_group.h"
 
 #include <algorithm>
 #include <array>
@@ -16,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace tools {
@@ -36,9 +38,11 @@ class Zygote {
   void start_guard(int control, Birth birth);
   void reap();
   void kill_adopted();
+  void remove_groups();
 
   int signals_;
   std::vector<pid_t> guards_;
+  std::vector<pid_t> dead_;   // guards whose control groups may still be there
   bool is_open_ = true;       // errand is there
   bool has_adopted_ = false;  // children that a guard left behind
 };
@@ -107,9 +111,14 @@ void Zygote::reap() {
       if (has_children) {
         kill_adopted();
       }
+      if (!has_adopted_) {
+        remove_groups();
+      }
       return;
     }
-    std::erase(guards_, pid);
+    if (std::erase(guards_, pid) > 0) {
+      dead_.push_back(pid);
+    }
   }
 }
 
@@ -120,6 +129,13 @@ void Zygote::kill_adopted() {
       ::kill(child, SIGKILL);
       has_adopted_ = true;
     }
+  }
+}
+
+// A guard does that itself, but not one that was killed.
+void Zygote::remove_groups() {
+  for (const pid_t guard : std::exchange(dead_, {})) {
+    sandbox::remove_group_of(guard);
   }
 }
 

@@ -9,6 +9,7 @@ which errand cannot tell from the kernel."""
 import array
 import ctypes
 import os
+import select
 import socket
 import struct
 import sys
@@ -62,8 +63,10 @@ def install(lines, flags):
 
 
 def answer(listener, version):
-    """Until nobody is left to ask."""
-    while True:
+    """Until nobody is left to ask: older kernels say so to poll alone."""
+    questions = select.poll()
+    questions.register(listener, select.POLLIN)
+    while not questions.poll()[0][1] & select.POLLHUP:
         request = ctypes.create_string_buffer(80)
         if libc.ioctl(listener, ctypes.c_ulong(NOTIF_RECV), request) != 0:
             if ctypes.get_errno() == 4:

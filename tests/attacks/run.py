@@ -131,11 +131,11 @@ def judge(attack, user, errand, verbose):
             world.remove()
         label = f"[{user}, sandbox {sandbox}{', lacks ' + lacks if lacks else ''}]"
         says = attack.get("machine_says", {}).get(user)
-        if says and sandbox == "on":
-            if says not in run.stderr:
-                problems.append(f"{label} stderr lacks {says!r}: {run.stderr.strip()[-300:]}")
-        elif worked != expected:
+        is_said = says and sandbox == "on" and says in run.stderr
+        if worked != expected and not is_said:
             problems.append(f"{label} it {'worked' if worked else 'failed'}")
+            if says and sandbox == "on":
+                problems.append(f"{label} and stderr lacks {says!r}: {run.stderr.strip()[-300:]}")
         wanted = attack.get("stderr", {}).get(lacks, "")
         if sandbox == "on" and wanted not in run.stderr + run.stdout:
             problems.append(f"{label} nothing says {wanted!r}")

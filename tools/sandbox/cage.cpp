@@ -64,7 +64,8 @@ void limit(__rlimit_resource resource, std::uint64_t soft, std::uint64_t hard) {
 
 }  // namespace
 
-Cage::Cage(const Confinement& confinement) : confinement_(confinement) {
+Cage::Cage(const Confinement& confinement)
+    : confinement_(confinement), group_(ControlGroup::create(confinement)) {
   const int landlock = landlock_abi();
   const Namespaces own = enter_namespaces(confinement_.outlet);
   const bool has_mounts = own.are_there && make_mounts_private(confinement_);
@@ -91,28 +92,34 @@ Cage::Cage(const Confinement& confinement) : confinement_(confinement) {
   count_limits();
 }
 
-// Nobody counts root's processes: its limit is none.
+// Without a group nobody counts root's processes: its limit is none.
 void Cage::count_limits() {
+  if (group_) {
+    layers_.add(Layer::control_group);
+  }
   if (confinement_.memory) {
     layers_.add(Layer::memory);
   }
   if (confinement_.cpu_time) {
     layers_.add(Layer::cpu_time);
   }
-  if (confinement_.processes && ::geteuid() != 0) {
+  if (confinement_.processes && (group_ || ::geteuid() != 0)) {
     layers_.add(Layer::processes);
   }
 }
 
 int Cage::put_on() const {
+  if (const int error = group_ ? group_->enter() : 0; error != 0) {
+    return error;
+  }
   limit(RLIMIT_CORE, 0, 0);
-  if (confinement_.memory) {
+  if (confinement_.memory && !group_) {
     limit(RLIMIT_AS, *confinement_.memory, *confinement_.memory);
   }
   if (confinement_.cpu_time) {
     limit(RLIMIT_CPU, *confinement_.cpu_time, *confinement_.cpu_time + 1);
   }
-  if (confinement_.processes) {
+  if (confinement_.processes && !group_) {
     limit(RLIMIT_NPROC, *confinement_.processes, *confinement_.processes);
   }
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
@@ -122,6 +129,12 @@ int Cage::put_on() const {
     return error;
   }
   return drop_capabilities();
+}
+
+void Cage::kill_all() const {
+  if (group_) {
+    group_->kill();
+  }
 }
 
 }  // namespace tools::sandbox

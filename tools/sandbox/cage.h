@@ -3,15 +3,19 @@
 #pragma once
 #include "agent/descriptor.h"
 #include "tools/sandbox/confinement.h"
+#include "tools/sandbox/control_group.h"
 #include "tools/sandbox/layers.h"
+
+#include <cstdint>
+#include <optional>
 
 namespace tools::sandbox {
 
 class Cage {
  public:
-  // Moves this process, which must be single-threaded, into the namespaces of its programs, and puts
-  // their filter of system calls on it: the kernel compiles that anew each time, which costs as much
-  // as to start a program. What the kernel lacks is missing in layers(), and no failure.
+  // Moves this process, which must be single-threaded, into the namespaces of its programs, and
+  // puts their filter of system calls on it: the kernel compiles that anew each time, which costs
+  // as much as to start a program. What the kernel lacks is missing in layers(), and no failure.
   explicit Cage(const Confinement& confinement);
 
   LayerSet layers() const { return layers_; }
@@ -21,10 +25,16 @@ class Cage {
   // In the program's process, async-signal-safe: the rest; drops capabilities for good. 0 or errno.
   int put_on() const;
 
+  // In the guard: ends what its programs have started, as far as one word can.
+  void kill_all() const;
+  // How often programs wanted more memory than the whole call may have.
+  std::uint64_t shortages() const { return group_ ? group_->shortages() : 0; }
+
  private:
   void count_limits();
 
   Confinement confinement_;
+  std::optional<ControlGroup> group_;
   agent::Descriptor rules_;  // empty: no Landlock
   agent::Descriptor outlet_;
   LayerSet layers_;

@@ -12,12 +12,13 @@ namespace tools::sandbox {
 
 // All paths are absolute and free of links; what does not exist when a guard is made is left out.
 struct Confinement {
-  std::vector<std::string> writable;       // folders with all that is in them, and single files
-  std::vector<std::string> locked;         // inside `writable`: readable only
-  std::vector<std::string> hidden;         // secret places: their contents cannot be read
-  bool network = false;                    // internet sockets are allowed
-  bool outlet = false;                     // too, but in a network of its own (outlet.h)
-  std::optional<std::uint64_t> memory;     // bytes of address space, each process
+  std::vector<std::string> writable;  // folders with all that is in them, and single files
+  std::vector<std::string> locked;    // inside `writable`: readable only
+  std::vector<std::string> hidden;    // secret places: their contents cannot be read
+  bool network = false;               // internet sockets are allowed
+  bool outlet = false;                // too, but in a network of its own (outlet.h)
+  // Of the whole call in a control group, else of each process, and of the user.
+  std::optional<std::uint64_t> memory;     // bytes; of address space without a group
   std::optional<std::uint64_t> processes;  // at the same time
   std::optional<std::uint64_t> cpu_time;   // seconds, each process
   std::vector<pid_t> untouchable;          // where the kernel keeps signals in by no other means

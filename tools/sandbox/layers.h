@@ -9,12 +9,13 @@
 namespace tools::sandbox {
 
 enum class Layer : std::uint8_t {
-  files,         // Landlock: what may be read and written
-  mounts,        // a private mount namespace: exceptions inside what is allowed
-  network,       // seccomp: which sockets can be made
-  hosts,         // a private network: no way out but errand's proxy
-  system_calls,  // seccomp: no ptrace, mount, io_uring, keyring
-  signals,       // none to processes outside the call
+  files,          // Landlock: what may be read and written
+  mounts,         // a private mount namespace: exceptions inside what is allowed
+  network,        // seccomp: which sockets can be made
+  hosts,          // a private network: no way out but errand's proxy
+  system_calls,   // seccomp: no ptrace, mount, io_uring, keyring
+  signals,        // none to processes outside the call
+  control_group,  // cgroup v2: memory and processes are counted for the whole call
   memory,
   processes,
   cpu_time,
@@ -40,6 +41,11 @@ constexpr auto k_layers = std::to_array<LayerRow>({
     {Layer::signals,
      "signals",
      "programs can send signals to your other processes, if not to errand",
+     true},
+    {Layer::control_group,
+     "control_group",
+     "`sandbox.memory` is the address space of each process, and `sandbox.processes` counts all "
+     "processes of the user, and none of root's",
      true},
     {Layer::memory, "memory", "`sandbox.memory` does not hold"},
     {Layer::processes, "processes", "`sandbox.processes` does not hold"},

@@ -2,9 +2,11 @@
 
 #include "tests/unit/tools/process_support.h"
 #include "tools/program_environment.h"
+#include "tools/program_result.h"
 
 #include <catch2/catch.hpp>
 
+#include <csignal>
 #include <string>
 #include <sys/resource.h>
 #include <thread>
@@ -242,6 +244,20 @@ TEST_CASE("process: a killed guard is a lost program, not an exit status", "[too
   const ProgramResult result = run(world, script(world, "echo x; kill -KILL $PPID; sleep 1000"));
   CHECK(result.end == End::lost);
   CHECK_FALSE(result.message.empty());
+}
+
+TEST_CASE("process: a call that ran out of memory says so", "[tools]") {
+  ProgramResult result;
+  result.end = End::signalled;
+  result.signal = SIGKILL;
+  const ProgramRequest request;
+  CHECK(failed_end(result, request).message == "ended by signal 9 (SIGKILL)");
+  result.is_out_of_memory = true;
+  const tools::Output output = failed_end(result, request);
+  CHECK(output.message ==
+        "ended by signal 9 (SIGKILL): its processes together needed more memory than the sandbox "
+        "allows");
+  CHECK(output.exit_status == 137);
 }
 
 TEST_CASE("process: tools get answers to the questions they would ask, but the user's own first",
