@@ -454,11 +454,12 @@ bool is_journaled(const EventBody& body) {
 }
 
 Json to_json(const Event& event) {
-  Json json = {{"v", 1},
-               {"run", event.run_id},
-               {"seq", event.seq},
-               {"ts", format_time(event.time)},
-               {"type", type_name(event.body)}};
+  Json json;  // filled key by key: a list of pairs would be built, then copied
+  json["v"] = 1;
+  json["run"] = event.run_id;
+  json["seq"] = event.seq;
+  json["ts"] = format_time(event.time);
+  json["type"] = type_name(event.body);
   std::visit([&](const auto& body) { write(json, body); }, event.body);
   return json;
 }

@@ -5,6 +5,7 @@
 #include "cli/policy.h"
 #include "cli/price_book.h"
 #include "cli/render_error.h"
+#include "cli/settings.h"
 #include "config/load.h"
 #include "config/replay_script.h"
 #include "providers/registry.h"
@@ -14,9 +15,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <expected>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -43,10 +44,11 @@ Error in_file(Error error, const std::string& file) {
 
 class Checker {
  public:
-  explicit Checker(const Context& context)
-      : context_(context), book_(PriceBook::open(context.environment)) {
-    if (!book_) {
-      std::ranges::for_each(book_.error(), [this](const Error& error) { add_own(error); });
+  explicit Checker(const Context& context) : context_(context) {
+    if (const auto user = load_user_settings(context.environment)) {
+      book_.emplace(*user, context.environment);
+    } else {
+      std::ranges::for_each(user.error(), [this](const Error& error) { add_own(error); });
     }
   }
 
@@ -155,7 +157,7 @@ class Checker {
   }
 
   const Context& context_;
-  std::expected<PriceBook, std::vector<Error>> book_;
+  std::optional<PriceBook> book_;  // of a config.yaml that can be read
   std::vector<Checked> own_files_;
 };
 

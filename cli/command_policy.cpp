@@ -51,10 +51,12 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
     return end_with(std::move(report.errors), context);
   }
   report.agent->file = parsed.positionals[0];
-  const auto permissions = permissions_of(*report.agent, parsed, context, {});
-  if (!permissions) {
-    return end_with(permissions.error(), context);
+  auto settings = load_settings(context.environment, context.cwd);
+  if (!settings) {
+    return end_with(std::move(settings).error(), context);
   }
+  TRY_ASSIGN(const tools::Permissions permissions,
+             permissions_of(*report.agent, *settings, parsed, context, {}));
   const std::string& name = parsed.positionals[1];
   const auto spec = std::ranges::find(report.agent->tools, name, &agent::ToolSpec::name);
   if (spec == report.agent->tools.end()) {
@@ -65,14 +67,14 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const tools::Equipped equipped, tools::equip(*spec));
   const std::string text = parsed.positionals.size() > 2 ? parsed.positionals[2] : "{}";
   const tools::Judgement judgement =
-      permissions->judge(name, equipped.tool->reach(arguments_of(text)));
+      permissions.judge(name, equipped.tool->reach(arguments_of(text)));
   const std::string_view verdict = to_string(judgement.verdict);
   if (parsed.value("--output") == "json") {
     const Json rule = judgement.yes_rule.empty() ? Json(nullptr) : Json(judgement.yes_rule);
     context.out << agent::dump({{"schema", "errand.policy/1"},
                                 {"verdict", verdict},
                                 {"reason", judgement.reason},
-                                {"offered", !permissions->always_denies(name)},
+                                {"offered", !permissions.always_denies(name)},
                                 {"rule", rule}})
                 << "\n";
   } else {

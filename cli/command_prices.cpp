@@ -120,14 +120,14 @@ std::unexpected<agent::Error> unknown(const std::string& model, const PriceBook&
 
 // Every mistake of config.yaml but the last goes to stderr at once; the last one is the ending.
 Result<PriceBook> open_book(Context& context) {
-  auto book = PriceBook::open(context.environment);
-  if (book) {
-    return std::move(*book);
+  auto user = load_user_settings(context.environment);
+  if (user) {
+    return PriceBook(*user, context.environment);
   }
-  for (std::size_t at = 0; at + 1 < book.error().size(); ++at) {
-    context.err << render(book.error()[at], context.color_err) << "\n\n";
+  for (std::size_t at = 0; at + 1 < user.error().size(); ++at) {
+    context.err << render(user.error()[at], context.color_err) << "\n\n";
   }
-  return agent::fail(std::move(book.error().back()));
+  return agent::fail(std::move(user.error().back()));
 }
 
 // A provider without a preset is looked for in the table, by its id there.

@@ -9,15 +9,11 @@
 #include "cli/help.h"
 #include "cli/known_names.h"
 #include "cli/prompt_input.h"
-#include "cli/questioner.h"
 #include "cli/render_error.h"
-#include "cli/run_folder.h"
 #include "cli/signals.h"
+#include "cli/workshop.h"
 #include "config/load.h"
-#include "providers/curl_dialer.h"
-#include "providers/http_client.h"
 #include "providers/registry.h"
-#include "tools/process.h"
 #include "tools/registry.h"
 #include "tools/runner.h"
 #include "tools/supervisor.h"
@@ -181,49 +177,34 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   block_signals();
   agent::Cancellation cancellation;
   const SignalWatcher signals(cancellation);
-  agent::SystemClock clock;
   agent::Redactor redactor(context.environment);
   for (const agent::ToolSpec& tool : chosen.agent.tools) {
     redactor.add(tool.env);
   }
-  RunFolder folder(context.environment, agent::new_run_id());
   apply_sandbox_option(chosen.agent.sandbox, parsed);
   agent::AgentSpec called = chosen.agent;  // what other tools could do is of no importance
   std::erase_if(called.tools, [&](const agent::ToolSpec& tool) {
     return tool.name != parsed.positionals.front();
   });
-  TRY_ASSIGN(const auto enclosure, enclose(called, context, folder, *supervisor));
-  for (std::string& sentence : enclosure ? enclosure->warnings() : std::vector<std::string>()) {
+  TRY_ASSIGN(
+      const auto workshop,
+      Workshop::open(called, {.folder_id = agent::new_run_id()}, context, *supervisor, redactor));
+  for (std::string& sentence : workshop->warnings()) {
     context.err << render_warning({.code = Code::sandbox_setup, .message = std::move(sentence)},
                                   context.color_err)
                 << "\n\n";
   }
-  providers::CurlDialer dialer(context.environment);
-  tools::ProcessIsolation isolation(*supervisor, enclosure.get(), dialer);
-  const auto questioner =
-      open_questioner({.color = context.color_err, .fall_silent = {}}, redactor);
-  providers::HttpClient http(context.environment);
-  TRY_ASSIGN(const auto toolbox,
-             tools::Runner::create(chosen.agent.tools,
-                                   {.cwd = context.cwd,
-                                    .temporary = folder.path(),
-                                    .environment = context.environment,
-                                    .scrub = chosen.key_variables,
-                                    .isolation = &isolation,
-                                    .enclosure = enclosure.get(),
-                                    .redactor = &redactor,
-                                    .clock = &clock,
-                                    .questioner = questioner.get(),
-                                    .guards_unseen = false,  // a person has looked already
-                                    .http = &http,
-                                    .seed = std::random_device{}()}));
+  tools::RunnerOptions options = workshop->runner_options(chosen.key_variables);
+  options.guards_unseen = false;  // a person has looked already
+  options.seed = std::random_device{}();
+  TRY_ASSIGN(const auto toolbox, tools::Runner::create(chosen.agent.tools, std::move(options)));
   Quiet watcher;
   const std::array<agent::ToolCall, 1> calls{
       agent::ToolCall{.id = "call_1", .name = parsed.positionals.front(), .arguments = arguments}};
   const auto results = toolbox->run(calls, watcher, cancellation.stop(), cancellation.kill());
   const agent::ToolResult& result = results.front();
   if (result.truncated) {
-    folder.keep();  // the result names the file
+    workshop->folder().keep();  // the result names the file
   }
   const bool is_seen = ::isatty(STDOUT_FILENO) == 1;
   context.out << (is_seen ? agent::printable(result.content) : result.content)

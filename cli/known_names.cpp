@@ -1,6 +1,7 @@
 #include "cli/known_names.h"
 
 #include "providers/registry.h"
+#include "tools/hook_coverage.h"
 #include "tools/host_list.h"
 #include "tools/permissions.h"
 #include "tools/registry.h"
@@ -25,7 +26,8 @@ config::Known known_names() {
               [](std::string_view rule, std::span<const std::string> names) {
                 auto checked = tools::check_rule(rule, names);
                 return checked ? std::nullopt : std::optional(std::move(checked).error());
-              }};
+              },
+          .hook_warning = tools::missed_changes};
 }
 
 std::vector<std::string> key_variables_of(const agent::AgentSpec& agent) {

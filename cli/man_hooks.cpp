@@ -125,7 +125,17 @@ std::string dialect_tables() {
       "Tools that are not listed keep their names:\n"
       "one that means all changes of files has to name\n"
       ".Ic apply_patch ,\n"
-      "too.\n";
+      "too, as in\n"
+      ".Li Edit|Write|apply_patch ,\n"
+      "and finds the patch in\n"
+      ".Ic tool_input.patch .\n"
+      "A warning tells of one that fits\n"
+      ".Ic edit_file\n"
+      "or\n"
+      ".Ic write_file\n"
+      "and leaves it out, where the agent has\n"
+      ".Ic apply_patch ,\n"
+      "unless another hook of that point is for patches alone.\n";
   for (const tools::HookDialect& dialect : tools::hook_dialects()) {
     text += fmt::format(".Ss {}\n.Bl -tag -width post_tool_useXX -compact\n", dialect.name);
     for (std::size_t at = 0; at < agent::k_points; ++at) {

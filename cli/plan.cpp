@@ -252,10 +252,8 @@ std::expected<Plan, std::vector<Error>> prepare(
         {.message = std::move(warning.message), .help = std::move(warning.help)});
   }
   plan.agent = std::move(*report.agent);
-  auto book = PriceBook::open(context.environment);
-  if (!book) {
-    return std::unexpected(book.error());
-  }
+  TRY_ASSIGN(plan.settings, load_settings(context.environment, context.cwd));
+  PriceBook book(plan.settings.user, context.environment);
   const auto rest = [&]() -> Result<void> {
     TRY(apply_options(plan, parsed));
     TRY_ASSIGN(const auto parameters, parameters_of(parsed));
@@ -266,9 +264,9 @@ std::expected<Plan, std::vector<Error>> prepare(
     for (auto* choices : {&plan.chain, &plan.judges}) {
       for (providers::Choice& choice : *choices) {
         TRY(check_has_exchanges(parsed, choice.resolved));
-        TRY_ASSIGN(auto price, book->find(choice.spec, choice.resolved));
+        TRY_ASSIGN(auto price, book.find(choice.spec, choice.resolved));
         TRY(check_cost_limit(
-            plan.agent, choice.resolved.name(), price, *book, std::chrono::system_clock::now()));
+            plan.agent, choice.resolved.name(), price, book, std::chrono::system_clock::now()));
         choice.tariff = price ? price->tariff : agent::Tariff{};
       }
     }

@@ -6,6 +6,7 @@
 #include "agent/state.h"
 #include "agent/toolbox.h"
 #include "cli/commands.h"
+#include "cli/settings.h"
 #include "config/prompt.h"
 #include "providers/cassette.h"
 #include "providers/registry.h"
@@ -18,6 +19,7 @@ namespace cli {
 
 struct Plan {
   agent::AgentSpec agent;
+  Settings settings;
   config::Rendered text;
   std::vector<providers::Choice> chain;   // the model, then its fallbacks
   std::vector<providers::Choice> judges;  // those of the guardrails that have a model of their own
@@ -27,7 +29,7 @@ struct Plan {
 };
 
 // `recording` answers in place of the servers, where there is one; its error is the plan's. Every
-// mistake of the agent file or of config.yaml, or the first one of anything else.
+// mistake of the agent file or of a config.yaml, or the first one of anything else.
 std::expected<Plan, std::vector<agent::Error>> prepare(
     const Parsed& parsed,
     const Context& context,

@@ -1,9 +1,5 @@
 #include "cli/policy.h"
 
-#include "cli/known_names.h"
-#include "cli/user_folders.h"
-#include "config/project_config.h"
-#include "config/user_config.h"
 #include "tools/enclosure.h"
 #include "tools/registry.h"
 #include "tools/sandbox/places.h"
@@ -98,45 +94,27 @@ agent::Result<void> check_tool_choice(const agent::AgentSpec& agent,
   return {};
 }
 
-std::expected<tools::Permissions, std::vector<Error>> permissions_of(const agent::AgentSpec& agent,
-                                                                     const Parsed& parsed,
-                                                                     const Context& context,
-                                                                     const fs::path& temporary) {
+agent::Result<tools::Permissions> permissions_of(const agent::AgentSpec& agent,
+                                                 const Settings& settings,
+                                                 const Parsed& parsed,
+                                                 const Context& context,
+                                                 const fs::path& temporary) {
   agent::PermissionSpec spec = agent.permissions;
-  const config::Known known = known_names();
-  const auto project = config::load_project_config(context.cwd, known);
-  if (!project) {
-    return std::unexpected(project.error());
-  }
-  config::tighten(spec, project->permissions);
-  if (const auto folder = config_folder(context.environment); !folder.empty()) {
-    const auto user = config::load_user_config(folder / "config.yaml", known);
-    if (!user) {
-      return std::unexpected(user.error());
-    }
-    append(spec.allow, user->permissions.allow);
-    append(spec.ask, user->permissions.ask);
-    append(spec.deny, user->permissions.deny);
-  }
+  config::tighten(spec, settings.project.permissions);
+  const agent::PermissionSpec& user = settings.user.config.permissions;
+  append(spec.allow, user.allow);
+  append(spec.ask, user.ask);
+  append(spec.deny, user.deny);
   std::vector<std::string> names = tools::builtin_names();
   std::ranges::transform(agent.tools, std::back_inserter(names), &agent::ToolSpec::name);
-  for (const auto& done : {add_option(parsed, "--allow", names, spec.granted),
-                           add_option(parsed, "--deny", names, spec.deny)}) {
-    if (!done) {
-      return std::unexpected(std::vector{done.error()});
-    }
-  }
-  auto permissions =
-      tools::Permissions::create(spec,
-                                 {.cwd = context.cwd,
-                                  .temporary = temporary,
-                                  .home = fs::path(agent::value_of(context.environment, "HOME")),
-                                  .confined = confined_by(agent.sandbox),
-                                  .guarded = guarded_files(agent, context.cwd)});
-  if (!permissions) {
-    return std::unexpected(std::vector{std::move(permissions).error()});
-  }
-  return std::move(*permissions);
+  TRY(add_option(parsed, "--allow", names, spec.granted));
+  TRY(add_option(parsed, "--deny", names, spec.deny));
+  return tools::Permissions::create(spec,
+                                    {.cwd = context.cwd,
+                                     .temporary = temporary,
+                                     .home = fs::path(agent::value_of(context.environment, "HOME")),
+                                     .confined = confined_by(agent.sandbox),
+                                     .guarded = guarded_files(agent, context.cwd)});
 }
 
 }  // namespace cli

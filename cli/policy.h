@@ -1,24 +1,22 @@
 // The permissions of a run, out of all that speak of them: the options, the agent file, the
 // project's and the user's settings.
 #pragma once
-#include "agent/error.h"
 #include "agent/result.h"
 #include "agent/spec.h"
 #include "cli/commands.h"
+#include "cli/settings.h"
 #include "tools/permissions.h"
 
-#include <expected>
 #include <filesystem>
-#include <vector>
 
 namespace cli {
 
-// Errors: config.invalid of the settings, cli.usage of the options.
-std::expected<tools::Permissions, std::vector<agent::Error>> permissions_of(
-    const agent::AgentSpec& agent,
-    const Parsed& parsed,
-    const Context& context,
-    const std::filesystem::path& temporary);
+// cli.usage where a rule of the options is none.
+agent::Result<tools::Permissions> permissions_of(const agent::AgentSpec& agent,
+                                                 const Settings& settings,
+                                                 const Parsed& parsed,
+                                                 const Context& context,
+                                                 const std::filesystem::path& temporary);
 
 // config.invalid where a model must call a tool that is denied whatever it is called with.
 agent::Result<void> check_tool_choice(const agent::AgentSpec& agent,

@@ -58,28 +58,18 @@ agent::Result<std::unique_ptr<OpenTable>> open_table(const std::filesystem::path
   return own->table->date() >= built_in->table->date() ? std::move(own) : std::move(built_in);
 }
 
-std::expected<PriceBook, std::vector<agent::Error>> PriceBook::open(
-    const agent::Environment& environment) {
-  PriceBook book;
-  book.imported_file_ = imported_prices_file(environment);
-  if (const auto folder = config_folder(environment); !folder.empty()) {
-    book.config_file_ = folder / "config.yaml";
-    auto loaded = config::load_user_config(book.config_file_);
-    if (!loaded) {
-      return std::unexpected(std::move(loaded).error());
-    }
-    book.config_ = std::move(*loaded);
-  }
-  return book;
-}
+PriceBook::PriceBook(const UserSettings& user, const agent::Environment& environment)
+    : config_file_(user.file),
+      own_prices_(user.config.prices),
+      imported_file_(imported_prices_file(environment)) {}
 
 agent::Result<std::optional<ModelPrice>> PriceBook::find(const agent::ModelSpec& spec,
                                                          const providers::Resolved& resolved) {
   if (spec.cost) {
     return ModelPrice{.tariff = always(*spec.cost), .source = "the agent file"};
   }
-  const auto own = config_.prices.find(fmt::format("{}/{}", resolved.provider, resolved.model));
-  if (own != config_.prices.end()) {
+  const auto own = own_prices_.find(fmt::format("{}/{}", resolved.provider, resolved.model));
+  if (own != own_prices_.end()) {
     return ModelPrice{.tariff = always(own->second), .source = config_file_.string()};
   }
   if (providers::is_free(resolved)) {

@@ -6,18 +6,17 @@
 #include "agent/price.h"
 #include "agent/result.h"
 #include "agent/spec.h"
-#include "config/user_config.h"
+#include "cli/settings.h"
 #include "providers/price_table.h"
 #include "providers/registry.h"
 
 #include <chrono>
 #include <cstddef>
-#include <expected>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace cli {
 
@@ -48,9 +47,7 @@ agent::Result<std::unique_ptr<OpenTable>> open_table(const std::filesystem::path
 
 class PriceBook {
  public:
-  // Reads the user's config.yaml. Every mistake in it.
-  static std::expected<PriceBook, std::vector<agent::Error>> open(
-      const agent::Environment& environment);
+  PriceBook(const UserSettings& user, const agent::Environment& environment);
 
   // nullopt: unknown. config.invalid where the imported table is broken. The table is opened for
   // the first model whose price only a table may say.
@@ -61,8 +58,8 @@ class PriceBook {
 
  private:
   std::filesystem::path config_file_;
+  std::map<std::string, agent::Price, std::less<>> own_prices_;  // that config.yaml names
   std::filesystem::path imported_file_;
-  config::UserConfig config_;
   std::unique_ptr<OpenTable> table_;  // null: not asked yet
 };
 

@@ -5,8 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace config {
 namespace {
@@ -52,8 +55,12 @@ HookSpec build_hook(const Value& item, Point point) {
 
 }  // namespace
 
-agent::HooksSpec build_hooks(const Value& map, Problems& problems) {
+agent::HooksSpec build_hooks(const Value& map,
+                             std::span<const agent::ToolSpec> tools,
+                             const Known& known,
+                             Problems& problems) {
   agent::HooksSpec spec;
+  std::vector<const Value*> matchers;  // of the hooks, in the same order
   spec.dialect = text_at(map, "dialect", spec.dialect);
   for (const Entry& entry : map.entries) {
     const auto point = agent::point_from(entry.key);
@@ -66,6 +73,15 @@ agent::HooksSpec build_hooks(const Value& map, Problems& problems) {
       }
       check_matcher(item, *point, problems);
       spec.hooks.push_back(build_hook(item, *point));
+      matchers.push_back(value_at(item, "matcher"));
+    }
+  }
+  for (std::size_t at = 0; at < matchers.size(); ++at) {
+    auto warning = matchers[at] != nullptr && known.hook_warning
+                       ? known.hook_warning(spec, spec.hooks[at], tools)
+                       : std::nullopt;
+    if (warning) {
+      problems.warn(matchers[at]->span, std::move(warning->message), std::move(warning->help));
     }
   }
   return spec;

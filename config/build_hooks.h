@@ -1,11 +1,18 @@
 // `hooks` into what the run goes by.
 #pragma once
 #include "agent/spec.h"
+#include "config/load.h"
 #include "config/problems.h"
 #include "config/tree.h"
 
+#include <span>
+
 namespace config {
 
-agent::HooksSpec build_hooks(const Value& map, Problems& problems);
+// `tools` are the agent's.
+agent::HooksSpec build_hooks(const Value& map,
+                             std::span<const agent::ToolSpec> tools,
+                             const Known& known,
+                             Problems& problems);
 
 }  // namespace config

@@ -29,6 +29,11 @@ struct Known {
   std::function<std::optional<agent::Error>(std::string_view rule,
                                             std::span<const std::string> tools)>
       rule_error = {};
+  // What calls a hook of the agent misses that it should be told of; nullopt: none.
+  std::function<std::optional<agent::Error>(const agent::HooksSpec& hooks,
+                                            const agent::HookSpec& hook,
+                                            std::span<const agent::ToolSpec> tools)>
+      hook_warning = {};
 };
 
 struct Report {

@@ -43,8 +43,35 @@ std::optional<Entry> parse_entry(std::string_view line) {
                       });
 }
 
-// The address need only begin as the pattern says.
+// What all that fits the pattern begins with, as far as that is plain to see.
+std::string plain_start(std::string_view pattern) {
+  constexpr std::string_view k_special = R"(\^$.|()[]{}*+?)";
+  constexpr std::string_view k_may_be_missing = "*?{";
+  std::string start;
+  if (pattern.contains('|')) {  // perhaps another way to begin
+    return start;
+  }
+  while (!pattern.empty()) {
+    const char c = pattern.front();
+    const bool is_dot = pattern.starts_with(R"(\.)");
+    if (!is_dot && (k_special.contains(c) || c < 0)) {
+      if (k_may_be_missing.contains(c) && !start.empty()) {
+        start.pop_back();
+      }
+      return start;
+    }
+    start += is_dot ? '.' : c;
+    pattern.remove_prefix(is_dot ? 2 : 1);
+  }
+  return start;
+}
+
+// The address need only begin as the pattern says. To compile them all costs a run more than to
+// read its agent file, and nearly all are told from the address without.
 std::optional<bool> is_address_of(const std::string& pattern, std::string_view base_url) {
+  if (!base_url.starts_with(plain_start(pattern))) {
+    return false;
+  }
   const RE2 expression(pattern, RE2::Quiet);
   if (!expression.ok()) {
     return std::nullopt;

@@ -95,7 +95,8 @@ class Wire {
   virtual std::span<const std::string_view> media() const = 0;
   // What else the request or the settings ask for that the protocol, or the model, has no word for.
   virtual std::optional<std::string> lacks(const agent::ModelRequest& request) const = 0;
-  // Up to and with the bracket that opens the messages, and what stands before the first one.
+  // Up to and with the bracket that opens the messages, and what stands before the first one. Made
+  // of the request's instructions, tools and tool_choice alone.
   virtual std::string body_head(const agent::ModelRequest& request) const = 0;
   // Puts `messages` behind a body that ends with `previous` (null: with the head), commas included.
   virtual void append_messages(std::string& body,

@@ -95,15 +95,42 @@ std::optional<std::string> missing(const Wire& wire, const ModelRequest& request
   return wire.lacks(request);
 }
 
+// The head of a request, kept for as long as it would be the same: to encode the tools takes longer
+// than a turn's messages.
+class Head {
+ public:
+  std::string_view build(const Wire& wire, const ModelRequest& request) {
+    const bool is_known = !bytes_.empty() && instructions_ == request.instructions &&
+                          tool_choice_ == request.tool_choice &&
+                          std::ranges::equal(tools_, request.tools, is_same);
+    if (!is_known) {
+      bytes_ = wire.body_head(request);
+      instructions_ = request.instructions;
+      tool_choice_ = request.tool_choice;
+      tools_.assign(request.tools.begin(), request.tools.end());
+    }
+    return bytes_;
+  }
+
+ private:
+  static bool is_same(const agent::ToolInfo& a, const agent::ToolInfo& b) {
+    return a.name == b.name && a.description == b.description && a.parameters == b.parameters;
+  }
+
+  std::string bytes_;
+  std::string instructions_;
+  std::string tool_choice_;
+  std::vector<agent::ToolInfo> tools_;
+};
+
 // The bytes of a request. What was encoded for earlier turns is kept and only grows.
 class Body {
  public:
   std::string_view build(const Wire& wire, const ModelRequest& request) {
     const agent::Conversation& conversation = request.conversation;
-    const std::string head = wire.body_head(request);
+    const std::string_view head = head_.build(wire, request);
     const bool is_known = conversation_ == &conversation && revision_ == conversation.revision &&
-                          encoded_ <= conversation.messages.size() &&
-                          std::string_view(bytes_).starts_with(head);
+                          encoded_ <= conversation.messages.size() && bytes_.starts_with(head);
     if (is_known) {
       bytes_.resize(end_of_messages_);
     } else {
@@ -129,6 +156,7 @@ class Body {
   }
 
  private:
+  Head head_;
   std::string bytes_;
   std::size_t end_of_messages_ = 0;
   std::size_t encoded_ = 0;                            // messages

@@ -177,14 +177,11 @@ int become_program(void* argument) {
   for (int number = 0; number < 3; ++number) {
     ::dup2(start.request.standard[static_cast<std::size_t>(number)], number);
   }
-  int refused = start.cage != nullptr ? start.cage->put_on() : 0;
+  const int refused = start.cage != nullptr ? start.cage->put_on() : 0;
   close_from(3);
   reset_signals();
   const bool is_there = ::chdir(start.request.folder) == 0;
   const int no_folder = errno;
-  if (refused == 0 && is_there && start.cage != nullptr) {
-    refused = start.cage->close_filter();
-  }
   if (refused != 0) {
     start.failure = {.kind = Report::Kind::no_sandbox, .value = refused};
   } else if (!is_there) {

@@ -1,6 +1,7 @@
 #include "tools/hook_dialect.h"
 
 #include "agent/duration.h"
+#include "tools/name_matcher.h"
 
 #include <nlohmann/json.hpp>
 
@@ -128,6 +129,10 @@ const HookDialect* hook_dialect(std::string_view name) {
 std::string_view their_name(const HookDialect& dialect, std::string_view tool) {
   const HookTool* row = tool_row(dialect, tool);
   return row != nullptr ? row->theirs : tool;
+}
+
+bool is_about(const HookDialect& dialect, const NameMatcher& matcher, std::string_view tool) {
+  return matcher.fits(tool) || matcher.fits(their_name(dialect, tool));
 }
 
 Json to_theirs(const HookDialect& dialect,

@@ -14,6 +14,8 @@
 
 namespace tools {
 
+class NameMatcher;
+
 struct HookArgument {
   enum class Form : std::uint8_t {
     same,
@@ -50,6 +52,9 @@ const HookDialect* hook_dialect(std::string_view name);  // nullptr: none of tha
 
 // The dialect's name of a tool; errand's own where it has none.
 std::string_view their_name(const HookDialect& dialect, std::string_view tool);
+
+// Whether the matcher of a hook means that tool, by the one name or the other.
+bool is_about(const HookDialect& dialect, const NameMatcher& matcher, std::string_view tool);
 
 // A call's arguments in the dialect's words, and back. What is not in the table stays as it is.
 agent::Json to_theirs(const HookDialect& dialect,

@@ -88,8 +88,7 @@ class Hooks::Round {
 
  private:
   bool fits(const Hook& hook) const {
-    return !is_about_a_call(occasion_.point) || hook.matcher.fits(call_.name) ||
-           hook.matcher.fits(their_name(hooks_.dialect_, call_.name));
+    return !is_about_a_call(occasion_.point) || is_about(hooks_.dialect_, hook.matcher, call_.name);
   }
 
   void ask(const Hook& hook) {

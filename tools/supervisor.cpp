@@ -170,9 +170,13 @@ Result<std::unique_ptr<Supervisor>> Supervisor::start() {
   return std::unique_ptr<Supervisor>(new Supervisor(std::move(ends.first), zygote));
 }
 
-Supervisor::~Supervisor() {
+void Supervisor::dismiss() {
   idle_.clear();
   socket_.reset();
+}
+
+Supervisor::~Supervisor() {
+  dismiss();
   wait_for_exit(zygote_, k_zygote_patience_ms);
 }
 

@@ -86,6 +86,9 @@ class Supervisor {
   // the first program. os.failed as for spawn.
   agent::Result<sandbox::LayerSet> try_confinement(const std::string& confinement);
 
+  // Nothing more will be started: zygote and guards may end while the caller tidies up.
+  void dismiss();
+
   pid_t zygote() const { return zygote_; }
 
  private:

@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 NOBODY = 65534
 KEYS = {"about", "prepare", "command", "worked", "agent", "users", "lacks", "machine_says", "stderr",
-        "harmless", "tool", "arguments", "tools", "unguarded", "needs"}
+        "harmless", "tool", "arguments", "tools", "unguarded", "needs", "uses"}
 PYTHON = "/usr/bin/python3"  # whoever runs this, the ordinary user has to reach it
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -46,7 +46,8 @@ class World:
         self.home, self.work, self.outside = (self.top / name for name in ("home", "work", "outside"))
         for folder in (self.home, self.work, self.outside, self.top / "tmp"):
             folder.mkdir()
-        for file in attack.folder.iterdir():
+        shared = [HERE / name for name in attack.get("uses", [])]
+        for file in [*attack.folder.iterdir(), *shared]:
             if file.name != "attack.toml":
                 shutil.copy(file, self.work / file.name)
         self.out = self.top / "out"

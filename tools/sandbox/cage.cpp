@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -29,18 +30,16 @@ constexpr std::uint64_t k_kept = bit(CAP_CHOWN) | bit(CAP_DAC_OVERRIDE) | bit(CA
                                  bit(CAP_SETFCAP);
 constexpr int k_capabilities = 64;
 
-// Whether the kernel takes filters at all: a null program is refused as a bad address then.
-bool has_filters() {
-  return ::syscall(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, nullptr) != 0 &&
-         errno == EFAULT;
-}
-
-int drop_capabilities() {
+// What no program can have again, by whatever file it runs.
+void bound_capabilities() {
   for (int capability = 0; capability < k_capabilities; ++capability) {
     if ((k_kept & bit(capability)) == 0) {
       ::prctl(PR_CAPBSET_DROP, capability);  // as an ordinary user there is none to drop
     }
   }
+}
+
+int drop_capabilities() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   std::array<__user_cap_data_struct, 2> sets{};
   if (::syscall(SYS_capget, &header, sets.data()) != 0) {
@@ -72,7 +71,8 @@ Cage::Cage(const Confinement& confinement)
   const bool has_mounts = own.are_there && make_mounts_private(confinement_);
   outlet_ = own.has_network ? listen_in_private_network() : Descriptor();
   rules_ = landlock > 0 ? landlock_rules(confinement_, has_mounts) : Descriptor();
-  filter_ = has_filters() ? system_call_filter(confinement_, landlock) : std::vector<sock_filter>();
+  bound_capabilities();
+  const bool has_filter = install(system_call_filter(confinement_, landlock)) == 0;
   if (has_mounts) {
     layers_.add(Layer::mounts);
   }
@@ -82,7 +82,7 @@ Cage::Cage(const Confinement& confinement)
   if (rules_) {
     layers_.add(Layer::files);
   }
-  if (!filter_.empty()) {
+  if (has_filter) {
     layers_.add(Layer::system_calls);
     layers_.add(Layer::network);
   }
@@ -129,10 +129,6 @@ int Cage::put_on() const {
     return error;
   }
   return drop_capabilities();
-}
-
-int Cage::close_filter() const {
-  return filter_.empty() ? 0 : install(filter_);
 }
 
 void Cage::kill_all() const {

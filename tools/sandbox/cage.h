@@ -1,5 +1,5 @@
-// A confinement in force: made once by a guard, put on by each of its programs between fork and
-// exec.
+// A confinement in force: what programs inherit is set once on their guard, the rest is put on by
+// each of them between fork and exec.
 #pragma once
 #include "agent/descriptor.h"
 #include "tools/sandbox/confinement.h"
@@ -7,26 +7,23 @@
 #include "tools/sandbox/layers.h"
 
 #include <cstdint>
-#include <linux/filter.h>
 #include <optional>
-#include <vector>
 
 namespace tools::sandbox {
 
 class Cage {
  public:
-  // Moves this process, which must be single-threaded, into the namespaces of its programs.
-  // What the kernel lacks is missing in layers(), and no failure.
+  // Moves this process, which must be single-threaded, into the namespaces of its programs, and
+  // puts their filter of system calls on it: the kernel compiles that anew each time, which costs
+  // as much as to start a program. What the kernel lacks is missing in layers(), and no failure.
   explicit Cage(const Confinement& confinement);
 
   LayerSet layers() const { return layers_; }
   // The listening socket of a private network; -1 where there is none.
   int outlet() const { return outlet_.get(); }
 
-  // In the program's process, async-signal-safe: all but the filter, which may only come when
-  // nothing but exec is left to do; drops no_new_privs and capabilities for good. 0 or errno.
+  // In the program's process, async-signal-safe: the rest; drops capabilities for good. 0 or errno.
   int put_on() const;
-  int close_filter() const;
 
   // In the guard: ends what its programs have started, as far as one word can.
   void kill_all() const;
@@ -39,7 +36,6 @@ class Cage {
   Confinement confinement_;
   std::optional<ControlGroup> group_;
   agent::Descriptor rules_;  // empty: no Landlock
-  std::vector<sock_filter> filter_;
   agent::Descriptor outlet_;
   LayerSet layers_;
 };

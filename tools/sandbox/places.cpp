@@ -102,8 +102,12 @@ constexpr auto k_of_the_machine = std::to_array<std::string_view>({
 constexpr auto k_of_a_repository =
     std::to_array<std::string_view>({"hooks", "config", "config.worktree"});
 
+// Most are not there, which one look tells; canonical() would take one for each step of the way.
 void add_real(std::vector<fs::path>& places, const fs::path& path) {
   std::error_code error;
+  if (!fs::exists(path, error)) {
+    return;
+  }
   fs::path real = fs::canonical(path, error);
   if (!error && real != "/") {
     places.push_back(std::move(real));

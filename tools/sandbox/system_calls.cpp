@@ -14,6 +14,7 @@
 #include <string_view>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -114,8 +115,7 @@ class Filter {
   Filter() : context_(::seccomp_init(SCMP_ACT_ALLOW), ::seccomp_release) {
     is_good_ =
         context_ != nullptr &&
-        ::seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
-        ::seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2) == 0;
+        ::seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0;
   }
 
   void refuse(const char* name, int error, std::span<const scmp_arg_cmp> conditions = {}) {
@@ -264,6 +264,9 @@ std::vector<sock_filter> system_call_filter(const Confinement& confinement, int 
 int install(const std::vector<sock_filter>& filter) {
   const sock_fprog program{.len = static_cast<unsigned short>(filter.size()),
                            .filter = const_cast<sock_filter*>(filter.data())};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    return errno;
+  }
   return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : errno;
 }
 

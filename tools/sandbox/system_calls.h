@@ -12,8 +12,8 @@ namespace tools::sandbox {
 // than errand's own are killed at their first call.
 std::vector<sock_filter> system_call_filter(const Confinement& confinement, int landlock);
 
-// Puts the filter on this process and all its children. 0 or errno; async-signal-safe; needs
-// no_new_privs, or CAP_SYS_ADMIN.
+// Puts the filter on this process and all its children, and no_new_privs with it. 0 or errno; an
+// empty one is refused.
 int install(const std::vector<sock_filter>& filter);
 
 }  // namespace tools::sandbox

@@ -19,8 +19,8 @@ def talk(address, *texts, family=socket.AF_INET):
             for text in texts:
                 one.sendall(text.encode())
                 heard += one.recv(65536)
-            while more := one.recv(65536):  # the body may come after the head
-                heard += more
+            while part := one.recv(65536):
+                heard += part
     except OSError as error:
         heard += str(error).encode()
     print(address, texts[:1], heard)

@@ -123,6 +123,10 @@ TEST_CASE("check: the user's own files are checked, and their mistakes said once
     folder.write("errand/config.yaml", "prises: {}\n");
     is_said_once("config.yaml");
   }
+  SECTION("a rule in config.yaml that is none") {
+    folder.write("errand/config.yaml", "permissions: {deny: [\"read_file(\"]}\n");
+    is_said_once("config.yaml");
+  }
   SECTION("the imported prices") {
     folder.write("errand/prices.txt",
                  "errand-prices 1 2199-01-01\nprovider openai : https://x\nmodel broken\n");

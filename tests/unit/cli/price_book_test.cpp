@@ -32,12 +32,10 @@ TEST_CASE("price book: the newer table counts, of the same day the imported one"
 }
 
 TEST_CASE("price book: a cost limit without a price names the model, one of several", "[cli]") {
-  const Folder folder;
-  const auto book = cli::PriceBook::open({{"XDG_CONFIG_HOME", folder.path.string()}});
-  REQUIRE(book);
+  const cli::PriceBook book({.file = "/etc/config.yaml", .config = {}}, {});
   agent::AgentSpec agent{.model = {.name = "auto"}};
   const auto check = [&] {
-    return cli::check_cost_limit(agent, "acme/m-2", std::nullopt, *book, {});
+    return cli::check_cost_limit(agent, "acme/m-2", std::nullopt, book, {});
   };
   CHECK(check());
   agent.limits.max_cost_usd = agent::Money::parse("1");
@@ -47,7 +45,6 @@ TEST_CASE("price book: a cost limit without a price names the model, one of seve
         "the cost limit cannot be kept: nobody knows what the model `acme/m-2` costs");
   CHECK(kept.error().help ==
         "give its price in US dollars per million tokens beside its name, as in `{name: acme/m-2, "
-        "cost: {input: 3, output: 15}}`, or for all agents in " +
-            (folder.path / "errand" / "config.yaml").string() +
-            ": `prices: {acme/m-2: {input: 3, output: 15}}`");
+        "cost: {input: 3, output: 15}}`, or for all agents in "
+        "/etc/config.yaml: `prices: {acme/m-2: {input: 3, output: 15}}`");
 }

@@ -5,6 +5,7 @@
 #include "providers/price_text.h"
 
 #include <catch2/catch.hpp>
+#include <re2/re2.h>
 
 #include <string>
 #include <string_view>
@@ -163,6 +164,10 @@ TEST_CASE("price table: every line of the built-in one can be read", "[providers
     const auto kind = providers::take_word(words);
     REQUIRE((kind == "provider" || kind == "fallback" || kind == "model"));
     if (kind == "provider") {
+      const auto colon = line.find(" : ");
+      REQUIRE(colon != std::string_view::npos);
+      const auto address = line.substr(colon + 3, line.size() - colon - 4);
+      REQUIRE(RE2(providers::unescape_word(address), RE2::Quiet).ok());
       tables.emplace_back(providers::unescape_word(providers::take_word(words)), head);
     }
     if (kind == "model") {
@@ -188,6 +193,31 @@ TEST_CASE("price table: every line of the built-in one can be read", "[providers
     CHECK(table.find({.provider = "a name", .base_url = {}, .model = "a name"}));
   }
   CHECK(models == size.models);
+}
+
+TEST_CASE("price table: an address is held against the whole pattern", "[providers]") {
+  const auto [pattern, address, fits] = GENERATE(table<const char*, const char*, bool>({
+      {R"(https://api\.acme\.com)", "https://api.acme.com/v1", true},
+      {R"(https://api\.acme\.com)", "https://api.acme", false},
+      {R"(https://api\.acme\.com)", "https://apixacme.com", false},
+      {R"(https?://acme)", "http://acme", true},
+      {R"(https?://acme)", "https://acme", true},
+      {R"(https://a{0,1}cme)", "https://cme", true},
+      {R"(https://a*cme)", "https://cme", true},
+      {R"(https://a+cme)", "https://aacme", true},
+      {R"(https://acme\d)", "https://acme7", true},
+      {R"(https://acme$)", "https://acme/v1", false},
+      {R"(https://acme|http://127)", "http://127.0.0.1", true},
+      {R"((?i)https://ACME)", "https://acme", true},
+      {R"(https://é?x)", "https://x", true},
+  }));
+  INFO(pattern << " and " << address);
+  const std::string text = std::string("errand-prices 1 2026-08-21\nprovider p : ") + pattern +
+                           "\nmodel a : in=1 out=2\n";
+  const auto table = PriceTable::open(text, "prices.txt").value();
+  const auto price = table.find({.provider = {}, .base_url = address, .model = "a"});
+  REQUIRE(price);
+  CHECK(price->has_value() == fits);
 }
 
 TEST_CASE("price table: the presets' models have built-in prices", "[providers]") {

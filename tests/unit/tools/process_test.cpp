@@ -251,9 +251,9 @@ TEST_CASE("process: a call that ran out of memory says so", "[tools]") {
   result.end = End::signalled;
   result.signal = SIGKILL;
   const ProgramRequest request;
-  CHECK(tools::failed_end(result, request).message == "ended by signal 9 (SIGKILL)");
+  CHECK(failed_end(result, request).message == "ended by signal 9 (SIGKILL)");
   result.is_out_of_memory = true;
-  const tools::Output output = tools::failed_end(result, request);
+  const tools::Output output = failed_end(result, request);
   CHECK(output.message ==
         "ended by signal 9 (SIGKILL): its processes together needed more memory than the sandbox "
         "allows");

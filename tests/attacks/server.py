@@ -1,5 +1,6 @@
 """The network behind the firewall: a page with a secret, and one that leads there. `server.py NAME …`
-listens on the loopback, writes the ports to the files, its process id to server.pid, and answers."""
+listens on the loopback, writes the ports to the files, its process id to server.pid, and answers in
+the background, for a minute."""
 import http.server
 import os
 import pathlib
@@ -30,6 +31,13 @@ class Page(http.server.BaseHTTPRequestHandler):
 servers = [http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) for _ in sys.argv[1:]]
 for name, server in zip(sys.argv[1:], servers):
     pathlib.Path(name).write_text(str(server.server_port), encoding="ascii")
+child = os.fork()  # they listen already: whoever started this can go on
+if child:
+    pathlib.Path("server.pid").write_text(str(child), encoding="ascii")
+    sys.exit()
+nowhere = os.open(os.devnull, os.O_RDWR)
+for descriptor in range(3):
+    os.dup2(nowhere, descriptor)
+for server in servers:
     threading.Thread(target=server.serve_forever, daemon=True).start()
-pathlib.Path("server.pid").write_text(str(os.getpid()), encoding="ascii")
 threading.Event().wait(60)

@@ -1,0 +1,35 @@
+// Everything that shows a run: stdout, stderr, the log file.
+#pragma once
+#include "agent/cancellation.h"
+#include "agent/event.h"
+#include "agent/redact.h"
+#include "agent/result.h"
+#include "cli/answer_sink.h"
+#include "cli/commands.h"
+#include "cli/log_sink.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+
+#include <memory>
+#include <vector>
+
+namespace cli {
+
+struct Audience {
+  std::unique_ptr<Output> output;
+  std::unique_ptr<AnswerSink> answer;
+  std::unique_ptr<LogSink> log;  // null: none was asked for
+  std::unique_ptr<Progress> progress;
+
+  std::vector<agent::EventSink*> sinks() const;  // the answer first
+};
+
+// As the options say. `is_guarded`: nothing of an answer may be shown before it is whole. Errors:
+// cli.cannot_create. Starts a thread: signals are blocked before.
+agent::Result<Audience> open_audience(const Parsed& parsed,
+                                      const Context& context,
+                                      bool is_guarded,
+                                      const agent::Redactor& redactor,
+                                      agent::Cancellation& cancellation);
+
+}  // namespace cli

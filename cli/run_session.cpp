@@ -1,0 +1,269 @@
+#include "cli/run_session.h"
+
+#include "agent/gates.h"
+#include "agent/id.h"
+#include "agent/store/sqlite_journal.h"
+#include "cli/approver.h"
+#include "cli/enclosed.h"
+#include "cli/known_names.h"
+#include "cli/policy.h"
+#include "cli/render_error.h"
+#include "cli/user_folders.h"
+#include "config/replay_script.h"
+#include "tools/hooks.h"
+
+#include <utility>
+#include <vector>
+
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+using agent::Result;
+
+// The variables that no tool inherits: all in which keys are expected, and those that are used.
+std::vector<std::string> secret_variables(const Plan& plan) {
+  std::vector<std::string> names = key_variables_of(plan.agent);
+  for (const auto* choices : {&plan.chain, &plan.judges}) {
+    for (const providers::Choice& choice : *choices) {
+      names.push_back(choice.resolved.api_key_env);
+    }
+  }
+  return names;
+}
+
+// What hooks and guardrails are run with.
+agent::Environment without_keys(agent::Environment environment, const Plan& plan) {
+  for (const std::string& name : secret_variables(plan)) {
+    environment.erase(name);
+  }
+  return environment;
+}
+
+std::vector<std::string> tool_names(const agent::Toolbox& toolbox) {
+  std::vector<std::string> names;
+  for (const agent::ToolInfo& tool : toolbox.tools()) {
+    names.push_back(tool.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
+                                                     std::string run_id,
+                                                     Plan plan,
+                                                     std::optional<providers::Cassette> recording) {
+  std::unique_ptr<RunSession> session(new RunSession(world, std::move(run_id), std::move(plan)));
+  TRY(session->open_journal());
+  TRY(session->open_workshop(recording.has_value()));
+  TRY(session->read_kill_switch());
+  TRY(session->settle_permissions());
+  TRY(session->open_tape(std::move(recording)));
+  TRY(session->open_toolbox());
+  TRY(session->open_provider());
+  TRY(session->open_gates());
+  return session;
+}
+
+RunSession::RunSession(RunWorld world, std::string run_id, Plan plan)
+    : world_(world),
+      run_id_(std::move(run_id)),
+      plan_(std::move(plan)),
+      unconfined_(world.supervisor) {}
+
+void RunSession::warn(std::string message, std::string help) {
+  plan_.warnings.push_back({.message = std::move(message), .help = std::move(help)});
+}
+
+// The journal that the agent file and the options ask for. One that nobody named is a warning
+// where it cannot be had; one that was named is an error.
+Result<void> RunSession::open_journal() {
+  const agent::SessionSpec& session = plan_.agent.session;
+  if (world_.parsed.has("--no-session") || world_.parsed.has("--replay") ||
+      session.store == "none") {
+    return {};
+  }
+  const bool is_named = session.store != "auto";
+  const fs::path file = is_named ? fs::path(plan_.agent.directory) / session.store
+                                 : state_folder(world_.context.environment) / "journal.db";
+  if (file.is_relative()) {
+    warn("no session is kept: neither XDG_STATE_HOME nor HOME is set");
+    return {};
+  }
+  auto journal = agent::store::SqliteJournal::open(file, session.durability, world_.redactor);
+  if (journal) {
+    journal_ = std::move(*journal);
+  } else if (is_named) {
+    return agent::fail(std::move(journal).error().while_("opening the session store"));
+  } else {
+    warn("no session is kept: " + journal.error().message,
+         "--no-session switches this warning off");
+  }
+  return {};
+}
+
+Result<void> RunSession::open_workshop(bool is_replay) {
+  TRY_ASSIGN(
+      workshop_,
+      Workshop::open(plan_.agent,
+                     {.folder_id = is_replay ? agent::new_run_id() : run_id_,
+                      .before_question =
+                          [progress = world_.audience.progress.get()] { progress->fall_silent(); }},
+                     world_.context,
+                     world_.supervisor,
+                     world_.redactor));
+  if (journal_) {
+    workshop_->folder().keep();  // the session names what is in it
+  }
+  for (std::string& sentence : workshop_->warnings()) {
+    warn(std::move(sentence));
+  }
+  return {};
+}
+
+Result<void> RunSession::read_kill_switch() {
+  TRY_ASSIGN(kill_file_, tools::kill_file(plan_.agent, world_.context.environment));
+  if (auto warning = kill_switch_warning(kill_file_, workshop_->enclosure())) {
+    plan_.warnings.push_back(*std::move(warning));
+  }
+  return {};
+}
+
+Result<void> RunSession::settle_permissions() {
+  const bool says_yes = world_.parsed.has("--yes");
+  TRY_ASSIGN(
+      permissions_,
+      permissions_of(
+          plan_.agent, plan_.settings, world_.parsed, world_.context, workshop_->folder().path()));
+  TRY(check_tool_choice(plan_.agent, *permissions_));
+  if (says_yes) {
+    warn("--yes: calls that need a person's yes run without one", "rules in `deny` still hold");
+  }
+  approver_ = open_approver({.says_yes = says_yes,
+                             .color = world_.context.color_err,
+                             .user_config = plan_.settings.user.file},
+                            world_.redactor);
+  return {};
+}
+
+Result<void> RunSession::open_tape(std::optional<providers::Cassette> recording) {
+  const std::string folder = workshop_->folder().path().string();
+  if (recording) {
+    tape_ = providers::replaying_tape(*std::move(recording), folder, world_.redactor);
+  } else if (const auto file = world_.parsed.value("--record")) {
+    TRY_ASSIGN(tape_,
+               providers::recording_tape({.file = *file,
+                                          .run_id = run_id_,
+                                          .key_variable = plan_.model().api_key_env,
+                                          .folder = folder},
+                                         workshop_->http(),
+                                         world_.redactor));
+  } else {
+    tape_ = providers::live_tape(workshop_->http());
+  }
+  return {};
+}
+
+Result<void> RunSession::open_toolbox() {
+  tools::RunnerOptions options = workshop_->runner_options(secret_variables(plan_));
+  options.redact_secrets = plan_.agent.guardrails.redact_secrets;
+  options.permissions = &*permissions_;
+  options.fail_on_denied = world_.parsed.has("--fail-on-denied");
+  options.seed = tape_->seed();
+  TRY_ASSIGN(toolbox_, tools::Runner::create(plan_.agent.tools, std::move(options)));
+  return {};
+}
+
+providers::Dependencies RunSession::provider_dependencies() {
+  return {.http = tape_->http(),
+          .clock = tape_->clock(),
+          .models = models_,
+          .seed = tape_->seed(),
+          .load_script =
+              [this](const std::string& path) {
+                return config::load_replay_script(fs::path(plan_.agent.directory) / path);
+              },
+          .killed = [this] { return tools::killed_by(kill_file_); }};
+}
+
+Result<void> RunSession::open_provider() {
+  TRY_ASSIGN(provider_,
+             providers::make_chain(
+                 plan_.chain, plan_.agent.fallback, plan_.agent.retry, provider_dependencies()));
+  return {};
+}
+
+tools::UserPrograms RunSession::user_programs() {
+  return {.folder = plan_.agent.directory,
+          .temporary = workshop_->folder().path(),
+          .environment = without_keys(world_.context.environment, plan_),
+          .isolation = &unconfined_};
+}
+
+Result<void> RunSession::open_gates() {
+  if (!plan_.agent.hooks.hooks.empty()) {
+    hooks_ = std::make_unique<tools::Hooks>(
+        plan_.agent.hooks,
+        tools::HookOptions{
+            .world = {.run_id = run_id_, .model = plan_.model().name(), .cwd = world_.context.cwd},
+            .programs = user_programs(),
+            .clock = &tape_->clock()});
+  }
+  TRY_ASSIGN(guarded_,
+             open_guardrails(plan_,
+                             kill_file_,
+                             *provider_,
+                             provider_dependencies(),
+                             user_programs(),
+                             world_.redactor,
+                             workshop_->clock()));
+  return {};
+}
+
+agent::RunRequest RunSession::make_request() {
+  return {.run_id = run_id_,
+          .started = {.version = ERRAND_VERSION,
+                      .agent_name = plan_.agent.name,
+                      .agent_file = plan_.agent.file,
+                      .model = plan_.model().name(),
+                      .cwd = world_.context.cwd.string(),
+                      .instructions = std::move(plan_.text.instructions),
+                      .prompt = std::move(plan_.text.prompt),
+                      .attachments = std::move(plan_.text.attachments),
+                      .tools = tool_names(*toolbox_),
+                      .sandbox = describe(plan_.agent.sandbox, workshop_->enclosure())},
+          .warnings = std::move(plan_.warnings),
+          .plan = run_plan(plan_, *toolbox_, tape_->clock().wall())};
+}
+
+int RunSession::run() {
+  auto sinks = world_.audience.sinks();
+  if (agent::EventSink* watcher = tape_->watcher()) {
+    sinks.push_back(watcher);
+  }
+  std::vector<agent::Gate*> gates;
+  for (agent::Gate* gate : {hooks_.get(), static_cast<agent::Gate*>(guarded_.gate.get())}) {
+    if (gate != nullptr) {
+      gates.push_back(gate);
+    }
+  }
+  agent::Gates gate(gates);
+  const agent::RunRequest request = make_request();
+  const agent::RunResult result = agent::run(request,
+                                             {.provider = *provider_,
+                                              .toolbox = tape_->toolbox(*toolbox_),
+                                              .sinks = sinks,
+                                              .journal = journal_.get(),
+                                              .clock = tape_->clock(),
+                                              .approver = approver_.get(),
+                                              .gate = gates.empty() ? nullptr : &gate},
+                                             world_.cancellation);
+  world_.supervisor.dismiss();
+  if (const auto done = tape_->finish(); !done && result.exit_code == 0) {
+    world_.context.err << render_warning(done.error(), world_.context.color_err) << std::endl;
+  }
+  return result.exit_code;
+}
+
+}  // namespace cli

@@ -1,0 +1,85 @@
+// One run with all that it needs: the journal, the tools, the models, the gates.
+#pragma once
+#include "agent/cancellation.h"
+#include "agent/gate.h"
+#include "agent/loop.h"
+#include "agent/redact.h"
+#include "agent/result.h"
+#include "agent/toolbox.h"
+#include "cli/audience.h"
+#include "cli/commands.h"
+#include "cli/guarded.h"
+#include "cli/plan.h"
+#include "cli/workshop.h"
+#include "providers/cassette.h"
+#include "providers/registry.h"
+#include "providers/tape.h"
+#include "tools/permissions.h"
+#include "tools/process.h"
+#include "tools/runner.h"
+#include "tools/supervisor.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace cli {
+
+// What is there before the run and outlives it. Borrowed.
+struct RunWorld {
+  const Parsed& parsed;
+  const Context& context;
+  tools::Supervisor& supervisor;
+  const agent::Redactor& redactor;  // knows the secrets of the plan
+  const Audience& audience;
+  agent::Cancellation& cancellation;
+};
+
+class RunSession {
+ public:
+  // Everything that can fail before the first request. `recording` answers in place of the servers,
+  // where there is one.
+  static agent::Result<std::unique_ptr<RunSession>> open(
+      RunWorld world, std::string run_id, Plan plan, std::optional<providers::Cassette> recording);
+
+  // Once. Returns the exit code.
+  int run();
+
+ private:
+  RunSession(RunWorld world, std::string run_id, Plan plan);
+
+  agent::Result<void> open_journal();
+  agent::Result<void> open_workshop(bool is_replay);
+  agent::Result<void> read_kill_switch();
+  agent::Result<void> settle_permissions();
+  agent::Result<void> open_tape(std::optional<providers::Cassette> recording);
+  agent::Result<void> open_toolbox();
+  agent::Result<void> open_provider();
+  agent::Result<void> open_gates();
+
+  void warn(std::string message, std::string help = {});
+  providers::Dependencies provider_dependencies();
+  tools::UserPrograms user_programs();
+  agent::RunRequest make_request();
+
+  RunWorld world_;
+  std::string run_id_;
+  Plan plan_;
+
+  // Made by the steps above, in this order: each borrows from those before it.
+  std::unique_ptr<agent::Journal> journal_;  // null: none is kept
+  std::unique_ptr<Workshop> workshop_;
+  std::filesystem::path kill_file_;  // empty: there is no kill switch
+  std::optional<tools::Permissions> permissions_;
+  std::unique_ptr<agent::Approver> approver_;  // null: nobody is there
+  std::unique_ptr<providers::Tape> tape_;
+  std::unique_ptr<tools::Runner> toolbox_;
+  providers::ModelStates models_;
+  std::unique_ptr<agent::Provider> provider_;
+  tools::ProcessIsolation unconfined_;  // for the user's own commands
+  std::unique_ptr<agent::Gate> hooks_;  // null: the agent has none
+  Guarded guarded_;
+};
+
+}  // namespace cli
