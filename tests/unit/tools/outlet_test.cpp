@@ -65,12 +65,20 @@ Descriptor connect_to(int port) {
   return socket;
 }
 
-void say(const Descriptor& socket, std::string_view text) {
+// For any thread; Catch's own words are for the test's alone.
+bool send_all(const Descriptor& socket, std::string_view text) {
   while (!text.empty()) {
     const ssize_t sent = ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
-    REQUIRE(sent > 0);
+    if (sent <= 0) {
+      return false;
+    }
     text.remove_prefix(static_cast<std::size_t>(sent));
   }
+  return true;
+}
+
+void say(const Descriptor& socket, std::string_view text) {
+  REQUIRE(send_all(socket, text));
 }
 
 // Until the other side ends or `enough` has come.
@@ -96,11 +104,11 @@ class LoopbackDialer final : public agent::Dialer {
                                  std::stop_token) override {
     const sockaddr_in address = loopback(port);
     const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
-    if ((may_connect && !may_connect(*generic)) || host == "down.test") {
+    Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if ((may_connect && !may_connect(*generic)) || host == "down.test" ||
+        ::connect(socket.get(), generic, sizeof address) != 0) {
       return agent::fail(agent::Code::provider_network, "cannot connect to " + host);
     }
-    Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    REQUIRE(::connect(socket.get(), generic, sizeof address) == 0);
     ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
     return socket;
   }
@@ -220,19 +228,14 @@ TEST_CASE("outlet: megabytes both ways at once, past full buffers", "[tools]") {
     const std::jthread echo([&] {
       std::array<char, 65536> buffer;
       for (ssize_t got; (got = ::recv(peer.get(), buffer.data(), buffer.size(), 0)) > 0;) {
-        std::string_view rest(buffer.data(), static_cast<std::size_t>(got));
-        while (!rest.empty()) {
-          const ssize_t sent = ::send(peer.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
-          if (sent <= 0) {
-            return;
-          }
-          rest.remove_prefix(static_cast<std::size_t>(sent));
+        if (!send_all(peer, std::string_view(buffer.data(), static_cast<std::size_t>(got)))) {
+          return;
         }
       }
       ::shutdown(peer.get(), SHUT_WR);
     });
     const std::jthread writer([&] {
-      say(client, std::string(k_size, 'z'));
+      send_all(client, std::string(k_size, 'z'));
       ::shutdown(client.get(), SHUT_WR);
     });
     up = hear(client);
