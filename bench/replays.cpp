@@ -62,7 +62,6 @@ bool run(Shared& shared, std::size_t number) {
                                         .temporary = {},
                                         .environment = shared.environment,
                                         .scrub = {},
-                                        .supervisor = nullptr,
                                         .redactor = &shared.redactor,
                                         .clock = &shared.clock});
   if (!provider || !toolbox) {
