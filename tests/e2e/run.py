@@ -768,12 +768,20 @@ def run_variant(case, variant, options):
     return checker.wrong, reached, codes
 
 
+def makes_network_namespaces():
+    """As errand does it: as root, else in a user namespace."""
+    return any(subprocess.run(["unshare", *options, "true"], capture_output=True).returncode == 0
+               for options in (["-n"], ["-rn"]))
+
+
 def missing(case, options):
     needs = case.expect.get("needs", [])
     if "openssl" in needs and not shutil.which("openssl"):
         return "openssl is not installed"
     if "plain" in needs and options.sanitized:
         return "not with sanitizers"
+    if "network_namespace" in needs and not makes_network_namespaces():
+        return "no network namespace can be made here"
     if "user" in needs and os.geteuid() == 0:
         return "root may write everywhere"
     return None
