@@ -8,7 +8,6 @@
 #include <array>
 #include <fcntl.h>
 #include <memory>
-#include <sys/socket.h>
 #include <utility>
 
 namespace providers {
@@ -27,12 +26,8 @@ struct Attempt {
   std::stop_token stop;
 };
 
-curl_socket_t open_socket(void* attempt, curlsocktype, curl_sockaddr* address) noexcept {
-  const auto* const may_connect = static_cast<Attempt*>(attempt)->may_connect;
-  if (may_connect != nullptr && !(*may_connect)(address->addr)) {
-    return CURL_SOCKET_BAD;
-  }
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+curl_socket_t on_socket(void* attempt, curlsocktype, curl_sockaddr* address) noexcept {
+  return open_socket(static_cast<Attempt*>(attempt)->may_connect, *address);
 }
 
 int check_stop(void* attempt, curl_off_t, curl_off_t, curl_off_t, curl_off_t) noexcept {
@@ -76,7 +71,7 @@ Result<Descriptor> CurlDialer::dial(const std::string& host,
   set(CURLOPT_NOPROGRESS, 0L);
   set(CURLOPT_XFERINFOFUNCTION, &check_stop);
   set(CURLOPT_XFERINFODATA, &attempt);
-  set(CURLOPT_OPENSOCKETFUNCTION, &open_socket);
+  set(CURLOPT_OPENSOCKETFUNCTION, &on_socket);
   set(CURLOPT_OPENSOCKETDATA, &attempt);
   set(CURLOPT_ERRORBUFFER, error.data());
   if (!are_fine) {

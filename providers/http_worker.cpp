@@ -259,11 +259,8 @@ void HttpWorker::Transfer::set_callbacks(Options& options) {
   };
   const curl_opensocket_callback open_socket =
       [](void* self, curlsocktype, curl_sockaddr* address) noexcept -> curl_socket_t {
-    const auto* const may_connect = static_cast<Transfer*>(self)->exchange.request.may_connect;
-    if (may_connect != nullptr && !(*may_connect)(address->addr)) {
-      return CURL_SOCKET_BAD;
-    }
-    return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    return providers::open_socket(static_cast<Transfer*>(self)->exchange.request.may_connect,
+                                  *address);
   };
   // libcurl sends a request once more by itself where a kept connection broke. Trying again is the
   // retry layer's business, which tells of it: the second sending is refused.
@@ -280,7 +277,7 @@ void HttpWorker::Transfer::set_callbacks(Options& options) {
   options.set(CURLOPT_WRITEDATA, this);
   options.set(CURLOPT_PRIVATE, this);
   options.set(CURLOPT_ERRORBUFFER, error_text.data());
-  options.set(CURLOPT_OPENSOCKETFUNCTION, open_socket);  // no child process inherits a connection
+  options.set(CURLOPT_OPENSOCKETFUNCTION, open_socket);
   options.set(CURLOPT_OPENSOCKETDATA, this);
 }
 
@@ -345,6 +342,13 @@ bool start_curl() {
   // Once a process, and not from two threads at a time: that is what a local static gives.
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
   return started == CURLE_OK;
+}
+
+curl_socket_t open_socket(const agent::AddressFilter* may_connect, const curl_sockaddr& address) {
+  if (may_connect != nullptr && !(*may_connect)(address.addr)) {
+    return CURL_SOCKET_BAD;
+  }
+  return ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
 }
 
 agent::Result<std::unique_ptr<HttpWorker>> HttpWorker::create(const HttpSettings& settings) {

@@ -32,6 +32,10 @@ struct HttpSettings {
 // To be called before any other use of libcurl; false where it cannot be started. Thread-safe.
 bool start_curl();
 
+// For CURLOPT_OPENSOCKETFUNCTION: a socket that no child process inherits, where `may_connect`
+// (null: any) lets it.
+curl_socket_t open_socket(const agent::AddressFilter* may_connect, const curl_sockaddr& address);
+
 enum class Deadline : std::uint8_t { none, first_byte, idle, request };
 
 // How a transfer ended, as curl and the clock saw it.
