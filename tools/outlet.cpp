@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fcntl.h>
 #include <poll.h>
 #include <string_view>
@@ -29,7 +30,7 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t k_most_connections = 64;  // more wait in the listener's queue
 constexpr std::size_t k_chunk = 64u << 10;
-constexpr int k_full_ms = 20;
+constexpr int k_pause_ms = 20;
 constexpr std::chrono::seconds k_head_patience{30};
 
 bool would_block() {
@@ -157,11 +158,26 @@ struct Outlet::Connection {
   std::jthread thread;
 };
 
-Outlet::Outlet(int listener, const HostList& hosts, agent::Dialer& dialer)
+Result<std::unique_ptr<Outlet>> Outlet::open(int listener,
+                                             const HostList& hosts,
+                                             agent::Dialer& dialer) {
+  Descriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake) {
+    return fail(Code::os_failed,
+                fmt::format("cannot serve a program's network: {}", std::strerror(errno)));
+  }
+  try {
+    return std::unique_ptr<Outlet>(new Outlet(listener, hosts, dialer, std::move(wake)));
+  } catch (const std::system_error& error) {
+    return fail(Code::os_failed, fmt::format("cannot serve a program's network: {}", error.what()));
+  }
+}
+
+Outlet::Outlet(int listener, const HostList& hosts, agent::Dialer& dialer, Descriptor wake)
     : listener_(listener),
       hosts_(hosts),
       dialer_(dialer),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      wake_(std::move(wake)),
       acceptor_([this](const std::stop_token& stop) { accept_connections(stop); }) {}
 
 Outlet::~Outlet() {
@@ -176,15 +192,18 @@ std::vector<std::string> Outlet::refused() const {
 }
 
 void Outlet::accept_connections(const std::stop_token& stop) {
+  bool has_failed = false;  // no descriptor is left: whoever waits is still there the next time
   while (!stop.stop_requested()) {
     connections_.remove_if([](const Connection& one) { return one.is_over.load(); });
-    const bool is_full = connections_.size() >= k_most_connections;
-    std::array<pollfd, 2> polled{{{.fd = is_full ? -1 : listener_, .events = POLLIN, .revents = 0},
+    const bool pauses = has_failed || connections_.size() >= k_most_connections;
+    std::array<pollfd, 2> polled{{{.fd = pauses ? -1 : listener_, .events = POLLIN, .revents = 0},
                                   {.fd = wake_.get(), .events = POLLIN, .revents = 0}}};
-    if (::poll(polled.data(), polled.size(), is_full ? k_full_ms : -1) <= 0) {
+    has_failed = false;
+    if (::poll(polled.data(), polled.size(), pauses ? k_pause_ms : -1) <= 0) {
       continue;
     }
     Descriptor client(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    has_failed = !client;
     if (client && !stop.stop_requested()) {
       begin(std::move(client), stop);
     }

@@ -6,6 +6,7 @@
 #include "tools/host_list.h"
 
 #include <list>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <stop_token>
@@ -17,8 +18,11 @@ namespace tools {
 
 class Outlet {
  public:
-  // All borrowed. `listener`: a listening TCP socket in the programs' network.
-  Outlet(int listener, const HostList& hosts, agent::Dialer& dialer);
+  // All borrowed. `listener`: a listening TCP socket in the programs' network. os.failed: no
+  // thread or no descriptor is left.
+  static agent::Result<std::unique_ptr<Outlet>> open(int listener,
+                                                     const HostList& hosts,
+                                                     agent::Dialer& dialer);
   Outlet(const Outlet&) = delete;
   Outlet& operator=(const Outlet&) = delete;
   ~Outlet();  // cuts what is still connected; nobody may be left who connects
@@ -28,6 +32,8 @@ class Outlet {
 
  private:
   struct Connection;
+
+  Outlet(int listener, const HostList& hosts, agent::Dialer& dialer, agent::Descriptor wake);
 
   void accept_connections(const std::stop_token& stop);
   void begin(agent::Descriptor client, const std::stop_token& stop);

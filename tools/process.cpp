@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
 #include <poll.h>
 #include <pthread.h>
 #include <stop_token>
@@ -234,9 +235,13 @@ ProgramResult Call::run(Supervisor& supervisor) {
   const auto wake = [this] { ::eventfd_write(wake_.get(), 1); };
   const std::stop_callback on_stop(control_.stop, wake);
   const std::stop_callback on_kill(control_.kill, wake);
-  std::optional<Outlet> outlet;
+  std::unique_ptr<Outlet> outlet;
   if (running->outlet() >= 0) {
-    outlet.emplace(running->outlet(), *enclosure_->hosts(), *dialer_);
+    auto opened = Outlet::open(running->outlet(), *enclosure_->hosts(), *dialer_);
+    if (!opened) {
+      return not_started(std::move(opened.error().message));
+    }
+    outlet = std::move(*opened);
   }
   const NoSigpipe no_sigpipe;
   watch(*running);

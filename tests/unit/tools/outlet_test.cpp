@@ -117,13 +117,13 @@ class LoopbackDialer final : public agent::Dialer {
 struct World {
   explicit World(const std::vector<std::string>& allowed)
       : hosts(*HostList::create(allowed)),
-        outlet(std::in_place, entry.socket.get(), hosts, dialer) {}
+        outlet(*Outlet::open(entry.socket.get(), hosts, dialer)) {}
   Descriptor client() const { return connect_to(entry.port); }
 
   Listener entry;
   HostList hosts;
   LoopbackDialer dialer;
-  std::optional<Outlet> outlet;
+  std::unique_ptr<Outlet> outlet;
 };
 
 std::string port_of(const Listener& server) {
@@ -131,6 +131,17 @@ std::string port_of(const Listener& server) {
 }
 
 constexpr std::string_view k_established = "HTTP/1.1 200 Connection established\r\n\r\n";
+
+struct Tunnel {
+  Tunnel(const World& world, const Listener& server) : client(world.client()) {
+    say(client, "CONNECT allowed.test:" + port_of(server) + " HTTP/1.1\r\n\r\n");
+    peer = server.accept();
+    CHECK(hear(client, k_established.size()) == k_established);
+  }
+
+  Descriptor client;
+  Descriptor peer;
+};
 
 }  // namespace
 
@@ -218,10 +229,9 @@ TEST_CASE("outlet: a head that is too long, or is cut, ends the connection", "[t
 TEST_CASE("outlet: megabytes both ways at once, past full buffers", "[tools]") {
   const Listener server;
   const World world({"allowed.test:" + port_of(server)});
-  const Descriptor client = world.client();
-  say(client, "CONNECT allowed.test:" + port_of(server) + " HTTP/1.1\r\n\r\n");
-  const Descriptor peer = server.accept();
-  REQUIRE(hear(client, k_established.size()) == k_established);
+  const Tunnel tunnel(world, server);
+  const Descriptor& client = tunnel.client;
+  const Descriptor& peer = tunnel.peer;
   constexpr std::size_t k_size = 8u << 20;
   std::string up;
   {
@@ -258,14 +268,11 @@ TEST_CASE("outlet: more connections than it serves at once wait for their turn",
 TEST_CASE("outlet: its end cuts what is connected, and empties the queue", "[tools]") {
   const Listener server;
   World world({"allowed.test:" + port_of(server)});
-  const Descriptor client = world.client();
-  say(client, "CONNECT allowed.test:" + port_of(server) + " HTTP/1.1\r\n\r\n");
-  const Descriptor peer = server.accept();
+  const Tunnel tunnel(world, server);
   const Descriptor idle = world.client();
-  CHECK(hear(client, k_established.size()) == k_established);
   world.outlet.reset();
-  CHECK(hear(client).empty());
-  CHECK(hear(peer).empty());
+  CHECK(hear(tunnel.client).empty());
+  CHECK(hear(tunnel.peer).empty());
   CHECK(hear(idle).empty());
   CHECK_FALSE(world.entry.has_visitor());
 }
