@@ -65,19 +65,17 @@ Output failed(ProgramResult result, const ProgramRequest& request) {
   Output output = failed_end(result, request);
   put_text(output, std::move(result.output));
   const std::string_view errors = last_lines(result.errors.text);
-  if (errors.empty()) {
-    tell_refused(output.text, result);
-    return output;
-  }
-  append_line(
-      output.text,
-      errors.size() < result.errors.total_bytes
-          ? fmt::format(
-                "[stderr, the last {} of {} bytes]\n", errors.size(), result.errors.total_bytes)
-          : "[stderr]\n");
-  output.text += errors;
-  if (!result.errors.spill_path.empty()) {
-    append_line(output.text, fmt::format("[all of stderr: {}]", result.errors.spill_path));
+  if (!errors.empty()) {
+    append_line(
+        output.text,
+        errors.size() < result.errors.total_bytes
+            ? fmt::format(
+                  "[stderr, the last {} of {} bytes]\n", errors.size(), result.errors.total_bytes)
+            : "[stderr]\n");
+    output.text += errors;
+    if (!result.errors.spill_path.empty()) {
+      append_line(output.text, fmt::format("[all of stderr: {}]", result.errors.spill_path));
+    }
   }
   tell_refused(output.text, result);
   return output;

@@ -105,7 +105,7 @@ std::optional<Milliseconds> Shell::asked_timeout(const Json& arguments) const {
 }
 
 // A status other than 0 is the command's answer, as grep's 1; what could not even run is a failure.
-Output exited(ProgramResult result) {
+Output exited(ProgramResult& result) {
   const int status = result.exit_status;
   Output output;
   if (status == k_not_found) {
@@ -125,7 +125,12 @@ Output exited(ProgramResult result) {
   if (status != 0) {
     append_line(output.text, fmt::format("[exit status {}]", status));
   }
-  tell_refused(output.text, result);
+  return output;
+}
+
+Output stopped(ProgramResult& result, const ProgramRequest& request) {
+  Output output = failed_end(result, request);
+  put_text(output, std::move(result.output));
   return output;
 }
 
@@ -151,11 +156,7 @@ Output Shell::call(const Json& arguments, const CallContext& context) {
                                .idle_timeout = idle_timeout_};
   ProgramResult result =
       context.isolation->run(request, {context.stop, context.kill, context.on_output});
-  if (result.has_exited_cleanly()) {
-    return exited(std::move(result));
-  }
-  Output output = failed_end(result, request);
-  put_text(output, std::move(result.output));
+  Output output = result.has_exited_cleanly() ? exited(result) : stopped(result, request);
   tell_refused(output.text, result);
   return output;
 }

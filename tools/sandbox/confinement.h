@@ -23,6 +23,7 @@ struct Confinement {
   std::optional<std::uint64_t> cpu_time;   // seconds, each process
   std::vector<pid_t> untouchable;          // where the kernel keeps signals in by no other means
 
+  bool has_sockets() const { return network || outlet; }
   bool operator==(const Confinement&) const = default;
 };
 

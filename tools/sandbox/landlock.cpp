@@ -60,10 +60,9 @@ class Rules {
  public:
   explicit Rules(const Confinement& confinement)
       : abi_(landlock_abi()), all_(abi_ > 0 ? file_rights(abi_) : 0) {
-    RulesetAttributes attributes{
-        .files = all_,
-        .network = abi_ >= 4 && !confinement.network && !confinement.outlet ? k_tcp : 0,
-        .scopes = abi_ >= 6 ? k_scopes : 0};
+    RulesetAttributes attributes{.files = all_,
+                                 .network = abi_ >= 4 && !confinement.has_sockets() ? k_tcp : 0,
+                                 .scopes = abi_ >= 6 ? k_scopes : 0};
     const std::size_t size = abi_ >= 6 ? 24 : abi_ >= 4 ? 16 : 8;
     rules_ =
         Descriptor(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));

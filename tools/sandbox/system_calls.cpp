@@ -251,7 +251,7 @@ std::vector<sock_filter> system_call_filter(const Confinement& confinement, int 
   filter.refuse_where("ioctl", EPERM, is(1, k_tiocsti));
   filter.refuse_where("ioctl", EPERM, is(1, k_tioclinux));
   refuse_set_user_id(filter);
-  refuse_sockets(filter, confinement.network || confinement.outlet);
+  refuse_sockets(filter, confinement.has_sockets());
   if (landlock < 3) {
     refuse_truncation(filter);
   }
