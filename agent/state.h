@@ -2,10 +2,10 @@
 // prints: a run can be carried on from its log alone.
 #pragma once
 #include "agent/event.h"
-#include "agent/json_schema.h"
 #include "agent/message.h"
 #include "agent/outcome.h"
 #include "agent/price.h"
+#include "agent/schema/json_schema.h"
 #include "agent/spec.h"
 
 #include <cstdint>

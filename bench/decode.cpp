@@ -1,7 +1,7 @@
 // How fast one protocol's decoder reads an answer: prints MB/s and bytes of the body, after at
 // least one second of work. The bytes come in pieces of 16 KiB, as from libcurl. Usage:
 // bench_decode PROTOCOL FILE
-#include "providers/wire.h"
+#include "providers/wire/wire.h"
 
 #include <algorithm>
 #include <array>

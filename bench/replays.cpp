@@ -4,11 +4,11 @@
 #include "agent/cancellation.h"
 #include "agent/clock.h"
 #include "agent/loop.h"
-#include "agent/redact.h"
-#include "providers/http_client.h"
-#include "providers/model_states.h"
+#include "agent/secrets/redact.h"
+#include "providers/http/http_client.h"
 #include "providers/registry.h"
-#include "tools/runner.h"
+#include "providers/resilience/model_states.h"
+#include "tools/runner/runner.h"
 
 #include <atomic>
 #include <chrono>

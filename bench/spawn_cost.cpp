@@ -4,10 +4,10 @@
 // median in microseconds, then the median, the least and the most (without one call in twenty) of
 // what the sandbox costs as a ratio, call by call.
 // Usage: spawn_cost [MB [THREADS]]
-#include "tools/guard.h"
-#include "tools/process_table.h"
+#include "tools/process/guard.h"
+#include "tools/process/process_table.h"
+#include "tools/process/supervisor.h"
 #include "tools/sandbox/confinement.h"
-#include "tools/supervisor.h"
 
 #include <algorithm>
 #include <array>

@@ -2,13 +2,13 @@
 #pragma once
 #include "agent/cancellation.h"
 #include "agent/event.h"
-#include "agent/redact.h"
 #include "agent/result.h"
-#include "cli/answer_sink.h"
-#include "cli/commands.h"
-#include "cli/log_sink.h"
+#include "agent/secrets/redact.h"
+#include "cli/commands/commands.h"
 #include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/terminal/answer_sink.h"
+#include "cli/terminal/log_sink.h"
+#include "cli/terminal/progress.h"
 
 #include <memory>
 #include <vector>

@@ -2,7 +2,7 @@
 
 #include "agent/event.h"
 #include "agent/state.h"
-#include "cli/render_error.h"
+#include "cli/terminal/render_error.h"
 
 #include <fmt/format.h>
 

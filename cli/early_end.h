@@ -2,7 +2,7 @@
 // object too, in the format that was asked for.
 #pragma once
 #include "agent/error.h"
-#include "cli/answer_sink.h"
+#include "cli/terminal/answer_sink.h"
 
 #include <ostream>
 #include <string>

@@ -2,9 +2,9 @@
 #pragma once
 #include "agent/event.h"
 #include "agent/spec.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/run_folder.h"
-#include "tools/enclosure.h"
+#include "tools/process/enclosure.h"
 
 #include <memory>
 

@@ -1,12 +1,12 @@
 // The guardrails of a run, with the models that judge for them.
 #pragma once
 #include "agent/provider.h"
-#include "agent/redact.h"
 #include "agent/result.h"
+#include "agent/secrets/redact.h"
 #include "cli/plan.h"
 #include "providers/registry.h"
-#include "tools/enclosure.h"
-#include "tools/guardrails.h"
+#include "tools/guardrails/guardrails.h"
+#include "tools/process/enclosure.h"
 
 #include <filesystem>
 #include <memory>

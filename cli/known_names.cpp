@@ -1,10 +1,10 @@
 #include "cli/known_names.h"
 
 #include "providers/registry.h"
-#include "tools/hook_coverage.h"
-#include "tools/host_list.h"
-#include "tools/permissions.h"
-#include "tools/registry.h"
+#include "tools/builtin/registry.h"
+#include "tools/hooks/hook_coverage.h"
+#include "tools/permissions/permissions.h"
+#include "tools/web/host_list.h"
 
 #include <optional>
 #include <utility>

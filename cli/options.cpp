@@ -1,6 +1,6 @@
 #include "cli/options.h"
 
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 
 #include <algorithm>
 #include <array>

@@ -1,14 +1,14 @@
 #include "cli/plan.h"
 
 #include "agent/duration.h"
-#include "agent/json_schema.h"
+#include "agent/schema/json_schema.h"
 #include "cli/enclosed.h"
 #include "cli/known_names.h"
 #include "cli/price_book.h"
 #include "cli/prompt_input.h"
 #include "config/attachment.h"
 #include "config/load.h"
-#include "providers/tape.h"
+#include "providers/recording/tape.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

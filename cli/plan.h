@@ -5,10 +5,10 @@
 #include "agent/spec.h"
 #include "agent/state.h"
 #include "agent/toolbox.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/settings.h"
 #include "config/prompt.h"
-#include "providers/cassette.h"
+#include "providers/recording/cassette.h"
 #include "providers/registry.h"
 
 #include <expected>

@@ -1,7 +1,7 @@
 #include "cli/policy.h"
 
-#include "tools/enclosure.h"
-#include "tools/registry.h"
+#include "tools/builtin/registry.h"
+#include "tools/process/enclosure.h"
 #include "tools/sandbox/places.h"
 
 #include <fmt/format.h>

@@ -3,9 +3,9 @@
 #pragma once
 #include "agent/result.h"
 #include "agent/spec.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/settings.h"
-#include "tools/permissions.h"
+#include "tools/permissions/permissions.h"
 
 #include <filesystem>
 

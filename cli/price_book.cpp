@@ -2,7 +2,7 @@
 
 #include "agent/duration.h"
 #include "cli/user_folders.h"
-#include "config/source.h"
+#include "config/yaml/source.h"
 
 #include <fmt/format.h>
 

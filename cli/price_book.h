@@ -7,7 +7,7 @@
 #include "agent/result.h"
 #include "agent/spec.h"
 #include "cli/settings.h"
-#include "providers/price_table.h"
+#include "providers/prices/price_table.h"
 #include "providers/registry.h"
 
 #include <chrono>

@@ -3,14 +3,14 @@
 #include "agent/cancellation.h"
 #include "agent/id.h"
 #include "agent/outcome.h"
-#include "agent/redact.h"
-#include "cli/answer_sink.h"
-#include "cli/commands.h"
+#include "agent/secrets/redact.h"
+#include "cli/commands/commands.h"
 #include "cli/early_end.h"
 #include "cli/help.h"
 #include "cli/output.h"
 #include "cli/parse.h"
-#include "cli/render_error.h"
+#include "cli/terminal/answer_sink.h"
+#include "cli/terminal/render_error.h"
 
 #include <algorithm>
 #include <csignal>

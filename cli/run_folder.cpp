@@ -1,6 +1,6 @@
 #include "cli/run_folder.h"
 
-#include "tools/enclosure.h"
+#include "tools/process/enclosure.h"
 
 #include <system_error>
 

@@ -3,14 +3,14 @@
 #include "agent/gates.h"
 #include "agent/id.h"
 #include "agent/store/sqlite_journal.h"
-#include "cli/approver.h"
 #include "cli/enclosed.h"
 #include "cli/known_names.h"
 #include "cli/policy.h"
-#include "cli/render_error.h"
+#include "cli/terminal/approver.h"
+#include "cli/terminal/render_error.h"
 #include "cli/user_folders.h"
 #include "config/replay_script.h"
-#include "tools/hooks.h"
+#include "tools/hooks/hooks.h"
 
 #include <utility>
 #include <vector>

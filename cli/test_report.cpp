@@ -1,7 +1,7 @@
 #include "cli/test_report.h"
 
 #include "agent/text.h"
-#include "cli/render_error.h"
+#include "cli/terminal/render_error.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 #include "agent/environment.h"
 #include "agent/money.h"
 #include "config/test_case.h"
-#include "tools/isolation.h"
+#include "tools/process/isolation.h"
 
 #include <cstdint>
 #include <filesystem>

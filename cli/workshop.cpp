@@ -1,7 +1,7 @@
 #include "cli/workshop.h"
 
 #include "cli/enclosed.h"
-#include "cli/questioner.h"
+#include "cli/terminal/questioner.h"
 
 #include <utility>
 

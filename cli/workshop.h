@@ -2,17 +2,17 @@
 // the terminal.
 #pragma once
 #include "agent/clock.h"
-#include "agent/redact.h"
 #include "agent/result.h"
+#include "agent/secrets/redact.h"
 #include "agent/spec.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/run_folder.h"
-#include "providers/curl_dialer.h"
-#include "providers/http_client.h"
-#include "tools/enclosure.h"
-#include "tools/process.h"
+#include "providers/http/curl_dialer.h"
+#include "providers/http/http_client.h"
+#include "tools/process/enclosure.h"
+#include "tools/process/process.h"
 #include "tools/questioner.h"
-#include "tools/runner.h"
+#include "tools/runner/runner.h"
 
 #include <functional>
 #include <memory>

@@ -2,7 +2,7 @@
 #include "agent/json.h"
 #include "config/read.h"
 #include "config/user_config.h"
-#include "config/yaml.h"
+#include "config/yaml/yaml.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -2,7 +2,7 @@
 
 #include "agent/base64.h"
 #include "agent/text.h"
-#include "config/source.h"
+#include "config/yaml/source.h"
 
 #include <fmt/format.h>
 

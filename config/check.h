@@ -1,8 +1,8 @@
 // A tree held against a table of keys: unknown keys, types, ranges, words, all in one pass.
 #pragma once
 #include "config/keys.h"
-#include "config/problems.h"
-#include "config/tree.h"
+#include "config/yaml/problems.h"
+#include "config/yaml/tree.h"
 
 #include <span>
 #include <string>

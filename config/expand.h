@@ -3,8 +3,8 @@
 // never read again. $${ is written for a literal ${.
 #pragma once
 #include "agent/environment.h"
-#include "config/problems.h"
-#include "config/tree.h"
+#include "config/yaml/problems.h"
+#include "config/yaml/tree.h"
 
 #include <string>
 #include <string_view>

@@ -1,13 +1,13 @@
 #include "config/load.h"
 
-#include "config/build.h"
+#include "config/build/build.h"
 #include "config/check.h"
 #include "config/expand.h"
-#include "config/markdown.h"
-#include "config/problems.h"
 #include "config/secrets.h"
-#include "config/source.h"
-#include "config/yaml.h"
+#include "config/yaml/markdown.h"
+#include "config/yaml/problems.h"
+#include "config/yaml/source.h"
+#include "config/yaml/yaml.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "config/project_config.h"
 
-#include "config/build_permissions.h"
+#include "config/build/build_permissions.h"
 #include "config/read.h"
 #include "config/settings.h"
 

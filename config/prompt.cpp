@@ -2,9 +2,9 @@
 
 #include "agent/text.h"
 #include "config/attachment.h"
-#include "config/build.h"
-#include "config/source.h"
+#include "config/build/build.h"
 #include "config/template.h"
+#include "config/yaml/source.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include "agent/duration.h"
 #include "agent/money.h"
 #include "agent/spec.h"
-#include "config/tree.h"
+#include "config/yaml/tree.h"
 
 #include <optional>
 #include <string>

@@ -1,10 +1,10 @@
 #include "config/replay_script.h"
 
 #include "config/check.h"
-#include "config/problems.h"
 #include "config/read.h"
-#include "config/source.h"
-#include "config/yaml.h"
+#include "config/yaml/problems.h"
+#include "config/yaml/source.h"
+#include "config/yaml/yaml.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
 // The JSON Schema of the agent file, from the same table that the loader checks with.
 #include "config/keys.h"
-#include "config/problems.h"
 #include "config/shapes.h"
-#include "config/source.h"
 #include "config/unknown_key.h"
-#include "config/yaml.h"
+#include "config/yaml/problems.h"
+#include "config/yaml/source.h"
+#include "config/yaml/yaml.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

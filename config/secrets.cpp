@@ -1,7 +1,7 @@
 #include "config/secrets.h"
 
-#include "agent/guess_words.h"
-#include "agent/redact.h"
+#include "agent/secrets/guess_words.h"
+#include "agent/secrets/redact.h"
 #include "agent/text.h"
 #include "config/unknown_key.h"
 

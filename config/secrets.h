@@ -1,7 +1,7 @@
 // Keys that stand in the file itself, where they do not belong.
 #pragma once
-#include "config/source.h"
-#include "config/tree.h"
+#include "config/yaml/source.h"
+#include "config/yaml/tree.h"
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 #include "config/settings.h"
 
 #include "config/check.h"
-#include "config/source.h"
-#include "config/yaml.h"
+#include "config/yaml/source.h"
+#include "config/yaml/yaml.h"
 
 #include <system_error>
 #include <utility>

@@ -2,8 +2,8 @@
 #pragma once
 #include "agent/error.h"
 #include "config/keys.h"
-#include "config/problems.h"
-#include "config/tree.h"
+#include "config/yaml/problems.h"
+#include "config/yaml/tree.h"
 
 #include <filesystem>
 #include <functional>

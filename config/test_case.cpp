@@ -1,11 +1,11 @@
 #include "config/test_case.h"
 
+#include "config/build/schema_file.h"
 #include "config/check.h"
-#include "config/problems.h"
 #include "config/read.h"
-#include "config/schema_file.h"
-#include "config/source.h"
-#include "config/yaml.h"
+#include "config/yaml/problems.h"
+#include "config/yaml/source.h"
+#include "config/yaml/yaml.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

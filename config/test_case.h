@@ -16,9 +16,9 @@
 //       schema: verdict.schema.json     # of the answer as JSON
 //       max_cost_usd: 0.05
 #pragma once
-#include "agent/json_schema.h"
 #include "agent/money.h"
 #include "agent/result.h"
+#include "agent/schema/json_schema.h"
 #include "agent/spec.h"
 #include "config/keys.h"
 

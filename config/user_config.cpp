@@ -1,7 +1,7 @@
 #include "config/user_config.h"
 
-#include "config/build_permissions.h"
-#include "config/build_price.h"
+#include "config/build/build_permissions.h"
+#include "config/build/build_price.h"
 #include "config/check.h"
 #include "config/read.h"
 #include "config/settings.h"

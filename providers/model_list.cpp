@@ -1,9 +1,9 @@
 #include "providers/model_list.h"
 
 #include "agent/json.h"
-#include "providers/classify.h"
-#include "providers/wire.h"
-#include "providers/wire_text.h"
+#include "providers/wire/classify.h"
+#include "providers/wire/wire.h"
+#include "providers/wire/wire_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

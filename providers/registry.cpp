@@ -1,17 +1,17 @@
 #include "providers/registry.h"
 
 #include "agent/text.h"
-#include "providers/aws.h"
-#include "providers/circuit_breaker.h"
-#include "providers/fallback_provider.h"
-#include "providers/output_limit.h"
-#include "providers/priced_provider.h"
-#include "providers/rate_gate.h"
-#include "providers/replay_provider.h"
-#include "providers/retry_provider.h"
-#include "providers/url.h"
-#include "providers/wire.h"
-#include "providers/wire_provider.h"
+#include "providers/http/url.h"
+#include "providers/recording/replay_provider.h"
+#include "providers/resilience/circuit_breaker.h"
+#include "providers/resilience/fallback_provider.h"
+#include "providers/resilience/priced_provider.h"
+#include "providers/resilience/rate_gate.h"
+#include "providers/resilience/retry_provider.h"
+#include "providers/wire/aws.h"
+#include "providers/wire/output_limit.h"
+#include "providers/wire/wire.h"
+#include "providers/wire/wire_provider.h"
 
 #include <fmt/format.h>
 

@@ -9,9 +9,9 @@
 #include "agent/replay_script.h"
 #include "agent/result.h"
 #include "agent/spec.h"
-#include "providers/model_states.h"
 #include "providers/presets.h"
-#include "providers/stoppable_provider.h"
+#include "providers/resilience/model_states.h"
+#include "providers/resilience/stoppable_provider.h"
 
 #include <cstdint>
 #include <functional>

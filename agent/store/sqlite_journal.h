@@ -1,7 +1,7 @@
 // The journal in an SQLite file that many processes may write. The only folder that knows SQL.
 #pragma once
 #include "agent/event.h"
-#include "agent/redact.h"
+#include "agent/secrets/redact.h"
 #include "agent/spec.h"
 
 #include <filesystem>

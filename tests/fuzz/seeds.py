@@ -35,7 +35,7 @@ PROXIED = {
     "tunnel": "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\nProxy-Connection: Keep-Alive\r\n\r\n",
     "plain": "GET http://[::1]:8080/a?b HTTP/1.1\r\nHost: [::1]:8080\r\nConnection: close, x\r\nX: y\r\n\r\n",
 }
-COMMAND_LINES = pathlib.Path(__file__).resolve().parent.parent / "unit" / "tools" / "command_lines.txt"
+COMMAND_LINES = pathlib.Path(__file__).resolve().parent.parent / "unit" / "tools" / "permissions" / "command_lines.txt"
 CASSETTE = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "tests" / "greeting.cassette"
 
 

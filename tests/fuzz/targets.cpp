@@ -1,14 +1,14 @@
 #include "tests/fuzz/targets.h"
 
 #include "agent/json.h"
-#include "providers/cassette.h"
-#include "providers/classify.h"
-#include "providers/wire.h"
+#include "providers/recording/cassette.h"
+#include "providers/wire/classify.h"
+#include "providers/wire/wire.h"
 #include "tests/support/play.h"
-#include "tools/command_line.h"
-#include "tools/patched_text.h"
-#include "tools/proxy_request.h"
-#include "tools/url.h"
+#include "tools/files/patched_text.h"
+#include "tools/permissions/command_line.h"
+#include "tools/process/proxy_request.h"
+#include "tools/web/url.h"
 
 #include <nlohmann/json.hpp>
 

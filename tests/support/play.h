@@ -2,7 +2,7 @@
 #pragma once
 #include "agent/event.h"
 #include "agent/message.h"
-#include "providers/wire.h"
+#include "providers/wire/wire.h"
 
 #include <cstdint>
 #include <iterator>

@@ -1,7 +1,7 @@
 // A command as the program runs it, with its streams as strings and a folder of its own.
 #pragma once
 #include "agent/outcome.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 
 #include <catch2/catch.hpp>
 

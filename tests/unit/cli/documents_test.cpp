@@ -1,9 +1,9 @@
 // Help, man pages and completions say the same: they come from one table, and what is checked in
 // is what the program prints.
 #include "agent/outcome.h"
-#include "cli/completions.h"
 #include "cli/help.h"
-#include "cli/man.h"
+#include "cli/manual/completions.h"
+#include "cli/manual/man.h"
 #include "config/keys.h"
 #include "tests/unit/cli/command_support.h"
 

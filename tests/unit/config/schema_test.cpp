@@ -1,8 +1,8 @@
 // The JSON Schema and the loader, held against each other in both directions.
-#include "agent/json_schema.h"
+#include "agent/schema/json_schema.h"
 #include "config/keys.h"
-#include "config/problems.h"
-#include "config/yaml.h"
+#include "config/yaml/problems.h"
+#include "config/yaml/yaml.h"
 
 #include "load_support.h"
 #include <catch2/catch.hpp>

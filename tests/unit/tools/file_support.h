@@ -1,7 +1,7 @@
 // A folder that is gone after the test, and tools called by hand in it.
 #pragma once
 #include "agent/json.h"
-#include "tools/builtins.h"
+#include "tools/builtin/builtins.h"
 #include "tools/tool.h"
 
 #include <nlohmann/json.hpp>

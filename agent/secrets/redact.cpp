@@ -1,0 +1,508 @@
+#include "agent/secrets/redact.h"
+
+#include "agent/secrets/guess_secrets.h"
+#include "agent/secrets/secret_forms.h"
+#include "agent/text.h"
+
+#include <nlohmann/json.hpp>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <cstring>
+#include <utility>
+
+namespace agent {
+namespace {
+
+constexpr std::string_view k_redacted = "[redacted]";
+constexpr std::size_t k_shortest_value = 8;
+constexpr std::size_t k_longest_kept_back = 4096;
+
+// How the name of a variable that holds a secret ends. In capitals; names are compared so.
+constexpr auto k_secret_endings = std::to_array<std::string_view>({
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "PASS",
+    "PAT",
+    "APIKEY",
+    "AUTHTOKEN",
+    "MYSQL_PWD",
+    "PGPASSWORD",
+});
+// Endings of the above that say the contrary.
+constexpr auto k_public_endings = std::to_array<std::string_view>({"PUBLIC_KEY", "GPG_KEY"});
+
+// Values that say nothing: hiding them would only hide ordinary words.
+constexpr auto k_common_values = std::to_array<std::string_view>({
+    "password",
+    "changeme",
+    "changeit",
+    "disabled",
+    "undefined",
+    "localhost",
+    "required",
+    "optional",
+    "redacted",
+    "[redacted]",
+    "placeholder",
+    "your-api-key",
+    "your_api_key",
+    "not-needed",
+});
+
+// The known shapes, each with what must occur in a text before it can match.
+struct Shape {
+  std::string_view trigger;
+  std::string_view pattern;  // a group is kept, the rest is redacted
+};
+constexpr auto k_shapes = std::to_array<Shape>({
+    {"sk-", R"(\bsk-(?:ant|proj|svcacct|admin|or|lf|test|live)-[A-Za-z0-9_-]{16,})"},
+    {"sk-", R"(\bsk-[A-Za-z0-9]{20,})"},
+    {"k_live_", R"(\b[rs]k_live_[A-Za-z0-9]{16,})"},
+    {"k_test_", R"(\b[rs]k_test_[A-Za-z0-9]{16,})"},
+    {"AIza", R"(\bAIza[A-Za-z0-9_-]{35})"},
+    {"xai-", R"(\bxai-[A-Za-z0-9]{20,})"},
+    {"gsk_", R"(\bgsk_[A-Za-z0-9]{20,})"},
+    {"hf_", R"(\bhf_[A-Za-z0-9]{30,})"},
+    {"pplx-", R"(\bpplx-[A-Za-z0-9]{30,})"},
+    {"npm_", R"(\bnpm_[A-Za-z0-9]{36})"},
+    {"ghp_", R"(\bghp_[A-Za-z0-9]{30,})"},
+    {"gho_", R"(\bgho_[A-Za-z0-9]{30,})"},
+    {"ghu_", R"(\bghu_[A-Za-z0-9]{30,})"},
+    {"ghs_", R"(\bghs_[A-Za-z0-9]{30,})"},
+    {"ghr_", R"(\bghr_[A-Za-z0-9]{30,})"},
+    {"github_pat_", R"(\bgithub_pat_[A-Za-z0-9_]{22,})"},
+    {"glpat-", R"(\bglpat-[A-Za-z0-9_.-]{20,})"},
+    {"gldt-", R"(\bgldt-[A-Za-z0-9_.-]{20,})"},
+    {"glrt-", R"(\bglrt-[A-Za-z0-9_.-]{20,})"},
+    {"xox", R"(\bxox[abeoprs]-[A-Za-z0-9-]{10,})"},
+    {"xapp-", R"(\bxapp-[A-Za-z0-9-]{10,})"},
+    {"AKIA", R"(\bAKIA[A-Z0-9]{16}\b)"},
+    {"ASIA", R"(\bASIA[A-Z0-9]{16}\b)"},
+    {"eyJ", R"(\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*)"},
+    {"-----BEGIN",
+     R"(-----BEGIN[A-Z ]* PRIVATE KEY(?: BLOCK)?-----)"
+     R"((?:\s|\\+[rnt])*(?:[A-Za-z-]+: [^\n\\]*(?:\n|\\+n))*)"
+     R"((?:[A-Za-z0-9+/=:|\s]|\\+[rnt/]){16,}(?:-----END[A-Z ]* PRIVATE KEY(?: BLOCK)?-----)?)"},
+    {"uthorization",
+     R"(((?i:authorization)[\\"']*\s*[:=]\s*[\\"']*(?i:(?:bearer|basic|token|apikey)\s+))"
+     R"()[A-Za-z0-9._~+/=-]{8,})"},
+    {"uthorization", R"(((?i:authorization)[\\"']*\s*[:=]\s*[\\"']*)[A-Za-z0-9._~+/=-]{20,})"},
+    {"UTHORIZATION",
+     R"((AUTHORIZATION[\\"']*\s*[:=]\s*[\\"']*(?i:(?:bearer|basic|token|apikey)\s+))"
+     R"()[A-Za-z0-9._~+/=-]{8,})"},
+    {"api-key", R"(((?i:api-key)[\\"']*\s*[:=]\s*[\\"']*)[A-Za-z0-9._~+/=-]{16,})"},
+    {"Api-Key", R"(((?i:api-key)[\\"']*\s*[:=]\s*[\\"']*)[A-Za-z0-9._~+/=-]{16,})"},
+});
+
+// A header whose value may still go on at the end of a text.
+constexpr std::string_view k_open_header =
+    R"((?i)(?:authorization|api-key)[\\"']*\s*(?:[:=]\s*[\\"']*(?:[a-z]+\s*)?[a-z0-9._~+/=-]*)?\z)";
+
+constexpr std::size_t pair_index(char first, char second) {
+  return static_cast<std::size_t>(static_cast<unsigned char>(first)) << 8 |
+         static_cast<unsigned char>(second);
+}
+
+RE2::Options options() {
+  RE2::Options options;
+  options.set_encoding(RE2::Options::EncodingLatin1);  // any bytes; all patterns are ASCII
+  options.set_log_errors(false);
+  return options;
+}
+
+// RE2 takes its time to compile (about 70 us each): done once in a process, for each shape when a
+// text first holds its trigger.
+template <std::size_t Shape>
+const RE2& compiled() {
+  static const RE2 regex(k_shapes[Shape].pattern, options());
+  return regex;
+}
+
+constexpr auto k_compiled = []<std::size_t... Shape>(std::index_sequence<Shape...>) {
+  return std::array{&compiled<Shape>...};
+}(std::make_index_sequence<k_shapes.size()>());
+
+using Triggers = std::bitset<k_shapes.size()>;
+
+// Where the pair of bytes stands in a trigger that is rarest in ordinary text: one that is not
+// made of small letters alone, or has a z in it.
+constexpr std::size_t rarest_pair(std::string_view trigger) {
+  for (std::size_t at = 0; at + 1 < trigger.size(); ++at) {
+    const auto is_rare = [](char c) { return c < 'a' || c > 'y'; };
+    if (is_rare(trigger[at]) || is_rare(trigger[at + 1])) {
+      return at;
+    }
+  }
+  return 0;
+}
+
+struct PairTable {
+  std::array<std::uint32_t, 2'048> bits{};
+
+  constexpr PairTable() {
+    for (const Shape& shape : k_shapes) {
+      const std::size_t at = rarest_pair(shape.trigger);
+      const std::size_t index = pair_index(shape.trigger[at], shape.trigger[at + 1]);
+      bits[index / 32] |= 1u << (index % 32);
+    }
+  }
+  constexpr bool has(std::size_t index) const {
+    return (bits[index / 32] >> (index % 32) & 1u) != 0;
+  }
+};
+constexpr PairTable k_pairs;
+
+// Which triggers occur. One pass over the text, by pairs of bytes: what every text pays.
+Triggers triggers_in(std::string_view text) {
+  Triggers found;
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    if (!k_pairs.has(pair_index(text[at], text[at + 1]))) {
+      continue;
+    }
+    for (std::size_t shape = 0; shape < k_shapes.size(); ++shape) {
+      const std::string_view trigger = k_shapes[shape].trigger;
+      const std::size_t lead = rarest_pair(trigger);
+      if (at >= lead && text.substr(at - lead, trigger.size()) == trigger) {
+        found.set(shape);
+      }
+    }
+  }
+  return found;
+}
+
+bool is_token_char(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+         std::string_view("_.~+/=-%").find(c) != std::string_view::npos;
+}
+
+bool is_key_block_char(char c) {
+  return is_token_char(c) || std::string_view(" \t\r\n\\:|").find(c) != std::string_view::npos;
+}
+
+struct Span {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t context = 0;  // where what makes it a secret begins: the name of a header
+};
+
+void find_values(std::string_view text,
+                 const std::vector<std::string>& values,
+                 std::vector<Span>& spans) {
+  for (const std::string& value : values) {
+    std::size_t at = 0;
+    while (at + value.size() <= text.size()) {
+      const void* hit = memmem(text.data() + at, text.size() - at, value.data(), value.size());
+      if (hit == nullptr) {
+        break;
+      }
+      at = static_cast<std::size_t>(static_cast<const char*>(hit) - text.data());
+      spans.push_back({at, at + value.size(), at});
+      ++at;  // a value may overlap itself
+    }
+  }
+}
+
+void find_shape(std::string_view text, const RE2& regex, std::vector<Span>& spans) {
+  std::array<re2::StringPiece, 2> groups;
+  const int wanted = 1 + std::min(regex.NumberOfCapturingGroups(), 1);
+  std::size_t at = 0;
+  while (at < text.size() &&
+         regex.Match(
+             {text.data(), text.size()}, at, text.size(), RE2::UNANCHORED, groups.data(), wanted)) {
+    const auto start = static_cast<std::size_t>(groups[0].data() - text.data());
+    const std::size_t kept = wanted > 1 ? groups[1].size() : 0;
+    spans.push_back({start + kept, start + groups[0].size(), start});
+    at = start + groups[0].size();
+  }
+}
+
+// Sorted, without overlaps.
+std::vector<Span> merged(std::vector<Span> spans) {
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  std::vector<Span> out;
+  for (const Span& span : spans) {
+    if (!out.empty() && span.begin < out.back().end) {
+      out.back().end = std::max(out.back().end, span.end);
+      out.back().context = std::min(out.back().context, span.context);
+    } else {
+      out.push_back(span);
+    }
+  }
+  return out;
+}
+
+// Of the text; `before` only tells what its beginning is.
+Guesses guesses_in(std::string_view before, std::string_view text) {
+  if (before.empty()) {
+    return guess_secrets(text);
+  }
+  Guesses guesses = guess_secrets(std::string(before) + std::string(text), before.size());
+  for (Guess& guess : guesses.found) {
+    guess = {guess.begin - before.size(), guess.end - before.size()};
+  }
+  guesses.open -= before.size();
+  return guesses;
+}
+
+std::vector<Span> secrets_in(std::string_view text,
+                             const std::vector<std::string>& values,
+                             const std::vector<Guess>& guesses = {}) {
+  std::vector<Span> spans;
+  for (const Guess& guess : guesses) {
+    spans.push_back({guess.begin, guess.end, guess.begin});
+  }
+  find_values(text, values, spans);
+  const Triggers triggers = triggers_in(text);
+  for (std::size_t shape = 0; triggers.any() && shape < triggers.size(); ++shape) {
+    if (triggers[shape]) {
+      find_shape(text, k_compiled[shape](), spans);
+    }
+  }
+  return merged(std::move(spans));
+}
+
+bool is_worth_hiding(std::string_view value) {
+  const bool is_one_char_repeated =
+      value.find_first_not_of(value.front()) == std::string_view::npos;
+  return value.size() >= k_shortest_value && !is_one_char_repeated &&
+         std::find(k_common_values.begin(), k_common_values.end(), to_lower(value)) ==
+             k_common_values.end();
+}
+
+template <std::size_t N>
+bool ends_with_word(std::string_view name, const std::array<std::string_view, N>& endings) {
+  return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) {
+    return name.ends_with(ending) &&
+           (name.size() == ending.size() || name[name.size() - ending.size() - 1] == '_');
+  });
+}
+
+bool names_a_secret(std::string_view variable) {
+  std::string name(variable);
+  for (char& c : name) {
+    c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return ends_with_word(name, k_secret_endings) && !ends_with_word(name, k_public_endings);
+}
+
+// The password of "scheme://user:password@host", or empty.
+std::string_view password_in_url(std::string_view value) {
+  const std::size_t scheme = value.find("://");
+  if (scheme == std::string_view::npos) {
+    return {};
+  }
+  const std::string_view authority =
+      value.substr(scheme + 3, value.find('/', scheme + 3) - scheme - 3);
+  const std::size_t at = authority.rfind('@');
+  const std::size_t colon = authority.find(':');
+  if (at == std::string_view::npos || colon >= at) {
+    return {};
+  }
+  return authority.substr(colon + 1, at - colon - 1);
+}
+
+// Where the longest end of `text` begins that is the beginning of a value but not all of it.
+std::size_t open_value(std::string_view text, const std::vector<std::string>& values) {
+  std::size_t hold = text.size();
+  for (const std::string& value : values) {
+    const std::size_t longest = std::min(value.size() - 1, text.size());
+    for (std::size_t length = longest; length > text.size() - hold; --length) {
+      const std::string_view end = text.substr(text.size() - length);
+      if (end.front() == value.front() && std::string_view(value).starts_with(end)) {
+        hold = text.size() - length;
+        break;
+      }
+    }
+  }
+  return hold;
+}
+
+std::size_t open_word(std::string_view text) {
+  std::size_t start = text.size();
+  while (start > 0 && is_token_char(text[start - 1])) {
+    --start;
+  }
+  return start;
+}
+
+std::size_t open_header(std::string_view text) {
+  static const RE2 header(k_open_header, options());
+  re2::StringPiece match;
+  const bool is_open =
+      header.Match({text.data(), text.size()}, 0, text.size(), RE2::UNANCHORED, &match, 1);
+  return is_open ? static_cast<std::size_t>(match.data() - text.data()) : text.size();
+}
+
+// A private key whose end has not come, and which nothing has broken off.
+std::size_t open_key_block(std::string_view text) {
+  constexpr std::string_view k_begin = "-----BEGIN";
+  constexpr std::string_view k_dashes = "-----";
+  const std::size_t begin = text.rfind(k_begin);
+  if (begin == std::string_view::npos) {
+    return text.size();
+  }
+  const std::string_view after = text.substr(begin + k_begin.size());
+  const std::size_t title = after.find(k_dashes);
+  const bool is_other_block = title != std::string_view::npos && after.find("PRIVATE KEY") > title;
+  const std::size_t end = after.find("-----END");
+  const bool is_ended =
+      end != std::string_view::npos && after.find(k_dashes, end + 1) != std::string_view::npos;
+  const bool is_broken = std::any_of(
+      after.begin(), after.end(), [](char c) { return !is_key_block_char(c) && c != ','; });
+  return is_other_block || is_ended || is_broken ? text.size() : begin;
+}
+
+}  // namespace
+
+Redactor::Redactor(const Environment& environment) {
+  add(environment);
+}
+
+void Redactor::add(const Environment& environment) {
+  for (const auto& [name, value] : environment) {
+    if (names_a_secret(name)) {
+      add(value);
+    } else if (const std::string_view password = password_in_url(value); !password.empty()) {
+      add(password);
+    }
+  }
+}
+
+void Redactor::add(std::string_view value) {
+  const std::string secret(trimmed(value));
+  if (secret.empty() || !is_worth_hiding(secret)) {
+    return;
+  }
+  for (std::string& form : forms_of(secret)) {
+    if (std::find(values_.begin(), values_.end(), form) == values_.end()) {
+      values_.push_back(std::move(form));
+    }
+  }
+  std::stable_sort(values_.begin(), values_.end(), [](const auto& a, const auto& b) {
+    return a.size() > b.size();
+  });
+}
+
+Redactor Redactor::guessing() const {
+  Redactor copy = *this;
+  copy.guesses_ = true;
+  return copy;
+}
+
+std::string Redactor::apply(std::string_view text) const {
+  return apply({}, text, text.size());
+}
+
+// The first `limit` bytes; what follows them is there for the guesses.
+std::string Redactor::apply(std::string_view before,
+                            std::string_view text,
+                            std::size_t limit) const {
+  std::vector<Guess> guesses;
+  if (guesses_) {
+    guesses = guesses_in(before, text).found;
+    std::erase_if(guesses, [&](const Guess& guess) { return guess.end > limit; });
+  }
+  text = text.substr(0, limit);
+  std::string out;
+  std::size_t done = 0;
+  for (const Span& span : secrets_in(text, values_, guesses)) {
+    out += text.substr(done, span.begin - done);
+    out += k_redacted;
+    done = span.end;
+  }
+  out += text.substr(done);
+  return out;
+}
+
+bool Redactor::is_clean(std::string_view text) const {
+  return secrets_in(text, values_).empty() && (!guesses_ || guess_secrets(text).found.empty());
+}
+
+void Redactor::redact(Json& value) const {
+  if (value.is_string()) {
+    value = apply(value.get_ref<const std::string&>());
+  } else if (value.is_structured()) {
+    for (auto& member : value) {
+      redact(member);
+    }
+  }
+}
+
+std::string Redactor::dump(const Json& value) const {
+  std::string text = agent::dump(value);
+  if (is_clean(text)) {
+    return text;
+  }
+  Json clean = value;
+  redact(clean);
+  return agent::dump(clean);
+}
+
+std::size_t Redactor::settled(std::string_view before, std::string_view text) const {
+  std::size_t hold = std::min(open_value(text, values_), open_word(text));
+  Guesses guesses;
+  if (guesses_) {
+    guesses = guesses_in(before, text);
+    hold = std::min(hold, guesses.open);
+  }
+  if (triggers_in(text).any()) {
+    hold = std::min({hold, open_header(text), open_key_block(text)});
+  }
+  const std::size_t most =
+      std::max(k_longest_kept_back, values_.empty() ? 0 : values_.front().size());
+  const bool is_too_long = text.size() - hold > most;
+  if (is_too_long) {
+    hold = text.size() - most;
+  }
+  for (const Span& span : secrets_in(text, values_, guesses.found)) {
+    if (span.context < hold && hold < span.end) {
+      return is_too_long ? span.end : span.context;
+    }
+  }
+  return hold;
+}
+
+std::string StreamRedactor::feed(std::string_view piece) {
+  if (inside_ != Inside::nothing) {
+    const auto belongs = inside_ == Inside::token ? is_token_char : is_key_block_char;
+    const auto* const rest = std::find_if_not(piece.begin(), piece.end(), belongs);
+    piece.remove_prefix(static_cast<std::size_t>(rest - piece.begin()));
+    if (piece.empty()) {
+      return {};
+    }
+    inside_ = Inside::nothing;
+  }
+  pending_ += piece;
+  const std::size_t cut = redactor_.settled(before_, pending_);
+  std::string out = redactor_.apply(before_, pending_, cut);
+  if (cut == pending_.size() && cut > k_longest_kept_back && out.ends_with(k_redacted)) {
+    inside_ = pending_.find("-----BEGIN") == std::string::npos ? Inside::token : Inside::key_block;
+  }
+  move_on(cut);
+  return out;
+}
+
+void StreamRedactor::move_on(std::size_t count) {
+  before_ += std::string_view(pending_).substr(0, count);
+  before_.erase(0, before_.size() - std::min(before_.size(), k_guess_context));
+  pending_.erase(0, count);
+}
+
+std::string StreamRedactor::finish() {
+  std::string out = redactor_.apply(before_, pending_, pending_.size());
+  pending_.clear();
+  before_.clear();
+  inside_ = Inside::nothing;
+  return out;
+}
+
+}  // namespace agent

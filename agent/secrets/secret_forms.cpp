@@ -1,0 +1,73 @@
+#include "agent/secrets/secret_forms.h"
+
+#include "agent/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string_view>
+
+namespace agent {
+namespace {
+
+// What stands for itself in a URL.
+bool is_unreserved(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+         std::string_view("_.~-").contains(c);
+}
+
+std::string hex_escaped(std::string_view text, std::string_view digits) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (is_unreserved(c)) {
+      out += c;
+    } else {
+      out += {'%', digits[byte >> 4], digits[byte & 0x0F]};
+    }
+  }
+  return out;
+}
+
+// As it stands between the quotes of a JSON string.
+std::string json_escaped(const std::string& text, bool ascii_only) {
+  const std::string quoted = Json(text).dump(-1, ' ', ascii_only, Json::error_handler_t::replace);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+// What every base64 text has in common that holds `value` with `lead` bytes before it: the digits
+// that the neighbours do not touch.
+std::string base64_core(const std::string& value, std::size_t lead, std::string_view digits) {
+  const std::string bytes = std::string(lead, '\0') + value;
+  std::string out;
+  for (std::size_t bit = 0; bit + 6 <= bytes.size() * 8; bit += 6) {
+    const std::size_t at = bit / 8;
+    const unsigned high = static_cast<unsigned char>(bytes[at]);
+    const unsigned low = at + 1 < bytes.size() ? static_cast<unsigned char>(bytes[at + 1]) : 0u;
+    out += digits[(((high << 8) | low) >> (10 - bit % 8)) & 0x3F];
+  }
+  return out.substr((lead * 8 + 5) / 6);
+}
+
+constexpr std::string_view k_base64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view k_base64_url =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+}  // namespace
+
+std::vector<std::string> forms_of(const std::string& value) {
+  const std::string in_json = json_escaped(value, false);
+  std::vector<std::string> forms = {value,
+                                    in_json,
+                                    json_escaped(in_json, false),  // JSON in a JSON string
+                                    json_escaped(value, true),
+                                    hex_escaped(value, "0123456789ABCDEF"),
+                                    hex_escaped(value, "0123456789abcdef")};
+  for (std::size_t lead = 0; lead < 3; ++lead) {
+    forms.push_back(base64_core(value, lead, k_base64));
+    forms.push_back(base64_core(value, lead, k_base64_url));
+  }
+  return forms;
+}
+
+}  // namespace agent

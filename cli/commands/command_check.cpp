@@ -1,0 +1,221 @@
+// `errand check`: every mistake of every file, before anything runs.
+#include "agent/outcome.h"
+#include "cli/commands/commands.h"
+#include "cli/known_names.h"
+#include "cli/policy.h"
+#include "cli/price_book.h"
+#include "cli/settings.h"
+#include "cli/terminal/render_error.h"
+#include "config/load.h"
+#include "config/replay_script.h"
+#include "providers/registry.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace cli {
+namespace {
+
+using agent::Code;
+using agent::Error;
+using agent::Json;
+
+struct Checked {
+  std::string file;
+  std::vector<Error> errors;
+  std::vector<Error> warnings;
+};
+
+// The file as a whole, where the mistake has no place of its own.
+Error in_file(Error error, const std::string& file) {
+  if (!error.where) {
+    error.where = agent::Where{.file = file};
+  }
+  return error;
+}
+
+class Checker {
+ public:
+  explicit Checker(const Context& context) : context_(context) {
+    if (const auto user = load_user_settings(context.environment)) {
+      book_.emplace(*user, context.environment);
+    } else {
+      std::ranges::for_each(user.error(), [this](const Error& error) { add_own(error); });
+    }
+  }
+
+  Checked check(const std::string& file) {
+    config::Report report =
+        config::load_agent(context_.cwd / file, context_.environment, known_names());
+    Checked checked{
+        .file = file, .errors = std::move(report.errors), .warnings = std::move(report.warnings)};
+    if (report.agent) {
+      check_model(report.agent->model, *report.agent, checked);
+      for (const agent::ModelSpec& fallback : report.agent->fallback.models) {
+        check_model(fallback, *report.agent, checked);
+      }
+      for (const agent::GuardrailSpec& guardrail : report.agent->guardrails.checks) {
+        if (guardrail.model) {
+          check_model(*guardrail.model, *report.agent, checked);
+        }
+      }
+    }
+    if (report.agent) {
+      check_permissions(*report.agent, checked);
+    }
+    const std::string loaded = (context_.cwd / file).string();
+    for (auto* list : {&checked.errors, &checked.warnings}) {
+      for (Error& error : *list) {
+        if (error.where && error.where->file == loaded) {
+          error.where->file = file;  // as it was asked for
+        }
+      }
+    }
+    return checked;
+  }
+
+  // The user's own files, those in which something is wrong: config.yaml, the imported prices.
+  std::vector<Checked> own_files() && { return std::move(own_files_); }
+
+ private:
+  // Said once, however many models and agents come upon it.
+  void add_own(const Error& error) {
+    const std::string file = error.where ? error.where->file : "";
+    auto found = std::ranges::find(own_files_, file, &Checked::file);
+    if (found == own_files_.end()) {
+      found = own_files_.insert(found, Checked{.file = file, .errors = {}, .warnings = {}});
+    }
+    const auto line = [](const Error& one) { return one.where ? one.where->line : 0; };
+    const bool is_known = std::ranges::any_of(found->errors, [&](const Error& one) {
+      return one.message == error.message && line(one) == line(error);
+    });
+    if (!is_known) {
+      found->errors.push_back(error);
+    }
+  }
+
+  // What loading alone does not see. A missing key is no mistake of the file.
+  void check_model(const agent::ModelSpec& spec, const agent::AgentSpec& agent, Checked& checked) {
+    const auto model = providers::resolve(spec, context_.environment);
+    if (!model) {
+      auto& list = model.error().code == Code::provider_auth ? checked.warnings : checked.errors;
+      list.push_back(in_file(model.error(), checked.file));
+      return;
+    }
+    check_price(spec, *model, agent, checked);
+    if (model->protocol == providers::k_replay) {
+      const auto script =
+          config::load_replay_script(std::filesystem::path(agent.directory) / model->model);
+      if (!script) {
+        checked.errors.push_back(in_file(script.error(), checked.file));
+      }
+    }
+  }
+
+  // Those of the agent file alone: what else holds depends on where it runs.
+  void check_permissions(const agent::AgentSpec& agent, Checked& checked) {
+    const auto permissions = tools::Permissions::create(
+        agent.permissions,
+        {.cwd = context_.cwd,
+         .temporary = {},
+         .home = std::filesystem::path(agent::value_of(context_.environment, "HOME")),
+         .confined = {},
+         .guarded = {}});
+    if (!permissions) {
+      return;  // loading has said it
+    }
+    if (const auto possible = check_tool_choice(agent, *permissions); !possible) {
+      checked.errors.push_back(in_file(possible.error(), checked.file));
+    }
+  }
+
+  void check_price(const agent::ModelSpec& spec,
+                   const providers::Resolved& model,
+                   const agent::AgentSpec& agent,
+                   Checked& checked) {
+    if (!book_) {
+      return;
+    }
+    const auto price = book_->find(spec, model);
+    if (!price) {
+      add_own(price.error());
+      return;
+    }
+    const auto kept =
+        check_cost_limit(agent, model.name(), *price, *book_, std::chrono::system_clock::now());
+    if (!kept) {
+      checked.errors.push_back(in_file(kept.error(), checked.file));
+    }
+  }
+
+  const Context& context_;
+  std::optional<PriceBook> book_;  // of a config.yaml that can be read
+  std::vector<Checked> own_files_;
+};
+
+Json to_json(const std::vector<Error>& errors) {
+  Json list = Json::array();
+  for (const Error& error : errors) {
+    list.push_back(agent::to_json(error));
+  }
+  return list;
+}
+
+void write_json(const std::vector<Checked>& files, bool ok, std::ostream& out) {
+  Json json = {{"schema", "errand.check/1"}, {"ok", ok}, {"files", Json::array()}};
+  for (const Checked& checked : files) {
+    json["files"].push_back({{"file", checked.file},
+                             {"ok", checked.errors.empty()},
+                             {"errors", to_json(checked.errors)},
+                             {"warnings", to_json(checked.warnings)}});
+  }
+  out << agent::dump(json) << "\n";
+}
+
+void write_text(const std::vector<Checked>& files, Context& context) {
+  for (const Checked& checked : files) {
+    for (const Error& error : checked.errors) {
+      context.err << render(error, context.color_err) << "\n\n";
+    }
+    for (const Error& warning : checked.warnings) {
+      context.err << render_warning(warning, context.color_err) << "\n\n";
+    }
+    if (checked.errors.empty()) {
+      context.out << checked.file << ": ok\n";
+    }
+  }
+}
+
+}  // namespace
+
+agent::Result<int> command_check(const Parsed& parsed, Context& context) {
+  Checker checker(context);
+  std::vector<Checked> agents;
+  for (const std::string& file : parsed.positionals) {
+    agents.push_back(checker.check(file));
+  }
+  std::vector<Checked> files = std::move(checker).own_files();
+  std::ranges::move(agents, std::back_inserter(files));
+  const auto is_bad = [](const Checked& checked) { return !checked.errors.empty(); };
+  const auto bad = std::ranges::find_if(files, is_bad);
+  const bool ok = bad == files.end();
+  if (parsed.value("--output") == "json") {
+    write_json(files, ok, context.out);
+  } else {
+    write_text(files, context);
+  }
+  if (ok) {
+    return 0;
+  }
+  return agent::exit_code(bad->errors.front());
+}
+
+}  // namespace cli

@@ -1,0 +1,124 @@
+// `errand run`: from an agent file and a prompt to one named ending.
+#include "agent/id.h"
+#include "agent/secrets/redact.h"
+#include "agent/text.h"
+#include "cli/audience.h"
+#include "cli/commands/commands.h"
+#include "cli/early_end.h"
+#include "cli/plan.h"
+#include "cli/run_session.h"
+#include "cli/signals.h"
+#include "providers/recording/cassette.h"
+#include "tools/guardrails/guardrails.h"
+#include "tools/process/supervisor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace cli {
+namespace {
+
+using agent::Code;
+using agent::Error;
+using agent::Result;
+
+Result<void> change_folder(const Parsed& parsed, Context& context) {
+  const auto folder = parsed.value("--cwd");
+  if (!folder) {
+    return {};
+  }
+  std::error_code error;
+  std::filesystem::current_path(*folder, error);
+  if (error) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("cannot change to the folder `{}`: {}", *folder, error.message()),
+        "name a folder that exists");
+  }
+  context.cwd = std::filesystem::current_path();
+  return {};
+}
+
+// The recording that answers in place of a server, where one is named.
+Result<std::optional<providers::Cassette>> recording_of(const Parsed& parsed) {
+  const auto file = parsed.value("--replay");
+  if (!file) {
+    return std::nullopt;
+  }
+  TRY_ASSIGN(providers::Cassette cassette, providers::read_cassette(*file));
+  return cassette;
+}
+
+// Headers that carry a credential, by what they are usually called.
+void hide_headers(const agent::Headers& headers, agent::Redactor& redactor) {
+  constexpr std::array<std::string_view, 5> k_words = {"auth", "key", "token", "secret", "cookie"};
+  for (const auto& [name, value] : headers) {
+    const std::string lower = agent::to_lower(name);
+    if (std::ranges::any_of(k_words, [&](auto word) { return lower.contains(word); })) {
+      redactor.add(value.substr(value.rfind(' ') + 1));  // behind "Bearer "
+    }
+  }
+}
+
+void hide_secrets(const Plan& plan, agent::Redactor& redactor) {
+  for (const auto* choices : {&plan.chain, &plan.judges}) {
+    for (const providers::Choice& choice : *choices) {
+      redactor.add(choice.resolved.api_key);
+      hide_headers(choice.spec.headers, redactor);
+    }
+  }
+  for (const agent::ToolSpec& tool : plan.agent.tools) {
+    redactor.add(tool.env);
+  }
+}
+
+}  // namespace
+
+Result<int> command_run(const Parsed& parsed, Context& context) {
+  TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
+  agent::Redactor redactor(context.environment);
+  agent::Cancellation cancellation;
+
+  TRY(change_folder(parsed, context));
+  auto recording = recording_of(parsed);
+  const bool is_replay = recording && *recording;
+  const std::string run_id = is_replay ? (*recording)->run.run_id : agent::new_run_id();
+  auto plan = prepare(parsed, context, recording);
+  block_signals();
+  const bool is_guarded = plan && tools::has_output_checks(plan->agent.guardrails);
+  TRY_ASSIGN(const Audience audience,
+             open_audience(parsed, context, is_guarded, redactor, cancellation));
+  const auto end_with = [&](std::vector<Error> errors) {
+    return end_early({.errors = std::move(errors),
+                      .run_id = run_id,
+                      .agent_file = parsed.positionals.empty() ? "" : parsed.positionals.front(),
+                      .cwd = context.cwd.string(),
+                      .quiet = parsed.has("--quiet"),
+                      .color = context.color_err},
+                     *audience.answer,
+                     context.err);
+  };
+  if (!plan) {
+    return end_with(std::move(plan).error());
+  }
+  hide_secrets(*plan, redactor);
+  const SignalWatcher signals(cancellation);
+  const auto session = RunSession::open({.parsed = parsed,
+                                         .context = context,
+                                         .supervisor = *supervisor,
+                                         .redactor = redactor,
+                                         .audience = audience,
+                                         .cancellation = cancellation},
+                                        run_id,
+                                        *std::move(plan),
+                                        *std::move(recording));
+  return session ? (*session)->run() : end_with({session.error()});
+}
+
+}  // namespace cli

@@ -1,0 +1,207 @@
+#include "cli/manual/man_hooks.h"
+
+#include "agent/point.h"
+#include "cli/manual/mdoc.h"
+#include "tools/hooks/hook_dialect.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace cli {
+namespace {
+
+constexpr std::string_view k_example = R"(hooks:
+  pre_tool_use:
+    - {matcher: shell, command: ./policy.sh, timeout: 10s}
+  stop:
+    - {command: "make -s test >&2 || exit 2", kind: guard}
+)";
+
+constexpr std::string_view k_policy = R"sh(#!/bin/sh
+# Keeps one command away. The reason goes to the model.
+case "$(cat)" in
+*'"command":"terraform destroy'*)
+  echo 'Ask a person to do that.' >&2
+  exit 2
+  ;
+;
+esac
+)sh";
+
+constexpr std::string_view k_answers = R"mdoc(.Sh ANSWERS
+An exit status of 0 is fine, 2 is a no, with the reason on stderr.
+Any other one, an answer that cannot be read, a script that has changed since the run
+began, and one that takes longer than its
+.Ic timeout
+is a hook that broke.
+Where the exit status is 0 or 2, stdout may hold one JSON object.
+All of its members may be left out, and be written in either way:
+.Ic stopReason
+or
+.Ic stop_reason .
+.Bl -tag -width Ds
+.It Ic continue , stopReason
+With
+.Li false
+the run ends with exit code 90, and that reason.
+.It Ic decision , reason
+.Li block
+or
+.Li deny
+is a no,
+.Li allow
+or
+.Li approve
+a yes to a call that no rule of
+.Ic permissions
+speaks of,
+.Li ask
+has a person asked.
+.It Ic systemMessage
+Shown to the person who runs errand.
+.It Ic hookSpecificOutput.permissionDecision , permissionDecisionReason
+The same as
+.Ic decision
+and
+.Ic reason ,
+before a tool call.
+.It Ic hookSpecificOutput.updatedInput , tool_input
+Other arguments for the call.
+They are checked against the tool's schema, and their permission is looked at.
+.It Ic hookSpecificOutput.updatedToolOutput , updated_tool_response , tool_output
+What the model reads in place of a result.
+.It Ic hookSpecificOutput.additionalContext
+More for the model to read: before the first request, before any request, or behind the
+result of the call.
+.El
+.Pp
+What a no means:
+.Bl -tag -width Ds
+.It Ic run_start , pre_model , post_model
+The run ends with exit code 90.
+.It Ic pre_tool_use
+The call does not run, the model reads the reason, and the run goes on.
+.It Ic post_tool_use
+The model reads the reason behind the result; in the dialect
+.Li gemini ,
+in its place.
+.It Ic stop
+The model is sent on with the reason, once in a run.
+.It Ic notification , run_end
+Nothing.
+.El
+.Pp
+The hooks of a point run one after the other, in the order of the file, and each sees what
+those before it have changed.
+After a no, only observers still run.
+Before a reply's calls, the hooks of all of them run before the first call does.
+.Sh WHEN A HOOK BREAKS
+An observer that breaks is told of, and changes nothing.
+A guard that breaks ends the run with exit code 90
+.Pq Li hook.failed .
+Where a hook of the kind
+.Ic transform
+breaks, the call does not run, or its result is withheld; at other points it is a guard.
+With
+.Ic on_error : ignore
+the run goes on as if there were no such hook.
+)mdoc";
+
+std::string dialect_tables() {
+  std::string text =
+      ".Sh DIALECTS\n"
+      ".Ic hooks.dialect\n"
+      "says whose names\n"
+      ".Ic hook_event_name , tool_name\n"
+      "and\n"
+      ".Ic tool_input\n"
+      "have.\n"
+      "A\n"
+      ".Ic matcher\n"
+      "may use errand's names of tools or the dialect's.\n"
+      "Tools that are not listed keep their names:\n"
+      "one that means all changes of files has to name\n"
+      ".Ic apply_patch ,\n"
+      "too, as in\n"
+      ".Li Edit|Write|apply_patch ,\n"
+      "and finds the patch in\n"
+      ".Ic tool_input.patch .\n"
+      "A warning tells of one that fits\n"
+      ".Ic edit_file\n"
+      "or\n"
+      ".Ic write_file\n"
+      "and leaves it out, where the agent has\n"
+      ".Ic apply_patch ,\n"
+      "unless another hook of that point is for patches alone.\n";
+  for (const tools::HookDialect& dialect : tools::hook_dialects()) {
+    text += fmt::format(".Ss {}\n.Bl -tag -width post_tool_useXX -compact\n", dialect.name);
+    for (std::size_t at = 0; at < agent::k_points; ++at) {
+      text += fmt::format(".It Ic {}\n{}\n",
+                          agent::to_string(static_cast<agent::Point>(at)),
+                          mdoc::literal(dialect.events[at]));
+    }
+    for (const tools::HookTool& tool : dialect.tools) {
+      text += fmt::format(".It Ic {}\n{}", tool.ours, mdoc::literal(tool.theirs));
+      for (const tools::HookArgument& argument : tool.arguments) {
+        if (argument.ours != argument.theirs) {
+          text += fmt::format(", {} for {}", argument.theirs, argument.ours);
+        }
+      }
+      text += "\n";
+    }
+    text += ".El\n";
+    if (!dialect.folder_variable.empty()) {
+      text +=
+          fmt::format("The variable\n.Ev {}\nhas the working folder.\n", dialect.folder_variable);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string hooks_page() {
+  std::string text =
+      mdoc::head("ERRAND-HOOKS", 7, "errand-hooks", "commands at certain points of a run");
+  text +=
+      ".Sh DESCRIPTION\n"
+      "A hook is a command that is told of a point of a run, and may answer:\n"
+      "deny a call, change it, add to what the model reads, send the model on, end the run.\n"
+      "The key\n"
+      ".Ic hooks\n"
+      "of the agent file lists them;\n"
+      ".Xr errand-agent 5\n"
+      "has its keys.\n"
+      "Scripts that were written for Claude Code, Gemini CLI or docker-agent run unchanged.\n"
+      ".Pp\n"
+      "A hook runs by\n"
+      ".Ql sh \\-c\n"
+      "in the agent file's folder, outside the sandbox, with errand's environment but for the\n"
+      "providers' keys.\n"
+      "It is the user's own program, not the model's: tools cannot write the files that its\n"
+      "command names.\n"
+      ".Sh INPUT\n"
+      "One JSON object on stdin:\n"
+      ".Ic session_id\n"
+      "(the run),\n"
+      ".Ic cwd , hook_event_name , point , turn , timestamp ,\n"
+      "and what belongs to the point:\n"
+      ".Ic prompt , tool_name , tool_input , tool_use_id , tool_response , tool_error ,\n"
+      ".Ic message , notification_type , stop_hook_active , prompt_response , exit_name , result "
+      ".\n"
+      "There is no transcript to read:\n"
+      ".Ic transcript_path\n"
+      "is empty.\n";
+  text += k_answers;
+  text += dialect_tables();
+  text += ".Sh EXAMPLES\nA guard on commands, and no end before the tests pass:\n";
+  text += mdoc::display(k_example);
+  text += "The guard:\n";
+  text += mdoc::display(k_policy);
+  return text + ".Sh SEE ALSO\n.Xr errand 1 ,\n.Xr errand-agent 5 ,\n.Xr errand-exit-codes 7\n";
+}
+
+}  // namespace cli

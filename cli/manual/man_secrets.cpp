@@ -1,0 +1,35 @@
+#include "cli/manual/man_secrets.h"
+
+namespace cli {
+
+std::string_view secrets_section() {
+  return R"mdoc(.Sh SECRETS
+Secrets are taken out of everything that is shown or kept, and out of what tools
+say before the model reads it; in their place stands
+.Ql [redacted] .
+Known are the keys of models, the values of variables whose names say that they
+are secret
+.Pq Ev *_TOKEN , *_PASSWORD No and the like ,
+also of those in
+.Ic env
+of a tool, and the shapes of many providers' keys.
+.Pp
+Out of what tools say goes also what only looks like a secret: what stands behind
+a name that says so
+.Pq Ql password: , Ql \(dqapi_key\(dq: , Ql --token
+or as the password of an address, and is made as no word or name is made; and a
+word of at least 32 characters that are as good as random.
+Hashes, ids, paths, identifiers, placeholders, sentences and base64 of files
+stay.
+A secret that is a usual word is not found.
+A file that has secrets is not overwritten by a text in which
+.Ql [redacted]
+stands for them.
+.Pp
+Programs of tools have the variables that errand has, without the models' keys,
+and those of
+.Ic tools[].env .
+)mdoc";
+}
+
+}  // namespace cli

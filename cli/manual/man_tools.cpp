@@ -1,0 +1,48 @@
+#include "cli/manual/man_tools.h"
+
+#include "tools/builtin/registry.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+namespace cli {
+
+std::string tools_section() {
+  std::string text =
+      ".Sh BUILT-IN TOOLS\n"
+      "What may stand in\n"
+      ".Ic tools\n"
+      "by its name:\n"
+      ".Bl -tag -width Ds\n";
+  for (const tools::Builtin& tool : tools::builtins()) {
+    std::string help(tool.help);
+    help.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(help.front())));
+    text += fmt::format(".It Cm {}\n{}.\n", tool.name, help);
+  }
+  return text + R"mdoc(.El
+.Pp
+An agent that has
+.Ic read_file
+changes a file that exists only after it has read it, or written it, in this run, and only as
+long as nobody else has changed it since: else
+.Ic edit_file , write_file
+and
+.Ic apply_patch
+fail, and say that it has to be read.
+.Pp
+.Ic apply_patch
+takes a unified diff as git writes it, of up to 100 files.
+Everything is checked and written beside its place first; then all files change, or none.
+The lines that stay or go must be in the file exactly; line numbers may be off where the lines
+are unique.
+.Pp
+.Ic ask_user
+asks where stdin and stderr are a terminal, and waits as long as the run or its own
+.Ic timeout
+lets it.
+Elsewhere the call fails, and the model is told to decide by itself.
+)mdoc";
+}
+
+}  // namespace cli

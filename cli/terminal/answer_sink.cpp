@@ -1,0 +1,98 @@
+#include "cli/terminal/answer_sink.h"
+
+#include "agent/text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <variant>
+
+namespace cli {
+
+AnswerSink::AnswerSink(Options options,
+                       Output& output,
+                       const agent::Redactor& redactor,
+                       agent::Cancellation& cancellation)
+    : options_(options),
+      output_(output),
+      redactor_(redactor),
+      cancellation_(cancellation),
+      stream_redactor_(std::in_place, redactor) {}
+
+void AnswerSink::on(const agent::Event& event) {
+  if (options_.format == Format::jsonl) {
+    write(redactor_.dump(agent::to_json(event)) + '\n');
+  } else if (const auto* end = std::get_if<agent::RunFinished>(&event.body)) {
+    if (options_.format == Format::json) {
+      write(redactor_.dump(agent::to_json(end->result)) + '\n');
+    } else {
+      answer(end->result);
+    }
+  } else if (options_.streams) {
+    if (const auto* delta = std::get_if<agent::ModelDelta>(&event.body)) {
+      if (delta->kind == agent::ModelDelta::Kind::text) {
+        stream(stream_redactor_->feed(delta->text));
+      }
+    } else if (std::holds_alternative<agent::ModelReset>(event.body)) {
+      stream_redactor_.emplace(redactor_);
+      break_line();
+      streamed_ = false;
+    } else if (std::holds_alternative<agent::ModelResponded>(event.body)) {
+      stream(stream_redactor_->finish());
+      break_line();
+    } else if (std::holds_alternative<agent::TurnStarted>(event.body)) {
+      streamed_ = false;
+    }
+  }
+  if (std::holds_alternative<agent::RunFinished>(event.body)) {
+    output_.commit();
+  }
+}
+
+const agent::Error* AnswerSink::failure() const {
+  return output_.reader_is_gone() ? nullptr : output_.failure();
+}
+
+void AnswerSink::write(std::string_view text) {
+  output_.write(text);
+  if (output_.reader_is_gone() && cancellation_.signal_number() == 0) {
+    cancellation_.signal(SIGPIPE);
+  }
+}
+
+void AnswerSink::stream(std::string_view text) {
+  if (text.empty()) {
+    return;
+  }
+  const std::string shown = agent::printable(text);
+  if (make_room_) {
+    make_room_();
+  }
+  write(shown);
+  streamed_ = true;
+  mid_line_ = shown.back() != '\n';
+}
+
+void AnswerSink::break_line() {
+  if (mid_line_) {
+    write("\n");
+    mid_line_ = false;
+  }
+}
+
+// Written once, and only where the run has a final answer.
+void AnswerSink::answer(const agent::RunResult& result) {
+  break_line();
+  const agent::Status status = agent::status_of(result.exit_code);
+  const bool is_final = status == agent::Status::ok || result.exit_code == 1;
+  if (!is_final || result.text.empty() || streamed_) {
+    return;
+  }
+  std::string text = redactor_.apply(result.text);
+  if (text.back() != '\n') {
+    text += '\n';
+  }
+  write(options_.streams ? agent::printable(text) : text);
+}
+
+}  // namespace cli

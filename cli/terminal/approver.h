@@ -1,0 +1,23 @@
+// Who says yes to a call that needs it: a person at a terminal, or --yes.
+#pragma once
+#include "agent/environment.h"
+#include "agent/secrets/redact.h"
+#include "agent/toolbox.h"
+
+#include <filesystem>
+#include <memory>
+
+namespace cli {
+
+struct ApproverOptions {
+  bool says_yes = false;  // --yes: nobody is asked
+  bool color = false;
+  std::filesystem::path user_config;  // where `always` is written; empty: nowhere
+};
+
+// Null where there is nobody to ask: stdin or stderr is no terminal, or it belongs to another job.
+// `redactor` is borrowed.
+std::unique_ptr<agent::Approver> open_approver(ApproverOptions options,
+                                               const agent::Redactor& redactor);
+
+}  // namespace cli

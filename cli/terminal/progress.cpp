@@ -1,0 +1,401 @@
+#include "cli/terminal/progress.h"
+
+#include "agent/duration.h"
+#include "agent/text.h"
+#include "cli/terminal/render_error.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <unistd.h>
+#include <variant>
+
+namespace cli {
+namespace {
+
+constexpr auto k_live_interval = std::chrono::seconds(1);
+constexpr auto k_heartbeat = std::chrono::seconds(30);
+constexpr std::size_t k_argument_bytes = 120;
+constexpr std::size_t k_output_bytes = 2'000;
+
+constexpr std::string_view k_dim = "2";
+constexpr std::string_view k_red = "31";
+constexpr std::string_view k_yellow = "33";
+constexpr std::string_view k_green = "32";
+
+void write_all(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
+    if (count <= 0 && errno != EINTR) {
+      return;  // nobody reads it: an observer never fails a run
+    }
+    text.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
+  }
+}
+
+std::string seconds(std::int64_t ms) {
+  return ms < 10'000 ? fmt::format("{:.1f} s", static_cast<double>(ms) / 1000)
+                     : agent::format_duration(std::chrono::milliseconds(ms / 1000 * 1000));
+}
+
+std::string plural(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// One line of a text that may be long and may hold line breaks.
+std::string excerpt(std::string_view text, std::size_t limit) {
+  std::string one_line(agent::prefix(text, limit));
+  for (char& c : one_line) {
+    c = c == '\n' || c == '\t' ? ' ' : c;
+  }
+  return one_line.size() < text.size() ? one_line + "…" : one_line;
+}
+
+// What is known, and not nothing.
+std::string price_tag(std::optional<agent::Money> cost) {
+  return cost && *cost != agent::Money{} ? ", " + agent::format_money(cost) : "";
+}
+
+std::string bill(const agent::RunResult& result) {
+  std::string tokens = fmt::format("{} tokens in", result.usage.input);
+  if (result.usage.cache_read > 0) {
+    tokens += fmt::format(" ({} cached)", result.usage.cache_read);
+  }
+  return fmt::format("{}, {}, {}, {} out{}, {}",
+                     plural(result.turns, "turn"),
+                     plural(result.tool_calls, "tool call"),
+                     tokens,
+                     result.usage.output,
+                     price_tag(result.cost),
+                     seconds(result.duration_ms));
+}
+
+std::string bill_of(const agent::ModelUse& use) {
+  const agent::Usage& usage = use.usage;
+  std::string line =
+      fmt::format("{}: {}, {} in", use.model, plural(use.turns, "turn"), usage.input);
+  if (usage.cache_read > 0 || usage.cache_write > 0) {
+    line +=
+        fmt::format(" ({} cached, {} written to the cache)", usage.cache_read, usage.cache_write);
+  }
+  line += fmt::format(", {} out", usage.output);
+  if (usage.reasoning > 0) {
+    line += fmt::format(" ({} reasoning)", usage.reasoning);
+  }
+  return line + ", cost " + agent::format_money(use.cost);
+}
+
+// The layers, which differ from machine to machine, for those who ask twice.
+std::string sandbox_line(const agent::RunStarted& run, bool has_layers) {
+  const agent::SandboxInForce& sandbox = run.sandbox;
+  if (sandbox.mode != "read_only" && sandbox.mode != "workspace_write") {
+    return "sandbox: off";
+  }
+  std::string line =
+      fmt::format("sandbox: {} in {}, network: {}", sandbox.mode, run.cwd, sandbox.network);
+  if (!sandbox.hosts.empty()) {
+    line += fmt::format(" but {}", fmt::join(sandbox.hosts, ", "));
+  }
+  if (has_layers && !sandbox.layers.empty()) {
+    line += fmt::format(", layers: {}", fmt::join(sandbox.layers, ", "));
+  }
+  if (has_layers && !sandbox.missing.empty()) {
+    line += fmt::format(", missing: {}", fmt::join(sandbox.missing, ", "));
+  }
+  return line;
+}
+
+std::string said_line(const agent::UserSaid& said) {
+  if (said.reason == "hook") {
+    return "a hook tells the model: " + excerpt(said.text, k_argument_bytes);
+  }
+  if (said.reason == "sent_on") {
+    return "a hook sends the model on: " + excerpt(said.text, k_argument_bytes);
+  }
+  return fmt::format("the reply was {}: the model is asked again", said.reason);
+}
+
+// Whether it went as it mostly goes.
+bool is_quiet(const agent::HookRan& hook) {
+  return hook.message.empty() && (hook.outcome == "ok" || hook.outcome == "allowed");
+}
+
+std::string hook_line(const agent::HookRan& hook) {
+  std::string text = fmt::format("  hook {} {}: {}",
+                                 agent::to_string(hook.point),
+                                 excerpt(hook.hook, k_argument_bytes),
+                                 hook.outcome);
+  for (const std::string& part : {hook.reason, hook.message}) {
+    text += part.empty() ? "" : ": " + excerpt(part, 2 * k_argument_bytes);
+  }
+  return text;
+}
+
+std::string guardrail_line(const agent::GuardrailRan& guardrail) {
+  return fmt::format(
+      "  guardrail {} ({}): {}{}",
+      guardrail.guardrail,
+      agent::to_string(guardrail.point),
+      guardrail.action,
+      guardrail.reason.empty() ? "" : ": " + excerpt(guardrail.reason, 2 * k_argument_bytes));
+}
+
+std::string fallback_line(const agent::ModelFallback& event) {
+  const auto cooldown = event.cooldown.count();
+  if (event.skipped) {
+    return fmt::format("{} failed before and is left alone for {}: {} is asked",
+                       event.from,
+                       seconds(cooldown),
+                       event.to);
+  }
+  return fmt::format("{} failed: {}; {} is asked{}",
+                     event.from,
+                     event.error.message,
+                     event.to,
+                     cooldown > 0 ? fmt::format(" instead, for {}", seconds(cooldown)) : "");
+}
+
+}  // namespace
+
+Progress::Progress(Options options, const agent::Redactor& redactor)
+    : options_(options), redactor_(redactor), last_line_(Steady::now()) {
+  if (options_.verbosity >= 0) {
+    ticker_ = std::jthread([this](std::stop_token stop) { tick(stop); });
+  }
+}
+
+Progress::~Progress() {
+  ticker_ = {};
+  const std::lock_guard lock(mutex_);
+  erase();
+}
+
+void Progress::on(const agent::Event& event) {
+  const std::lock_guard lock(mutex_);
+  erase();
+  show(event);
+  draw();
+}
+
+void Progress::make_room() {
+  const std::lock_guard lock(mutex_);
+  erase();
+}
+
+void Progress::fall_silent() {
+  const std::lock_guard lock(mutex_);
+  wait_for({});
+  erase();
+}
+
+void Progress::show(const agent::Event& event) {
+  const int verbosity = options_.verbosity;
+  if (const auto* run = std::get_if<agent::RunStarted>(&event.body)) {
+    if (verbosity >= 1 && !run->agent_name.empty()) {
+      std::string files;
+      for (const agent::Attachment& one : run->attachments) {
+        files += fmt::format(", {} ({})", one.name, one.media_type);
+      }
+      line(paint(k_dim,
+                 clean(fmt::format("agent {}, model {}, {}{}, run {}",
+                                   run->agent_name,
+                                   run->model,
+                                   plural(static_cast<std::int64_t>(run->tools.size()), "tool"),
+                                   files,
+                                   event.run_id))));
+      line(paint(k_dim, clean(sandbox_line(*run, verbosity >= 2))));
+    }
+  } else if (const auto* turn = std::get_if<agent::TurnStarted>(&event.body)) {
+    wait_for(fmt::format("the model, turn {}", turn->turn));
+  } else if (const auto* retry = std::get_if<agent::ModelRetrying>(&event.body)) {
+    if (verbosity >= 0) {
+      line(paint(k_yellow,
+                 clean(fmt::format("attempt {}/{} failed: {}; again in {}",
+                                   retry->attempt,
+                                   retry->max_attempts,
+                                   retry->error.message,
+                                   seconds(retry->delay.count())))));
+    }
+  } else if (const auto* other = std::get_if<agent::ModelFallback>(&event.body)) {
+    wait_for(fmt::format("{}", other->to));
+    if (verbosity >= (other->skipped ? 1 : 0)) {
+      line(paint(k_yellow, clean(fallback_line(*other))));
+    }
+  } else if (std::holds_alternative<agent::ModelReset>(event.body)) {
+    if (verbosity >= 0) {
+      line(paint(k_yellow, "the answer so far is void: it is asked for again"));
+    }
+  } else if (const auto* reply = std::get_if<agent::ModelResponded>(&event.body)) {
+    wait_for({});
+    if (verbosity >= 1) {
+      line(paint(k_dim,
+                 fmt::format("turn {}: {} in, {} out{}, {}, {}",
+                             reply->turn,
+                             reply->reply.usage.input,
+                             reply->reply.usage.output,
+                             price_tag(reply->reply.cost),
+                             agent::to_string(reply->reply.stop_reason),
+                             seconds(reply->duration_ms))));
+    }
+    if (verbosity >= 0 && options_.beside == nullptr && !reply->reply.tool_calls.empty() &&
+        !reply->reply.text.empty()) {
+      line(clean(excerpt(reply->reply.text, 4 * k_argument_bytes)));
+    }
+    if (verbosity >= 2 && !reply->reply.reasoning.empty()) {
+      paragraph("reasoning", reply->reply.reasoning);
+    }
+  } else if (const auto* said = std::get_if<agent::UserSaid>(&event.body)) {
+    if (verbosity >= (said->reason == "hook" ? 1 : 0)) {
+      line(paint(k_yellow, clean(said_line(*said))));
+    }
+  } else if (const auto* call = std::get_if<agent::ToolStarted>(&event.body)) {
+    wait_for(call->name);
+    if (verbosity >= 0) {
+      line(fmt::format(
+          "{} {}",
+          paint(k_green, "▸ " + clean(call->name)),
+          clean(excerpt(call->arguments, verbosity >= 2 ? k_output_bytes : k_argument_bytes))));
+    }
+  } else if (const auto* done = std::get_if<agent::ToolFinished>(&event.body)) {
+    const agent::ToolResult& result = done->result;
+    wait_for({});
+    if (verbosity >= 0 && result.status != agent::ToolStatus::ok) {
+      line(paint(k_yellow,
+                 clean(fmt::format("  {}: {}: {}",
+                                   result.name,
+                                   agent::to_string(result.status),
+                                   excerpt(result.message, 2 * k_argument_bytes)))));
+    } else if (verbosity >= 1) {
+      line(paint(k_dim,
+                 clean(fmt::format("  {}: ok, {} bytes, {}",
+                                   result.name,
+                                   result.content.size(),
+                                   seconds(result.duration_ms)))));
+    }
+    if (verbosity >= 2) {
+      paragraph("output", agent::head_and_tail(result.content, k_output_bytes));
+    }
+  } else if (const auto* hook = std::get_if<agent::HookRan>(&event.body)) {
+    wait_for({});
+    if (verbosity >= (is_quiet(*hook) ? 1 : 0)) {
+      line(paint(is_quiet(*hook) ? k_dim : k_yellow, clean(hook_line(*hook))));
+    }
+  } else if (const auto* guardrail = std::get_if<agent::GuardrailRan>(&event.body)) {
+    const bool is_news = guardrail->action != "allow";
+    if (verbosity >= (is_news ? 0 : 1)) {
+      line(paint(is_news ? k_yellow : k_dim, clean(guardrail_line(*guardrail))));
+    }
+  } else if (std::holds_alternative<agent::ApprovalRequested>(event.body)) {
+    wait_for({});  // the line is the prompt's
+  } else if (const auto* limit = std::get_if<agent::LimitWarning>(&event.body)) {
+    if (verbosity >= 0) {
+      line(paint(
+          k_yellow,
+          fmt::format("warning: {} of {} used of {}", limit->used, limit->max, limit->limit)));
+    }
+  } else if (const auto* warning = std::get_if<agent::Warning>(&event.body)) {
+    if (verbosity >= 0) {
+      line(paint(k_yellow, clean("warning: " + warning->message)) +
+           (warning->help.empty() ? "" : "\n  help: " + clean(warning->help)));
+    }
+  } else if (const auto* end = std::get_if<agent::RunFinished>(&event.body)) {
+    finish(end->result);
+  }
+}
+
+// The error block, the partial answer, and the bill: always the last things said.
+void Progress::finish(const agent::RunResult& result) {
+  wait_for({});
+  if (result.error) {
+    line(redactor_.apply(render(*result.error, options_.color)));
+  }
+  if (options_.verbosity < 0) {
+    return;
+  }
+  if (result.partial && options_.shows_partial) {
+    paragraph("partial answer", result.text);
+  }
+  if (options_.verbosity >= 1) {
+    for (const agent::ModelUse& use : result.models) {
+      line(paint(k_dim, clean(bill_of(use))));
+    }
+  }
+  const agent::ExitRow& row = agent::exit_row(result.exit_code);
+  std::string verdict = fmt::format("{} ({})", row.name, result.exit_code);
+  if (result.exit_code != 0) {
+    verdict += fmt::format(", retry: {}", row.retry);
+  }
+  if (result.turns > 0 || result.exit_code == 0) {
+    verdict += ": " + bill(result);
+  }
+  if (result.over_budget) {
+    verdict += ", over budget";
+  }
+  line(paint(result.exit_code == 0 ? k_green : k_red, "errand: " + verdict));
+}
+
+void Progress::line(std::string_view text) {
+  const bool after_text = options_.beside != nullptr && options_.beside->is_mid_line();
+  write_all(fmt::format("{}{}\n", after_text ? "\n" : "", text));
+  last_line_ = Steady::now();
+}
+
+void Progress::paragraph(std::string_view title, std::string_view text) {
+  std::string block = fmt::format("--- {} ---\n{}", title, clean(text));
+  if (block.back() != '\n') {
+    block += '\n';
+  }
+  line(block + "---");
+}
+
+std::string Progress::paint(std::string_view style, std::string_view text) const {
+  return cli::paint(style, text, options_.color);
+}
+
+std::string Progress::clean(std::string_view text) const {
+  return agent::printable(redactor_.apply(text));
+}
+
+void Progress::wait_for(std::string what) {
+  waiting_for_ = std::move(what);
+  waiting_since_ = Steady::now();
+}
+
+void Progress::draw() {
+  if (!options_.live || waiting_for_.empty() || options_.verbosity < 0 ||
+      (options_.beside != nullptr && options_.beside->is_mid_line())) {
+    return;
+  }
+  const auto waited =
+      std::chrono::duration_cast<std::chrono::seconds>(Steady::now() - waiting_since_);
+  write_all(fmt::format(
+      "\r\x1b[K{}", paint(k_dim, fmt::format("… {}, {} s", clean(waiting_for_), waited.count()))));
+  is_drawn_ = true;
+}
+
+void Progress::erase() {
+  if (is_drawn_) {
+    write_all("\r\x1b[K");
+    is_drawn_ = false;
+  }
+}
+
+// Keeps the live line's clock going; elsewhere says every 30 s that the run is alive.
+void Progress::tick(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    wakeup_.wait_for(lock, stop, k_live_interval, [] { return false; });
+    if (stop.stop_requested() || waiting_for_.empty()) {
+      continue;
+    }
+    if (options_.live) {
+      draw();
+    } else if (Steady::now() - last_line_ >= k_heartbeat) {
+      const auto waited =
+          std::chrono::duration_cast<std::chrono::seconds>(Steady::now() - waiting_since_);
+      line(fmt::format("waiting for {}, {} s so far", clean(waiting_for_), waited.count()));
+    }
+  }
+}
+
+}  // namespace cli

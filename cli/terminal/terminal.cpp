@@ -1,0 +1,106 @@
+#include "cli/terminal/terminal.h"
+
+#include "agent/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+namespace cli {
+namespace {
+
+// Wakes a poll() when the run is to stop.
+class StopSignal {
+ public:
+  explicit StopSignal(const std::stop_token& stop)
+      : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), callback_(stop, Wake{event_}) {}
+  ~StopSignal() { ::close(event_); }
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  int descriptor() const { return event_; }
+
+ private:
+  struct Wake {
+    int event;
+    void operator()() const { ::eventfd_write(event, 1); }
+  };
+  int event_;
+  std::stop_callback<Wake> callback_;
+};
+
+bool is_ours(int terminal) {
+  const pid_t group = ::tcgetpgrp(terminal);  // -1: a terminal that controls nobody
+  return group < 0 || group == ::getpgrp();
+}
+
+}  // namespace
+
+bool Terminal::is_there() {
+  return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1 && is_ours(STDIN_FILENO);
+}
+
+void Terminal::say(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
+    if (count < 0 && errno != EINTR) {
+      return;
+    }
+    text.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
+  }
+}
+
+std::string Terminal::clean(std::string_view text) const {
+  return agent::printable(redactor_.apply(text));
+}
+
+std::string Terminal::with_marks(std::string_view text) const {
+  const std::string cleaned = clean(text);
+  std::string_view rest = cleaned;
+  std::string lines;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    lines += fmt::format("  | {}\n", rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return lines;
+}
+
+void Terminal::forget_typed() {
+  ::tcflush(STDIN_FILENO, TCIFLUSH);
+}
+
+std::optional<std::string> Terminal::read_line(const std::stop_token& stop, std::size_t limit) {
+  const StopSignal stopped(stop);
+  std::string line;
+  for (;;) {
+    std::array<pollfd, 2> ready{pollfd{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
+                                pollfd{.fd = stopped.descriptor(), .events = POLLIN, .revents = 0}};
+    if (::poll(ready.data(), ready.size(), -1) < 0) {
+      continue;
+    }
+    if (ready[1].revents != 0) {
+      say("\n");
+      return std::nullopt;
+    }
+    char c = 0;
+    const ssize_t count = ::read(STDIN_FILENO, &c, 1);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) {
+      continue;
+    }
+    if (count <= 0 || c == '\n') {
+      return line;
+    }
+    if (line.size() < limit) {
+      line += c;
+    }
+  }
+}
+
+}  // namespace cli

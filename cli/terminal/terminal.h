@@ -1,0 +1,38 @@
+// The person at the terminal: what is said to them on stderr, and the lines that they type.
+#pragma once
+#include "agent/secrets/redact.h"
+
+#include <cstddef>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace cli {
+
+class Terminal {
+ public:
+  // False where stdin or stderr is no terminal, or it belongs to another job: nothing is to be
+  // asked.
+  static bool is_there();
+
+  // `redactor` is borrowed.
+  explicit Terminal(const agent::Redactor& redactor) : redactor_(redactor) {}
+
+  static void say(std::string_view text);
+  // Without secrets, and safe to show.
+  std::string clean(std::string_view text) const;
+  // The same with a mark in front of each line: nothing in it can look like a part of the prompt.
+  std::string with_marks(std::string_view text) const;
+
+  // What was typed before is no answer to what is asked now.
+  static void forget_typed();
+  // The next line, at most `limit` bytes of it; the end of the input is an empty line. nullopt soon
+  // after `stop`, with the prompt's line ended.
+  static std::optional<std::string> read_line(const std::stop_token& stop, std::size_t limit);
+
+ private:
+  const agent::Redactor& redactor_;
+};
+
+}  // namespace cli

@@ -1,0 +1,460 @@
+#include "config/build/build.h"
+
+#include "agent/text.h"
+#include "config/attachment.h"
+#include "config/build/build_guardrails.h"
+#include "config/build/build_hooks.h"
+#include "config/build/build_permissions.h"
+#include "config/build/build_price.h"
+#include "config/check.h"
+#include "config/expand.h"
+#include "config/read.h"
+#include "config/template.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace config {
+namespace {
+
+const Value& empty_map() {
+  static const Value k_empty;
+  return k_empty;
+}
+
+const Value& map_at(const Value& root, std::string_view key) {
+  const Value* map = value_at(root, key);
+  return map != nullptr ? *map : empty_map();
+}
+
+void read_duration(const Value& map, std::string_view key, agent::Milliseconds& target) {
+  target = duration_at(map, key).value_or(target);
+}
+
+agent::Timeouts build_timeouts(const Value& map) {
+  agent::Timeouts timeouts;
+  read_duration(map, "connect", timeouts.connect);
+  read_duration(map, "first_byte", timeouts.first_byte);
+  read_duration(map, "idle", timeouts.idle);
+  read_duration(map, "request", timeouts.request);
+  return timeouts;
+}
+
+void check_protocol(const Value& model, const Known& known, Problems& problems) {
+  const Value* protocol = value_at(model, "protocol");
+  if (protocol == nullptr || protocol->kind != Kind::text || known.protocols.empty() ||
+      std::ranges::find(known.protocols, protocol->text) != known.protocols.end()) {
+    return;
+  }
+  const auto meant = agent::nearest(protocol->text, std::span<const std::string>(known.protocols));
+  problems.add(protocol->span,
+               fmt::format("there is no protocol `{}`", agent::printable(protocol->text)),
+               meant ? fmt::format("did you mean `{}`?", *meant)
+                     : fmt::format("one of: {}", fmt::join(known.protocols, ", ")));
+}
+
+// `auto` looks for a provider; what describes one of one's own contradicts it.
+void check_automatic(const Value& model, Problems& problems) {
+  if (text_at(model, "name") != "auto") {
+    return;
+  }
+  for (const char* key : {"protocol", "base_url", "api_key_env"}) {
+    if (const Entry* entry = model.find(key)) {
+      problems.add(entry->key_span,
+                   fmt::format("`model.{}` does not go with the model `auto`", key),
+                   "name the model as PROVIDER/NAME, or leave this key out");
+    }
+  }
+}
+
+void check_headers(const Value& headers, Problems& problems) {
+  for (const Entry& entry : headers.entries) {
+    if (entry.value.text.find('\n') != std::string::npos) {
+      problems.add(entry.value.span, "a header cannot hold a line end", "write it in one line");
+    }
+  }
+}
+
+}  // namespace
+
+agent::ModelSpec build_model(const Value& value, const Known& known, Problems& problems) {
+  agent::ModelSpec model;
+  model.name = "auto";
+  if (value.kind == Kind::text) {
+    model.name = value.text;
+    model.where = problems.source().where(value.span);
+    return model;
+  }
+  if (const Value* name = value_at(value, "name")) {
+    model.where = problems.source().where(name->span);
+  }
+  check_protocol(value, known, problems);
+  check_automatic(value, problems);
+  model.name = text_at(value, "name", "auto");
+  model.protocol = text_at(value, "protocol");
+  model.base_url = text_at(value, "base_url");
+  model.api_key_env = text_at(value, "api_key_env");
+  model.stream = boolean_at(value, "stream", true);
+  const Value& headers = map_at(value, "headers");
+  check_headers(headers, problems);
+  for (const Entry& entry : headers.entries) {
+    model.headers.emplace_back(entry.key, entry.value.text);
+  }
+  if (const Value* temperature = value_at(value, "temperature")) {
+    model.temperature = number_of(*temperature);
+  }
+  model.max_output_tokens = count_at(value, "max_output_tokens");
+  model.reasoning = text_at(value, "reasoning");
+  if (const Value* stop = value_at(value, "stop")) {
+    if (stop->kind == Kind::text) {
+      model.stop.push_back(stop->text);
+    }
+    for (const Value& text : stop->items) {
+      model.stop.push_back(text.text);
+    }
+  }
+  model.tool_choice = text_at(value, "tool_choice");
+  model.timeouts = build_timeouts(map_at(value, "timeouts"));
+  model.cost = build_price(value, "cost", problems);
+  model.requests_per_minute = count_at(value, "requests_per_minute");
+  model.max_in_flight = count_at(value, "max_in_flight");
+  return model;
+}
+
+namespace {
+
+// The list of models, in the short form and in the long one.
+const Value& fallback_models(const Value& fallback) {
+  return fallback.kind == Kind::list ? fallback : map_at(fallback, "models");
+}
+
+void check_fallback(const Value& item,
+                    const agent::ModelSpec& model,
+                    std::set<std::string>& names,
+                    Problems& problems) {
+  const Value* name = value_at(item, "name");  // of the long form
+  const Span span = name != nullptr ? name->span : item.span;
+  if (name != nullptr && model.name == "auto") {
+    problems.add(span, "a fallback cannot be `auto`", "name the model as PROVIDER/NAME");
+  } else if (!names.insert(model.name).second) {
+    problems.add(span,
+                 fmt::format("the model `{}` is in the chain twice", agent::printable(model.name)),
+                 "take it out; the same model on another server needs another label before the "
+                 "slash, with `protocol` and `base_url`");
+  }
+}
+
+agent::FallbackSpec build_fallback(const Value& value,
+                                   const agent::ModelSpec& first,
+                                   const Known& known,
+                                   Problems& problems) {
+  agent::FallbackSpec fallback;
+  std::set<std::string> names{first.name};
+  for (const Value& item : fallback_models(value).items) {
+    if (item.kind == Kind::text || item.kind == Kind::map) {
+      fallback.models.push_back(build_model(item, known, problems));
+      check_fallback(item, fallback.models.back(), names, problems);
+    }
+  }
+  read_duration(value, "cooldown", fallback.cooldown);
+  if (const Value* reasons = value_at(value, "on")) {
+    fallback.on.clear();
+    for (const Value& word : reasons->items) {
+      if (const auto reason = agent::fallback_reason_from(word.text)) {
+        fallback.on.push_back(*reason);
+      }
+    }
+  }
+  return fallback;
+}
+
+// What must be called has to be there.
+void check_tool_choice(const Value& root,
+                       const std::vector<agent::ToolSpec>& tools,
+                       Problems& problems) {
+  const Value* choice = value_at(map_at(root, "model"), "tool_choice");
+  if (choice == nullptr || choice->text == "auto" || choice->text == "none") {
+    return;
+  }
+  std::vector<std::string> names;
+  std::ranges::transform(tools, std::back_inserter(names), &agent::ToolSpec::name);
+  if (choice->text == "required" && names.empty()) {
+    problems.add(choice->span,
+                 "`model.tool_choice` is required, but the agent has no tools",
+                 "list its tools under `tools`, or take this key out");
+  } else if (choice->text != "required" && std::ranges::find(names, choice->text) == names.end()) {
+    const auto meant = agent::nearest(choice->text, std::span<const std::string>(names));
+    problems.add(choice->span,
+                 fmt::format("`model.tool_choice` names `{}`, which is no tool of this agent",
+                             agent::printable(choice->text)),
+                 meant ? fmt::format("did you mean `{}`?", *meant)
+                       : "write auto, required, none, or the name of a tool in `tools`");
+  }
+}
+
+agent::Limits build_limits(const Value& map, const Problems& problems) {
+  agent::Limits limits;
+  limits.max_turns = count_at(map, "max_turns");
+  limits.max_tool_calls = count_at(map, "max_tool_calls");
+  limits.max_total_tokens = count_at(map, "max_total_tokens");
+  limits.timeout = duration_at(map, "timeout");
+  limits.max_cost_usd = money_at(map, "max_cost_usd");
+  if (const Value* cost = value_at(map, "max_cost_usd")) {
+    limits.max_cost_where = problems.source().where(cost->span);
+  }
+  if (text_at(map, "max_repeat_calls") == "unlimited") {
+    limits.max_repeat_calls = std::nullopt;
+  } else if (const auto count = count_at(map, "max_repeat_calls")) {
+    limits.max_repeat_calls = count;
+  }
+  return limits;
+}
+
+agent::RetryPolicy build_retry(const Value& map, Problems& problems) {
+  agent::RetryPolicy retry;
+  if (const auto attempts = count_at(map, "max_attempts")) {
+    retry.max_attempts = static_cast<int>(std::clamp<std::int64_t>(*attempts, 1, 100));
+  }
+  read_duration(map, "initial_delay", retry.initial_delay);
+  read_duration(map, "max_delay", retry.max_delay);
+  read_duration(map, "max_elapsed", retry.max_elapsed);
+  const Value* initial = value_at(map, "initial_delay");
+  if (retry.initial_delay > retry.max_delay && initial != nullptr) {
+    problems.add(initial->span,
+                 fmt::format("`retry.initial_delay` ({}) is longer than `retry.max_delay` ({})",
+                             agent::format_duration(retry.initial_delay),
+                             agent::format_duration(retry.max_delay)),
+                 "make the first wait the shorter one");
+  }
+  return retry;
+}
+
+void check_parameter_value(const Value& value,
+                           const agent::ParameterSpec& parameter,
+                           std::string_view key,
+                           Problems& problems) {
+  const std::string path = fmt::format("parameters.{}.{}", parameter.name, key);
+  if (!value.is_scalar()) {
+    return;
+  }
+  if (!is_value_of_type(value.text, parameter.type)) {
+    problems.add(value.span,
+                 fmt::format("`{}` is no {}", path, parameter.type),
+                 fmt::format("`type` is {}; change one of the two", parameter.type));
+  } else if (key == "default" && !parameter.options.empty() &&
+             std::ranges::find(parameter.options, value.text) == parameter.options.end()) {
+    problems.add(value.span,
+                 fmt::format("`{}` is not in `enum`", path),
+                 fmt::format("one of: {}", fmt::join(parameter.options, ", ")));
+  }
+}
+
+agent::ParameterSpec build_parameter(const Entry& entry, Problems& problems) {
+  const Value& map = entry.value;
+  agent::ParameterSpec parameter;
+  parameter.name = entry.key;
+  parameter.type = text_at(map, "type", "string");
+  parameter.required = boolean_at(map, "required", false);
+  parameter.description = text_at(map, "description");
+  if (const Value* options = value_at(map, "enum")) {
+    for (const Value& option : options->items) {
+      check_parameter_value(option, parameter, "enum", problems);
+      parameter.options.push_back(option.text);
+    }
+  }
+  if (const Value* standard = value_at(map, "default")) {
+    check_parameter_value(*standard, parameter, "default", problems);
+    parameter.fallback = standard->text;
+    if (parameter.required) {
+      problems.add(map.find("default")->key_span,
+                   fmt::format("the required parameter `{}` has a default", parameter.name),
+                   "take out `required: true`, or the default");
+    }
+  }
+  return parameter;
+}
+
+void check_file(const Value& item,
+                const agent::ContextFile& file,
+                const std::filesystem::path& directory,
+                std::string_view help,
+                Problems& problems) {
+  std::error_code failure;
+  const auto status = std::filesystem::status(directory / file.path, failure);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    if (!file.optional) {
+      problems.add(item.span,
+                   fmt::format("there is no file `{}`", agent::printable(file.path)),
+                   fmt::format("paths start at the agent file's folder; {}", help));
+    }
+  } else if (failure) {
+    problems.add(
+        item.span,
+        fmt::format("cannot look at `{}`: {}", agent::printable(file.path), failure.message()),
+        "check the permissions of the file and its folder");
+  } else if (status.type() != std::filesystem::file_type::regular) {
+    problems.add(item.span,
+                 fmt::format("`{}` is no regular file", agent::printable(file.path)),
+                 "name a file");
+  }
+}
+
+std::vector<agent::ContextFile> build_context(const Value& list,
+                                              const std::filesystem::path& directory,
+                                              Problems& problems) {
+  std::vector<agent::ContextFile> files;
+  for (const Value& item : list.items) {
+    if (item.kind != Kind::text || item.text.empty()) {
+      continue;
+    }
+    agent::ContextFile file{.path = item.text, .optional = item.text.ends_with('?')};
+    if (file.optional) {
+      file.path.pop_back();
+    }
+    check_file(item,
+               file,
+               directory,
+               fmt::format("write `{}?` where it may be missing", agent::printable(file.path)),
+               problems);
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+// The pictures and documents whose paths need no parameter.
+void check_prompt_files(const Value* prompt,
+                        const std::filesystem::path& directory,
+                        Problems& problems) {
+  for (const Mention& mention : find_mentions(prompt == nullptr ? "" : prompt->text)) {
+    if (!mention.path.contains("{{")) {
+      check_file(*prompt,
+                 {.path = mention.path},
+                 directory,
+                 "`@` names a picture or PDF that goes with the prompt",
+                 problems);
+    }
+  }
+}
+
+agent::SessionSpec build_session(const Value& map) {
+  agent::SessionSpec session;
+  session.store = text_at(map, "store", session.store);
+  if (text_at(map, "durability") == "full") {
+    session.durability = agent::SessionSpec::Durability::full;
+  }
+  return session;
+}
+
+void check_template(const Value& text,
+                    const std::vector<std::string>& declared,
+                    std::set<std::string>& used,
+                    Problems& problems) {
+  for (const Piece& piece : parse_template(without_references(text.text))) {
+    if (piece.kind == Piece::Kind::text) {
+      continue;
+    }
+    const Span span{offset_of(problems.source(), text, piece.offset), piece.length};
+    if (piece.kind == Piece::Kind::mistake) {
+      problems.add(
+          span, piece.text, R"(write {{ name }} for a parameter, and {{ "{{" }} for two braces)");
+      continue;
+    }
+    used.insert(piece.text);
+    if (std::ranges::find(declared, piece.text) == declared.end()) {
+      const auto meant = agent::nearest(piece.text, std::span<const std::string>(declared));
+      problems.add(
+          span,
+          fmt::format("the template names `{}`, which is no parameter", piece.text),
+          meant ? fmt::format("did you mean `{}`?", *meant)
+                : fmt::format("declare it: `parameters: {{{}: {{type: string}}}}`", piece.text));
+    }
+  }
+}
+
+}  // namespace
+
+bool is_value_of_type(std::string_view text, std::string_view type) {
+  Value value;
+  value.text = text;
+  value.kind = kind_of_plain(text);
+  if (type == "integer") {
+    return integer_of(value).has_value();
+  }
+  if (type == "number") {
+    return number_of(value).has_value();
+  }
+  return type != "boolean" || text == "true" || text == "false";
+}
+
+void check_templates(const Value& root, Problems& problems) {
+  const Value& parameters = map_at(root, "parameters");
+  std::vector<std::string> declared;
+  for (const Entry& entry : parameters.entries) {
+    declared.push_back(entry.key);
+  }
+  std::set<std::string> used;
+  for (const Entry& entry : root.entries) {
+    const bool is_template = entry.key == "instructions" || entry.key == "prompt";
+    if (is_template && entry.value.kind == Kind::text) {
+      check_template(entry.value, declared, used, problems);
+    }
+  }
+  for (const Entry& entry : parameters.entries) {
+    if (!used.contains(entry.key) && !is_free_key(entry.key)) {
+      problems.warn(entry.key_span,
+                    fmt::format("no template names the parameter `{}`", entry.key),
+                    fmt::format("write {{{{ {} }}}} in `prompt` or `instructions`, or take it out",
+                                entry.key));
+    }
+  }
+}
+
+agent::AgentSpec build_agent(const Value& root,
+                             const std::filesystem::path& directory,
+                             const Known& known,
+                             const agent::Environment& environment,
+                             Problems& problems) {
+  agent::AgentSpec spec;
+  spec.name = text_at(root, "name");
+  spec.description = text_at(root, "description");
+  spec.model = build_model(map_at(root, "model"), known, problems);
+  spec.fallback = build_fallback(map_at(root, "fallback"), spec.model, known, problems);
+  spec.instructions = text_at(root, "instructions");
+  spec.prompt = text_at(root, "prompt");
+  for (const Entry& entry : map_at(root, "parameters").entries) {
+    if (!is_free_key(entry.key)) {
+      spec.parameters.push_back(build_parameter(entry, problems));
+    }
+  }
+  check_prompt_files(value_at(root, "prompt"), directory, problems);
+  spec.context = build_context(map_at(root, "context"), directory, problems);
+  ToolWorld world{.directory = directory,
+                  .known = known,
+                  .environment = environment,
+                  .key_variables = known.key_variables};
+  world.key_variables.push_back(spec.model.api_key_env);
+  for (const agent::ModelSpec& model : spec.fallback.models) {
+    world.key_variables.push_back(model.api_key_env);
+  }
+  spec.tools = build_tools(map_at(root, "tools"), world, problems);
+  check_tool_choice(root, spec.tools, problems);
+  std::vector<std::string> tool_names = known.tools;
+  std::ranges::transform(spec.tools, std::back_inserter(tool_names), &agent::ToolSpec::name);
+  spec.permissions = build_permissions(map_at(root, "permissions"), tool_names, known, problems);
+  spec.hooks = build_hooks(map_at(root, "hooks"), spec.tools, known, problems);
+  spec.output = build_output(map_at(root, "output"), directory, problems);
+  spec.limits = build_limits(map_at(root, "limits"), problems);
+  spec.retry = build_retry(map_at(root, "retry"), problems);
+  spec.session = build_session(map_at(root, "session"));
+  spec.sandbox = build_sandbox(map_at(root, "sandbox"), known, problems);
+  spec.guardrails = build_guardrails(map_at(root, "guardrails"), known, problems);
+  return spec;
+}
+
+}  // namespace config

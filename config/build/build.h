@@ -1,0 +1,61 @@
+// A checked tree into an agent::AgentSpec, and the checks that need more than one key.
+#pragma once
+#include "agent/environment.h"
+#include "agent/spec.h"
+#include "config/keys.h"
+#include "config/load.h"
+#include "config/yaml/problems.h"
+#include "config/yaml/tree.h"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace config {
+
+// Values that check() refused are skipped; the spec counts only where `problems` stays empty.
+agent::AgentSpec build_agent(const Value& root,
+                             const std::filesystem::path& directory,
+                             const Known& known,
+                             const agent::Environment& environment,
+                             Problems& problems);
+// `model`, and what has its keys.
+agent::ModelSpec build_model(const Value& value, const Known& known, Problems& problems);
+// `output`: the schema, read and compiled.
+agent::OutputSpec build_output(const Value& map,
+                               const std::filesystem::path& directory,
+                               Problems& problems);
+agent::SandboxSpec build_sandbox(const Value& value, const Known& known, Problems& problems);
+// `allow_hosts` of the map, each of that shape.
+std::vector<std::string> build_hosts(const Value& map,
+                                     Shape shape,
+                                     const Known& known,
+                                     Problems& problems);
+// What tools are built from, beside their own keys.
+struct ToolWorld {
+  const std::filesystem::path& directory;
+  const Known& known;
+  const agent::Environment& environment;
+  std::vector<std::string> key_variables;  // Known::key_variables and the agent's own
+};
+std::vector<agent::ToolSpec> build_tools(const Value& list,
+                                         const ToolWorld& world,
+                                         Problems& problems);
+// `env` of a tool. A variable that is not set is a mistake, a model's key a warning.
+agent::Environment build_tool_env(const Value& env,
+                                  std::string_view tool,
+                                  const ToolWorld& world,
+                                  Problems& problems);
+
+// Templates of `instructions` and `prompt`, on the tree before expansion: undefined names are
+// errors, parameters that no template names are warnings.
+void check_templates(const Value& root, Problems& problems);
+
+// Compiles a JSON Schema; a mistake is placed at the value that it is about.
+void check_schema(const Value& schema, const agent::Json& json, Problems& problems);
+
+// Whether `text` is a value for a parameter of this type (ParameterSpec::type).
+bool is_value_of_type(std::string_view text, std::string_view type);
+
+}  // namespace config

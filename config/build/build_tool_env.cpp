@@ -1,0 +1,76 @@
+#include "config/build/build.h"
+#include "config/check.h"
+#include "config/shapes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace config {
+namespace {
+
+void warn_of_key(std::string_view variable, std::string_view tool, Span span, Problems& problems) {
+  problems.warn(
+      span,
+      fmt::format("the tool `{}` gets `{}`, the key of a model", agent::printable(tool), variable),
+      "take it out if the tool can do without: what it starts can read the key");
+}
+
+void hand_on(const Value& name,
+             std::string_view tool,
+             const ToolWorld& world,
+             agent::Environment& env,
+             Problems& problems) {
+  if (name.kind != Kind::text || !fits(Shape::variable, name.text)) {
+    return;
+  }
+  const auto variable = world.environment.find(name.text);
+  if (variable == world.environment.end()) {
+    problems.add(name.span,
+                 fmt::format("the environment variable `{}` is not set", name.text),
+                 fmt::format("set it, or write a map with a default: "
+                             "`env: {{{0}: \"${{env:{0}:-default}}\"}}`",
+                             name.text));
+    return;
+  }
+  if (std::ranges::find(world.key_variables, name.text) != world.key_variables.end()) {
+    warn_of_key(name.text, tool, name.span, problems);
+  }
+  env.insert_or_assign(name.text, variable->second);
+}
+
+void give(const Entry& entry,
+          std::string_view tool,
+          const ToolWorld& world,
+          agent::Environment& env,
+          Problems& problems) {
+  if (!entry.value.is_scalar() || is_free_key(entry.key)) {
+    return;
+  }
+  for (const std::string& variable : world.key_variables) {
+    const auto key = agent::trimmed_value_of(world.environment, variable);
+    if (!key.empty() && entry.value.text.contains(key)) {
+      warn_of_key(variable, tool, entry.value.span, problems);
+      break;
+    }
+  }
+  env.insert_or_assign(entry.key, entry.value.text);
+}
+
+}  // namespace
+
+agent::Environment build_tool_env(const Value& value,
+                                  std::string_view tool,
+                                  const ToolWorld& world,
+                                  Problems& problems) {
+  agent::Environment env;
+  for (const Value& name : value.items) {
+    hand_on(name, tool, world, env, problems);
+  }
+  for (const Entry& entry : value.entries) {
+    give(entry, tool, world, env, problems);
+  }
+  return env;
+}
+
+}  // namespace config

@@ -1,0 +1,263 @@
+#include "config/yaml/source.h"
+
+#include "agent/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <optional>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace config {
+namespace {
+
+constexpr std::size_t k_longest_excerpt = 1'000;
+constexpr std::string_view k_byte_order_mark = "\xEF\xBB\xBF";
+
+// The first byte that YAML does not allow in a text: control characters but tab and line ends.
+std::optional<std::size_t> find_control_character(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const bool is_line_end =
+        byte == '\n' || (byte == '\r' && at + 1 < text.size() && text[at + 1] == '\n');
+    if (byte == 0x7F || (byte < 0x20 && byte != '\t' && !is_line_end)) {
+      return at;
+    }
+  }
+  return std::nullopt;
+}
+
+// Where the first invalid sequence begins: all before it is valid, so halving finds it.
+std::size_t find_invalid_utf8(std::string_view text) {
+  std::size_t valid = 0;
+  std::size_t end = text.size();
+  while (end - valid > 8) {
+    std::size_t middle = valid + (end - valid) / 2;
+    while (middle > valid && agent::is_continuation(text[middle])) {
+      --middle;
+    }
+    if (middle == valid) {
+      break;
+    }
+    (agent::is_valid_utf8(text.substr(valid, middle - valid)) ? valid : end) = middle;
+  }
+  for (std::size_t at = valid; at < end;) {
+    std::size_t next = at + 1;
+    while (next < text.size() && agent::is_continuation(text[next])) {
+      ++next;
+    }
+    if (!agent::is_valid_utf8(text.substr(at, next - at))) {
+      const bool is_ascii = static_cast<unsigned char>(text[at]) < 0x80;
+      return is_ascii ? at + 1 : at;
+    }
+    at = next;
+  }
+  return valid;
+}
+
+std::string control_character_message(unsigned char byte) {
+  if (byte == 0) {
+    return "a NUL byte in the text";
+  }
+  if (byte == '\r') {
+    return "a carriage return without a line feed";
+  }
+  return fmt::format("the control character 0x{:02X} in the text", byte);
+}
+
+agent::Error file_error(const std::filesystem::path& file, std::string message, std::string help) {
+  return agent::Error{.code = agent::Code::config_invalid,
+                      .message = std::move(message),
+                      .help = std::move(help),
+                      .where = agent::Where{.file = file.string(), .excerpt = {}}};
+}
+
+agent::Error open_error(const std::filesystem::path& file, int number) {
+  const std::string name = agent::printable(file.string());
+  if (number == ENOENT || number == ENOTDIR) {
+    return file_error(file,
+                      fmt::format("there is no file `{}`", name),
+                      "check the path and the folder it starts from");
+  }
+  return file_error(
+      file,
+      fmt::format("cannot open `{}`: {}", name, std::generic_category().message(number)),
+      "check the file's permissions");
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) {
+      ::close(number_);
+    }
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return number_; }
+
+ private:
+  int number_;
+};
+
+agent::Result<void> check_is_readable(const std::filesystem::path& file,
+                                      const struct stat& status,
+                                      std::size_t limit) {
+  const std::string name = agent::printable(file.string());
+  if (S_ISDIR(status.st_mode)) {
+    return agent::fail(
+        file_error(file, fmt::format("`{}` is a folder", name), "name a file in it"));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return agent::fail(file_error(file,
+                                  fmt::format("`{}` is no regular file", name),
+                                  "pipes and devices are not read; write the text to a file"));
+  }
+  if (static_cast<std::size_t>(status.st_size) > limit) {
+    return agent::fail(file_error(
+        file,
+        fmt::format("`{}` is {} bytes long; at most {} are read", name, status.st_size, limit),
+        "check that this is the right file"));
+  }
+  return {};
+}
+
+agent::Result<std::string> read_all(int descriptor,
+                                    const std::filesystem::path& file,
+                                    std::size_t limit,
+                                    std::size_t expected) {
+  std::string text(std::min(limit, std::max<std::size_t>(expected, 65'536)) + 1, '\0');
+  std::size_t length = 0;
+  while (length < text.size()) {
+    const ssize_t got = ::read(descriptor, text.data() + length, text.size() - length);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return agent::fail(open_error(file, errno));
+    }
+    if (got == 0) {
+      break;
+    }
+    length += static_cast<std::size_t>(got);
+  }
+  if (length == text.size()) {
+    return agent::fail(
+        file_error(file,
+                   fmt::format("`{}` grew while it was read", agent::printable(file.string())),
+                   "check that this is the right file"));
+  }
+  text.resize(length);
+  return text;
+}
+
+}  // namespace
+
+Source::Source(std::string text, std::string file)
+    : text_(std::move(text)), file_(std::move(file)), line_begins_{0} {
+  for (std::size_t at = 0; at < text_.size(); ++at) {
+    if (text_[at] == '\n') {
+      line_begins_.push_back(at + 1);
+    }
+  }
+}
+
+agent::Result<Source> Source::create(std::string text, std::string file) {
+  if (text.starts_with(k_byte_order_mark)) {
+    text.erase(0, k_byte_order_mark.size());
+  }
+  const bool is_utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+  Source source(std::move(text), std::move(file));
+  const auto refuse = [&](std::size_t offset, std::string message, std::string help) {
+    auto where = source.where({offset, 1});
+    where.excerpt = agent::printable(agent::to_valid_utf8(where.excerpt));
+    return agent::fail({.code = agent::Code::config_invalid,
+                        .message = std::move(message),
+                        .help = std::move(help),
+                        .where = std::move(where)});
+  };
+  if (is_utf16) {
+    return refuse(0, "the file is UTF-16", "save it as UTF-8");
+  }
+  if (!agent::is_valid_utf8(source.text_)) {
+    return refuse(
+        find_invalid_utf8(source.text_), "the text is not valid UTF-8", "save it as UTF-8");
+  }
+  if (const auto at = find_control_character(source.text_)) {
+    return refuse(*at,
+                  control_character_message(static_cast<unsigned char>(source.text_[*at])),
+                  "take it out; in double quotes it can be written as an escape such as \"\\x1B\"");
+  }
+  return source;
+}
+
+std::size_t Source::line_of(std::size_t offset) const {
+  const auto after = std::ranges::upper_bound(line_begins_, offset);
+  return static_cast<std::size_t>(after - line_begins_.begin());
+}
+
+std::size_t Source::line_begin(std::size_t line) const {
+  return line_begins_[std::min(line, line_begins_.size()) - 1];
+}
+
+std::string_view Source::line_text(std::size_t line) const {
+  const std::size_t begin = line_begin(line);
+  std::string_view rest = std::string_view(text_).substr(begin);
+  rest = rest.substr(0, rest.find('\n'));
+  if (rest.ends_with('\r')) {
+    rest.remove_suffix(1);
+  }
+  return rest;
+}
+
+bool Source::is_hidden(std::size_t offset) const {
+  return std::ranges::any_of(hidden_, [&](const Span& span) {
+    return offset >= span.offset && offset < span.offset + span.length;
+  });
+}
+
+agent::Where Source::where(Span span) const {
+  const std::size_t offset = std::min(span.offset, text_.size());
+  const std::size_t line = line_of(offset);
+  const std::size_t begin = line_begin(line);
+  const std::string_view content = line_text(line);
+  const std::size_t from = std::min(offset - begin, content.size());
+  const std::string_view marked = content.substr(from, span.length);
+  agent::Where where{
+      .file = file_,
+      .line = static_cast<int>(line),
+      .column = static_cast<int>(agent::character_count(content.substr(0, from))) + 1,
+      .excerpt = {},
+      .length = std::max(1, static_cast<int>(agent::character_count(marked)))};
+  if (content.size() <= k_longest_excerpt) {
+    where.excerpt = content;
+    for (std::size_t at = 0; at < where.excerpt.size() && !hidden_.empty(); ++at) {
+      if (is_hidden(begin + at)) {
+        where.excerpt[at] = '*';
+      }
+    }
+  }
+  return where;
+}
+
+agent::Result<std::string> read_text_file(const std::filesystem::path& file, std::size_t limit) {
+  // Non-blocking: opening a pipe must not wait for its other end.
+  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (descriptor.get() < 0) {
+    return agent::fail(open_error(file, errno));
+  }
+  struct stat status{};
+  if (::fstat(descriptor.get(), &status) != 0) {
+    return agent::fail(open_error(file, errno));
+  }
+  TRY(check_is_readable(file, status, limit));
+  return read_all(descriptor.get(), file, limit, static_cast<std::size_t>(status.st_size));
+}
+
+}  // namespace config

@@ -1,0 +1,60 @@
+// A YAML document as values that know their place in the source. Nothing here knows what the keys
+// mean.
+#pragma once
+#include "agent/json.h"
+#include "config/yaml/source.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace config {
+
+enum class Kind : std::uint8_t { null, boolean, integer, number, text, list, map };
+std::string_view to_string(Kind kind);
+
+// How a scalar is written; it decides what its bytes mean in the source.
+enum class Style : std::uint8_t { plain, single_quoted, double_quoted, block, verbatim };
+
+struct Entry;
+
+struct Value {
+  Kind kind = Kind::null;
+  Style style = Style::plain;
+  Span span;                   // of the value; for maps and lists of their beginning
+  std::size_t content = 0;     // scalars: where the characters begin, behind quote or header
+  std::string text;            // scalars: as written, unescaped and folded
+  std::vector<Value> items;    // lists
+  std::vector<Entry> entries;  // maps
+
+  bool is_scalar() const { return kind < Kind::list; }
+  const Entry* find(std::string_view key) const;  // nullptr also where this is no map
+};
+
+struct Entry {
+  std::string key;
+  Span key_span;
+  Value value;
+};
+
+// Whether nothing is written there, or `null`.
+inline bool is_empty(const Value& value) {
+  return value.kind == Kind::null && value.text.empty();
+}
+
+// Scalars by the YAML 1.2 core schema: `no`, `yes`, `on` are text, 017 is seventeen.
+Kind kind_of_plain(std::string_view text);
+std::optional<std::int64_t> integer_of(const Value& value);  // nullopt: none, or over 64 bits
+std::optional<double> number_of(const Value& value);         // of integers too; may be inf or nan
+std::optional<bool> boolean_of(const Value& value);
+
+// Where the character at `index` of `value.text` stands in the source, however the scalar is
+// quoted, folded or escaped. The character must be no white space.
+std::size_t offset_of(const Source& source, const Value& value, std::size_t index);
+
+// Infinite numbers become null; integers over 64 bits become numbers.
+agent::Json to_json(const Value& value);
+
+}  // namespace config

@@ -1,0 +1,318 @@
+#include "providers/http/http_client.h"
+
+#include "agent/duration.h"
+#include "providers/http/url.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace providers {
+namespace {
+
+using agent::Code;
+using agent::Error;
+using agent::HttpRequest;
+using agent::HttpResponse;
+
+constexpr std::chrono::milliseconds k_finish_grace{100};
+
+// What an error message needs to know about the request.
+struct Sent {
+  const HttpRequest& request;
+  const Url& url;
+  const HttpSettings& settings;
+};
+
+Error cancelled() {
+  return {.code = Code::run_cancelled, .message = "the model call was cancelled"};
+}
+
+agent::Result<void> check_lines(const HttpRequest& request) {
+  const auto is_one_line = [](std::string_view text) {
+    return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
+  };
+  if (!is_one_line(request.method)) {
+    return agent::fail(Code::provider_invalid_request, "the HTTP method holds a line break");
+  }
+  for (const auto& [name, value] : request.headers) {
+    if (name.empty() || name.find(':') != std::string::npos || !is_one_line(name) ||
+        !is_one_line(value)) {
+      return agent::fail(
+          Code::provider_invalid_request,
+          fmt::format("the request header `{}` holds a line break or is no header name", name),
+          "Check `model.headers` and the API key.");
+    }
+  }
+  return {};
+}
+
+// The proxy may or may not have been used (NO_PROXY); curl's own words name the host it tried.
+std::string proxy_help(const Sent& sent) {
+  const auto& proxy =
+      sent.url.scheme == "https" ? sent.settings.https_proxy : sent.settings.http_proxy;
+  if (proxy.empty() || sent.request.may_connect != nullptr) {
+    return {};
+  }
+  return fmt::format(
+      "The environment sets the proxy {} for {} requests{}: check it as well, or exempt the host "
+      "in NO_PROXY.",
+      without_credentials(proxy),
+      sent.url.scheme,
+      sent.settings.no_proxy.empty() ? "" : fmt::format(" (but for {})", sent.settings.no_proxy));
+}
+
+Error make(Code code, std::string message, std::string help = {}) {
+  return {.code = code, .message = std::move(message), .help = std::move(help)};
+}
+
+Error deadline_error(const Sent& sent, Deadline expired, bool is_connected) {
+  const auto& timeouts = sent.request.timeouts;
+  const auto where = sent.url.authority();
+  const auto late = [&](std::string_view what, agent::Milliseconds time, std::string_view key) {
+    return make(Code::provider_timeout,
+                fmt::format("{} within {}", what, agent::format_duration(time)),
+                is_connected
+                    ? fmt::format("Raise `model.timeouts.{}` if {} is just slow.", key, where)
+                    : proxy_help(sent));
+  };
+  switch (expired) {
+    case Deadline::first_byte:
+      return late(fmt::format("{} took the request and sent no byte of an answer", where),
+                  timeouts.first_byte,
+                  "first_byte");
+    case Deadline::idle:
+      return late(fmt::format("{} fell silent in the middle of its answer: no byte", where),
+                  timeouts.idle,
+                  "idle");
+    case Deadline::request:
+      return late(fmt::format("{} did not finish its answer", where), timeouts.request, "request");
+    case Deadline::none:
+      break;
+  }
+  return late(fmt::format("no connection to {} came about", where), timeouts.connect, "connect");
+}
+
+Error network_error(const Sent& sent, const TransferOutcome& outcome) {
+  auto error = make(Code::provider_network,
+                    fmt::format("{} cannot be reached: {}", sent.url.authority(), outcome.detail),
+                    proxy_help(sent));
+  if (outcome.code == CURLE_COULDNT_CONNECT && outcome.os_error == ECONNREFUSED) {
+    error.message =
+        fmt::format("{} refused the connection: {}", sent.url.authority(), outcome.detail);
+    if (sent.url.is_loopback()) {
+      error.retry_once = true;
+      error.help = "Nothing listens there: start the server, or correct `model.base_url`.";
+    }
+  } else if (outcome.is_connected) {
+    error.message = fmt::format("the connection to {} broke before an answer came: {}",
+                                sent.url.authority(),
+                                outcome.detail);
+  }
+  return error;
+}
+
+Error tls_error(const Sent& sent, const TransferOutcome& outcome) {
+  const auto& file = sent.settings.ca_file;
+  const auto& directory = sent.settings.ca_directory;
+  return make(Code::provider_tls,
+              fmt::format("no trusted connection to {}: {}", sent.url.authority(), outcome.detail),
+              fmt::format("Check the URL's scheme and the server's certificate; trusted are the "
+                          "certificates of {}{}.",
+                          file.empty() ? "the system (set SSL_CERT_FILE for others)" : file,
+                          directory.empty() ? "" : " and " + directory));
+}
+
+// A handshake that the peer only cut off may work next time; curl has one code for both, and only
+// its text tells them apart.
+bool is_handshake_cut(const TransferOutcome& outcome) {
+  return outcome.code == CURLE_SSL_CONNECT_ERROR &&
+         (outcome.detail.find("error:") == std::string::npos ||
+          outcome.detail.find("unexpected eof") != std::string::npos);
+}
+
+bool is_tls(CURLcode code) {
+  constexpr auto k_codes = std::to_array({
+      CURLE_SSL_CONNECT_ERROR,
+      CURLE_SSL_ENGINE_NOTFOUND,
+      CURLE_SSL_ENGINE_SETFAILED,
+      CURLE_SSL_ENGINE_INITFAILED,
+      CURLE_SSL_CERTPROBLEM,
+      CURLE_SSL_CIPHER,
+      CURLE_PEER_FAILED_VERIFICATION,
+      CURLE_USE_SSL_FAILED,
+      CURLE_SSL_CACERT_BADFILE,
+      CURLE_SSL_CRL_BADFILE,
+      CURLE_SSL_ISSUER_ERROR,
+      CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+      CURLE_SSL_INVALIDCERTSTATUS,
+      CURLE_SSL_CLIENTCERT,
+      CURLE_URL_MALFORMAT,
+  });
+  return std::ranges::find(k_codes, code) != k_codes.end();
+}
+
+bool is_bad_answer(const TransferOutcome& outcome) {
+  switch (static_cast<int>(outcome.code)) {
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_HTTP_RETURNED_ERROR:
+    case CURLE_FILESIZE_EXCEEDED:
+      return true;
+    case CURLE_UNSUPPORTED_PROTOCOL:  // bytes that are no HTTP: taken for HTTP/0.9
+    case CURLE_OUT_OF_MEMORY:         // a header line of over 100 kB
+      return outcome.is_connected;
+    default:
+      return outcome.is_too_long;
+  }
+}
+
+Error bad_answer_error(const Sent& sent, const TransferOutcome& outcome) {
+  const auto where = sent.url.authority();
+  if (outcome.is_too_long || outcome.code == CURLE_FILESIZE_EXCEEDED) {
+    return make(Code::provider_bad_response,
+                fmt::format("the answer of {} is over the limit of {} bytes{}",
+                            where,
+                            sent.request.max_body,
+                            outcome.code == CURLE_FILESIZE_EXCEEDED ? " by its own account" : ""));
+  }
+  return make(Code::provider_bad_response,
+              fmt::format("what {} sent is not a valid HTTP answer: {}", where, outcome.detail),
+              "Check that `model.base_url` is the address of a model server.");
+}
+
+Error to_error(const Sent& sent, const TransferOutcome& outcome, int status) {
+  if (outcome.code == CURLE_OPERATION_TIMEDOUT) {
+    return deadline_error(sent, outcome.expired, outcome.is_connected);
+  }
+  if (is_bad_answer(outcome)) {
+    return bad_answer_error(sent, outcome);
+  }
+  if (is_tls(outcome.code) && !is_handshake_cut(outcome)) {
+    return tls_error(sent, outcome);
+  }
+  if (outcome.code == CURLE_FAILED_INIT || outcome.code == CURLE_OUT_OF_MEMORY) {
+    return make(Code::os_failed, "the HTTP request cannot be set up: " + outcome.detail);
+  }
+  if (status == 0) {
+    return network_error(sent, outcome);
+  }
+  return make(Code::provider_stream_broken,
+              fmt::format("the answer of {} broke off: {}", sent.url.authority(), outcome.detail));
+}
+
+// Hands an exchange to the worker and takes what comes back, on the caller's thread.
+class Call {
+ public:
+  Call(HttpWorker& worker, Exchange& exchange)
+      : worker_(worker), exchange_(exchange), id_(worker.start(exchange)) {}
+  // The worker must have let go of the exchange before it dies.
+  ~Call() { end(); }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  void wait(const agent::OnData& on_data) {
+    std::string bytes;
+    while (take(bytes)) {
+      if (!bytes.empty() && !on_data(bytes)) {
+        is_enough_ = true;
+        let_finish();
+        return;
+      }
+    }
+  }
+
+  void end() {
+    std::unique_lock lock(exchange_.mutex);
+    if (!exchange_.is_done) {
+      worker_.cancel(id_);
+      exchange_.changed.wait(lock, [&] { return exchange_.is_done; });
+    }
+  }
+
+  // The caller has what it wanted; how the transfer ended afterwards is of no interest.
+  bool is_enough() const { return is_enough_; }
+
+ private:
+  // A server ends its answer right after the last event that anybody wants. Only a transfer that
+  // has ended leaves a connection that can be used again.
+  void let_finish() {
+    std::unique_lock lock(exchange_.mutex);
+    exchange_.changed.wait_for(
+        lock, k_finish_grace, [&] { return exchange_.is_done || exchange_.is_stopped; });
+  }
+
+  // False: there is nothing more to take.
+  bool take(std::string& bytes) {
+    bytes.clear();
+    bool resume = false;
+    {
+      std::unique_lock lock(exchange_.mutex);
+      exchange_.changed.wait(lock, [&] {
+        return exchange_.is_done || exchange_.is_stopped || !exchange_.inbox.empty();
+      });
+      if ((exchange_.is_stopped && !exchange_.is_done) ||
+          (exchange_.is_done && exchange_.inbox.empty())) {
+        return false;
+      }
+      bytes.swap(exchange_.inbox);
+      resume = std::exchange(exchange_.is_paused, false);
+    }
+    if (resume) {
+      worker_.resume(id_);
+    }
+    return true;
+  }
+
+  HttpWorker& worker_;
+  Exchange& exchange_;
+  const std::uint64_t id_;
+  bool is_enough_ = false;
+};
+
+}  // namespace
+
+agent::Result<HttpWorker*> HttpClient::worker() {
+  const std::lock_guard lock(mutex_);
+  if (worker_ == nullptr) {
+    TRY_ASSIGN(worker_, HttpWorker::create(settings_));
+  }
+  return worker_.get();
+}
+
+agent::Result<HttpResponse> HttpClient::send(const HttpRequest& request,
+                                             const agent::OnData& on_data,
+                                             std::stop_token stop) {
+  if (stop.stop_requested()) {
+    return agent::fail(cancelled());
+  }
+  TRY(check_lines(request));
+  TRY_ASSIGN(const Url url, parse_url(request.url, Code::provider_tls));
+  TRY_ASSIGN(HttpWorker* const worker, this->worker());
+
+  Exchange exchange{.request = request, .wants_data = on_data != nullptr};
+  Call call(*worker, exchange);
+  const std::stop_callback on_stop(stop, [&exchange] {
+    const std::lock_guard lock(exchange.mutex);
+    exchange.is_stopped = true;
+    exchange.changed.notify_one();
+  });
+  call.wait(on_data);
+  call.end();
+
+  const auto& outcome = exchange.outcome;
+  if (call.is_enough() || outcome.code == CURLE_OK) {
+    return std::move(exchange.response);
+  }
+  if (outcome.is_cancelled) {
+    return agent::fail(cancelled());
+  }
+  return agent::fail(to_error({request, url, settings_}, outcome, exchange.response.status));
+}
+
+}  // namespace providers

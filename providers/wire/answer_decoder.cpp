@@ -1,0 +1,301 @@
+#include "providers/wire/answer_decoder.h"
+
+#include "agent/text.h"
+#include "providers/wire/classify.h"
+#include "providers/wire/event_stream.h"
+#include "providers/wire/json_lines.h"
+#include "providers/wire/sse.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace providers {
+namespace {
+
+using agent::Code;
+using agent::Error;
+using agent::Json;
+
+constexpr std::string_view k_space = " \t\r\n";
+
+// Whether the text starts as JSON and stops before its end.
+bool is_cut_json(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_string) {
+      at += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return (text.starts_with('{') || text.starts_with('[')) && (depth > 0 || in_string);
+}
+
+std::optional<std::uint32_t> escaped_unit(std::string_view text, std::size_t at) {
+  if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u') {
+    return std::nullopt;
+  }
+  std::uint32_t value = 0;
+  for (const char c : text.substr(at + 2, 4)) {
+    constexpr std::string_view k_digits = "0123456789abcdef";
+    const auto digit = k_digits.find(c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c);
+    if (digit == std::string_view::npos) {
+      return std::nullopt;
+    }
+    value = value * 16 + static_cast<std::uint32_t>(digit);
+  }
+  return value;
+}
+
+bool is_high(std::optional<std::uint32_t> unit) {
+  return unit && *unit >= 0xD800 && *unit < 0xDC00;
+}
+bool is_low(std::optional<std::uint32_t> unit) {
+  return unit && *unit >= 0xDC00 && *unit < 0xE000;
+}
+
+// Some servers cut between the two halves of an escaped pair; half a pair is no JSON.
+std::string without_lone_surrogates(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto unit = escaped_unit(text, at);
+    if (is_high(unit) && is_low(escaped_unit(text, at + 6))) {
+      result += text.substr(at, 12);
+      at += 12;
+    } else if (is_high(unit) || is_low(unit)) {
+      result += "\\ufffd";
+      at += 6;
+    } else {
+      const std::size_t length = text[at] == '\\' && at + 1 < text.size() ? 2 : 1;
+      result += text.substr(at, length);
+      at += length;
+    }
+  }
+  return result;
+}
+
+Error garbage(std::string_view body) {
+  return Error{.code = Code::provider_bad_response,
+               .message = fmt::format("the answer is not what the protocol says: {}",
+                                      excerpt(agent::trimmed(body)))};
+}
+
+std::unique_ptr<StreamParser> parser_for(char first) {
+  switch (first) {
+    case '{':
+    case '[':
+      return std::make_unique<JsonLinesParser>();
+    case '\0':  // of a frame's length
+      return std::make_unique<EventStreamParser>();
+    default:
+      return std::make_unique<SseParser>();
+  }
+}
+
+}  // namespace
+
+std::optional<agent::Money> reported_cost(const agent::Json& usage) {
+  if (const auto* const ticks = agent::find(usage, "cost_in_usd_ticks")) {
+    constexpr std::int64_t k_tick = 100;  // pico-dollars
+    const auto count = agent::integer_at(usage, "cost_in_usd_ticks", -1);
+    return ticks->is_number_integer() && count >= 0 && count <= agent::Money::max().picos() / k_tick
+               ? std::optional(agent::Money::from_picos(count * k_tick))
+               : std::nullopt;
+  }
+  if (const auto* const parts = agent::find(usage, "cost"); parts && parts->is_object()) {
+    return agent::money_at(*parts, "total_cost");
+  }
+  const auto cost = agent::money_at(usage, "cost");
+  if (!cost || !agent::bool_at(usage, "is_byok")) {
+    return cost;
+  }
+  // With a key of one's own behind the gateway, `cost` is the gateway's fee alone.
+  const auto* const details = agent::find(usage, "cost_details");
+  const auto upstream =
+      details != nullptr ? agent::money_at(*details, "upstream_inference_cost") : std::nullopt;
+  return upstream ? std::optional(*cost + *upstream) : std::nullopt;
+}
+
+std::optional<Json> parse_lenient(std::string_view text) {
+  if (auto json = agent::parse_json(text)) {
+    return json;
+  }
+  if (is_cut_json(text)) {
+    return std::nullopt;
+  }
+  return agent::parse_json(without_lone_surrogates(agent::to_valid_utf8(text)));
+}
+
+agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_view word) {
+  const auto found = std::ranges::find(words, word, &StopWord::word);
+  return found == words.end() ? agent::StopReason::unknown : found->reason;
+}
+
+std::int64_t token_count(const Json& usage, std::string_view key) {
+  constexpr long long k_most = 1'000'000'000'000;
+  return std::clamp(agent::integer_at(usage, key), 0LL, k_most);
+}
+
+void append_text(Json& object, std::string_view key, std::string_view text) {
+  Json& member = object[std::string(key)];
+  if (!member.is_string()) {
+    member = std::string();
+  }
+  member.get_ref<std::string&>() += text;
+}
+
+void emit_text(const agent::Emit& emit, std::string_view text) {
+  if (!text.empty() && emit) {
+    emit(agent::ModelDelta{.kind = agent::ModelDelta::Kind::text, .text = std::string(text)});
+  }
+}
+
+void emit_reasoning(const agent::Emit& emit, std::string_view text) {
+  if (!text.empty() && emit) {
+    emit(agent::ModelDelta{.kind = agent::ModelDelta::Kind::reasoning, .text = std::string(text)});
+  }
+}
+
+agent::Result<bool> AnswerDecoder::feed(std::string_view bytes, const agent::Emit& emit) {
+  constexpr std::size_t k_kept_for_messages = 1024;
+  if (form_ == Form::unknown) {
+    body_ += bytes;
+    find_form(body_);
+    if (form_ == Form::unknown) {
+      return true;
+    }
+    if (form_ == Form::stream) {
+      const std::string first = body_;
+      body_.resize(std::min(body_.size(), k_kept_for_messages));
+      feed_stream(first, emit);
+    }
+  } else if (form_ == Form::stream) {
+    if (body_.size() < k_kept_for_messages) {
+      body_ += bytes.substr(0, k_kept_for_messages - body_.size());
+    }
+    feed_stream(bytes, emit);
+  } else if (form_ == Form::document || body_.size() < k_kept_for_messages) {
+    body_ += bytes;
+  }
+  if (error_) {
+    return agent::fail(*std::exchange(error_, std::nullopt));
+  }
+  return form_ != Form::stream || !is_over();
+}
+
+// The first byte that is no space decides; what the content type says is too often wrong.
+void AnswerDecoder::find_form(std::string_view bytes) {
+  constexpr std::string_view k_byte_order_mark = "\xEF\xBB\xBF";
+  if (k_byte_order_mark.starts_with(bytes.substr(0, 3)) && bytes.size() < 3) {
+    return;
+  }
+  if (bytes.starts_with(k_byte_order_mark)) {
+    bytes.remove_prefix(k_byte_order_mark.size());
+  }
+  const auto first = bytes.find_first_not_of(k_space);
+  if (first == std::string_view::npos) {
+    return;
+  }
+  const char c = bytes[first];
+  if (c == '<') {
+    form_ = Form::garbage;
+  } else if ((c == '{' || c == '[') && !streams_json()) {
+    form_ = Form::document;
+  } else {
+    form_ = Form::stream;
+    parser_ = parser_for(c);
+  }
+}
+
+void AnswerDecoder::feed_stream(std::string_view bytes, const agent::Emit& emit) {
+  parser_->feed(bytes, [&](const StreamEvent& event) { return on_event(event, emit); });
+}
+
+bool AnswerDecoder::on_event(const StreamEvent& event, const agent::Emit& emit) {
+  const std::string_view data = agent::trimmed(event.data);
+  if (data.empty() || is_over()) {
+    return true;
+  }
+  if (data == "[DONE]") {
+    take_done();
+    return true;
+  }
+  const auto json = parse_lenient(data);
+  if (json) {
+    error_ = error_inside(*json);
+  }
+  if (!error_ && (!json || !json->is_object())) {
+    error_ = garbage(data);
+  }
+  if (error_) {
+    return false;
+  }
+  take_event(event.name, *json, emit);
+  return true;
+}
+
+agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
+  std::string_view text = agent::trimmed(body_);
+  if (text.starts_with("\xEF\xBB\xBF")) {
+    text = agent::trimmed(text.substr(3));
+  }
+  const auto json = parse_lenient(text);
+  if (!json) {
+    return agent::fail(is_cut_json(text) ? broken() : garbage(text));
+  }
+  if (auto error = error_inside(*json)) {
+    return agent::fail(*std::move(error));
+  }
+  if (!take_document(*json, emit)) {
+    return agent::fail(garbage(text));
+  }
+  return {};
+}
+
+agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
+                                                  const agent::Emit& emit) {
+  if (form_ == Form::garbage) {
+    return agent::fail(garbage(body_));
+  }
+  if (form_ == Form::document) {
+    TRY(read_document(emit));
+  }
+  if (form_ == Form::stream) {
+    const auto last = parser_->finish();
+    // A last event without its blank line counts if it is whole.
+    if (last && (last->data == "[DONE]" || parse_lenient(agent::trimmed(last->data)))) {
+      on_event(*last, emit);
+    }
+    if (error_) {
+      return agent::fail(*std::exchange(error_, std::nullopt));
+    }
+    if (!parser_->is_plausible()) {
+      return agent::fail(garbage(body_));
+    }
+  }
+  if (form_ == Form::unknown || (form_ == Form::stream && !is_complete())) {
+    return agent::fail(broken());
+  }
+  agent::Reply result = reply();
+  result.request_id = request_id(headers);
+  return result;
+}
+
+Error AnswerDecoder::broken() const {
+  return Error{.code = Code::provider_stream_broken,
+               .message = form_ == Form::unknown ? "the answer is empty"
+                                                 : "the answer ended before its end mark"};
+}
+
+}  // namespace providers

@@ -1,0 +1,79 @@
+// What all decoders of answers share: telling a stream of events from one JSON body, and both from
+// something else altogether. The protocols derive from it.
+#pragma once
+#include "agent/json.h"
+#include "agent/money.h"
+#include "providers/wire/stream_parser.h"
+#include "providers/wire/wire.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace providers {
+
+class AnswerDecoder : public Decoder {
+ public:
+  agent::Result<bool> feed(std::string_view bytes, const agent::Emit& emit) final;
+  agent::Result<agent::Reply> finish(const agent::Headers& headers, const agent::Emit& emit) final;
+
+ protected:
+  // One event of a stream; `data` is an object and reports no error.
+  virtual void take_event(std::string_view name,
+                          const agent::Json& data,
+                          const agent::Emit& emit) = 0;
+  // The whole answer as one value. False: it is no answer of this protocol.
+  virtual bool take_document(const agent::Json& document, const agent::Emit& emit) = 0;
+  // `[DONE]`, which only some protocols know.
+  virtual void take_done() = 0;
+  // JSON at the start of a body is the first of many values, not the whole answer.
+  virtual bool streams_json() const { return false; }
+  // The terminal mark has come: the answer stands, though more of it may follow.
+  virtual bool is_complete() const = 0;
+  // Nothing that follows belongs to the answer.
+  virtual bool is_over() const = 0;
+  virtual agent::Reply reply() = 0;
+
+ private:
+  enum class Form : std::uint8_t { unknown, stream, document, garbage };
+
+  void find_form(std::string_view bytes);
+  void feed_stream(std::string_view bytes, const agent::Emit& emit);
+  bool on_event(const StreamEvent& event, const agent::Emit& emit);
+  agent::Result<void> read_document(const agent::Emit& emit);
+  agent::Error broken() const;
+
+  Form form_ = Form::unknown;
+  std::string body_;  // of a document; of anything else the first bytes, for messages
+  std::unique_ptr<StreamParser> parser_;  // of a stream
+  std::optional<agent::Error> error_;
+};
+
+// What the provider says in its usage that the reply costs: OpenRouter's and Perplexity's `cost`,
+// xAI's `cost_in_usd_ticks`. nullopt: it says nothing of it.
+std::optional<agent::Money> reported_cost(const agent::Json& usage);
+
+// JSON as servers send it: bytes that are no UTF-8 and lone surrogates become U+FFFD.
+std::optional<agent::Json> parse_lenient(std::string_view text);
+
+// What a protocol calls the end of an answer; `unknown` where the word is in no row.
+struct StopWord {
+  std::string_view word;
+  agent::StopReason reason;
+};
+agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_view word);
+
+// A member that counts tokens: 0 where there is none, never negative, and small enough that no sum
+// of such counts overflows.
+std::int64_t token_count(const agent::Json& usage, std::string_view key);
+
+// Puts `text` behind the member of that name, which is made where it is no text.
+void append_text(agent::Json& object, std::string_view key, std::string_view text);
+
+void emit_text(const agent::Emit& emit, std::string_view text);
+void emit_reasoning(const agent::Emit& emit, std::string_view text);
+
+}  // namespace providers

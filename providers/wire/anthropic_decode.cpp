@@ -1,0 +1,244 @@
+#include "providers/wire/anthropic_decode.h"
+
+#include "agent/json.h"
+#include "agent/message.h"
+#include "providers/wire/answer_decoder.h"
+#include "providers/wire/tool_call_assembler.h"
+#include "providers/wire/wire_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace providers {
+namespace {
+
+using agent::Json;
+using agent::StopReason;
+
+constexpr auto k_stop_words = std::to_array<StopWord>({
+    {"end_turn", StopReason::end_turn},
+    {"tool_use", StopReason::tool_use},
+    {"max_tokens", StopReason::max_tokens},
+    {"stop_sequence", StopReason::stop_sequence},
+    {"pause_turn", StopReason::pause},
+    {"refusal", StopReason::refusal},
+    {"model_context_window_exceeded", StopReason::context_window},
+});
+
+agent::Usage normal_usage(const Json& usage) {
+  agent::Usage result;
+  result.cache_read = token_count(usage, "cache_read_input_tokens");
+  result.cache_write = token_count(usage, "cache_creation_input_tokens");
+  if (const Json* writes = agent::find(usage, "cache_creation")) {
+    result.cache_write_1h = token_count(*writes, "ephemeral_1h_input_tokens");
+  }
+  result.input = token_count(usage, "input_tokens") + result.cache_read + result.cache_write;
+  result.output = token_count(usage, "output_tokens");
+  if (const Json* details = agent::find(usage, "output_tokens_details")) {
+    result.reasoning = token_count(*details, "thinking_tokens");
+  }
+  return result;
+}
+
+bool is_empty_text(const Json& block) {
+  return agent::text_at(block, "type") == "text" && agent::text_at(block, "text").empty();
+}
+
+class AnthropicDecoder final : public AnswerDecoder {
+ protected:
+  void take_event(std::string_view name, const agent::Json& data, const agent::Emit& emit) override;
+  bool take_document(const agent::Json& document, const agent::Emit& emit) override;
+  // Only imitators send it, behind or in place of message_stop.
+  void take_done() override { is_over_ = is_over_ || !stop_reason_.empty(); }
+  bool is_complete() const override { return is_over_; }
+  bool is_over() const override { return is_over_; }
+  agent::Reply reply() override;
+
+ private:
+  struct Block {
+    agent::Json json;   // as content_block_start had it, deltas applied
+    std::string input;  // pieces of a tool's input
+    bool has_input = false;
+  };
+
+  void take_message(const agent::Json& message);
+  void take_stop(const agent::Json& delta);
+  void start_block(long long index, const agent::Json& block, const agent::Emit& emit);
+  void extend_block(Block& block, const agent::Json& delta, const agent::Emit& emit);
+  void take_usage(const agent::Json& object);
+
+  std::map<long long, Block> blocks_;  // by index
+  std::string id_;
+  std::string model_;
+  std::string stop_reason_;
+  agent::Json usage_;
+  bool is_over_ = false;
+};
+
+void AnthropicDecoder::take_event(std::string_view name,
+                                  const Json& data,
+                                  const agent::Emit& emit) {
+  const std::string_view type = agent::text_at(data, "type", name);
+  const long long index = agent::integer_at(data, "index");
+  if (type == "message_start") {
+    if (const Json* message = agent::find(data, "message")) {
+      take_message(*message);
+    }
+  } else if (type == "content_block_start") {
+    if (const Json* block = agent::find(data, "content_block"); block && block->is_object()) {
+      start_block(index, *block, emit);
+    }
+  } else if (type == "content_block_delta") {
+    const Json* delta = agent::find(data, "delta");
+    const auto block = blocks_.find(index);
+    if (delta != nullptr && block != blocks_.end()) {
+      extend_block(block->second, *delta, emit);
+    }
+  } else if (type == "message_delta") {
+    take_usage(data);
+    if (const Json* delta = agent::find(data, "delta")) {
+      take_stop(*delta);
+    }
+  } else if (type == "message_stop") {
+    is_over_ = true;
+  }
+}
+
+bool AnthropicDecoder::take_document(const Json& document, const agent::Emit& emit) {
+  const Json* content = agent::find(document, "content");
+  if (content == nullptr || !content->is_array()) {
+    return false;
+  }
+  take_message(document);
+  for (const Json& block : *content) {
+    if (block.is_object()) {
+      start_block(static_cast<long long>(blocks_.size()), block, emit);
+    }
+  }
+  is_over_ = true;
+  return true;
+}
+
+void AnthropicDecoder::take_message(const Json& message) {
+  id_ = agent::text_at(message, "id");
+  model_ = agent::text_at(message, "model");
+  take_usage(message);
+  take_stop(message);
+}
+
+void AnthropicDecoder::take_stop(const Json& delta) {
+  if (const auto reason = agent::text_at(delta, "stop_reason"); !reason.empty()) {
+    stop_reason_ = reason;
+  }
+}
+
+// Later values are totals and replace the earlier ones; what they leave out stands.
+void AnthropicDecoder::take_usage(const Json& object) {
+  const Json* usage = agent::find(object, "usage");
+  if (usage == nullptr || !usage->is_object()) {
+    return;
+  }
+  if (usage_.is_null()) {
+    usage_ = Json::object();
+  }
+  for (const auto& [key, value] : usage->items()) {
+    if (!value.is_null()) {
+      usage_[key] = value;
+    }
+  }
+}
+
+void AnthropicDecoder::start_block(long long index, const Json& block, const agent::Emit& emit) {
+  blocks_[index] = Block{.json = block};
+  emit_text(emit, agent::text_at(block, "text"));
+  emit_reasoning(emit, agent::text_at(block, "thinking"));
+}
+
+void AnthropicDecoder::extend_block(Block& block, const Json& delta, const agent::Emit& emit) {
+  const std::string_view type = agent::text_at(delta, "type");
+  if (type == "text_delta") {
+    append_text(block.json, "text", agent::text_at(delta, "text"));
+    emit_text(emit, agent::text_at(delta, "text"));
+  } else if (type == "input_json_delta") {
+    block.input += agent::text_at(delta, "partial_json");
+    block.has_input = block.has_input || !block.input.empty();
+  } else if (type == "thinking_delta") {
+    append_text(block.json, "thinking", agent::text_at(delta, "thinking"));
+    emit_reasoning(emit, agent::text_at(delta, "thinking"));
+  } else if (type == "signature_delta") {
+    block.json["signature"] = agent::text_at(delta, "signature");
+  } else if (type == "citations_delta") {
+    if (const Json* citation = agent::find(delta, "citation")) {
+      Json& citations = block.json["citations"];
+      citations = citations.is_array() ? citations : Json::array();
+      citations.push_back(*citation);
+    }
+  } else if (type == "compaction_delta") {
+    append_text(block.json, "content", agent::text_at(delta, "content"));
+  }
+}
+
+agent::Reply AnthropicDecoder::reply() {
+  agent::Reply reply;
+  const bool is_cut = stop_reason_of(k_stop_words, stop_reason_) == StopReason::max_tokens;
+  ToolCallAssembler assembler;
+  for (auto& [index, block] : blocks_) {
+    const std::string_view type = agent::text_at(block.json, "type");
+    if (type == "text") {
+      reply.text += agent::text_at(block.json, "text");
+    } else if (type == "thinking") {
+      reply.reasoning += agent::text_at(block.json, "thinking");
+    } else if (type == "tool_use") {
+      Json function = {{"name", agent::text_at(block.json, "name")}};
+      const Json* given = agent::find(block.json, "input");
+      const bool is_given = given != nullptr && !(given->is_object() && given->empty());
+      function["arguments"] = block.has_input ? Json(block.input)
+                              : is_given      ? Json(agent::dump(*given))
+                                              : Json("");
+      assembler.add_call({{"id", agent::text_at(block.json, "id")}, {"function", function}});
+    }
+  }
+  const auto calls = assembler.finish(id_, is_cut);
+  auto call = calls.begin();
+  Json content = Json::array();
+  for (auto& [index, block] : blocks_) {
+    if (agent::text_at(block.json, "type") == "tool_use" && call != calls.end()) {
+      reply.tool_calls.push_back(
+          {.id = call->id, .name = call->name, .arguments = call->arguments});
+      block.json["id"] = call->id;
+      block.json["input"] = *agent::parse_json(history_arguments(call->arguments));
+      ++call;
+    } else if (block.has_input) {
+      block.json["input"] = *agent::parse_json(history_arguments(block.input));
+    }
+    // A text block without text is refused when it is sent back.
+    if (!is_empty_text(block.json)) {
+      content.push_back(block.json);
+    }
+  }
+  reply.stop_reason = stop_reason_of(k_stop_words, stop_reason_);
+  const bool is_plain =
+      reply.stop_reason == StopReason::end_turn || reply.stop_reason == StopReason::unknown;
+  if (is_plain && !reply.tool_calls.empty()) {
+    reply.stop_reason = StopReason::tool_use;
+  }
+  reply.stop_reason_raw = stop_reason_;
+  reply.usage = normal_usage(usage_);
+  reply.model = model_;
+  reply.raw = content.empty() ? std::string() : agent::dump(content);
+  reply.protocol = "anthropic_messages";
+  return reply;
+}
+
+}  // namespace
+
+std::unique_ptr<Decoder> make_anthropic_decoder() {
+  return std::make_unique<AnthropicDecoder>();
+}
+
+}  // namespace providers

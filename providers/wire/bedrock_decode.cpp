@@ -1,0 +1,200 @@
+#include "providers/wire/bedrock_decode.h"
+
+#include "agent/json.h"
+#include "agent/message.h"
+#include "providers/wire/answer_decoder.h"
+#include "providers/wire/tool_call_assembler.h"
+#include "providers/wire/wire_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace providers {
+namespace {
+
+using agent::Json;
+using agent::StopReason;
+
+constexpr auto k_stop_words = std::to_array<StopWord>({
+    {"end_turn", StopReason::end_turn},
+    {"tool_use", StopReason::tool_use},
+    {"max_tokens", StopReason::max_tokens},
+    {"stop_sequence", StopReason::stop_sequence},
+    {"guardrail_intervened", StopReason::guardrail_intervened},
+    {"content_filtered", StopReason::content_filter},
+    {"malformed_model_output", StopReason::malformed_tool_call},
+    {"malformed_tool_use", StopReason::malformed_tool_call},
+    {"model_context_window_exceeded", StopReason::context_window},
+});
+
+// What was read from a cache, or written to it, is counted beside the rest.
+agent::Usage normal_usage(const Json& usage) {
+  const std::int64_t read = token_count(usage, "cacheReadInputTokens");
+  const std::int64_t written = token_count(usage, "cacheWriteInputTokens");
+  return {.input = token_count(usage, "inputTokens") + read + written,
+          .output = token_count(usage, "outputTokens"),
+          .cache_read = read,
+          .cache_write = written};
+}
+
+// Arguments of a stream are text; those of a whole answer are the object itself.
+std::string arguments_of(const Json& call) {
+  const Json* input = agent::find(call, "input");
+  if (input == nullptr) {
+    return {};
+  }
+  return input->is_string() ? input->get<std::string>() : agent::dump(*input);
+}
+
+std::string_view thought_in(const Json& block) {
+  const Json* thought = agent::find(block, "reasoningContent");
+  const Json* said = thought == nullptr ? nullptr : agent::find(*thought, "reasoningText");
+  return said == nullptr ? std::string_view() : agent::text_at(*said, "text");
+}
+
+class BedrockDecoder final : public AnswerDecoder {
+ protected:
+  void take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
+  bool take_document(const Json& document, const agent::Emit& emit) override;
+  void take_done() override {}
+  bool is_complete() const override { return !stop_reason_.empty(); }
+  bool is_over() const override { return is_over_; }
+  agent::Reply reply() override;
+
+ private:
+  void take_delta(Json& block, const Json& delta, const agent::Emit& emit);
+  void take_block(const Json& block, const agent::Emit& emit);
+  std::string content_to_send_back(std::span<const agent::ToolCall> calls) const;
+
+  std::map<long long, Json> blocks_;  // by their index; a call's input is text until the end
+  std::string stop_reason_;
+  agent::Usage usage_;
+  bool is_over_ = false;
+};
+
+void BedrockDecoder::take_event(std::string_view name, const Json& data, const agent::Emit& emit) {
+  const auto index = agent::integer_at(data, "contentBlockIndex");
+  if (name == "contentBlockStart") {
+    const Json* start = agent::find(data, "start");
+    if (const Json* call = start == nullptr ? nullptr : agent::find(*start, "toolUse")) {
+      blocks_[index]["toolUse"] = *call;
+    }
+  } else if (name == "contentBlockDelta") {
+    if (const Json* delta = agent::find(data, "delta"); delta && delta->is_object()) {
+      take_delta(blocks_[index], *delta, emit);
+    }
+  } else if (name == "messageStop") {
+    stop_reason_ = agent::text_at(data, "stopReason", "unknown");
+  } else if (name == "metadata") {
+    if (const Json* usage = agent::find(data, "usage")) {
+      usage_ = normal_usage(*usage);
+    }
+    is_over_ = is_complete();
+  }
+}
+
+void BedrockDecoder::take_delta(Json& block, const Json& delta, const agent::Emit& emit) {
+  if (const Json* text = agent::find(delta, "text"); text && text->is_string()) {
+    const auto piece = agent::text_at(delta, "text");
+    append_text(block, "text", piece);
+    emit_text(emit, piece);
+  } else if (const Json* call = agent::find(delta, "toolUse")) {
+    append_text(block["toolUse"], "input", agent::text_at(*call, "input"));
+  } else if (const Json* thought = agent::find(delta, "reasoningContent")) {
+    Json& reasoning = block["reasoningContent"];
+    for (const std::string_view key : {"text", "signature"}) {
+      if (const auto piece = agent::text_at(*thought, key); !piece.empty()) {
+        append_text(reasoning["reasoningText"], key, piece);
+      }
+    }
+    if (const auto sealed = agent::text_at(*thought, "redactedContent"); !sealed.empty()) {
+      append_text(reasoning, "redactedContent", sealed);
+    }
+    emit_reasoning(emit, agent::text_at(*thought, "text"));
+  }
+}
+
+bool BedrockDecoder::take_document(const Json& document, const agent::Emit& emit) {
+  const Json* output = agent::find(document, "output");
+  const Json* message = output == nullptr ? nullptr : agent::find(*output, "message");
+  const Json* content = message == nullptr ? nullptr : agent::find(*message, "content");
+  stop_reason_ = agent::text_at(document, "stopReason");
+  if (const Json* usage = agent::find(document, "usage")) {
+    usage_ = normal_usage(*usage);
+  }
+  if (content != nullptr && content->is_array()) {
+    for (const Json& block : *content) {
+      take_block(block, emit);
+    }
+  }
+  return message != nullptr && is_complete();
+}
+
+void BedrockDecoder::take_block(const Json& block, const agent::Emit& emit) {
+  if (block.is_object()) {
+    emit_text(emit, agent::text_at(block, "text"));
+    emit_reasoning(emit, thought_in(block));
+    blocks_.emplace(static_cast<long long>(blocks_.size()), block);
+  }
+}
+
+agent::Reply BedrockDecoder::reply() {
+  agent::Reply reply;
+  const StopReason reason = stop_reason_of(k_stop_words, stop_reason_);
+  ToolCallAssembler assembler;
+  for (const auto& [index, block] : blocks_) {
+    reply.text += agent::text_at(block, "text");
+    reply.reasoning += thought_in(block);
+    if (const Json* call = agent::find(block, "toolUse")) {
+      assembler.add_call(
+          {{"id", agent::text_at(*call, "toolUseId")},
+           {"function",
+            {{"name", agent::text_at(*call, "name")}, {"arguments", arguments_of(*call)}}}});
+    }
+  }
+  for (const AssembledCall& call : assembler.finish(reply.text, reason == StopReason::max_tokens)) {
+    reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
+  }
+  const bool calls = reason == StopReason::end_turn && !reply.tool_calls.empty();
+  reply.stop_reason = calls ? StopReason::tool_use : reason;
+  reply.stop_reason_raw = stop_reason_;
+  reply.usage = usage_;
+  reply.raw = content_to_send_back(reply.tool_calls);
+  reply.protocol = "bedrock";
+  return reply;
+}
+
+// The blocks as the server wants them: no text that is blank, calls under the ids that they have
+// here, with arguments that are objects.
+std::string BedrockDecoder::content_to_send_back(std::span<const agent::ToolCall> calls) const {
+  Json content = Json::array();
+  for (const auto& [index, known] : blocks_) {
+    Json block = known;
+    if (block.contains("toolUse")) {
+      if (calls.empty()) {
+        continue;
+      }
+      block["toolUse"]["toolUseId"] = calls.front().id;
+      block["toolUse"]["input"] = *agent::parse_json(history_arguments(calls.front().arguments));
+      calls = calls.subspan(1);
+    } else if (block.contains("text") && is_blank(agent::text_at(block, "text"))) {
+      continue;
+    }
+    content.push_back(std::move(block));
+  }
+  return content.empty() ? std::string() : agent::dump(content);
+}
+
+}  // namespace
+
+std::unique_ptr<Decoder> make_bedrock_decoder() {
+  return std::make_unique<BedrockDecoder>();
+}
+
+}  // namespace providers

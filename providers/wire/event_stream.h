@@ -1,0 +1,28 @@
+// Amazon's event stream (application/vnd.amazon.eventstream): binary frames with checksums, out of
+// bytes that come in any pieces.
+#pragma once
+#include "providers/wire/stream_parser.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace providers {
+
+// An event is named by its `:event-type`. An exception becomes an event with an error object as its
+// data: {"error": {"type": …, "message": …}}.
+class EventStreamParser final : public StreamParser {
+ public:
+  void feed(std::string_view bytes, const OnEvent& on_event) override;
+  // A frame that is cut is nothing.
+  std::optional<StreamEvent> finish() override { return std::nullopt; }
+  // No checksum and no length was wrong.
+  bool is_plausible() const override { return !is_broken_; }
+
+ private:
+  std::string buffer_;  // the part of the current frame that came
+  bool is_broken_ = false;
+  bool is_stopped_ = false;
+};
+
+}  // namespace providers

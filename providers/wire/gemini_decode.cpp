@@ -1,0 +1,257 @@
+#include "providers/wire/gemini_decode.h"
+
+#include "agent/json.h"
+#include "agent/message.h"
+#include "agent/text.h"
+#include "providers/wire/answer_decoder.h"
+#include "providers/wire/tool_call_assembler.h"
+#include "providers/wire/wire_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace providers {
+namespace {
+
+using agent::Json;
+using agent::StopReason;
+
+constexpr auto k_stop_words = std::to_array<StopWord>({
+    {"STOP", StopReason::end_turn},
+    {"MAX_TOKENS", StopReason::max_tokens},
+    {"SAFETY", StopReason::content_filter},
+    {"RECITATION", StopReason::content_filter},
+    {"BLOCKLIST", StopReason::content_filter},
+    {"PROHIBITED_CONTENT", StopReason::content_filter},
+    {"SPII", StopReason::content_filter},
+    {"LANGUAGE", StopReason::content_filter},
+    {"MODEL_ARMOR", StopReason::content_filter},
+    {"IMAGE_SAFETY", StopReason::content_filter},
+    {"IMAGE_PROHIBITED_CONTENT", StopReason::content_filter},
+    {"MALFORMED_FUNCTION_CALL", StopReason::malformed_tool_call},
+    {"UNEXPECTED_TOOL_CALL", StopReason::malformed_tool_call},
+    {"TOO_MANY_TOOL_CALLS", StopReason::malformed_tool_call},
+});
+
+// Thoughts are counted beside the answer.
+agent::Usage normal_usage(const Json& usage) {
+  const std::int64_t reasoning = token_count(usage, "thoughtsTokenCount");
+  return {.input = token_count(usage, "promptTokenCount") +
+                   token_count(usage, "toolUsePromptTokenCount"),
+          .output = token_count(usage, "candidatesTokenCount") + reasoning,
+          .cache_read = token_count(usage, "cachedContentTokenCount"),
+          .reasoning = reasoning};
+}
+
+bool is_thought(const Json& part) {
+  return agent::bool_at(part, "thought");
+}
+
+// Text that may grow: a signature belongs to the part that it came on.
+bool is_plain_text(const Json& part) {
+  return part.is_object() && agent::find(part, "text") != nullptr &&
+         part.size() == (agent::find(part, "thought") != nullptr ? 2u : 1u);
+}
+
+// "$.a.b[0]" as a JSON pointer: "/a/b/0".
+std::string pointer_of(std::string_view path) {
+  std::string pointer;
+  for (const char c : path.substr(path.starts_with('$') ? 1 : 0)) {
+    if (c == '.' || c == '[') {
+      pointer += '/';
+    } else if (c == '~' || c == '/') {
+      pointer += c == '~' ? "~0" : "~1";
+    } else if (c != ']' && c != '\'' && c != '"') {
+      pointer += c;
+    }
+  }
+  return pointer;
+}
+
+// A path may make whatever it names: no list of millions, no nesting without end.
+bool is_modest(std::string_view pointer) {
+  constexpr std::size_t k_longest_index = 4;
+  constexpr auto k_most_levels = 100;
+  std::size_t digits = 0;
+  for (const char c : pointer) {
+    digits = agent::is_digit(c) ? digits + 1 : 0;
+    if (digits > k_longest_index) {
+      return false;
+    }
+  }
+  return std::ranges::count(pointer, '/') <= k_most_levels;
+}
+
+// One piece of a call's arguments; text under the same path goes on.
+void apply_piece(Json& arguments, const Json& piece) {
+  const std::string pointer = pointer_of(agent::text_at(piece, "jsonPath"));
+  if (pointer.empty() || !is_modest(pointer)) {
+    return;
+  }
+  try {
+    Json& target = arguments[Json::json_pointer(pointer)];
+    if (const Json* text = agent::find(piece, "stringValue"); text && text->is_string()) {
+      target = (target.is_string() ? target.get<std::string>() : "") + text->get<std::string>();
+      return;
+    }
+    for (const std::string_view key : {"numberValue", "boolValue"}) {
+      if (const Json* value = agent::find(piece, key)) {
+        target = *value;
+      }
+    }
+  } catch (const Json::exception&) {
+    arguments = nullptr;  // pieces that do not fit each other are no arguments
+  }
+}
+
+class GeminiDecoder final : public AnswerDecoder {
+ protected:
+  void take_event(std::string_view name, const agent::Json& data, const agent::Emit& emit) override;
+  bool take_document(const agent::Json& document, const agent::Emit& emit) override;
+  void take_done() override {}
+  bool is_complete() const override { return !finish_reason_.empty(); }
+  bool is_over() const override { return false; }  // usage may come behind the reason
+  agent::Reply reply() override;
+
+ private:
+  void take_candidate(const agent::Json& candidate, const agent::Emit& emit);
+  void take_part(const agent::Json& part, const agent::Emit& emit);
+  void take_call(const agent::Json& part, const agent::Json& call);
+
+  agent::Json parts_ = agent::Json::array();
+  std::string id_;
+  std::string model_;
+  std::string finish_reason_;
+  agent::Json usage_ = agent::Json::object();
+  bool is_call_open_ = false;  // the last part is a call whose arguments come in pieces
+};
+
+void GeminiDecoder::take_event(std::string_view /*name*/,
+                               const Json& data,
+                               const agent::Emit& emit) {
+  id_ = agent::text_at(data, "responseId", id_);
+  model_ = agent::text_at(data, "modelVersion", model_);
+  if (const Json* usage = agent::find(data, "usageMetadata"); usage && usage->is_object()) {
+    usage_.update(*usage);  // totals: the last one of each counts
+  }
+  if (const Json* candidates = agent::find(data, "candidates");
+      candidates != nullptr && candidates->is_array()) {
+    for (const Json& candidate : *candidates) {
+      if (agent::integer_at(candidate, "index") == 0) {
+        take_candidate(candidate, emit);
+      }
+    }
+  }
+  // A prompt that was blocked has no candidate.
+  if (const Json* feedback = agent::find(data, "promptFeedback")) {
+    if (const auto reason = agent::text_at(*feedback, "blockReason"); !reason.empty()) {
+      finish_reason_ = reason == "OTHER" ? "PROHIBITED_CONTENT" : reason;
+    }
+  }
+}
+
+// One answer, or all chunks of a stream in an array.
+bool GeminiDecoder::take_document(const Json& document, const agent::Emit& emit) {
+  for (const Json& chunk : document.is_array() ? document : Json::array({document})) {
+    if (!chunk.is_object()) {
+      return false;
+    }
+    take_event({}, chunk, emit);
+  }
+  return is_complete();
+}
+
+void GeminiDecoder::take_candidate(const Json& candidate, const agent::Emit& emit) {
+  const Json* content = agent::find(candidate, "content");
+  const Json* parts = content == nullptr ? nullptr : agent::find(*content, "parts");
+  if (parts != nullptr && parts->is_array()) {
+    for (const Json& part : *parts) {
+      take_part(part, emit);
+    }
+  }
+  if (const auto reason = agent::text_at(candidate, "finishReason"); !reason.empty()) {
+    finish_reason_ = reason;
+  }
+}
+
+void GeminiDecoder::take_part(const Json& part, const agent::Emit& emit) {
+  if (const Json* call = agent::find(part, "functionCall"); call && call->is_object()) {
+    take_call(part, *call);
+    return;
+  }
+  const std::string_view text = agent::text_at(part, "text");
+  (is_thought(part) ? emit_reasoning : emit_text)(emit, text);
+  const bool goes_on = !parts_.empty() && is_plain_text(parts_.back()) && is_plain_text(part) &&
+                       is_thought(parts_.back()) == is_thought(part);
+  if (goes_on) {
+    parts_.back()["text"].get_ref<std::string&>() += text;
+  } else if (part.is_object()) {
+    parts_.push_back(part);
+  }
+}
+
+// A call comes whole, or as its name, then pieces of its arguments, then an empty call.
+void GeminiDecoder::take_call(const Json& part, const Json& call) {
+  const bool has_name = !agent::text_at(call, "name").empty();
+  if (has_name) {
+    parts_.push_back(part);
+    parts_.back()["functionCall"].erase("willContinue");
+    parts_.back()["functionCall"].erase("partialArgs");
+    is_call_open_ = agent::bool_at(call, "willContinue");
+  }
+  if (!has_name && !is_call_open_) {
+    return;
+  }
+  if (const Json* pieces = agent::find(call, "partialArgs"); pieces && pieces->is_array()) {
+    Json& arguments = parts_.back()["functionCall"]["args"];
+    for (const Json& piece : *pieces) {
+      apply_piece(arguments, piece);
+    }
+  }
+  if (!has_name && !agent::bool_at(call, "willContinue")) {
+    is_call_open_ = false;
+  }
+}
+
+agent::Reply GeminiDecoder::reply() {
+  agent::Reply reply;
+  const StopReason reason = stop_reason_of(k_stop_words, finish_reason_);
+  ToolCallAssembler assembler;
+  for (Json& part : parts_) {
+    (is_thought(part) ? reply.reasoning : reply.text) += agent::text_at(part, "text");
+    if (const Json* call = agent::find(part, "functionCall")) {
+      const Json* given = agent::find(*call, "args");
+      const std::string arguments = given == nullptr ? "" : agent::dump(*given);
+      assembler.add_call(
+          {{"id", agent::text_at(*call, "id")},
+           {"function", {{"name", agent::text_at(*call, "name")}, {"arguments", arguments}}}});
+      part["functionCall"]["args"] = *agent::parse_json(history_arguments(arguments));
+    }
+  }
+  for (const AssembledCall& call : assembler.finish(id_, reason == StopReason::max_tokens)) {
+    reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
+  }
+  const bool calls = !reply.tool_calls.empty() &&
+                     (reason == StopReason::end_turn || reason == StopReason::unknown);
+  reply.stop_reason = calls ? StopReason::tool_use : reason;
+  reply.stop_reason_raw = finish_reason_;
+  reply.usage = normal_usage(usage_);
+  reply.model = model_;
+  reply.raw = parts_.empty() ? std::string() : agent::dump(parts_);
+  reply.protocol = "gemini";
+  return reply;
+}
+
+}  // namespace
+
+std::unique_ptr<Decoder> make_gemini_decoder() {
+  return std::make_unique<GeminiDecoder>();
+}
+
+}  // namespace providers

@@ -1,0 +1,114 @@
+#include "providers/wire/ollama_decode.h"
+
+#include "agent/json.h"
+#include "agent/message.h"
+#include "providers/wire/answer_decoder.h"
+#include "providers/wire/tool_call_assembler.h"
+#include "providers/wire/wire_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace providers {
+namespace {
+
+using agent::Json;
+using agent::StopReason;
+
+StopReason reason_of(std::string_view word) {
+  // Answers of old servers name no reason.
+  return word == "stop" || word.empty() ? StopReason::end_turn
+         : word == "length"             ? StopReason::max_tokens
+                                        : StopReason::unknown;
+}
+
+// A stream is one object a line, and an answer in one piece is a stream of one line.
+class OllamaDecoder final : public AnswerDecoder {
+ protected:
+  void take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
+  bool take_document(const Json& document, const agent::Emit& emit) override {
+    take_event({}, document, emit);
+    return is_done_;
+  }
+  void take_done() override {}
+  bool streams_json() const override { return true; }
+  bool is_complete() const override { return is_done_; }
+  bool is_over() const override { return is_done_; }
+  agent::Reply reply() override;
+
+ private:
+  std::string model_;
+  std::string created_;  // seeds the ids of calls that have none
+  std::string text_;
+  std::string thinking_;
+  Json calls_ = Json::array();
+  std::string reason_;
+  agent::Usage usage_;
+  bool is_done_ = false;
+};
+
+void OllamaDecoder::take_event(std::string_view /*name*/,
+                               const Json& data,
+                               const agent::Emit& emit) {
+  model_ = agent::text_at(data, "model", model_);
+  created_ = agent::text_at(data, "created_at", created_);
+  if (const Json* message = agent::find(data, "message")) {
+    const auto thinking = agent::text_at(*message, "thinking");
+    const auto text = agent::text_at(*message, "content");
+    emit_reasoning(emit, thinking);
+    emit_text(emit, text);
+    thinking_ += thinking;
+    text_ += text;
+    if (const Json* calls = agent::find(*message, "tool_calls"); calls && calls->is_array()) {
+      calls_.insert(calls_.end(), calls->begin(), calls->end());
+    }
+  }
+  if (agent::bool_at(data, "done")) {
+    is_done_ = true;
+    reason_ = agent::text_at(data, "done_reason");
+    usage_.input = token_count(data, "prompt_eval_count");
+    usage_.output = token_count(data, "eval_count");
+  }
+}
+
+agent::Reply OllamaDecoder::reply() {
+  agent::Reply reply;
+  const StopReason reason = reason_of(reason_);
+  ToolCallAssembler assembler;
+  for (const Json& call : calls_) {
+    assembler.add_call(call);
+  }
+  // The message as the server keeps it: in one piece, the arguments as objects.
+  Json raw = {{"role", "assistant"}, {"content", text_}};
+  if (!thinking_.empty()) {
+    raw["thinking"] = thinking_;
+  }
+  for (const AssembledCall& call : assembler.finish(created_, reason == StopReason::max_tokens)) {
+    reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
+    raw["tool_calls"].push_back(
+        {{"id", call.id},
+         {"function",
+          {{"name", call.name},
+           {"arguments", *agent::parse_json(history_arguments(call.arguments))}}}});
+  }
+  const bool calls = reason == StopReason::end_turn && !reply.tool_calls.empty();
+  reply.stop_reason = calls ? StopReason::tool_use : reason;
+  reply.stop_reason_raw = reason_;
+  reply.usage = usage_;
+  reply.model = model_;
+  reply.raw = agent::dump(raw);
+  reply.protocol = "ollama";
+  reply.text = std::move(text_);
+  reply.reasoning = std::move(thinking_);
+  return reply;
+}
+
+}  // namespace
+
+std::unique_ptr<Decoder> make_ollama_decoder() {
+  return std::make_unique<OllamaDecoder>();
+}
+
+}  // namespace providers

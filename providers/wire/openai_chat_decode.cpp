@@ -1,0 +1,393 @@
+#include "providers/wire/openai_chat_decode.h"
+
+#include "agent/json.h"
+#include "agent/message.h"
+#include "agent/text.h"
+#include "providers/wire/answer_decoder.h"
+#include "providers/wire/error_body.h"
+#include "providers/wire/tool_call_assembler.h"
+#include "providers/wire/wire_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace providers {
+namespace {
+
+using agent::Json;
+using agent::StopReason;
+
+constexpr auto k_stop_words = std::to_array<StopWord>({
+    {"stop", StopReason::end_turn},
+    {"end_turn", StopReason::end_turn},
+    {"eos", StopReason::end_turn},
+    {"completed", StopReason::end_turn},
+    {"stop_sequence", StopReason::stop_sequence},
+    {"length", StopReason::max_tokens},
+    {"max_tokens", StopReason::max_tokens},
+    {"max_output_tokens", StopReason::max_tokens},
+    {"model_length", StopReason::max_tokens},
+    {"tool_calls", StopReason::tool_use},
+    {"tool_use", StopReason::tool_use},
+    {"function_call", StopReason::tool_use},
+    {"content_filter", StopReason::content_filter},
+    {"safety", StopReason::content_filter},
+    {"refusal", StopReason::refusal},
+    {"malformed_function_call", StopReason::malformed_tool_call},
+    {"error", StopReason::error},
+    {"insufficient_system_resource", StopReason::error},
+});
+
+StopReason reason_of(std::string_view word) {
+  return stop_reason_of(k_stop_words, agent::to_lower(word));
+}
+
+long long first_integer(const Json& object, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (const Json* member = agent::find(object, key); member && member->is_number()) {
+      return member->is_number_integer() ? token_count(object, key) : 0;
+    }
+  }
+  return 0;
+}
+
+long long detail_of(const Json& usage, std::string_view group, std::string_view key) {
+  const Json* details = agent::find(usage, group);
+  return details == nullptr ? 0 : first_integer(*details, {key});
+}
+
+agent::Usage normal_usage(const Json& usage) {
+  agent::Usage result;
+  result.input = first_integer(usage, {"prompt_tokens", "input_tokens"});
+  result.output = first_integer(usage, {"completion_tokens", "output_tokens"});
+  result.cache_read = detail_of(usage, "prompt_tokens_details", "cached_tokens");
+  if (result.cache_read == 0) {
+    result.cache_read = first_integer(usage, {"prompt_cache_hit_tokens", "cached_tokens"});
+  }
+  result.cache_write = detail_of(usage, "prompt_tokens_details", "cache_write_tokens");
+  result.reasoning = detail_of(usage, "completion_tokens_details", "reasoning_tokens");
+  if (result.reasoning == 0) {
+    result.reasoning = first_integer(usage, {"reasoning_tokens"});
+  }
+  // xAI counts reasoning beside the completion; only its total tells.
+  const bool is_beside =
+      result.reasoning > 0 &&
+      first_integer(usage, {"total_tokens"}) == result.input + result.output + result.reasoning;
+  result.output += is_beside ? result.reasoning : 0;
+  return result;
+}
+
+// The text of a content part, or of a list of them.
+std::string part_text(const Json& part) {
+  if (part.is_string()) {
+    return part.get<std::string>();
+  }
+  if (part.is_array()) {
+    std::string text;
+    for (const Json& item : part) {
+      text += part_text(item);
+    }
+    return text;
+  }
+  return std::string(agent::text_at(part, "text"));
+}
+
+class OpenaiChatDecoder final : public AnswerDecoder {
+ public:
+  explicit OpenaiChatDecoder(const Quirks& quirks)
+      : sends_reasoning_(quirks.send_reasoning), sends_details_(quirks.send_reasoning_details) {}
+
+ protected:
+  void take_event(std::string_view name, const agent::Json& data, const agent::Emit& emit) override;
+  bool take_document(const agent::Json& document, const agent::Emit& emit) override;
+  void take_done() override { is_done_ = true; }
+  bool is_complete() const override { return is_done_ || !finish_reason_.empty(); }
+  bool is_over() const override { return is_done_; }
+  agent::Reply reply() override;
+
+ private:
+  void take_chunk(const agent::Json& chunk,
+                  std::string_view first,
+                  std::string_view second,
+                  const agent::Emit& emit);
+  void take_common(const agent::Json& chunk);
+  void take_message(const agent::Json& message, bool is_whole, const agent::Emit& emit);
+  void take_content(const agent::Json& content, bool is_whole, const agent::Emit& emit);
+  void take_reasoning(const agent::Json& message, bool is_whole, const agent::Emit& emit);
+  void take_tool_calls(const agent::Json& message, bool is_whole);
+  void add_text(std::string_view text, const agent::Emit& emit);
+  void add_reasoning(std::string_view text, const agent::Emit& emit);
+  void merge_detail(const agent::Json& detail);
+  agent::StopReason stop_reason(bool has_calls) const;
+  agent::Json raw_message(const std::vector<AssembledCall>& calls) const;
+
+  bool sends_reasoning_;
+  bool sends_details_;
+  bool is_done_ = false;
+  std::string id_;
+  std::string model_;
+  std::string text_;
+  std::string reasoning_;
+  bool has_plain_reasoning_ = false;
+  std::string refusal_;
+  std::string finish_reason_;
+  std::string native_reason_;
+  agent::Json usage_;
+  agent::Json details_ = agent::Json::array();  // reasoning_details, merged by index
+  agent::Json parts_;                           // a whole message's content, where it is an array
+  bool has_parts_ = false;
+  ToolCallAssembler calls_;
+};
+
+void OpenaiChatDecoder::take_event(std::string_view /*name*/,
+                                   const Json& chunk,
+                                   const agent::Emit& emit) {
+  take_chunk(chunk, "delta", "message", emit);
+}
+
+// Servers that send both a delta and a message mean the delta in a stream, the message out of it.
+void OpenaiChatDecoder::take_chunk(const Json& chunk,
+                                   std::string_view first,
+                                   std::string_view second,
+                                   const agent::Emit& emit) {
+  take_common(chunk);
+  const Json* choices = agent::find(chunk, "choices");
+  if (choices == nullptr || !choices->is_array()) {
+    return;
+  }
+  for (const Json& choice : *choices) {
+    if (agent::integer_at(choice, "index") != 0) {
+      continue;
+    }
+    const bool has_first = agent::find(choice, first) != nullptr;
+    const std::string_view key = has_first ? first : second;
+    if (const Json* message = agent::find(choice, key)) {
+      take_message(*message, key == "message", emit);
+    }
+    if (const auto reason = agent::text_at(choice, "finish_reason"); !reason.empty()) {
+      finish_reason_ = reason;
+    }
+    if (const auto reason = agent::text_at(choice, "native_finish_reason"); !reason.empty()) {
+      native_reason_ = reason;
+    }
+  }
+}
+
+bool OpenaiChatDecoder::take_document(const Json& document, const agent::Emit& emit) {
+  const Json* choices = agent::find(document, "choices");
+  if (choices == nullptr || !choices->is_array()) {
+    return false;
+  }
+  take_chunk(document, "message", "delta", emit);
+  is_done_ = true;
+  return true;
+}
+
+void OpenaiChatDecoder::take_common(const Json& chunk) {
+  if (id_.empty()) {
+    id_ = agent::text_at(chunk, "id");
+  }
+  if (model_.empty()) {
+    model_ = agent::text_at(chunk, "model");
+  }
+  const Json* usage = agent::find(chunk, "usage");
+  if (usage == nullptr) {
+    const Json* groq = agent::find(chunk, "x_groq");
+    usage = groq != nullptr ? agent::find(*groq, "usage") : nullptr;
+  }
+  if (usage != nullptr && usage->is_object()) {
+    if (usage_.is_null()) {
+      usage_ = Json::object();
+    }
+    usage_.update(*usage);
+  }
+}
+
+void OpenaiChatDecoder::take_message(const Json& message, bool is_whole, const agent::Emit& emit) {
+  take_reasoning(message, is_whole, emit);
+  if (const Json* content = agent::find(message, "content")) {
+    take_content(*content, is_whole, emit);
+  }
+  refusal_ += agent::text_at(message, "refusal");
+  take_tool_calls(message, is_whole);
+}
+
+void OpenaiChatDecoder::take_content(const Json& content, bool is_whole, const agent::Emit& emit) {
+  if (content.is_string()) {
+    add_text(content.get_ref<const std::string&>(), emit);
+    return;
+  }
+  if (!content.is_array()) {
+    return;
+  }
+  has_parts_ = true;
+  if (is_whole) {
+    parts_ = content;
+  }
+  for (const Json& part : content) {
+    if (const Json* thinking = agent::find(part, "thinking")) {
+      add_reasoning(part_text(*thinking), emit);
+    } else {
+      add_text(part_text(part), emit);
+    }
+  }
+}
+
+// The same words may come under several names at once: the details' text counts only in answers
+// that have it nowhere else.
+void OpenaiChatDecoder::take_reasoning(const Json& message,
+                                       bool is_whole,
+                                       const agent::Emit& emit) {
+  std::string said(agent::text_at(message, "reasoning_content"));
+  if (said.empty()) {
+    said = agent::text_at(message, "reasoning");
+  }
+  has_plain_reasoning_ = has_plain_reasoning_ || !said.empty();
+  const Json* details = agent::find(message, "reasoning_details");
+  if (details != nullptr && details->is_array()) {
+    for (const Json& detail : *details) {
+      if (is_whole) {
+        details_.push_back(detail);
+      } else {
+        merge_detail(detail);
+      }
+      if (!has_plain_reasoning_) {
+        said += agent::text_at(detail, "text", agent::text_at(detail, "summary"));
+      }
+    }
+  }
+  add_reasoning(said, emit);
+}
+
+// Pieces of one detail carry the same index and type.
+void OpenaiChatDecoder::merge_detail(const Json& detail) {
+  if (!detail.is_object()) {
+    return;
+  }
+  const Json* index = agent::find(detail, "index");
+  const auto same = std::ranges::find_if(details_, [&](const Json& known) {
+    const Json* other = agent::find(known, "index");
+    return index != nullptr && other != nullptr && *other == *index &&
+           agent::text_at(known, "type") == agent::text_at(detail, "type");
+  });
+  if (same == details_.end()) {
+    details_.push_back(detail);
+    return;
+  }
+  for (const auto& [key, value] : detail.items()) {
+    Json& member = (*same)[key];
+    const bool is_piece = key == "text" || key == "summary" || key == "data";
+    if (is_piece && member.is_string() && value.is_string()) {
+      member.get_ref<std::string&>() += value.get_ref<const std::string&>();
+    } else if (!value.is_null()) {
+      member = value;
+    }
+  }
+}
+
+void OpenaiChatDecoder::take_tool_calls(const Json& message, bool is_whole) {
+  if (const Json* calls = agent::find(message, "tool_calls"); calls && calls->is_array()) {
+    for (const Json& call : *calls) {
+      if (is_whole) {
+        calls_.add_call(call);
+      } else {
+        calls_.add_piece(call);
+      }
+    }
+  }
+  if (const Json* call = agent::find(message, "function_call")) {
+    calls_.add_function_call(*call);
+  }
+}
+
+void OpenaiChatDecoder::add_text(std::string_view text, const agent::Emit& emit) {
+  text_ += text;
+  emit_text(emit, text);
+}
+
+void OpenaiChatDecoder::add_reasoning(std::string_view text, const agent::Emit& emit) {
+  reasoning_ += text;
+  emit_reasoning(emit, text);
+}
+
+// The finish reason alone is not believed: calls may come with any of them, and a gateway may
+// report "tool_calls" where its upstream was cut.
+StopReason OpenaiChatDecoder::stop_reason(bool has_calls) const {
+  const StopReason reason = reason_of(finish_reason_);
+  const bool is_plain = reason == StopReason::end_turn || reason == StopReason::unknown ||
+                        reason == StopReason::tool_use;
+  if (is_plain && reason_of(native_reason_) == StopReason::max_tokens) {
+    return StopReason::max_tokens;
+  }
+  if (is_plain && has_calls) {
+    return StopReason::tool_use;
+  }
+  return is_plain && !refusal_.empty() ? StopReason::refusal : reason;
+}
+
+Json OpenaiChatDecoder::raw_message(const std::vector<AssembledCall>& calls) const {
+  Json message = {{"role", "assistant"}, {"content", nullptr}};
+  if (has_parts_ && !parts_.is_null()) {
+    message["content"] = parts_;
+  } else if (has_parts_ && !reasoning_.empty()) {
+    message["content"] = {
+        {{"type", "thinking"}, {"thinking", {{{"type", "text"}, {"text", reasoning_}}}}}};
+    if (!text_.empty()) {
+      message["content"].push_back({{"type", "text"}, {"text", text_}});
+    }
+  } else if (!text_.empty()) {
+    message["content"] = text_;
+  }
+  if (!refusal_.empty()) {
+    message["refusal"] = refusal_;
+  }
+  if (sends_details_ && !details_.empty()) {
+    message["reasoning_details"] = details_;
+  } else if (sends_reasoning_ && !reasoning_.empty()) {
+    message["reasoning_content"] = reasoning_;
+  }
+  for (const AssembledCall& call : calls) {
+    Json json = {{"id", call.id}, {"type", call.is_custom ? "custom" : "function"}};
+    if (call.is_custom) {
+      json["custom"] = {{"name", call.name}, {"input", call.input}};
+    } else {
+      json["function"] = {{"name", call.name}, {"arguments", history_arguments(call.arguments)}};
+    }
+    if (!call.extra_content.empty()) {
+      json["extra_content"] = *agent::parse_json(call.extra_content);
+    }
+    message["tool_calls"].push_back(std::move(json));
+  }
+  return message;
+}
+
+agent::Reply OpenaiChatDecoder::reply() {
+  agent::Reply reply{.text = text_, .reasoning = reasoning_};
+  reply.stop_reason = stop_reason(!calls_.empty());
+  reply.stop_reason_raw = finish_reason_;
+  const auto calls = calls_.finish(id_, reply.stop_reason == StopReason::max_tokens);
+  for (const AssembledCall& call : calls) {
+    reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
+  }
+  reply.usage = normal_usage(usage_);
+  reply.cost = reported_cost(usage_);
+  reply.model = model_;
+  if (!text_.empty() || !refusal_.empty() || !calls.empty()) {
+    reply.raw = agent::dump(raw_message(calls));
+  }
+  reply.protocol = "openai_chat";
+  return reply;
+}
+
+}  // namespace
+
+std::unique_ptr<Decoder> make_openai_chat_decoder(const Quirks& quirks) {
+  return std::make_unique<OpenaiChatDecoder>(quirks);
+}
+
+}  // namespace providers

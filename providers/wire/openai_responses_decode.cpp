@@ -1,0 +1,273 @@
+#include "providers/wire/openai_responses_decode.h"
+
+#include "agent/json.h"
+#include "agent/message.h"
+#include "providers/wire/answer_decoder.h"
+#include "providers/wire/tool_call_assembler.h"
+#include "providers/wire/wire_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace providers {
+namespace {
+
+using agent::Json;
+using agent::StopReason;
+
+std::int64_t detail_of(const Json& usage, std::string_view group, std::string_view key) {
+  const Json* details = agent::find(usage, group);
+  return details == nullptr ? 0 : token_count(*details, key);
+}
+
+agent::Usage normal_usage(const Json& usage) {
+  return {.input = token_count(usage, "input_tokens"),
+          .output = token_count(usage, "output_tokens"),
+          .cache_read = detail_of(usage, "input_tokens_details", "cached_tokens"),
+          .cache_write = detail_of(usage, "input_tokens_details", "cache_write_tokens"),
+          .reasoning = detail_of(usage, "output_tokens_details", "reasoning_tokens")};
+}
+
+// The parts of a list member that have this type, their `key` joined.
+std::string joined_parts(const Json& item,
+                         std::string_view list,
+                         std::string_view type,
+                         std::string_view key) {
+  std::string text;
+  if (const Json* parts = agent::find(item, list); parts != nullptr && parts->is_array()) {
+    for (const Json& part : *parts) {
+      if (agent::text_at(part, "type") == type) {
+        text += agent::text_at(part, key);
+      }
+    }
+  }
+  return text;
+}
+
+std::string text_of(const Json& item) {
+  return joined_parts(item, "content", "output_text", "text");
+}
+
+std::string reasoning_of(const Json& item) {
+  return joined_parts(item, "summary", "summary_text", "text") +
+         joined_parts(item, "content", "reasoning_text", "text");
+}
+
+bool is_call(std::string_view type) {
+  return type == "function_call" || type == "custom_tool_call";
+}
+
+// What goes back of an item: what the server sent, without the name under which it keeps it, for
+// we ask it to keep nothing. Nothing of a thought of which only the name came, nor of an item that
+// never came itself.
+Json item_to_send(Json item) {
+  if (!item.is_object()) {
+    return nullptr;
+  }
+  const bool is_sealed = !agent::text_at(item, "encrypted_content").empty();
+  if (agent::text_at(item, "type") == "reasoning" && !is_sealed && reasoning_of(item).empty()) {
+    return nullptr;
+  }
+  if (!is_sealed) {
+    item.erase("id");
+  }
+  return item;
+}
+
+class OpenaiResponsesDecoder final : public AnswerDecoder {
+ protected:
+  void take_event(std::string_view name, const agent::Json& data, const agent::Emit& emit) override;
+  bool take_document(const agent::Json& document, const agent::Emit& emit) override;
+  // Only gateways send it, behind the terminal event.
+  void take_done() override {}
+  bool is_complete() const override { return !status_.empty(); }
+  bool is_over() const override { return !status_.empty(); }
+  agent::Reply reply() override;
+
+ private:
+  // Items are known by their place: some gateways change the ids on the way.
+  struct Item {
+    agent::Json json;
+    std::string pieces;      // of a call's arguments or input, until the item is whole
+    bool was_shown = false;  // deltas of it came
+    bool is_whole = false;
+  };
+
+  void take_item(long long index, const agent::Json& item, bool is_whole, const agent::Emit& emit);
+  void take_response(const agent::Json& response);
+  void take_output(const agent::Json& response, const agent::Emit& emit);
+  void add_calls(ToolCallAssembler& assembler) const;
+  StopReason stop_reason(bool has_calls, bool has_refusal) const;
+
+  std::map<long long, Item> items_;  // by output_index
+  std::string id_;
+  std::string model_;
+  std::string status_;      // of the terminal event
+  std::string incomplete_;  // why it is not complete
+  agent::Json usage_;
+};
+
+void OpenaiResponsesDecoder::take_event(std::string_view name,
+                                        const Json& data,
+                                        const agent::Emit& emit) {
+  const std::string_view type = agent::text_at(data, "type", name);
+  const long long index = agent::integer_at(data, "output_index");
+  const std::string_view delta = agent::text_at(data, "delta");
+  if (type == "response.output_item.added" || type == "response.output_item.done") {
+    if (const Json* item = agent::find(data, "item"); item != nullptr && item->is_object()) {
+      take_item(index, *item, type.ends_with("done"), emit);
+    }
+  } else if (type == "response.output_text.delta") {
+    items_[index].was_shown = true;
+    emit_text(emit, delta);
+  } else if (type == "response.reasoning_summary_text.delta" ||
+             type == "response.reasoning_text.delta") {
+    items_[index].was_shown = true;
+    emit_reasoning(emit, delta);
+  } else if (type == "response.function_call_arguments.delta" ||
+             type == "response.custom_tool_call_input.delta") {
+    items_[index].pieces += delta;
+  } else if (const Json* response = agent::find(data, "response")) {
+    take_response(*response);
+    if (type == "response.completed" || type == "response.incomplete") {
+      take_output(*response, emit);
+      status_ = type.substr(type.find('.') + 1);
+    }
+  }
+}
+
+bool OpenaiResponsesDecoder::take_document(const Json& document, const agent::Emit& emit) {
+  const Json* output = agent::find(document, "output");
+  if (output == nullptr || !output->is_array()) {
+    return false;
+  }
+  take_response(document);
+  take_output(document, emit);
+  status_ = agent::text_at(document, "status", "completed");
+  return true;
+}
+
+void OpenaiResponsesDecoder::take_item(long long index,
+                                       const Json& item,
+                                       bool is_whole,
+                                       const agent::Emit& emit) {
+  Item& known = items_[index];
+  if (known.is_whole) {
+    return;
+  }
+  known.json = item;
+  known.is_whole = is_whole;
+  if (is_whole && !known.was_shown) {
+    emit_reasoning(emit, reasoning_of(item));
+    emit_text(emit, text_of(item));
+  }
+}
+
+void OpenaiResponsesDecoder::take_response(const Json& response) {
+  id_ = agent::text_at(response, "id", id_);
+  model_ = agent::text_at(response, "model", model_);
+  if (const Json* usage = agent::find(response, "usage"); usage != nullptr && usage->is_object()) {
+    usage_ = *usage;
+  }
+  if (const Json* details = agent::find(response, "incomplete_details")) {
+    incomplete_ = agent::text_at(*details, "reason");
+  }
+}
+
+// The last event has all items once more, or none of them: only what is missing is taken from it.
+void OpenaiResponsesDecoder::take_output(const Json& response, const agent::Emit& emit) {
+  const Json* output = agent::find(response, "output");
+  if (output == nullptr || !output->is_array()) {
+    return;
+  }
+  for (std::size_t index = 0; index < output->size(); ++index) {
+    if ((*output)[index].is_object()) {
+      take_item(static_cast<long long>(index), (*output)[index], true, emit);
+    }
+  }
+}
+
+void OpenaiResponsesDecoder::add_calls(ToolCallAssembler& assembler) const {
+  for (const auto& [index, item] : items_) {
+    const std::string_view type = agent::text_at(item.json, "type");
+    if (!is_call(type)) {
+      continue;
+    }
+    const bool is_custom = type == "custom_tool_call";
+    const std::string_view key = is_custom ? "input" : "arguments";
+    const Json* given = agent::find(item.json, key);
+    const bool is_text = given != nullptr && given->is_string();
+    Json call = {{"name", agent::text_at(item.json, "name")}};
+    call[std::string(key)] = given != nullptr && !is_text ? *given
+                             : item.is_whole              ? Json(agent::text_at(item.json, key))
+                                                          : Json(item.pieces);
+    assembler.add_call({{"id", agent::text_at(item.json, "call_id")},
+                        {"type", is_custom ? "custom" : "function"},
+                        {is_custom ? "custom" : "function", std::move(call)}});
+  }
+}
+
+// There is no reason for tools: an answer that calls some is `completed`.
+StopReason OpenaiResponsesDecoder::stop_reason(bool has_calls, bool has_refusal) const {
+  if (status_ == "incomplete") {
+    return incomplete_ == "max_output_tokens" || incomplete_ == "max_tokens"
+               ? StopReason::max_tokens
+           : incomplete_ == "content_filter" ? StopReason::content_filter
+                                             : StopReason::unknown;
+  }
+  if (status_ != "completed") {
+    return StopReason::error;
+  }
+  return has_calls     ? StopReason::tool_use
+         : has_refusal ? StopReason::refusal
+                       : StopReason::end_turn;
+}
+
+agent::Reply OpenaiResponsesDecoder::reply() {
+  ToolCallAssembler assembler;
+  add_calls(assembler);
+  const auto calls = assembler.finish(id_, status_ == "incomplete");
+  auto call = calls.begin();
+  agent::Reply reply;
+  bool has_refusal = false;
+  Json output = Json::array();
+  for (auto& [index, item] : items_) {
+    Json& json = item.json;
+    reply.text += text_of(json);
+    reply.reasoning += reasoning_of(json);
+    has_refusal = has_refusal || !joined_parts(json, "content", "refusal", "refusal").empty();
+    if (is_call(agent::text_at(json, "type")) && call != calls.end()) {
+      reply.tool_calls.push_back(
+          {.id = call->id, .name = call->name, .arguments = call->arguments});
+      json["call_id"] = call->id;
+      if (!call->is_custom) {
+        json["arguments"] = history_arguments(call->arguments);
+      }
+      ++call;
+    }
+    if (Json sent = item_to_send(json); sent.is_object()) {
+      output.push_back(std::move(sent));
+    }
+  }
+  reply.stop_reason = stop_reason(!calls.empty(), has_refusal);
+  reply.stop_reason_raw = incomplete_.empty() ? status_ : status_ + ":" + incomplete_;
+  reply.usage = normal_usage(usage_);
+  reply.cost = reported_cost(usage_);
+  reply.model = model_;
+  reply.raw = output.empty() ? std::string() : agent::dump(output);
+  reply.protocol = "openai_responses";
+  return reply;
+}
+
+}  // namespace
+
+std::unique_ptr<Decoder> make_openai_responses_decoder() {
+  return std::make_unique<OpenaiResponsesDecoder>();
+}
+
+}  // namespace providers

@@ -1,0 +1,35 @@
+// Server-sent events out of bytes that come in any pieces.
+#pragma once
+#include "providers/wire/stream_parser.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace providers {
+
+// Lines end with LF, CRLF or CR; several `data` lines are joined with LF; a leading byte order
+// mark, comments, `id`, `retry` and unknown fields are ignored. Bytes are never interpreted before
+// their line is whole.
+class SseParser final : public StreamParser {
+ public:
+  void feed(std::string_view bytes, const OnEvent& on_event) override;
+  std::optional<StreamEvent> finish() override;
+  // Some line so far is a known field, or a comment.
+  bool is_plausible() const override { return has_seen_stream_; }
+
+ private:
+  void end_line(const OnEvent& on_event);
+  void take_line(std::string_view line);
+  void take_field(std::string_view field, std::string_view value);
+
+  std::string line_;  // the part of the current line that came
+  StreamEvent event_;
+  bool has_data_ = false;
+  bool is_first_line_ = true;
+  bool skips_lf_ = false;  // the last byte was the CR of a CRLF, perhaps
+  bool has_seen_stream_ = false;
+  bool is_stopped_ = false;
+};
+
+}  // namespace providers

@@ -1,0 +1,295 @@
+#include "agent/json.h"
+#include "providers/wire/wire.h"
+#include "tests/unit/providers/wire/wire_cases.h"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using agent::Code;
+using agent::Reply;
+using agent::StopReason;
+using agent::ToolCall;
+using Calls = std::vector<ToolCall>;
+
+providers::WireSettings settings(std::string base_url = "https://api.openai.com/v1") {
+  providers::WireSettings result{
+      .provider = "openai", .model = "m", .base_url = base_url, .api_key = "key"};
+  result.quirks = providers::default_quirks(result.provider, base_url);
+  return result;
+}
+
+std::unique_ptr<providers::Wire> responses(std::string base_url = "https://api.openai.com/v1") {
+  return providers::make_openai_responses(settings(std::move(base_url)));
+}
+
+// One event of a stream: its type and what else is in its object.
+std::string event(std::string_view type, std::string_view inside) {
+  return fmt::format(
+      "event: {0}\ndata: {{\"type\":\"{0}\",\"sequence_number\":1,{1}}}\n\n", type, inside);
+}
+std::string added(int index, std::string_view item) {
+  return event("response.output_item.added",
+               fmt::format(R"("output_index":{},"item":{})", index, item));
+}
+std::string done(int index, std::string_view item) {
+  return event("response.output_item.done",
+               fmt::format(R"("output_index":{},"item":{})", index, item));
+}
+std::string delta(std::string_view what, int index, std::string_view text) {
+  return event(fmt::format("response.{}.delta", what),
+               fmt::format(R"("item_id":"i","output_index":{},"delta":"{}")", index, text));
+}
+std::string message(std::string_view text) {
+  return fmt::format(
+      R"({{"type":"message","id":"msg_1","role":"assistant","content":[{{"type":"output_text","text":"{}","annotations":[]}}]}})",
+      text);
+}
+std::string call(std::string_view id, std::string_view name, std::string_view arguments) {
+  return fmt::format(
+      R"({{"type":"function_call","id":"fc_1","call_id":"{}","name":"{}","arguments":"{}"}})",
+      id,
+      name,
+      arguments);
+}
+constexpr std::string_view k_usage =
+    R"("usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},)"
+    R"("output_tokens":7,"output_tokens_details":{"reasoning_tokens":3},"total_tokens":16})";
+std::string end(std::string_view status = "completed", std::string_view more = "") {
+  return event(
+      fmt::format("response.{}", status),
+      fmt::format(
+          R"("response":{{"id":"r","model":"m-1","status":"{}","error":null,"output":[],{}{}}})",
+          status,
+          k_usage,
+          more));
+}
+
+Reply read(const std::string& body) {
+  return tests::read(*responses(), body);
+}
+
+std::string_view failure(const std::string& body) {
+  return tests::failure(*responses(), body);
+}
+
+}  // namespace
+
+TEST_CASE("openai_responses: text, reasoning and usage of a stream", "[providers]") {
+  const std::string body =
+      event("response.created", R"("response":{"id":"r","model":"m-1","usage":null,"output":[]})") +
+      added(0, R"({"type":"reasoning","id":"rs_1","summary":[]})") +
+      delta("reasoning_summary_text", 0, "Hm") +
+      done(0,
+           R"({"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Hm"}],)"
+           R"("encrypted_content":"sealed"})") +
+      added(1, R"({"type":"message","id":"msg_1","role":"assistant","content":[]})") +
+      delta("output_text", 1, "Hel") + delta("output_text", 1, "lo") + done(1, message("Hello")) +
+      end();
+  const auto played = tests::play(*responses(), body);
+  REQUIRE(played.reply);
+  CHECK(played.text == "Hello");
+  CHECK(played.reasoning == "Hm");
+  const Reply& reply = *played.reply;
+  CHECK(reply.text == "Hello");
+  CHECK(reply.reasoning == "Hm");
+  CHECK(reply.stop_reason == StopReason::end_turn);
+  CHECK(reply.stop_reason_raw == "completed");
+  CHECK(reply.model == "m-1");
+  CHECK(reply.protocol == "openai_responses");
+  CHECK(reply.usage ==
+        agent::Usage{.input = 9, .output = 7, .cache_read = 4, .cache_write = 2, .reasoning = 3});
+  // The sealed thought keeps its name, the message does not: the server does not know it.
+  CHECK(reply.raw ==
+        R"([{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Hm"}],)"
+        R"("encrypted_content":"sealed"},{"type":"message","role":"assistant","content":)"
+        R"([{"type":"output_text","text":"Hello","annotations":[]}]}])");
+}
+
+TEST_CASE("openai_responses: one body in place of a stream, and the other way round",
+          "[providers]") {
+  const Reply reply = read(fmt::format(R"({{"id":"r","status":"completed","output":[{},{}],{}}})",
+                                       message("Hi"),
+                                       call("a", "f", R"({\"x\":1})"),
+                                       k_usage));
+  CHECK(reply.text == "Hi");
+  CHECK(reply.tool_calls == Calls{{"a", "f", R"({"x":1})"}});
+  CHECK(reply.stop_reason == StopReason::tool_use);
+  CHECK(reply.usage.input == 9);
+}
+
+TEST_CASE("openai_responses: a call is taken from its whole item, by its place", "[providers]") {
+  // The ids rotate on the way at one gateway, the last event lists no items at another.
+  const Reply reply =
+      read(added(0, call("a", "f", "")) + added(1, call("b", "g", "")) +
+           delta("function_call_arguments", 0, "{") + delta("function_call_arguments", 1, "{}") +
+           done(1, call("b", "g", "{}")) + done(0, call("a", "f", R"({\"x\":1})")) + end());
+  CHECK(reply.tool_calls == Calls{{"a", "f", R"({"x":1})"}, {"b", "g", "{}"}});
+  CHECK(reply.stop_reason == StopReason::tool_use);
+}
+
+TEST_CASE("openai_responses: items that only the last event has are taken from it", "[providers]") {
+  const std::string last =
+      event("response.completed",
+            fmt::format(R"("response":{{"id":"r","status":"completed","output":[{}],{}}})",
+                        message("All"),
+                        k_usage));
+  const auto played = tests::play(*responses(), last);
+  REQUIRE(played.reply);
+  CHECK(played.reply->text == "All");
+  CHECK(played.text == "All");                                // shown, too
+  CHECK(read(done(0, message("All")) + last).text == "All");  // once
+}
+
+TEST_CASE("openai_responses: pieces of an item that never came whole", "[providers]") {
+  const Reply reply =
+      read(delta("function_call_arguments", 3, "x") + done(0, message("Hi")) + end());
+  CHECK(reply.text == "Hi");
+  CHECK(reply.tool_calls.empty());
+}
+
+TEST_CASE("openai_responses: without event names, and with a [DONE] behind it", "[providers]") {
+  std::string body = done(0, message("Hi")) + end();
+  for (auto at = body.find("event: "); at != std::string::npos; at = body.find("event: ")) {
+    body.erase(at, body.find('\n', at) + 1 - at);
+  }
+  CHECK(read(body + "data: [DONE]\n\n").text == "Hi");
+}
+
+TEST_CASE("openai_responses: a cut answer's calls never become ones that can run", "[providers]") {
+  const Reply reply =
+      read(done(0, call("a", "f", R"({\"x\":4)")) + done(1, call("b", "g", "")) +
+           end("incomplete", R"(,"incomplete_details":{"reason":"max_output_tokens"})"));
+  CHECK(reply.stop_reason == StopReason::max_tokens);
+  CHECK(reply.stop_reason_raw == "incomplete:max_output_tokens");
+  CHECK(reply.tool_calls == Calls{{"a", "f", R"({"x":4)"}, {"b", "g", ""}});
+  CHECK(read(done(0, message("x")) +
+             end("incomplete", R"(,"incomplete_details":{"reason":"content_filter"})"))
+            .stop_reason == StopReason::content_filter);
+}
+
+TEST_CASE("openai_responses: a refusal, a custom tool, reasoning of an open model", "[providers]") {
+  const Reply refusal =
+      read(done(0, R"({"type":"message","content":[{"type":"refusal","refusal":"I will not."}]})") +
+           end());
+  CHECK(refusal.stop_reason == StopReason::refusal);
+  CHECK(refusal.text.empty());
+
+  const Reply custom = read(
+      done(0,
+           R"({"type":"custom_tool_call","id":"ct","call_id":"c","name":"sql","input":"SELECT"})") +
+      end());
+  CHECK(custom.tool_calls == Calls{{"c", "sql", ""}});  // free text is never run as arguments
+
+  const Reply open = read(
+      done(0,
+           R"({"type":"reasoning","id":"r","content":[{"type":"reasoning_text","text":"Hm"}]})") +
+      done(1, R"({"type":"reasoning","id":"s","summary":[]})") + done(2, message("x")) + end());
+  CHECK(open.reasoning == "Hm");
+  CHECK(open.raw.find(R"("reasoning_text")") != std::string::npos);
+  CHECK(open.raw.find(R"("summary":[])") == std::string::npos);  // only a name: not sent back
+}
+
+TEST_CASE("openai_responses: a stream without its terminal event is broken", "[providers]") {
+  CHECK(failure(done(0, message("Hi"))) == "provider.stream_broken");
+  CHECK(failure(done(0, call("a", "f", "{}")) + "data: [DONE]\n\n") == "provider.stream_broken");
+  CHECK(failure(added(0, message(""))) == "provider.stream_broken");
+}
+
+TEST_CASE("openai_responses: failures inside an answer are classified", "[providers]") {
+  constexpr std::string_view k_quota =
+      R"("error":{"code":"insufficient_quota","message":"You exceeded your current quota"})";
+  CHECK(failure(event("error", k_quota)) == "provider.quota");
+  CHECK(failure(event("response.failed",
+                      fmt::format(R"("response":{{"status":"failed",{}}})", k_quota))) ==
+        "provider.quota");
+  CHECK(failure(event("response.failed", R"("response":{"status":"failed","error":null})")) ==
+        "provider.unavailable");
+  CHECK(failure(R"({"status":"failed","output":[],"error":{"code":"rate_limit_exceeded",)"
+                R"("message":"slow down"}})") == "provider.rate_limited");
+  CHECK(failure("<html>") == "provider.bad_response");
+  CHECK(failure(R"({"object":"response"})") == "provider.bad_response");
+}
+
+TEST_CASE("openai_responses: any cut of a stream gives the same reply", "[providers]") {
+  const std::string body = "\xEF\xBB\xBF: hi\r\n\r\n" + added(0, message("")) +
+                           delta("output_text", 0, "gr\xC3\xBC\xC3\x9F dich") +
+                           done(0, message("gr\xC3\xBC\xC3\x9F dich")) +
+                           done(1, call("a", "f", R"({\"x\":\"é\"})")) + end();
+  tests::check_any_cut(*responses(), body);
+}
+
+TEST_CASE("openai_responses: broken bytes give an answer or an error, never a crash",
+          "[providers]") {
+  const std::string body = done(0, message("x")) + done(1, call("a", "f", "{}")) + end();
+  CHECK(tests::answers_of_broken_bytes(*responses(), body) > 0);
+}
+
+TEST_CASE("openai_responses: a request is head, messages and tail", "[providers]") {
+  const std::vector<agent::ToolInfo> tools = {
+      {.name = "f", .description = "Does \"f\"", .parameters = "{ \"type\": \"object\" }"}};
+  const agent::Conversation conversation;
+  const agent::ModelRequest request{
+      .instructions = "Be brief", .tools = tools, .conversation = conversation};
+  providers::WireSettings own = settings();
+  own.temperature = 0.5;
+  own.max_output_tokens = 5;  // the protocol's least is 16
+  own.reasoning = "low";
+  const auto wire = providers::make_openai_responses(own);
+  CHECK(wire->body_head(request) ==
+        R"({"model":"m","instructions":"Be brief","tools":[{"type":"function","name":"f",)"
+        R"("description":"Does \"f\"","parameters":{"type":"object"},"strict":false}],"input":[)");
+  CHECK(wire->body_tail(request) ==
+        R"(],"store":false,"include":["reasoning.encrypted_content"],"max_output_tokens":16,)"
+        R"("temperature":0.5,"reasoning":{"effort":"low"},"stream":true})");
+  CHECK(wire->url() == "https://api.openai.com/v1/responses");
+  CHECK(agent::header(wire->headers(), "authorization") == "Bearer key");
+  CHECK(agent::header(responses("https://x.openai.azure.com/openai/v1")->headers(), "api-key") ==
+        "key");
+  // Sealed thoughts are asked for only where they are known to exist.
+  CHECK(responses("http://localhost/v1")->body_tail({.conversation = conversation}) ==
+        R"(],"store":false,"stream":true})");
+}
+
+TEST_CASE("openai_responses: a model without thoughts refuses to seal them, once", "[providers]") {
+  const agent::Conversation conversation;
+  const agent::ModelRequest request{.conversation = conversation};
+  const auto wire = responses();
+  constexpr std::string_view k_refusal =
+      R"({"error":{"message":"Encrypted content is not supported with this model.",)"
+      R"("type":"invalid_request_error","param":"include"}})";
+  CHECK_FALSE(wire->adapt(500, k_refusal, request));
+  CHECK_FALSE(wire->adapt(400, R"({"error":{"message":"no"}})", request));
+  CHECK(wire->adapt(400, k_refusal, request));
+  CHECK(wire->body_tail(request) == R"(],"store":false,"stream":true})");
+  CHECK_FALSE(wire->adapt(400, k_refusal, request));
+}
+
+TEST_CASE("openai_responses: messages in the protocol's form", "[providers]") {
+  const std::vector<agent::Message> messages = {
+      agent::UserMessage{"Hi"},
+      agent::AssistantMessage{{.text = "kept",
+                               .raw = R"([{"type":"reasoning"},{"type":"message"}])",
+                               .protocol = "openai_responses"}},
+      agent::AssistantMessage{{.text = "So",
+                               .tool_calls = {{"a", "f", R"({"x":1})"}, {"b", "g", "{bad"}},
+                               .raw = "{}",
+                               .protocol = "openai_chat"}},
+      agent::ToolMessage{"a", "f", "out", true},
+      agent::AssistantMessage{{.text = "", .protocol = "openai_responses"}},
+  };
+  CHECK(tests::encoded(*responses(), messages) ==
+        R"({"role":"user","content":"Hi"},{"type":"reasoning"},{"type":"message"},)"
+        R"({"role":"assistant","content":"So"},)"
+        R"({"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"},)"
+        R"({"type":"function_call","call_id":"b","name":"g",)"
+        R"("arguments":"{\"malformed_arguments\":\"{bad\"}"},)"
+        R"({"type":"function_call_output","call_id":"a","output":"out"})");
+}

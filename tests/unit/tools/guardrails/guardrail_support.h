@@ -1,0 +1,90 @@
+// What the tests of guardrails share: checks as specs, and a gate over real processes and a
+// scripted judge.
+#pragma once
+#include "tests/support/fakes.h"
+#include "tests/unit/tools/process/process_support.h"
+#include "tools/guardrails/guardrails.h"
+
+#include <catch2/catch.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tests {
+
+using Of = agent::GuardrailSpec::Of;
+using Look = agent::GuardrailSpec::Kind;
+using Action = agent::GuardrailSpec::Action;
+
+inline agent::GuardrailSpec check(
+    Of of, Look kind, std::string what, Action action = Action::deny, std::string tool = {}) {
+  return {.of = of,
+          .kind = kind,
+          .name = "it",
+          .what = std::move(what),
+          .tool = std::move(tool),
+          .action = action,
+          .timeout = std::chrono::seconds(20),
+          .model = {}};
+}
+
+inline agent::Reply says(std::string text) {
+  return {.text = std::move(text),
+          .stop_reason = agent::StopReason::end_turn,
+          .usage = {.input = 10, .output = 5},
+          .origin = "test/judge",
+          .cost = agent::Money::parse("0.01")};
+}
+
+inline ScriptedProvider::Answer answers(agent::Reply reply) {
+  return [reply = std::move(reply)](const agent::ModelRequest&, const agent::Emit&) {
+    return agent::Result<agent::Reply>(reply);
+  };
+}
+
+class GuardrailStage {
+ public:
+  std::unique_ptr<tools::Guardrails> gate(std::vector<agent::GuardrailSpec> checks,
+                                          int retries = 2) {
+    std::vector<tools::Judge> judges;
+    for (const agent::GuardrailSpec& one : checks) {
+      if (one.kind == Look::judge) {
+        judges.push_back({.model = "test/judge", .provider = &judge});
+      }
+    }
+    return std::make_unique<tools::Guardrails>(
+        agent::GuardrailsSpec{.retries = retries, .checks = std::move(checks)},
+        kill_file,
+        tools::GuardrailWorld{.programs = {.folder = world.folder.path(),
+                                           .temporary = world.temporary,
+                                           .environment = world.environment,
+                                           .isolation = world.isolation.get()},
+                              .redactor = &redactor,
+                              .clock = &clock,
+                              .judges = std::move(judges),
+                              .file = "agent.yaml"});
+  }
+
+  agent::Ruling ask(tools::Guardrails& gate, const agent::Occasion& occasion) {
+    return gate.judge(
+        occasion,
+        [this](const agent::EventBody& body) {
+          events.push_back(std::get<agent::GuardrailRan>(body));
+        },
+        world.stop.get_token());
+  }
+  agent::Ruling ask(std::vector<agent::GuardrailSpec> checks, const agent::Occasion& occasion) {
+    return ask(*gate(std::move(checks)), occasion);
+  }
+
+  ProcessWorld world;  // the first, because it forks
+  agent::Redactor redactor{{{"MY_TOKEN", "hunter2-hunter2"}}};
+  agent::SystemClock clock;
+  std::filesystem::path kill_file;
+  ScriptedProvider judge{{}};
+  std::vector<agent::GuardrailRan> events;
+};
+
+}  // namespace tests

@@ -1,0 +1,162 @@
+#include "tools/hooks/hook_protocol.h"
+
+#include "agent/json.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using agent::Json;
+using agent::Point;
+using tools::HookAnswer;
+using Decision = HookAnswer::Decision;
+
+const agent::ToolCall k_call{
+    .id = "c1", .name = "write_file", .arguments = R"({"path":"a.txt","content":"x"})"};
+
+agent::Occasion before_a_call() {
+  return {.point = Point::pre_tool_use, .turn = 2, .text = k_call.arguments, .call = &k_call};
+}
+
+agent::Result<HookAnswer> answer(std::string_view output,
+                                 int exit_status = 0,
+                                 std::string_view errors = "",
+                                 std::string_view dialect = "claude",
+                                 const agent::Occasion& occasion = before_a_call()) {
+  return tools::read_hook_answer(
+      *tools::hook_dialect(dialect), occasion, exit_status, output, errors);
+}
+
+Json input(std::string_view dialect, const agent::Occasion& occasion) {
+  const std::string text =
+      tools::hook_input(*tools::hook_dialect(dialect),
+                        occasion,
+                        {.run_id = "r1", .model = "a/b", .cwd = "/srv/x"},
+                        agent::Clock::Wall(std::chrono::seconds(1'800'000'000)));
+  CHECK(text.ends_with("}\n"));
+  return agent::parse_json(text).value();
+}
+
+}  // namespace
+
+TEST_CASE("hook: the answer's words, in both spellings", "[tools]") {
+  struct Row {
+    std::string_view output;
+    Decision decision;
+    std::string_view reason;
+    bool stops = false;
+  };
+  for (const Row& row : {
+           Row{"", Decision::none, ""},
+           Row{"{}", Decision::none, ""},
+           Row{"done.\n", Decision::none, ""},
+           Row{R"({"decision": "block", "reason": "no"})", Decision::deny, "no"},
+           Row{R"({"decision": "deny", "reason": "no"})", Decision::deny, "no"},
+           Row{R"({"decision": "approve"})", Decision::allow, ""},
+           Row{R"({"decision": "ask", "reason": "sure?"})", Decision::ask, "sure?"},
+           Row{R"({"continue": false, "stopReason": "late"})", Decision::none, "late", true},
+           Row{R"({"continue": false, "stop_reason": "late"})", Decision::none, "late", true},
+           Row{R"({"hookSpecificOutput": {"permissionDecision": "deny",
+                   "permissionDecisionReason": "why"}})",
+               Decision::deny,
+               "why"},
+           Row{R"({"hook_specific_output": {"permission_decision": "allow",
+                   "permission_decision_reason": "why"}})",
+               Decision::allow,
+               "why"},
+           Row{R"({"decision": "allow", "hookSpecificOutput": {"permissionDecision": "deny"}})",
+               Decision::deny,
+               ""},
+       }) {
+    INFO(row.output);
+    const auto read = answer(row.output);
+    REQUIRE(read);
+    CHECK(read->decision == row.decision);
+    CHECK(read->reason == row.reason);
+    CHECK(read->stops == row.stops);
+  }
+}
+
+TEST_CASE("hook: what cannot be read is a hook that broke", "[tools]") {
+  for (const std::string_view output : {R"({"decision": "block")",
+                                        R"({"decision": "blocks"})",
+                                        R"({"decision": true})",
+                                        R"({"continue": "false"})",
+                                        R"({"reason": 1, "decision": "deny"})",
+                                        R"({"hookSpecificOutput": "deny"})",
+                                        R"({"hookSpecificOutput": {"updatedInput": "ls"}})"}) {
+    INFO(output);
+    const auto read = answer(output);
+    REQUIRE_FALSE(read);
+    CHECK(read.error().code == agent::Code::hook_failed);
+  }
+  CHECK_FALSE(answer("{}", 1));
+  CHECK_FALSE(answer("", 127, "not found"));
+}
+
+TEST_CASE("hook: exit status 2 is a no, its reason is stderr or the answer's", "[tools]") {
+  CHECK(answer("", 2, " not now\n")->reason == "not now");
+  CHECK(answer(R"({"reason": "said on stdout"})", 2)->reason == "said on stdout");
+  CHECK(answer(R"({"decision": "allow"})", 2)->decision == Decision::deny);
+  CHECK(answer("plain", 2)->decision == Decision::deny);
+}
+
+TEST_CASE("hook: changed arguments come back in errand's words", "[tools]") {
+  const auto changed = [](std::string_view dialect, std::string_view output) {
+    const auto read = answer(output, 0, "", dialect);
+    REQUIRE(read);
+    return agent::parse_json(read->arguments.value_or("null")).value();
+  };
+  CHECK(changed("claude", R"({"hookSpecificOutput": {"updatedInput": {"file_path": "/b"}}})") ==
+        Json{{"path", "/b"}});
+  CHECK(changed("gemini", R"({"hookSpecificOutput": {"tool_input": {"file_path": "/b"}}})") ==
+        Json{{"path", "/b"}, {"content", "x"}});
+  CHECK(changed("docker_agent", R"({"hook_specific_output": {"updated_input": {"path": "b"}}})") ==
+        Json{{"path", "b"}});
+  CHECK(changed("claude", "{}").is_null());
+}
+
+TEST_CASE("hook: what a script reads, in its dialect", "[tools]") {
+  const Json claude = input("claude", before_a_call());
+  CHECK(claude["hook_event_name"] == "PreToolUse");
+  CHECK(claude["tool_name"] == "Write");
+  CHECK(claude["tool_input"] == Json{{"file_path", "/srv/x/a.txt"}, {"content", "x"}});
+  CHECK(claude["session_id"] == "r1");
+  CHECK(claude["cwd"] == "/srv/x");
+  CHECK(input("gemini", before_a_call())["hook_event_name"] == "BeforeTool");
+  CHECK(input("docker_agent", before_a_call())["tool_input"]["path"] == "a.txt");
+
+  agent::ToolCall shell{
+      .id = "c2", .name = "shell", .arguments = R"({"command":"make","timeout":"2s"})"};
+  const agent::Occasion of_shell{.point = Point::pre_tool_use, .call = &shell};
+  CHECK(input("claude", of_shell)["tool_input"] == Json{{"command", "make"}, {"timeout", 2000}});
+  CHECK(input("docker_agent", of_shell)["tool_input"]["cmd"] == "make");
+
+  const agent::ToolResult failed{.call_id = "c1",
+                                 .name = "write_file",
+                                 .content = "disk full",
+                                 .status = agent::ToolStatus::failed,
+                                 .message = "full"};
+  const agent::Occasion after{.point = Point::post_tool_use, .call = &k_call, .result = &failed};
+  CHECK(input("claude", after)["tool_response"]["success"] == false);
+  CHECK(input("gemini", after)["tool_response"]["error"]["message"] == "full");
+  CHECK(input("docker_agent", after)["tool_response"] == "disk full");
+  CHECK(input("docker_agent", after)["tool_error"] == true);
+
+  const agent::Occasion stop{.point = Point::stop, .prompt = "hi", .text = "bye", .again = true};
+  CHECK(input("claude", stop)["stop_hook_active"] == true);
+  CHECK(input("gemini", stop)["prompt_response"] == "bye");
+  CHECK(input("docker_agent", stop)["last_user_message"] == "hi");
+}
+
+TEST_CASE("hook: text that is no JSON is context where the dialect says so", "[tools]") {
+  const agent::Occasion start{.point = Point::run_start, .text = "hi"};
+  CHECK(answer("mind", 0, "", "claude", start)->context == "mind");
+  CHECK(answer("mind", 0, "", "gemini", start)->context.empty());
+  CHECK(answer("mind", 0, "", "claude", before_a_call())->context.empty());
+}

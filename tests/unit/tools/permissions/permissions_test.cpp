@@ -1,0 +1,390 @@
+#include "tools/permissions/permissions.h"
+
+#include "tests/unit/tools/file_support.h"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using agent::PermissionRule;
+using agent::PermissionSpec;
+using tools::Judgement;
+using tools::Permissions;
+using tools::PermissionWorld;
+using tools::Reach;
+using tools::Verdict;
+
+// secrets/key, src/main.c, and `door`, a link to secrets.
+struct Place {
+  Place() {
+    folder.write("secrets/key", "k");
+    folder.write("src/main.c", "int main() {}");
+    folder.write(".git/config", "");
+    fs::create_directory_symlink("secrets", folder.at("door"));
+  }
+
+  PermissionWorld world(bool confined = true) const {
+    return {.cwd = folder.path(),
+            .temporary = {},
+            .home = folder.at("home"),
+            .confined = {.processes = confined, .files = false},
+            .guarded = {folder.at("agent.yaml"), folder.at(".git/hooks")}};
+  }
+  Permissions permissions(const PermissionSpec& spec, bool confined = true) const {
+    auto made = Permissions::create(spec, world(confined));
+    REQUIRE(made);
+    return std::move(*made);
+  }
+
+  tests::FileFolder folder;
+};
+
+std::vector<PermissionRule> rules(const std::vector<std::string>& texts) {
+  std::vector<PermissionRule> list;
+  for (const std::string& text : texts) {
+    list.push_back({.text = text, .origin = "test"});
+  }
+  return list;
+}
+
+Reach reads(std::string path) {
+  return {.kind = Reach::Kind::reads, .target = std::move(path)};
+}
+Reach writes(std::string path) {
+  return {.kind = Reach::Kind::writes, .target = std::move(path)};
+}
+Reach runs(std::string line) {
+  return {.kind = Reach::Kind::commands, .target = std::move(line)};
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+// `:deny shell(rm *)` and its like.
+void add_rule(PermissionSpec& spec, const std::string& line) {
+  const std::size_t blank = line.find(' ');
+  const std::string list = line.substr(1, blank - 1);
+  if (list == "rules") {
+    spec = {};
+    return;
+  }
+  const std::string text = line.substr(blank + 1);
+  if (list == "default") {
+    REQUIRE(text == "ask");
+    spec.standard = PermissionSpec::Standard::ask;
+    return;
+  }
+  REQUIRE((list == "deny" || list == "ask" || list == "allow"));
+  auto& to = list == "deny" ? spec.deny : list == "ask" ? spec.ask : spec.allow;
+  to.push_back({.text = text, .origin = "test"});
+}
+
+}  // namespace
+
+TEST_CASE("permissions: every way to phrase a command or a path has its verdict", "[tools]") {
+  const Place place;
+  std::ifstream file(ERRAND_SOURCE_DIR "/tests/unit/tools/permissions/command_lines.txt");
+  PermissionSpec spec;
+  int refused = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.front() == '#') {
+      continue;
+    }
+    if (line.front() == ':') {
+      add_rule(spec, line);
+      continue;
+    }
+    const std::string verdict = line.substr(0, line.find(' '));
+    REQUIRE((verdict == "allow" || verdict == "ask" || verdict == "deny"));
+    std::string command = line.substr(std::min<std::size_t>(7, line.size()));
+    command = replaced(std::move(command), "⏎", "\n");
+    command = replaced(std::move(command), "{{DIR}}", place.folder.path().string());
+    const Judgement judgement = place.permissions(spec).judge("shell", runs(command));
+    INFO(command << "\n" << judgement.reason);
+    CHECK(to_string(judgement.verdict) == verdict);
+    refused += verdict == "allow" ? 0 : 1;
+  }
+  CHECK(refused >= 150);
+}
+
+TEST_CASE("permissions: deny wins over a yes, a yes over ask, ask over allow", "[tools]") {
+  const Place place;
+  PermissionSpec spec;
+  spec.allow = rules({"read_*", "write_file"});
+  spec.ask = rules({"write_file(src/**)"});
+  spec.granted = rules({"write_file(src/main.c)", "write_file(secrets/**)"});
+  spec.deny = rules({"write_file(secrets/**)"});
+  const Permissions permissions = place.permissions(spec);
+
+  CHECK(permissions.judge("read_file", reads("/etc/hosts")).verdict == Verdict::allow);
+  CHECK(permissions.judge("write_file", writes("/etc/hosts")).verdict == Verdict::allow);
+  CHECK(permissions.judge("write_file", writes("src/other.c")).verdict == Verdict::ask);
+  CHECK(permissions.judge("write_file", writes("src/main.c")).verdict == Verdict::allow);
+  CHECK(permissions.judge("write_file", writes("secrets/key")).verdict == Verdict::deny);
+}
+
+TEST_CASE("permissions: a path is judged by what it really is", "[tools]") {
+  const Place place;
+  fs::create_symlink(place.folder.at("secrets/new"), place.folder.at("src/dangling"));
+  fs::create_symlink("/etc", place.folder.at("src/etc"));
+  PermissionSpec spec;
+  spec.standard = PermissionSpec::Standard::ask;
+  spec.allow = rules({"*_file(src/**)"});
+  spec.deny = rules({"write_file(secrets/**)"});
+  const Permissions permissions = place.permissions(spec);
+  const auto verdict = [&](const char* path) {
+    return permissions.judge("write_file", writes(path)).verdict;
+  };
+
+  CHECK(verdict("src/a/b.c") == Verdict::allow);
+  CHECK(verdict("./src/./a.c") == Verdict::allow);
+  CHECK(verdict("src/.hidden") == Verdict::allow);
+  CHECK(verdict("src/../a.c") == Verdict::ask);
+  CHECK(verdict("src/etc/hosts") == Verdict::ask);
+  CHECK(verdict("/etc/hosts") == Verdict::ask);
+  CHECK(verdict("src/dangling") == Verdict::deny);
+  CHECK(verdict("door/key") == Verdict::deny);
+  CHECK(verdict("Secrets/key") == Verdict::deny);
+  CHECK(verdict("src/../door/../secrets/key") == Verdict::deny);
+  CHECK(verdict((place.folder.path() / "secrets/key").c_str()) == Verdict::deny);
+  CHECK(verdict("/proc/self/cwd/../../../proc/self/root/etc/hosts") == Verdict::ask);
+}
+
+TEST_CASE("permissions: a link in an allowed pattern gives no right", "[tools]") {
+  const Place place;
+  fs::create_directory_symlink("/etc", place.folder.at("build"));
+  PermissionSpec spec;
+  spec.standard = PermissionSpec::Standard::ask;
+  spec.allow = rules({"write_file(build/**)"});
+
+  CHECK(place.permissions(spec).judge("write_file", writes("build/hosts")).verdict == Verdict::ask);
+}
+
+TEST_CASE("permissions: what is forbidden to one tool is to those that do the same", "[tools]") {
+  const Place place;
+  PermissionSpec spec;
+  spec.deny = rules({"read_file(secrets/**)", "write_file(src/**)"});
+  const Permissions permissions = place.permissions(spec);
+
+  CHECK(permissions.judge("grep", reads("secrets/key")).verdict == Verdict::deny);
+  CHECK(permissions.judge("grep", reads(".")).verdict == Verdict::allow);
+  CHECK_FALSE(permissions.may_read(place.folder.at("secrets/key")));
+  CHECK(permissions.may_read(place.folder.at("src/main.c")));
+  CHECK(permissions.judge("edit_file", writes("src/main.c")).verdict == Verdict::deny);
+  CHECK(permissions.judge("edit_file", writes("secrets/key")).verdict == Verdict::deny);
+  CHECK(permissions.judge("write_file", writes("secrets/key")).verdict == Verdict::allow);
+  CHECK(permissions.judge("read_file", reads("src/main.c")).verdict == Verdict::allow);
+}
+
+TEST_CASE("permissions: auto allows what is confined to reading and the workspace", "[tools]") {
+  const Place place;
+  const Permissions confined = place.permissions({}, true);
+  const Permissions loose = place.permissions({}, false);
+  const Reach program{.kind = Reach::Kind::program, .target = "{}"};
+
+  CHECK(confined.judge("shell", runs("make")).verdict == Verdict::allow);
+  CHECK(loose.judge("shell", runs("make")).verdict == Verdict::ask);
+  CHECK(confined.judge("deploy", program).verdict == Verdict::allow);
+  CHECK(loose.judge("deploy", program).verdict == Verdict::ask);
+  for (const Permissions* permissions : {&confined, &loose}) {
+    CHECK(permissions->judge("read_file", reads("src/main.c")).verdict == Verdict::allow);
+    CHECK(permissions->judge("read_file", reads("/etc/hosts")).verdict == Verdict::ask);
+    CHECK(permissions->judge("write_file", writes("new/file")).verdict == Verdict::allow);
+    CHECK(permissions->judge("write_file", writes("../file")).verdict == Verdict::ask);
+    CHECK(permissions->judge("write_file", writes("agent.yaml")).verdict == Verdict::ask);
+    CHECK(permissions->judge("write_file", writes(".git/hooks/pre-commit")).verdict ==
+          Verdict::ask);
+    CHECK(permissions->judge("task_failed", {.kind = Reach::Kind::nothing}).verdict ==
+          Verdict::allow);
+  }
+}
+
+TEST_CASE("permissions: a tool that nothing can allow is not offered", "[tools]") {
+  const Place place;
+  PermissionSpec spec;
+  spec.deny = rules({"mcp__github__*", "shell(rm *)"});
+  const Permissions some = place.permissions(spec);
+  CHECK(some.always_denies("mcp__github__delete"));
+  CHECK_FALSE(some.always_denies("shell"));
+
+  PermissionSpec strict;
+  strict.standard = PermissionSpec::Standard::deny;
+  strict.allow = rules({"shell(git *)"});
+  const Permissions none = place.permissions(strict);
+  CHECK_FALSE(none.always_denies("shell"));
+  CHECK(none.always_denies("read_file"));
+  CHECK(none.judge("shell", runs("git diff")).verdict == Verdict::allow);
+  CHECK(none.judge("shell", runs("ls")).verdict == Verdict::deny);
+}
+
+TEST_CASE("permissions: the rule that is offered says yes to this very call", "[tools]") {
+  const Place place;
+  PermissionSpec spec;
+  spec.standard = PermissionSpec::Standard::ask;
+  spec.deny = rules({"shell(rm *)"});
+  struct Row {
+    const char* tool;
+    Reach reach;
+    const char* rule;
+  };
+  const auto row = GENERATE(values<Row>({
+      {"shell", runs("make test"), "shell(make test)"},
+      {"shell", runs("wc *.c \\\n | sort"), "shell(wc \\*.c \\\\\n | sort)"},
+      {"shell", runs("$X 'unclear"), "shell($X 'unclear)"},
+      {"shell", runs("echo a)"), "shell(echo a))"},
+      {"write_file", writes("src/../new.c"), "write_file(new.c)"},
+      {"write_file", writes("/etc/hosts"), "write_file(/etc/hosts)"},
+      {"write_file", writes("a [1]{b},*.c"), "write_file(a \\[1\\]\\{b\\}\\,\\*.c)"},
+      {"list_directory", {.kind = Reach::Kind::names, .target = "."}, "list_directory(**)"},
+      {"list_directory", {.kind = Reach::Kind::names, .target = "src"}, "list_directory(src/**)"},
+      {"grep", reads("/etc"), "grep(/etc/**)"},
+      {"deploy",
+       {.kind = Reach::Kind::program, .target = R"({"to":"*"})"},
+       R"(deploy({"to":"\*"}))"},
+  }));
+  Permissions permissions = place.permissions(spec);
+  const Judgement judgement = permissions.judge(row.tool, row.reach);
+  INFO(judgement.reason);
+  REQUIRE(judgement.verdict == Verdict::ask);
+  CHECK(judgement.yes_rule == row.rule);
+  REQUIRE(permissions.grant(judgement.yes_rule));
+  CHECK(permissions.judge(row.tool, row.reach).verdict == Verdict::allow);
+}
+
+TEST_CASE("permissions: a call that writes several files has the strictest verdict of them",
+          "[tools]") {
+  const Place place;
+  PermissionSpec spec;
+  spec.allow = rules({"apply_patch(src/**)"});
+  spec.ask = rules({"apply_patch(src/*.h)", "write_file(docs/**)"});
+  spec.deny = rules({"write_file(secrets/**)", "apply_patch(locked)"});
+  const Permissions permissions = place.permissions(spec, false);
+  struct Row {
+    std::vector<std::string> files;
+    Verdict verdict;
+    const char* reason;
+    const char* rule;
+  };
+  const auto row = GENERATE(values<Row>({
+      {{"src/a.c", "src/b.c"}, Verdict::allow, "`allow: apply_patch(src/**)`", ""},
+      {{"src/a.c", "notes"}, Verdict::allow, "`allow: apply_patch(src/**)`", ""},
+      {{"src/a.c", "secrets/key"}, Verdict::deny, "`secrets/key`: `deny: write_file", ""},
+      {{"src/a.h", "door/key"}, Verdict::deny, "`door/key`: `deny: write_file", ""},
+      {{"src/a.c", "src/../locked"}, Verdict::deny, "`src/../locked`: `deny: apply_patch", ""},
+      {{"src/a.h", "src/b.c"}, Verdict::ask, "`src/a.h`: `ask: ", "apply_patch(src/a.h)"},
+      {{"src/b.c", "src/a.h"}, Verdict::ask, "`src/a.h`: `ask: ", "apply_patch(src/a.h)"},
+      {{"docs/1", "src/b.c", "src/a,{.h"},
+       Verdict::ask,
+       "`docs/1`: `ask: ",
+       "apply_patch({docs/1,src/a\\,\\{.h})"},
+      {{"/etc/hosts", "/etc/[x]", "src/a.c"},
+       Verdict::ask,
+       "`/etc/hosts`: it writes outside",
+       "apply_patch(/{etc/hosts,etc/\\[x\\]})"},
+  }));
+  Reach reach = writes(row.files.front());
+  reach.further.assign(row.files.begin() + 1, row.files.end());
+  const Judgement judgement = permissions.judge("apply_patch", reach);
+  INFO(judgement.reason);
+  CHECK(judgement.verdict == row.verdict);
+  CHECK_THAT(judgement.reason, Catch::Contains(row.reason));
+  CHECK(judgement.yes_rule == row.rule);
+  if (row.verdict == Verdict::ask) {
+    Permissions granted = place.permissions(spec, false);
+    REQUIRE(granted.grant(judgement.yes_rule));
+    CHECK(granted.judge("apply_patch", reach).verdict == Verdict::allow);
+    CHECK(granted.judge("apply_patch", writes("docs/other")).verdict == Verdict::ask);
+  }
+}
+
+TEST_CASE("permissions: too many files for a rule are meant by their folder", "[tools]") {
+  const Place place;
+  PermissionSpec spec;
+  spec.standard = PermissionSpec::Standard::ask;
+  Permissions permissions = place.permissions(spec);
+  Reach reach = writes("src/deep/0");
+  for (int file = 1; file < 100; ++file) {
+    reach.further.push_back("src/" + std::to_string(file) + std::string(60, 'x'));
+  }
+  const Judgement judgement = permissions.judge("apply_patch", reach);
+  CHECK(judgement.yes_rule == "apply_patch(src/**)");
+  CHECK_FALSE(judgement.may_always);
+  REQUIRE(permissions.grant(judgement.yes_rule));
+  CHECK(permissions.judge("apply_patch", reach).verdict == Verdict::allow);
+}
+
+TEST_CASE("permissions: a rule that is none says why", "[tools]") {
+  const std::vector<std::string> names{"read_file", "shell", "write_file"};
+  for (const char* rule : {"read_*",
+                           "shell",
+                           "shell(git diff *)",
+                           "shell(a (b) c)",
+                           "write_file(src/**)",
+                           "*",
+                           "mcp__x__y(z)",
+                           "*(x)"}) {
+    INFO(rule);
+    CHECK(tools::check_rule(rule, names));
+  }
+  for (const char* rule : {"",
+                           "(x)",
+                           "shell(",
+                           "shell()",
+                           "shell(git",
+                           "shell(git) ",
+                           "she ll",
+                           "shel",
+                           "write_file([)",
+                           "write_file(..)",
+                           "rm -rf *"}) {
+    INFO(rule);
+    const auto checked = tools::check_rule(rule, names);
+    REQUIRE_FALSE(checked);
+    CHECK(checked.error().code == agent::Code::config_invalid);
+    CHECK_FALSE(checked.error().help.empty());
+  }
+}
+
+TEST_CASE("permissions: a page is asked for, allowed or denied by its URL", "[tools]") {
+  const Place place;
+  const auto fetches = [](const char* url) {
+    return Reach{.kind = Reach::Kind::fetches, .target = url};
+  };
+  const Permissions automatic = place.permissions({}, true);
+  const Judgement asked = automatic.judge("web_fetch", fetches("https://a.example/x?y=*"));
+  CHECK(asked.verdict == Verdict::ask);
+  CHECK(asked.yes_rule == "web_fetch(https://a.example/x\\?y=\\*)");
+  CHECK(asked.may_always);
+
+  PermissionSpec spec;
+  spec.allow = rules({"web_fetch(https://docs.example/*)"});
+  spec.ask = rules({"web_fetch(https://docs.example/admin/*)"});
+  spec.deny = rules({"web_*(https://evil.example)", "web_fetch(https://docs.example/private/*)"});
+  const Permissions permissions = place.permissions(spec);
+  const auto verdict = [&](const char* url) {
+    return permissions.judge("web_fetch", fetches(url)).verdict;
+  };
+  CHECK(verdict("https://docs.example/a") == Verdict::allow);
+  CHECK(verdict("https://docs.example/admin/") == Verdict::ask);
+  CHECK(verdict("https://docs.example//Admin/") == Verdict::ask);
+  CHECK(verdict("https://docs.example/private/x") == Verdict::deny);
+  CHECK(verdict("http://docs.example/a/..%2fprivate/x") == Verdict::deny);
+  CHECK(verdict("http://evil.example/x") == Verdict::deny);
+  CHECK(verdict("https://other.example/") == Verdict::ask);
+  CHECK_FALSE(permissions.always_denies("web_fetch"));
+
+  CHECK(tools::check_rule("web_fetch(https://*.example.com/*)", {}));
+  CHECK_FALSE(tools::check_rule("web_fetch(docs.example.com)", {}));
+  CHECK_FALSE(tools::check_rule("web_fetch(https://docs*/)", {}));
+}

@@ -1,0 +1,135 @@
+#include "tools/sandbox/policy.h"
+
+#include "tests/unit/tools/process/process_support.h"
+
+#include <catch2/catch.hpp>
+
+#include <fstream>
+
+namespace fs = std::filesystem;
+using agent::SandboxSpec;
+using tools::sandbox::Confinement;
+using tools::sandbox::Policy;
+using tools::sandbox::Verdict;
+
+namespace {
+
+// A home with a key in it, a project with a repository, and a folder beside both.
+class Machine {
+ public:
+  Machine() {
+    for (const char* name : {"home/.ssh", "home/.config", "home/project/.git/hooks", "beside"}) {
+      fs::create_directories(root() / name);
+    }
+    for (const char* name : {"home/.ssh/id", "home/project/agent.yaml"}) {
+      std::ofstream(root() / name) << "x";
+    }
+  }
+
+  fs::path root() const { return fs::canonical(folder_.path()); }
+  fs::path home() const { return root() / "home"; }
+  fs::path project() const { return home() / "project"; }
+
+  agent::Result<Policy> policy(const SandboxSpec& spec = {}, bool writes = true) const {
+    return policy_in(project(), spec, writes);
+  }
+  agent::Result<Policy> policy_in(const fs::path& workspace,
+                                  const SandboxSpec& spec = {},
+                                  bool writes = true) const {
+    return Policy::create(spec,
+                          {.workspace = workspace,
+                           .temporary = root() / "tmp",
+                           .agent_folder = project(),
+                           .homes = {home()},
+                           .own = {home() / ".config"},
+                           .obeyed = {project() / "agent.yaml"},
+                           .writes = writes});
+  }
+
+ private:
+  tests::TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("sandbox: the workspace may be written, but for what is obeyed there", "[tools]") {
+  const Machine machine;
+  const auto policy = machine.policy();
+  REQUIRE(policy);
+  const fs::path project = machine.project();
+  CHECK(policy->writing(project) == Verdict::allowed);
+  CHECK(policy->writing(project / "src/main.cpp") == Verdict::allowed);
+  CHECK(policy->writing(project / ".git/index") == Verdict::allowed);
+  CHECK(policy->writing(project / ".gitignore") == Verdict::allowed);
+  CHECK(policy->writing(project / ".git/hooks/pre-commit") == Verdict::locked);
+  CHECK(policy->writing(project / ".git/config") == Verdict::locked);
+  CHECK(policy->writing(project / ".errand/config.yaml") == Verdict::locked);
+  CHECK(policy->writing(project / "agent.yaml") == Verdict::locked);
+  CHECK(policy->writing(machine.root() / "tmp/x") == Verdict::allowed);
+  CHECK(policy->writing(machine.root() / "beside/x") == Verdict::outside);
+  CHECK(policy->writing(machine.home() / "projectile") == Verdict::outside);
+}
+
+TEST_CASE("sandbox: everything may be read but secret places and errand's own", "[tools]") {
+  const Machine machine;
+  const auto policy = machine.policy();
+  REQUIRE(policy);
+  CHECK(policy->reading("/etc/passwd") == Verdict::allowed);
+  CHECK(policy->reading(machine.home() / ".sshrc") == Verdict::allowed);
+  CHECK(policy->reading(machine.home() / ".ssh/id") == Verdict::secret);
+  CHECK(policy->reading(machine.home() / ".config/config.yaml") == Verdict::secret);
+}
+
+TEST_CASE("sandbox: what the agent file names is open", "[tools]") {
+  const Machine machine;
+  const auto policy = machine.policy({.read = {"~/.ssh"}, .write = {"../../beside", ".git/hooks"}});
+  REQUIRE(policy);
+  CHECK(policy->reading(machine.home() / ".ssh/id") == Verdict::allowed);
+  CHECK(policy->writing(machine.home() / ".ssh/id") == Verdict::outside);
+  CHECK(policy->writing(machine.root() / "beside/x") == Verdict::allowed);
+  CHECK(policy->writing(machine.project() / ".git/hooks/pre-commit") == Verdict::allowed);
+  const auto missing = machine.policy({.write = {"nowhere"}});
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().code == agent::Code::sandbox_setup);
+}
+
+TEST_CASE("sandbox: read_only leaves the temporary folder alone", "[tools]") {
+  const Machine machine;
+  const auto policy = machine.policy({.mode = SandboxSpec::Mode::read_only});
+  REQUIRE(policy);
+  CHECK(policy->writing(machine.project() / "x") == Verdict::outside);
+  CHECK(policy->writing(machine.root() / "tmp/x") == Verdict::allowed);
+}
+
+TEST_CASE("sandbox: / and the home folder are no workspaces for who writes", "[tools]") {
+  const Machine machine;
+  const bool is_home = GENERATE(false, true);
+  const fs::path workspace = is_home ? machine.home() : fs::path("/");
+  const auto policy = machine.policy_in(workspace);
+  REQUIRE_FALSE(policy);
+  CHECK(policy.error().code == agent::Code::sandbox_setup);
+  CHECK(machine.policy_in(workspace, {.mode = SandboxSpec::Mode::read_only}));
+  const auto reader = machine.policy_in(workspace, {}, false);
+  REQUIRE(reader);
+  CHECK(reader->writing(machine.home() / "x") == Verdict::outside);
+}
+
+TEST_CASE("sandbox: a confinement travels whole", "[tools]") {
+  const Confinement confinement{.writable = {"/a", "/b c"},
+                                .locked = {"/a/.git/hooks"},
+                                .hidden = {"/h/.ssh"},
+                                .network = true,
+                                .outlet = true,
+                                .memory = 1,
+                                .processes = 2,
+                                .cpu_time = 3,
+                                .untouchable = {4, 5}};
+  CHECK(tools::sandbox::decode(tools::sandbox::encode(confinement)) == confinement);
+  CHECK(tools::sandbox::decode(tools::sandbox::encode({})) == Confinement{});
+}
+
+TEST_CASE("sandbox: what is no confinement is refused", "[tools]") {
+  using namespace std::string_literals;
+  const std::string text = GENERATE("w/a"s, "x/a\0"s, "\0"s, "mabc\0"s, "m\0"s, "u0\0"s, "u-1\0"s);
+  CHECK_FALSE(tools::sandbox::decode(text));
+}

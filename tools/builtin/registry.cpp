@@ -1,0 +1,82 @@
+#include "tools/builtin/registry.h"
+
+#include "tools/builtin/builtins.h"
+#include "tools/builtin/deadline.h"
+#include "tools/builtin/shell.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tools {
+namespace {
+
+constexpr std::array k_builtins = {
+    Builtin{"apply_patch",
+            "change several files at once, by a unified diff",
+            make_apply_patch,
+            false,
+            true},
+    Builtin{"ask_user", "ask the person at the terminal", make_ask_user},
+    Builtin{
+        "edit_file", "replace one exact text in a file by another", make_edit_file, false, true},
+    Builtin{"glob", "find files by name: **/*.cpp", make_glob},
+    Builtin{"grep", "find lines that match a regular expression (RE2)", make_grep},
+    Builtin{"list_directory", "list one folder", make_list_directory},
+    Builtin{"read_file", "read a text file, page by page", make_read_file},
+    Builtin{"shell", "run a command line with /bin/sh", make_shell, true},
+    Builtin{"task_failed", "let the agent say that it failed (exit code 1)", make_task_failed},
+    Builtin{"todo", "keep a list of the steps of the work", make_todo},
+    Builtin{.name = "web_fetch",
+            .help = "fetch a page or a file from the web, as text",
+            .make = make_web_fetch,
+            .is_from_outside = true,
+            .timeout = agent::Milliseconds(30'000)},
+    Builtin{"write_file", "write a whole file", make_write_file, false, true},
+};
+
+std::vector<std::string> names_where(bool Builtin::* is_so) {
+  std::vector<std::string> names;
+  for (const Builtin& row : k_builtins) {
+    if (row.*is_so) {
+      names.emplace_back(row.name);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::span<const Builtin> builtins() {
+  return k_builtins;
+}
+
+std::vector<std::string> builtin_names() {
+  std::vector<std::string> names;
+  for (const Builtin& row : k_builtins) {
+    names.emplace_back(row.name);
+  }
+  return names;
+}
+
+std::vector<std::string> program_tools() {
+  return names_where(&Builtin::runs_programs);
+}
+
+std::vector<std::string> web_tools() {
+  return names_where(&Builtin::is_from_outside);
+}
+
+std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec) {
+  const auto row = std::ranges::find(k_builtins, spec.name, &Builtin::name);
+  if (row == k_builtins.end()) {
+    return nullptr;
+  }
+  auto tool = row->make(spec);
+  const agent::Milliseconds timeout = spec.timeout.value_or(row->timeout);
+  if (timeout.count() > 0 && !row->runs_programs) {
+    tool = with_deadline(std::move(tool), timeout);
+  }
+  return tool;
+}
+
+}  // namespace tools

@@ -1,0 +1,198 @@
+#include "tools/files/regular_file.h"
+
+#include "tools/feedback.h"
+#include "tools/files/seen_files.h"
+#include "tools/process/enclosure.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace tools {
+namespace {
+
+using agent::Code;
+using agent::Descriptor;
+using agent::fail;
+using agent::Result;
+namespace fs = std::filesystem;
+
+std::string in_ticks(std::string_view path) {
+  return "`" + one_line(path, 400) + "`";
+}
+
+std::string_view kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) {
+    return "a folder";
+  }
+  if (S_ISFIFO(mode)) {
+    return "a named pipe";
+  }
+  if (S_ISSOCK(mode)) {
+    return "a socket";
+  }
+  return "a device";
+}
+
+}  // namespace
+
+std::unexpected<agent::Error> not_regular(const NamedPath& file, mode_t mode) {
+  return fail(Code::tool_failed,
+              fmt::format("{} is {}, not a regular file", in_ticks(file.shown), kind_of(mode)),
+              S_ISDIR(mode) ? "Name a file in it." : "Only regular files can be used.");
+}
+
+fs::path real_path(const Descriptor& opened) {
+  std::error_code error;
+  return fs::read_symlink(fmt::format("/proc/self/fd/{}", opened.get()), error);
+}
+
+Result<void> check_verdict(sandbox::Verdict verdict,
+                           std::string_view doing,
+                           const NamedPath& file) {
+  const auto refused = [&](std::string_view why, std::string_view suggestion) {
+    return fail(
+        Code::sandbox_violation,
+        fmt::format("the sandbox does not let tools {} {}: {}", doing, in_ticks(file.shown), why),
+        std::string(suggestion));
+  };
+  switch (verdict) {
+    case sandbox::Verdict::allowed:
+      return {};
+    case sandbox::Verdict::secret:
+      return refused("it is in a place where secrets are kept", "Do without it.");
+    case sandbox::Verdict::outside:
+      return refused("it is outside the workspace", "Use a path in the working folder.");
+    case sandbox::Verdict::locked:
+      return refused("it is one that tools must not change",
+                     "Leave it alone; say what you want changed in it.");
+  }
+  std::unreachable();
+}
+
+std::unexpected<agent::Error> file_error(std::string_view doing,
+                                         std::string_view shown,
+                                         int error_number) {
+  const std::string name = in_ticks(shown);
+  switch (error_number) {
+    case ENOENT:
+      return fail(Code::tool_failed,
+                  fmt::format("there is no file or folder {}", name),
+                  "Check the path: list the folder that should hold it.");
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return fail(Code::tool_failed,
+                  fmt::format("no permission to {} {}", doing, name),
+                  "Use another path; this one is closed to you.");
+    case ENOTDIR:
+      return fail(
+          Code::tool_failed,
+          fmt::format("cannot {} {}: a part of the path is a file, not a folder", doing, name),
+          "Check the path: list the folder that should hold it.");
+    case ENXIO:  // a pipe without a reader, a socket, a device without a driver
+      return fail(Code::tool_failed,
+                  fmt::format("{} is no regular file", name),
+                  "Only regular files can be used.");
+    default:
+      return fail(
+          Code::tool_failed,
+          fmt::format(
+              "cannot {} {}: {}", doing, name, std::generic_category().message(error_number)));
+  }
+}
+
+Output failure(const agent::Error& error) {
+  return failure(error.code, error.message, error.help);
+}
+
+Result<NamedPath> resolve(std::string_view path, const CallContext& context) {
+  if (path.empty() || path.find('\0') != std::string_view::npos) {
+    return fail(Code::tool_invalid_parameters,
+                path.empty() ? "the path is empty" : "the path has a NUL byte in it",
+                "Give a path; relative ones start at the working folder.");
+  }
+  return NamedPath{.shown = std::string(path),
+                   .path = context.cwd / fs::path(path),
+                   .policy = context.enclosure != nullptr ? &context.enclosure->policy() : nullptr,
+                   .seen = context.seen};
+}
+
+Result<RegularFile> open_regular(const NamedPath& file) {
+  RegularFile opened{.descriptor = Descriptor(
+                         ::open(file.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY))};
+  if (!opened.descriptor) {
+    return file_error("read", file.shown, errno);
+  }
+  if (::fstat(opened.descriptor.get(), &opened.status) != 0) {
+    return file_error("read", file.shown, errno);
+  }
+  if (file.policy != nullptr) {
+    TRY(check_verdict(file.policy->reading(real_path(opened.descriptor)), "read", file));
+  }
+  if (!S_ISREG(opened.status.st_mode)) {
+    return not_regular(file, opened.status.st_mode);
+  }
+  return opened;
+}
+
+void note_seen(const RegularFile& file, const NamedPath& name) {
+  if (name.seen != nullptr) {
+    name.seen->note(real_path(file.descriptor), file.status);
+  }
+}
+
+Result<void> check_listing(const NamedPath& folder) {
+  if (folder.policy == nullptr) {
+    return {};
+  }
+  std::error_code error;
+  const fs::path real = fs::canonical(folder.path, error);
+  return error ? Result<void>() : check_verdict(folder.policy->reading(real), "list", folder);
+}
+
+Result<std::size_t> read_some(const RegularFile& file,
+                              const NamedPath& name,
+                              char* buffer,
+                              std::size_t size) {
+  for (;;) {
+    const ssize_t got = ::read(file.descriptor.get(), buffer, size);
+    if (got >= 0) {
+      return static_cast<std::size_t>(got);
+    }
+    if (errno != EINTR) {
+      return file_error("read", name.shown, errno);
+    }
+  }
+}
+
+Result<std::string> read_whole(const RegularFile& file,
+                               const NamedPath& name,
+                               std::size_t limit,
+                               const std::stop_token& stop) {
+  constexpr std::size_t k_step = 256 << 10;
+  std::string content;
+  for (;;) {
+    if (stop.stop_requested()) {
+      return fail(Code::tool_cancelled, "stopped while reading");
+    }
+    const std::size_t before = content.size();
+    content.resize(before + k_step);
+    TRY_ASSIGN(const std::size_t got, read_some(file, name, content.data() + before, k_step));
+    content.resize(before + got);
+    if (content.size() > limit) {
+      return fail(Code::tool_failed,
+                  fmt::format("{} is larger than {} MB", in_ticks(name.shown), limit >> 20),
+                  "Change a file of this size with a program, not as a whole.");
+    }
+    if (got == 0) {
+      return content;
+    }
+  }
+}
+
+}  // namespace tools

@@ -1,0 +1,117 @@
+// Checks by a command of the user's: the text as JSON on stdin, the answer as exit status or JSON.
+#include "agent/json.h"
+#include "agent/text.h"
+#include "tools/guardrails/guardrail_check.h"
+#include "tools/hooks/user_command.h"
+#include "tools/process/program_environment.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace tools {
+namespace {
+
+using agent::GuardrailSpec;
+using agent::Json;
+
+constexpr int k_found = 2;  // the exit status
+constexpr std::size_t k_longest_reason = 1'000;
+
+Finding broken(std::string reason) {
+  return {.kind = Finding::Kind::broken, .reason = std::move(reason)};
+}
+
+std::string reason_from(std::string_view text) {
+  std::string reason(agent::prefix(agent::trimmed(text), k_longest_reason));
+  return reason.empty() ? "the command says so" : agent::to_valid_utf8(reason);
+}
+
+Finding found(std::string_view reason, std::optional<GuardrailSpec::Action> at_most = {}) {
+  return {.kind = Finding::Kind::found, .reason = reason_from(reason), .at_most = at_most};
+}
+
+Finding decided(const Json& answer) {
+  using Action = GuardrailSpec::Action;
+  constexpr auto k_decisions = std::to_array<std::pair<std::string_view, Action>>(
+      {{"warn", Action::warn}, {"deny", Action::deny}, {"kill", Action::kill}});
+  const std::string_view decision = agent::text_at(answer, "decision");
+  if (decision == "allow") {
+    return {};
+  }
+  for (const auto& [word, action] : k_decisions) {
+    if (word == decision) {
+      return found(agent::text_at(answer, "reason"), action);
+    }
+  }
+  return broken("its answer has no `decision` of allow, warn, deny or kill");
+}
+
+Finding read_answer(const UserCommand::Done& done) {
+  const std::string_view text = agent::trimmed(done.output);
+  if (text.empty()) {
+    return {};
+  }
+  const auto answer = done.is_whole ? agent::parse_json(text) : std::nullopt;
+  if (!answer || !answer->is_object()) {
+    return broken("its stdout is neither empty nor a JSON object");
+  }
+  return decided(*answer);
+}
+
+class CommandCheck final : public GuardrailCheck {
+ public:
+  CommandCheck(GuardrailSpec spec, const UserPrograms& programs)
+      : spec_(std::move(spec)),
+        programs_(programs),
+        command_(spec_.what, spec_.what, programs_.folder) {}
+
+  Finding look(const Subject& subject, std::stop_token stop) override {
+    const auto done = command_.run(programs_,
+                                   quiet_environment(programs_.environment, programs_.folder),
+                                   agent::dump(question(subject)) + "\n",
+                                   spec_.timeout,
+                                   std::move(stop));
+    if (!done) {
+      return broken(done.error());
+    }
+    if (done->exit_status == k_found) {
+      return found(done->errors);
+    }
+    if (done->exit_status != 0) {
+      const std::string_view errors = agent::trimmed(done->errors);
+      return broken(fmt::format("exit status {}{}{}",
+                                done->exit_status,
+                                errors.empty() ? "" : ": ",
+                                agent::prefix(errors, k_longest_reason)));
+    }
+    return read_answer(*done);
+  }
+
+ private:
+  static Json question(const Subject& subject) {
+    Json json{{"point", to_string(subject.of)}, {"text", subject.text}};
+    if (subject.call != nullptr) {
+      json["tool_name"] = subject.call->name;
+      json["tool_input"] = agent::parse_json(subject.call->arguments).value_or(Json());
+    }
+    return json;
+  }
+
+  GuardrailSpec spec_;
+  UserPrograms programs_;
+  UserCommand command_;
+};
+
+}  // namespace
+
+std::unique_ptr<GuardrailCheck> make_command_check(const GuardrailSpec& spec,
+                                                   const UserPrograms& programs) {
+  return std::make_unique<CommandCheck>(spec, programs);
+}
+
+}  // namespace tools

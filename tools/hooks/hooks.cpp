@@ -1,0 +1,283 @@
+#include "tools/hooks/hooks.h"
+
+#include "agent/json.h"
+#include "agent/text.h"
+#include "tools/hooks/name_matcher.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace tools {
+namespace {
+
+using agent::Code;
+using agent::HookSpec;
+using agent::Occasion;
+using agent::Point;
+using agent::Result;
+using agent::Ruling;
+using Decision = HookAnswer::Decision;
+
+constexpr std::size_t k_max_context =
+    30'000;  // as much as the model gets to see of a tool's result
+
+// Nothing is left to end, or nothing has to do with it.
+bool only_tells(Point point) {
+  return point == Point::notification || point == Point::run_end;
+}
+
+bool is_settled(const Ruling& ruling) {
+  return ruling.ending || ruling.refusal;
+}
+
+}  // namespace
+
+std::string hook_command(const agent::HooksSpec& spec,
+                         const HookSpec& hook,
+                         const std::filesystem::path& cwd) {
+  const HookDialect* dialect = hook_dialect(spec.dialect);
+  std::string command = hook.command;
+  if (dialect == nullptr || dialect->folder_variable.empty()) {
+    return command;
+  }
+  for (const std::string& variable : {fmt::format("${{{}}}", dialect->folder_variable),
+                                      fmt::format("${}", dialect->folder_variable)}) {
+    for (std::size_t at = command.find(variable); at != std::string::npos;
+         at = command.find(variable, at + cwd.native().size())) {
+      command.replace(at, variable.size(), cwd.native());
+    }
+  }
+  return command;
+}
+
+struct Hooks::Hook {
+  HookSpec spec;
+  NameMatcher matcher;
+  UserCommand command;
+};
+
+// What is asked at one point.
+class Hooks::Round {
+ public:
+  Round(Hooks& hooks, const Occasion& occasion, const agent::Emit& emit, std::stop_token stop)
+      : hooks_(hooks), occasion_(occasion), emit_(emit), stop_(std::move(stop)) {
+    if (occasion.call != nullptr) {
+      call_ = *occasion.call;
+      occasion_.call = &call_;
+    }
+    if (occasion.result != nullptr) {
+      result_ = *occasion.result;
+      occasion_.result = &result_;
+    }
+  }
+
+  Ruling perform() {
+    for (const Hook& hook : hooks_.hooks_) {
+      const bool is_meant = hook.spec.point == occasion_.point && fits(hook);
+      if (is_meant && (!is_settled(ruling_) || hook.spec.kind == HookSpec::Kind::observe)) {
+        ask(hook);
+      }
+    }
+    return std::move(ruling_);
+  }
+
+ private:
+  bool fits(const Hook& hook) const {
+    return !is_about_a_call(occasion_.point) || is_about(hooks_.dialect_, hook.matcher, call_.name);
+  }
+
+  void ask(const Hook& hook) {
+    agent::Clock& clock = *hooks_.options_.clock;
+    const auto begin = clock.now();
+    agent::HookRan event{.turn = occasion_.turn,
+                         .point = occasion_.point,
+                         .hook = hook.spec.command,
+                         .call_id = call_.id,
+                         .outcome = "ok"};
+    auto answer = run(hook, event);
+    event.duration_ms =
+        std::chrono::duration_cast<agent::Milliseconds>(clock.now() - begin).count();
+    if (!answer) {
+      event.outcome = "failed";
+      event.reason = answer.error().message;
+      break_down(hook.spec, answer.error().message);
+    } else {
+      event.message = answer->message;
+      heed(hook.spec, *std::move(answer), event);
+    }
+    emit_(std::move(event));
+  }
+
+  Result<HookAnswer> run(const Hook& hook, agent::HookRan& event) {
+    const HookOptions& options = hooks_.options_;
+    const auto done = hook.command.run(
+        options.programs,
+        options.programs.environment,
+        hook_input(hooks_.dialect_, occasion_, options.world, options.clock->wall()),
+        hook.spec.timeout,
+        stop_);
+    if (!done) {
+      return agent::fail(Code::hook_failed, done.error());
+    }
+    event.exit_status = done->exit_status;
+    if (!done->is_whole) {
+      return agent::fail(Code::hook_failed, "its answer is too long");
+    }
+    return read_hook_answer(
+        hooks_.dialect_, occasion_, done->exit_status, done->output, done->errors);
+  }
+
+  // A guard that breaks ends the run; what a transformer was to change is not handed on unchanged.
+  void break_down(const HookSpec& hook, const std::string& why) {
+    if (hook.may_fail || hook.kind == HookSpec::Kind::observe || only_tells(occasion_.point)) {
+      return;
+    }
+    std::string message = fmt::format(
+        "the hook `{}` ({}) broke down: {}", hook.command, agent::to_string(hook.point), why);
+    if (hook.kind == HookSpec::Kind::transform && is_about_a_call(occasion_.point)) {
+      ruling_.refusal = std::move(message);
+      return;
+    }
+    ruling_.ending = agent::Error{
+        .code = Code::hook_failed,
+        .message = std::move(message),
+        .help = "Mend the hook; with `on_error: ignore` the run goes on when it breaks."};
+  }
+
+  void heed(const HookSpec& hook, HookAnswer answer, agent::HookRan& event) {
+    const bool says_something = answer.stops || answer.decision != Decision::none ||
+                                answer.arguments || answer.output || !answer.context.empty();
+    if (hook.kind == HookSpec::Kind::observe || only_tells(occasion_.point)) {
+      if (says_something && hook.kind == HookSpec::Kind::observe && !only_tells(occasion_.point)) {
+        event.reason =
+            "its answer does not count: it is an observer (`kind: guard` or `transform`)";
+      }
+      return;
+    }
+    const std::string reason = answer.reason.empty()
+                                   ? fmt::format("the hook `{}` gave no reason", hook.command)
+                                   : answer.reason;
+    if (answer.stops) {
+      end(hook, reason, event);
+      return;
+    }
+    // Between a reply and the results of its calls there is no room for more.
+    if (!answer.context.empty() && occasion_.point != Point::post_model) {
+      ruling_.context.emplace_back(agent::head_and_tail(answer.context, k_max_context));
+    }
+    change(answer, event);
+    switch (answer.decision) {
+      case Decision::deny:
+        deny(hook, reason, event);
+        return;
+      case Decision::ask:
+        ruling_.question = reason;
+        event.outcome = "asked";
+        event.reason = reason;
+        return;
+      case Decision::allow:
+        ruling_.is_allowed = true;
+        event.outcome = event.outcome == "ok" ? "allowed" : event.outcome;
+        event.reason = answer.reason;
+        return;
+      case Decision::none:
+        return;
+    }
+  }
+
+  void end(const HookSpec& hook, const std::string& reason, agent::HookRan& event) {
+    event.outcome = "stopped";
+    event.reason = reason;
+    ruling_.ending = agent::Error{.code = Code::hook_terminated,
+                                  .message = fmt::format("the hook `{}` ({}) stopped the run: {}",
+                                                         hook.command,
+                                                         agent::to_string(hook.point),
+                                                         reason),
+                                  .help = {}};
+  }
+
+  void deny(const HookSpec& hook, const std::string& reason, agent::HookRan& event) {
+    event.outcome = "denied";
+    event.reason = reason;
+    switch (occasion_.point) {
+      case Point::pre_tool_use:
+        ruling_.refusal = reason;
+        return;
+      case Point::post_tool_use:
+        if (hooks_.dialect_.replaces_denied_result) {
+          ruling_.refusal = reason;
+        } else {
+          ruling_.context.push_back(reason);
+        }
+        return;
+      case Point::stop:
+        if (occasion_.again) {
+          event.outcome = "ok";
+          event.reason = "the run was sent on once before: " + reason;
+        } else {
+          ruling_.refusal = reason;
+        }
+        return;
+      case Point::run_start:
+      case Point::pre_model:
+      case Point::post_model:
+        end(hook, reason, event);
+        return;
+      case Point::notification:
+      case Point::run_end:
+        return;
+    }
+  }
+
+  void change(HookAnswer& answer, agent::HookRan& event) {
+    if (answer.arguments && *answer.arguments != call_.arguments) {
+      call_.arguments = *std::move(answer.arguments);
+      ruling_.text = call_.arguments;
+      event.outcome = "changed";
+    }
+    if (answer.output && *answer.output != result_.content) {
+      result_.content = *std::move(answer.output);
+      ruling_.text = result_.content;
+      event.outcome = "changed";
+    }
+  }
+
+  Hooks& hooks_;
+  Occasion occasion_;
+  const agent::Emit& emit_;
+  std::stop_token stop_;
+  agent::ToolCall call_;      // as the hooks so far have made it
+  agent::ToolResult result_;  // the same
+  Ruling ruling_;
+};
+
+Hooks::Hooks(const agent::HooksSpec& spec, HookOptions options)
+    : dialect_(*hook_dialect(spec.dialect)), options_(std::move(options)) {
+  if (!dialect_.folder_variable.empty()) {
+    options_.programs.environment[std::string(dialect_.folder_variable)] =
+        options_.world.cwd.string();
+  }
+  for (const HookSpec& hook : spec.hooks) {
+    hooks_.push_back({.spec = hook,
+                      .matcher = NameMatcher(hook.matcher),
+                      .command = UserCommand(hook.command,
+                                             hook_command(spec, hook, options_.world.cwd),
+                                             options_.programs.folder)});
+  }
+}
+
+Hooks::~Hooks() = default;
+
+Ruling Hooks::judge(const Occasion& occasion, const agent::Emit& emit, std::stop_token stop) {
+  const bool is_asked = !occasion.is_partial && std::ranges::any_of(hooks_, [&](const Hook& hook) {
+    return hook.spec.point == occasion.point;
+  });
+  return is_asked ? Round(*this, occasion, emit, std::move(stop)).perform() : Ruling();
+}
+
+}  // namespace tools

@@ -1,0 +1,47 @@
+// The hooks of a run: commands that are told of its points and may answer.
+#pragma once
+#include "agent/clock.h"
+#include "agent/gate.h"
+#include "agent/spec.h"
+#include "tools/hooks/hook_protocol.h"
+#include "tools/hooks/user_command.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tools {
+
+struct HookOptions {
+  HookWorld world;
+  UserPrograms programs;
+  agent::Clock* clock = nullptr;  // borrowed
+};
+
+// The command line as it runs: what a dialect's scripts are called by is filled in.
+std::string hook_command(const agent::HooksSpec& spec,
+                         const agent::HookSpec& hook,
+                         const std::filesystem::path& cwd);
+
+// The hooks of a point run one after the other, in the order of the file, and each sees what those
+// before it have changed. After the first that says no, observers alone still run.
+class Hooks final : public agent::Gate {
+ public:
+  Hooks(const agent::HooksSpec& spec, HookOptions options);
+  ~Hooks() override;
+
+  agent::Ruling judge(const agent::Occasion& occasion,
+                      const agent::Emit& emit,
+                      std::stop_token stop) override;
+
+ private:
+  struct Hook;
+  class Round;
+
+  const HookDialect& dialect_;
+  HookOptions options_;
+  std::vector<Hook> hooks_;
+};
+
+}  // namespace tools

@@ -1,0 +1,160 @@
+#include "tools/permissions/path_pattern.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <deque>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace tools {
+namespace {
+
+namespace fs = std::filesystem;
+using agent::Code;
+using agent::Result;
+
+constexpr int k_most_links = 40;  // as the kernel
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) {
+    path.pop_back();
+  }
+  return path;
+}
+
+// What follows `folder` in `path`; nullopt: it is elsewhere.
+std::optional<std::string_view> below(std::string_view path, std::string_view folder) {
+  if (folder == "/") {
+    return path.substr(1);
+  }
+  if (!path.starts_with(folder) || path.size() <= folder.size() || path[folder.size()] != '/') {
+    return std::nullopt;
+  }
+  return path.substr(folder.size() + 1);
+}
+
+// The pattern as a text pattern that matches all that it matches, and more.
+std::string outline(std::string_view pattern) {
+  std::string text;
+  for (const char c : pattern) {
+    text += std::string_view("*?[]{},\\").contains(c) ? '*' : c;
+  }
+  return text;
+}
+
+}  // namespace
+
+fs::path true_path(const fs::path& path) {
+  std::deque<fs::path> names(path.begin(), path.end());
+  fs::path real = "/";
+  int links = 0;
+  while (!names.empty()) {
+    const fs::path name = std::move(names.front());
+    names.pop_front();
+    if (name.empty() || name == "." || name == "/") {
+      continue;
+    }
+    if (name == "..") {
+      real = real.parent_path();
+      continue;
+    }
+    std::error_code error;
+    const fs::path target = fs::read_symlink(real / name, error);
+    if (error || ++links > k_most_links) {
+      real /= name;
+      continue;
+    }
+    if (target.is_absolute()) {
+      real = "/";
+    }
+    names.insert(names.begin(), target.begin(), target.end());
+  }
+  return real;
+}
+
+std::string literal_path(const fs::path& path) {
+  std::string pattern;
+  for (const char c : path.string()) {
+    if (std::string_view("*?[]{},\\").contains(c)) {
+      pattern += '\\';
+    }
+    pattern += c;
+  }
+  return pattern;
+}
+
+Result<PathPattern> PathPattern::compile(std::string_view pattern, const Folders& folders) {
+  const bool at_home = pattern == "~" || pattern.starts_with("~/");
+  const fs::path base = at_home ? folders.home : folders.cwd;
+  SplitPattern split =
+      split_pattern(at_home ? pattern.substr(std::min<std::size_t>(2, pattern.size())) : pattern);
+  const bool is_file = split.rest.find_first_of("*?[{\\") == std::string::npos;
+  if (is_file && (split.rest == "." || split.rest == ".." || split.rest.empty())) {
+    return agent::fail(Code::config_invalid,
+                       fmt::format("the path pattern `{}` names a folder", pattern),
+                       "write `FOLDER/**` for all that is in it");
+  }
+  auto strict = Glob::compile(split.rest, {.hidden = true});
+  auto wide = Glob::compile(lower(split.rest), {.hidden = true, .ignore_case = true});
+  if (!strict || !wide) {
+    return agent::fail(Code::config_invalid,
+                       strict ? wide.error().message : strict.error().message,
+                       "patterns know * ? [a-z] {a,b} ** and \\ before a character that stands for "
+                       "itself");
+  }
+  fs::path folder = without_slash((base / split.folder).lexically_normal().string());
+  const std::string cwd = folders.cwd.string() + "/";
+  const bool is_around = (cwd).starts_with(folder.string() == "/" ? "/" : folder.string() + "/");
+  PathPattern made(
+      std::move(folder), std::move(split.rest), std::move(*strict), std::move(*wide), is_file);
+  made.is_apart_ = !is_around;
+  return made;
+}
+
+PathPattern::PathPattern(fs::path folder, std::string rest, Glob strict, Glob wide, bool is_file)
+    : folder_(std::move(folder)),
+      rest_(std::move(rest)),
+      strict_(std::move(strict)),
+      wide_(std::move(wide)),
+      outline_(outline((folder_ / rest_).string())),
+      is_file_(is_file),
+      is_apart_(false) {}
+
+bool PathPattern::allows(const fs::path& true_path) const {
+  const std::string path = true_path.string();
+  const auto rest = below(path, folder_.string());
+  return rest ? strict_.matches(*rest) : rest_ == "**" && true_path == folder_;
+}
+
+bool PathPattern::forbids(const fs::path& path, bool folder) const {
+  const fs::path real_folder = true_path(folder_);
+  const std::string asked = lower(without_slash(path.lexically_normal().string()));
+  const std::string real = lower(true_path(path).string());
+  for (const std::string& one : {asked, real}) {
+    for (const fs::path& start : {folder_, real_folder}) {
+      const std::string begin = lower(start.string());
+      const auto rest = below(one, begin);
+      if ((rest && wide_.matches(*rest)) || (folder && is_apart_ && one == begin)) {
+        return true;
+      }
+    }
+    if (is_file_ && one == lower(true_path(folder_ / rest_).string())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool PathPattern::may_forbid(std::string_view path) const {
+  return outline_.may_cover(path);
+}
+
+}  // namespace tools

@@ -1,0 +1,54 @@
+// The pattern of a permission rule on paths, as glob.h reads it, but that wildcards match hidden
+// names, too, and that `FOLDER/**` is also the folder itself. It starts at the working folder, at
+// `/`, or with `~/` at the home folder.
+#pragma once
+#include "agent/result.h"
+#include "tools/files/glob.h"
+#include "tools/permissions/text_pattern.h"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace tools {
+
+// The path with every link followed and no `.` or `..` in it, whether or not there is such a file.
+// `path` is absolute.
+std::filesystem::path true_path(const std::filesystem::path& path);
+
+// The pattern that stands for this path alone.
+std::string literal_path(const std::filesystem::path& path);
+
+class PathPattern {
+ public:
+  struct Folders {
+    std::filesystem::path cwd;   // absolute
+    std::filesystem::path home;  // may be empty
+  };
+
+  // config.invalid where it is no pattern.
+  static agent::Result<PathPattern> compile(std::string_view pattern, const Folders& folders);
+
+  // Whether what `path` really is (true_path) is allowed. A link in the pattern is not followed: it
+  // gives no right to where it leads.
+  bool allows(const std::filesystem::path& true_path) const;
+  // Whether `path` (absolute, as it was asked for) is forbidden: by its own name or by what it
+  // really is, under the pattern's folder by its name or by where that really is. The case of
+  // letters does not count. With `folder`, the folder that the pattern begins in is forbidden, too.
+  bool forbids(const std::filesystem::path& path, bool folder = false) const;
+  // The same for a text that is only known in part (shell_script.h), and absolute.
+  bool may_forbid(std::string_view path) const;
+
+ private:
+  PathPattern(std::filesystem::path folder, std::string rest, Glob strict, Glob wide, bool is_file);
+
+  std::filesystem::path folder_;  // absolute, in front of the first wildcard
+  std::string rest_;
+  Glob strict_;
+  Glob wide_;
+  TextPattern outline_;  // wider than the pattern
+  bool is_file_;         // there are no wildcards
+  bool is_apart_;        // the folder is not one that the work goes on in
+};
+
+}  // namespace tools

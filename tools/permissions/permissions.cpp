@@ -1,0 +1,483 @@
+#include "tools/permissions/permissions.h"
+
+#include "agent/text.h"
+#include "tools/permissions/command_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+namespace tools {
+namespace {
+
+namespace fs = std::filesystem;
+using agent::Code;
+using agent::fail;
+using agent::Result;
+using Kind = Reach::Kind;
+using Standard = agent::PermissionSpec::Standard;
+
+// Rules that forbid paths to these tools forbid them to every other way of doing the same.
+constexpr std::string_view k_reader = "read_file";
+constexpr std::string_view k_writer = "write_file";
+constexpr std::string_view k_fetcher = "web_fetch";
+
+constexpr const char* k_forms =
+    "a rule is a tool, or a tool and what it may do: read_*, shell, shell(git diff *), "
+    "write_file(src/**), web_fetch(https://docs.example.com/*)";
+
+struct Parts {
+  std::string_view tool;
+  std::optional<std::string_view> argument;
+};
+
+bool is_tool_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '*' || c == '?';
+}
+
+Result<Parts> split(std::string_view rule) {
+  const std::size_t open = std::min(rule.find('('), rule.size());
+  const Parts parts{
+      .tool = rule.substr(0, open),
+      .argument = open < rule.size() ? std::optional(rule.substr(open + 1)) : std::nullopt};
+  if (parts.tool.empty() || !std::ranges::all_of(parts.tool, is_tool_character)) {
+    return fail(Code::config_invalid,
+                fmt::format("`{}` is no rule: it names no tool",
+                            agent::printable(agent::prefix(rule, 100))),
+                k_forms);
+  }
+  if (!parts.argument) {
+    return parts;
+  }
+  if (!rule.ends_with(')') || parts.argument->size() < 2) {
+    return fail(Code::config_invalid,
+                fmt::format("`{}` is no rule: {}",
+                            agent::printable(agent::prefix(rule, 100)),
+                            rule.ends_with(')') ? "nothing stands between ( and )"
+                                                : "a `(` has no `)` at the end"),
+                k_forms);
+  }
+  return Parts{.tool = parts.tool,
+               .argument = parts.argument->substr(0, parts.argument->size() - 1)};
+}
+
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const std::string one = path.string();
+  const std::string start = folder.string();
+  return one == start || start == "/" || one.starts_with(start + "/");
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::allow:
+      return "allow";
+    case Verdict::ask:
+      return "ask";
+    case Verdict::deny:
+      return "deny";
+  }
+  return "";
+}
+
+// One call, with what rules need to know of it.
+struct Permissions::Call {
+  std::string_view tool;
+  const Reach& reach;
+  fs::path path;                      // absolute, as it was asked for
+  std::unique_ptr<CommandLine> line;  // of a command line
+  std::optional<Url> url;
+
+  bool is_file() const {
+    return reach.kind == Kind::names || reach.kind == Kind::reads || reach.kind == Kind::writes;
+  }
+};
+
+Result<void> check_rule(std::string_view rule, std::span<const std::string> tool_names) {
+  TRY_ASSIGN(const Parts parts, split(rule));
+  const TextPattern tool(parts.tool);
+  if (!tool_names.empty() && tool.is_literal() && !parts.tool.starts_with("mcp__") &&
+      std::ranges::find(tool_names, parts.tool) == tool_names.end()) {
+    const auto meant = agent::nearest(parts.tool, tool_names);
+    return fail(Code::config_invalid,
+                fmt::format("the rule `{}` names a tool that does not exist",
+                            agent::printable(agent::prefix(rule, 100))),
+                meant ? fmt::format("did you mean `{}`?", *meant)
+                      : fmt::format("one of: {}", fmt::join(tool_names, ", ")));
+  }
+  const bool is_of_files = std::ranges::any_of(
+      std::to_array<std::string_view>(
+          {"apply_patch", "edit_file", "glob", "grep", "list_directory", k_reader, k_writer}),
+      [&](std::string_view name) { return tool.covers(name); });
+  if (parts.argument && is_of_files && !tool.covers("shell")) {
+    TRY(PathPattern::compile(*parts.argument, {.cwd = "/", .home = "/"}));
+  }
+  if (parts.argument && tool.is_literal() && parts.tool == k_fetcher) {
+    TRY(UrlPattern::compile(*parts.argument));
+  }
+  return {};
+}
+
+Result<Permissions::Rule> Permissions::parse(const agent::PermissionRule& source,
+                                             const PermissionWorld& world) {
+  TRY_ASSIGN(const Parts parts, split(source.text));
+  Rule rule{.source = source, .tool = TextPattern(parts.tool)};
+  if (parts.argument) {
+    rule.text = TextPattern(*parts.argument);
+    if (auto path = PathPattern::compile(*parts.argument, {.cwd = world.cwd, .home = world.home})) {
+      rule.path = std::move(*path);
+    }
+    if (auto url = UrlPattern::compile(*parts.argument)) {
+      rule.url = std::move(*url);
+    }
+  }
+  return rule;
+}
+
+Result<void> Permissions::read(const std::vector<agent::PermissionRule>& from,
+                               std::vector<Rule>& to) const {
+  for (const agent::PermissionRule& source : from) {
+    auto checked = check_rule(source.text, {});
+    if (!checked) {
+      return fail(std::move(checked).error().while_("reading the rules of " + source.origin));
+    }
+    TRY_ASSIGN(Rule rule, parse(source, world_));
+    to.push_back(std::move(rule));
+  }
+  return {};
+}
+
+Result<Permissions> Permissions::create(const agent::PermissionSpec& spec, PermissionWorld world) {
+  world.cwd = true_path(world.cwd);
+  world.temporary = world.temporary.empty() ? fs::path() : true_path(world.temporary);
+  Permissions made(std::move(world));
+  made.standard_ = spec.standard;
+  made.standard_origin_ = spec.standard_origin;
+  TRY(made.read(spec.deny, made.deny_));
+  TRY(made.read(spec.granted, made.granted_));
+  TRY(made.read(spec.ask, made.ask_));
+  TRY(made.read(spec.allow, made.allow_));
+  return made;
+}
+
+Result<void> Permissions::grant(std::string rule) {
+  return read({{.text = std::move(rule), .origin = "a person"}}, granted_);
+}
+
+bool Permissions::always_denies(std::string_view tool) const {
+  const auto names = [&](const Rule& rule) { return rule.tool.covers(tool); };
+  const auto forbids_all = [&](const Rule& rule) { return !rule.text && names(rule); };
+  if (std::ranges::any_of(deny_, forbids_all)) {
+    return true;
+  }
+  return standard_ == Standard::deny && std::ranges::none_of(allow_, names) &&
+         std::ranges::none_of(ask_, names) && std::ranges::none_of(granted_, names);
+}
+
+bool Permissions::may_read(const fs::path& file) const {
+  return std::ranges::none_of(deny_, [&](const Rule& rule) {
+    return rule.path && rule.tool.covers(k_reader) && rule.path->forbids(file);
+  });
+}
+
+Match Permissions::forbids(const Rule& rule, const Call& call) const {
+  const bool names_it = rule.tool.covers(call.tool);
+  if (!rule.text) {
+    return names_it ? Match::yes : Match::no;
+  }
+  const bool is_of_reading = rule.path && rule.tool.covers(k_reader);
+  const bool is_of_writing = rule.path && rule.tool.covers(k_writer);
+  switch (call.reach.kind) {
+    case Kind::nothing:
+      return Match::no;
+    case Kind::names:
+      return names_it && rule.path && rule.path->forbids(call.path, true) ? Match::yes : Match::no;
+    case Kind::reads:
+    case Kind::writes: {
+      // What edits a file shows parts of it.
+      const bool is_read = call.reach.kind == Kind::reads || call.tool != k_writer;
+      const bool is_written = call.reach.kind == Kind::writes;
+      const bool is_about_it =
+          names_it || (is_of_reading && is_read) || (is_of_writing && is_written);
+      return is_about_it && rule.path && rule.path->forbids(call.path) ? Match::yes : Match::no;
+    }
+    case Kind::commands: {
+      using Effect = CommandLine::Effect;
+      Match match = names_it ? call.line->forbidden_by(*rule.text) : Match::no;
+      if (is_of_reading) {
+        match = std::max(match, call.line->forbidden_by(*rule.path, Effect::reads));
+      }
+      if (is_of_writing) {
+        match = std::max(match, call.line->forbidden_by(*rule.path, Effect::writes));
+      }
+      const bool could_hide = names_it || is_of_reading || is_of_writing;
+      return could_hide && !call.line->unclear().empty() ? std::max(match, Match::maybe) : match;
+    }
+    case Kind::fetches:
+      return names_it && rule.url && (!call.url || rule.url->forbids(*call.url)) ? Match::yes
+                                                                                 : Match::no;
+    case Kind::program:
+      return names_it && rule.text->covers(call.reach.target) ? Match::yes : Match::no;
+  }
+  return Match::no;
+}
+
+bool Permissions::allows(const Rule& rule, const Call& call) const {
+  if (!rule.tool.covers(call.tool)) {
+    return false;
+  }
+  if (!rule.text || call.reach.kind == Kind::nothing) {
+    return true;
+  }
+  if (call.is_file()) {
+    return rule.path && rule.path->allows(true_path(call.path));
+  }
+  if (call.reach.kind == Kind::fetches) {
+    return rule.url && call.url && rule.url->allows(*call.url);
+  }
+  return call.reach.kind == Kind::commands ? call.line->is_exactly(*rule.text)
+                                           : rule.text->covers(call.reach.target);
+}
+
+// Rules together: each command of a line may be allowed by another one.
+bool Permissions::is_allowed_line(const Call& call) const {
+  const auto covers = [&](const std::vector<Rule>& rules, std::string_view command) {
+    return std::ranges::any_of(rules, [&](const Rule& rule) {
+      return rule.text && rule.tool.covers(call.tool) && rule.text->covers(command);
+    });
+  };
+  return call.line->is_allowed(
+      [&](std::string_view command) {
+        return covers(granted_, command) || covers(allow_, command);
+      },
+      [&](const fs::path& file) { return may_write(file); });
+}
+
+bool Permissions::may_write(const fs::path& file) const {
+  const Reach reach{.kind = Kind::writes, .target = file.string()};
+  return judge(k_writer, reach).verdict == Verdict::allow;
+}
+
+std::string Permissions::unclear_reason(const Call& call) const {
+  return call.line != nullptr && !call.line->unclear().empty()
+             ? fmt::format("it cannot be told what the command runs ({})",
+                           call.line->unclear().front())
+             : std::string();
+}
+
+// The rule that stands for this call alone.
+std::string Permissions::yes_rule(const Call& call) const {
+  if (call.reach.kind == Kind::nothing || call.reach.target.empty()) {
+    return std::string(call.tool);
+  }
+  if (!call.is_file()) {
+    return fmt::format("{}({})", call.tool, literal_pattern(agent::trimmed(call.reach.target)));
+  }
+  const fs::path real = true_path(call.path);
+  const fs::path shown = is_below(real, world_.cwd) ? real.lexically_relative(world_.cwd) : real;
+  std::error_code error;
+  if (call.reach.kind != Kind::names && !fs::is_directory(real, error)) {
+    return fmt::format("{}({})", call.tool, literal_path(shown));
+  }
+  const std::string folder = shown == "." ? "" : shown == "/" ? "/" : literal_path(shown) + "/";
+  return fmt::format("{}({}**)", call.tool, folder);
+}
+
+// The same for several files; where that is too long for a rule, for their common folder.
+Judgement Permissions::asked_for(std::string_view tool,
+                                 const std::vector<fs::path>& files,
+                                 Judgement judgement) const {
+  const bool are_here =
+      std::ranges::all_of(files, [&](const fs::path& file) { return is_below(file, world_.cwd); });
+  const fs::path base = are_here ? world_.cwd : fs::path("/");
+  std::string list;
+  fs::path common = files.front().parent_path();
+  for (const fs::path& file : files) {
+    list += (list.empty() ? "" : ",") + literal_path(file.lexically_relative(base));
+    while (!is_below(file, common)) {
+      common = common.parent_path();
+    }
+  }
+  const std::string start = are_here ? "" : "/";
+  std::string pattern = fmt::format("{}{{{}}}", start, list);
+  if (!PathPattern::compile(pattern, {.cwd = world_.cwd, .home = world_.home})) {
+    const fs::path folder = common.lexically_relative(base);
+    pattern = folder == "." ? start + "**" : start + literal_path(folder) + "/**";
+    judgement.may_always = false;
+  }
+  judgement.yes_rule = fmt::format("{}({})", tool, pattern);
+  return judgement;
+}
+
+Judgement Permissions::automatic(const Call& call) const {
+  const auto asks = [](std::string reason) {
+    return Judgement{.verdict = Verdict::ask, .reason = std::move(reason)};
+  };
+  const fs::path real = call.is_file() ? true_path(call.path) : fs::path();
+  const bool is_here = call.is_file() && is_below(real, world_.cwd);
+  switch (call.reach.kind) {
+    case Kind::nothing:
+      return {.reason = "it touches nothing"};
+    case Kind::names:
+    case Kind::reads: {
+      const bool is_own = !world_.temporary.empty() && is_below(real, world_.temporary);
+      return is_here || is_own || world_.confined.files
+                 ? Judgement{.reason = "it only reads"}
+                 : asks("it reads outside the working folder");
+    }
+    case Kind::writes: {
+      if (world_.confined.files) {
+        return {.reason = "the sandbox confines it"};
+      }
+      const bool is_guarded = std::ranges::any_of(
+          world_.guarded, [&](const fs::path& path) { return is_below(real, true_path(path)); });
+      return is_guarded ? asks("it changes what errand or git runs or is told by")
+             : is_here  ? Judgement{.reason = "it writes in the working folder"}
+                        : asks("it writes outside the working folder");
+    }
+    case Kind::fetches:
+      return asks("it sends a request to the internet");
+    case Kind::commands:
+    case Kind::program:
+      return world_.confined.processes     ? Judgement{.reason = "the sandbox confines it"}
+             : world_.confined.has_network ? asks("it runs a program that can reach the network")
+                                           : asks("it runs a program that nothing confines");
+  }
+  return {};
+}
+
+Judgement Permissions::by_default(const Call& call) const {
+  const std::string origin = standard_origin_.empty() ? "" : fmt::format(" ({})", standard_origin_);
+  if (call.reach.kind == Kind::nothing) {
+    return automatic(call);
+  }
+  switch (standard_) {
+    case Standard::allow:
+      return {.reason = fmt::format("`default: allow`{}", origin)};
+    case Standard::ask:
+      return {.verdict = Verdict::ask, .reason = fmt::format("`default: ask`{}", origin)};
+    case Standard::deny:
+      return {.verdict = Verdict::deny,
+              .reason = fmt::format("no rule allows it, and `default: deny`{}", origin)};
+    case Standard::automatic:
+      break;
+  }
+  Judgement judgement = automatic(call);
+  judgement.reason += ", and `default: auto`";
+  return judgement;
+}
+
+Judgement Permissions::judge(std::string_view tool,
+                             const Reach& reach,
+                             const agent::Ruling& ruling) const {
+  Judgement judgement = judge_one(tool, reach, ruling);
+  if (reach.further.empty()) {
+    return judgement;
+  }
+  std::vector<std::string> paths = reach.further;
+  paths.insert(paths.begin(), reach.target);
+  std::vector<fs::path> asked;
+  for (const std::string& path : paths) {
+    Judgement one = judge_one(tool, {.kind = reach.kind, .target = path}, ruling);
+    if (one.verdict == Verdict::allow) {
+      continue;
+    }
+    one.reason = fmt::format("`{}`: {}", path, one.reason);
+    if (one.verdict == Verdict::deny) {
+      return one;
+    }
+    if (!asked.empty()) {
+      one.may_always = one.may_always && judgement.may_always;
+      one.reason = std::move(judgement.reason);  // that of the first
+    }
+    judgement = std::move(one);
+    asked.push_back(true_path(world_.cwd / path));
+  }
+  return asked.size() < 2 ? judgement : asked_for(tool, asked, std::move(judgement));
+}
+
+Judgement Permissions::judge_one(std::string_view tool,
+                                 const Reach& reach,
+                                 const agent::Ruling& ruling) const {
+  Call call{.tool = tool, .reach = reach, .path = {}, .line = nullptr, .url = std::nullopt};
+  if (call.is_file()) {
+    call.path = world_.cwd / reach.target;
+  } else if (reach.kind == Kind::commands) {
+    call.line = std::make_unique<CommandLine>(
+        reach.target, PathPattern::Folders{.cwd = world_.cwd, .home = world_.home});
+  } else if (reach.kind == Kind::fetches) {
+    if (auto url = parse_url(reach.target)) {
+      call.url = std::move(*url);
+    }
+  }
+  const auto named = [](std::string_view list, const Rule& rule) {
+    return fmt::format("`{}: {}` ({})", list, rule.source.text, rule.source.origin);
+  };
+  std::string doubt;
+  for (const Rule& rule : deny_) {
+    const Match match = forbids(rule, call);
+    if (match == Match::yes) {
+      return {.verdict = Verdict::deny, .reason = named("deny", rule) + " forbids it"};
+    }
+    if (match == Match::maybe && doubt.empty()) {
+      const std::string why = unclear_reason(call);
+      doubt = why.empty() ? named("deny", rule) + " may forbid it"
+                          : fmt::format("{}, and {} may forbid it", why, named("deny", rule));
+    }
+  }
+  const auto finish = [&](Judgement judgement) {
+    if (judgement.verdict == Verdict::ask) {
+      judgement.yes_rule = yes_rule(call);
+    }
+    return judgement;
+  };
+  const auto first_of = [&](const std::vector<Rule>& rules) {
+    return std::ranges::find_if(rules, [&](const Rule& rule) { return allows(rule, call); });
+  };
+  const auto is_exact = [&](const Rule& rule) {
+    return call.line == nullptr || (rule.text && call.line->is_exactly(*rule.text));
+  };
+  const auto granted = first_of(granted_);
+  if (granted != granted_.end() && (doubt.empty() || is_exact(*granted))) {
+    return {.reason = named("allow", *granted)};
+  }
+  if (ruling.question) {
+    return finish({.verdict = Verdict::ask, .reason = *ruling.question, .may_always = false});
+  }
+  const auto allowed = first_of(allow_);
+  if (!doubt.empty()) {
+    if (allowed != allow_.end() && is_exact(*allowed)) {
+      return {.reason = named("allow", *allowed)};
+    }
+    return finish({.verdict = Verdict::ask, .reason = std::move(doubt)});
+  }
+  for (const Rule& rule : ask_) {
+    const Match match = forbids(rule, call);
+    if (match != Match::no) {
+      const std::string why = match == Match::yes ? std::string() : unclear_reason(call);
+      return finish({.verdict = Verdict::ask,
+                     .reason = named("ask", rule) +
+                               (match == Match::yes ? "" : " may be about it") +
+                               (why.empty() ? "" : ": " + why),
+                     .may_always = false});
+    }
+  }
+  if (allowed != allow_.end()) {
+    return {.reason = named("allow", *allowed)};
+  }
+  if (call.line != nullptr && is_allowed_line(call)) {
+    return {.reason = "rules in `allow` name each of its commands"};
+  }
+  Judgement judgement = by_default(call);
+  if (judgement.verdict == Verdict::ask && ruling.is_allowed) {
+    return {.reason = "a hook allows it"};
+  }
+  return finish(std::move(judgement));
+}
+
+}  // namespace tools

@@ -1,0 +1,114 @@
+// Whether a tool call may run: allowed, asked for or denied, and by which rule. Rules are `TOOL` or
+// `TOOL(ARGUMENT)`: `read_*`, `shell(git diff *)`, `write_file(src/**)`,
+// `web_fetch(https://docs.example.com/*)`. Decides; never asks, never runs.
+#pragma once
+#include "agent/result.h"
+#include "agent/ruling.h"
+#include "agent/spec.h"
+#include "tools/permissions/path_pattern.h"
+#include "tools/permissions/text_pattern.h"
+#include "tools/permissions/url_pattern.h"
+#include "tools/tool.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tools {
+
+class CommandLine;
+
+enum class Verdict : std::uint8_t { allow, ask, deny };
+std::string_view to_string(Verdict verdict);
+
+struct Judgement {
+  Verdict verdict = Verdict::allow;
+  std::string reason;    // "`deny: shell(rm *)` (agent.yaml) forbids it", for people and the model
+  std::string yes_rule;  // asked for: the rule that says yes to this very call
+  bool may_always = true;  // asked for: a rule in `allow` would be enough
+};
+
+// What holds calls back where no rule speaks of them, so that `auto` can allow them.
+struct Confined {
+  // Programs read no secrets, write in the workspace alone, and have no network.
+  bool processes = false;
+  bool files = false;        // the same of the file tools
+  bool has_network = false;  // programs may reach it, or some of its hosts
+};
+
+struct PermissionWorld {
+  std::filesystem::path cwd;        // the workspace; absolute
+  std::filesystem::path temporary;  // the run's own folder; tools may read it
+  std::filesystem::path home;       // may be empty
+  Confined confined;
+  std::vector<std::filesystem::path>
+      guarded;  // in the workspace, and not to be written without a yes
+};
+
+// config.invalid where a rule is none. `tool_names`: those that exist; a rule without wildcards
+// that names none of them is a typing error (but for `mcp__…`). Empty: not checked.
+agent::Result<void> check_rule(std::string_view rule, std::span<const std::string> tool_names);
+
+class Permissions {
+ public:
+  // config.invalid where a rule is none.
+  static agent::Result<Permissions> create(const agent::PermissionSpec& spec,
+                                           PermissionWorld world);
+
+  // Of several files the strictest verdict. `ruling`: what hooks and guardrails have said to the
+  // call.
+  Judgement judge(std::string_view tool,
+                  const Reach& reach,
+                  const agent::Ruling& ruling = {}) const;
+  // Whatever the arguments are: not worth offering.
+  bool always_denies(std::string_view tool) const;
+  // Whether rules of `deny` let a file be read, by tools that go through folders.
+  bool may_read(const std::filesystem::path& file) const;
+  // A person said yes, for as long as this object lives.
+  agent::Result<void> grant(std::string rule);
+
+ private:
+  struct Rule {
+    agent::PermissionRule source;
+    TextPattern tool;
+    std::optional<TextPattern> text;  // of the argument, where it has one
+    std::optional<PathPattern> path;  // the same, where that is one
+    std::optional<UrlPattern> url;    // likewise
+  };
+  struct Call;
+
+  explicit Permissions(PermissionWorld world) : world_(std::move(world)) {}
+  static agent::Result<Rule> parse(const agent::PermissionRule& source,
+                                   const PermissionWorld& world);
+  agent::Result<void> read(const std::vector<agent::PermissionRule>& from,
+                           std::vector<Rule>& to) const;
+
+  Match forbids(const Rule& rule, const Call& call) const;
+  bool allows(const Rule& rule, const Call& call) const;
+  bool is_granted(const Call& call) const;
+  Judgement judge_one(std::string_view tool,
+                      const Reach& reach,
+                      const agent::Ruling& ruling) const;  // of one target
+  bool is_allowed_line(const Call& call) const;
+  bool may_write(const std::filesystem::path& file) const;
+  std::string unclear_reason(const Call& call) const;
+  Judgement by_default(const Call& call) const;
+  Judgement automatic(const Call& call) const;
+  std::string yes_rule(const Call& call) const;
+  Judgement asked_for(std::string_view tool,
+                      const std::vector<std::filesystem::path>& files,
+                      Judgement judgement) const;
+
+  PermissionWorld world_;
+  agent::PermissionSpec::Standard standard_ = agent::PermissionSpec::Standard::automatic;
+  std::string standard_origin_;
+  std::vector<Rule> deny_;
+  std::vector<Rule> granted_;
+  std::vector<Rule> ask_;
+  std::vector<Rule> allow_;
+};
+
+}  // namespace tools

@@ -1,0 +1,409 @@
+#include "tools/permissions/shell_programs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+namespace tools {
+namespace {
+
+using How = Start::How;
+using Words = std::vector<std::string>;
+
+constexpr std::size_t k_most_readings = 64;  // of one command line
+
+// A program that runs the rest of its arguments.
+struct Wrapper {
+  std::string_view name;
+  std::string_view with_value;  // the letters of options that take one
+  std::size_t operands = 0;     // in front of the command
+  bool is_plain = false;        // without options it changes nothing about what the command does
+};
+constexpr auto k_wrappers = std::to_array<Wrapper>({
+    {"env", "uC"},
+    {"sudo", "ugpChrtTUDR"},
+    {"doas", "uC"},
+    {"su", "gGsw"},
+    {"runuser", "ugGsw"},
+    {"pkexec", ""},
+    {"timeout", "ks", 1, true},
+    {"nice", "n", 0, true},
+    {"nohup", "", 0, true},
+    {"time", "fo", 0, true},
+    {"command", "", 0, true},
+    {"builtin", "", 0, true},
+    {"exec", "a", 0, true},
+    {"setsid", "", 0, true},
+    {"stdbuf", "ioe", 0, true},
+    {"ionice", "cnpPu", 0, true},
+    {"chrt", "TPD", 1},
+    {"taskset", "", 1},
+    {"xargs", "aEILnPsd"},
+    {"parallel", "jaNIS"},
+    {"watch", "nq"},
+    {"strace", "aeEIoOpPsSuUX"},
+    {"ltrace", "aeEIlnopsuxX"},
+    {"valgrind", ""},
+    {"perf", "eo", 1},
+    {"busybox", ""},
+    {"toybox", ""},
+    {"chroot", "", 1},
+    {"flock", "wE", 1},
+    {"unshare", "GSR"},
+    {"nsenter", "tGS"},
+    {"setpriv", ""},
+    {"capsh", ""},
+    {"systemd-run", "pEuH"},
+    {"script", "cIOBTmo"},
+    {"ssh", "bcDEeFIiJLlmOopQRSWw", 1},
+    {"npx", "pc"},
+    {"fakeroot", "lisb"},
+    {"catchsegv", ""},
+    {"unbuffer", ""},
+    {"dbus-run-session", ""},
+    {"start-stop-daemon", "xpungsRNIPkdrv"},
+});
+
+constexpr auto k_shells = std::to_array<std::string_view>({"sh",
+                                                           "bash",
+                                                           "dash",
+                                                           "ash",
+                                                           "zsh",
+                                                           "ksh",
+                                                           "mksh",
+                                                           "yash",
+                                                           "posh",
+                                                           "rbash",
+                                                           "fish",
+                                                           "csh",
+                                                           "tcsh"});
+
+// A program that takes a program in a language of its own: in its options, or from stdin.
+struct Interpreter {
+  std::string_view name;     // without a version
+  std::string_view letters;  // of options whose value is code
+  std::string_view words;    // the same, long, separated by blanks
+};
+constexpr auto k_interpreters = std::to_array<Interpreter>({
+    {"python", "c", ""},
+    {"pypy", "c", ""},
+    {"perl", "eE", ""},
+    {"ruby", "e", ""},
+    {"node", "ep", "--eval --print"},
+    {"nodejs", "ep", "--eval --print"},
+    {"bun", "ep", "--eval --print"},
+    {"deno", "", "eval"},
+    {"php", "rBRE", "--run"},
+    {"lua", "e", ""},
+    {"luajit", "e", ""},
+    {"tclsh", "", ""},
+    {"expect", "c", ""},
+    {"Rscript", "e", ""},
+    {"guile", "c", ""},
+    {"osascript", "e", ""},
+});
+
+// Options, or commands, by which a program that is none of the above runs code all the same.
+struct CodeOption {
+  std::string_view name;
+  std::string_view words;  // separated by blanks; "x=" is a beginning, a lone "*" any argument
+};
+constexpr auto k_code_options = std::to_array<CodeOption>({
+    {"alias", "*"},
+    {"at", "*"},
+    {"batch", "*"},
+    {"crontab", "*"},
+    {"emacs", "--eval -eval --batch -f --load -l"},
+    {"enable", "*"},
+    {"ex", "*"},
+    {"gdb", "*"},
+    {"git", "-c --config-env --config-env= --exec-path= --upload-pack= --receive-pack="},
+    {"hash", "-p"},
+    {"make", "SHELL= --eval --eval= -f- --file=-"},
+    {"man", "-P --pager --pager= -H"},
+    {"rsync", "-e --rsh --rsh= --rsync-path="},
+    {"sqlite3", "-cmd"},
+    {"tar",
+     "--to-command --to-command= --checkpoint-action --checkpoint-action= -I "
+     "--use-compress-program --use-compress-program= --rsh-command= -F --info-script="},
+    {"vi", "*"},
+    {"view", "*"},
+    {"vim", "*"},
+    {"zip", "-TT --unzip-command"},
+});
+
+template <typename Row, std::size_t count>
+const Row* find_row(const std::array<Row, count>& rows, std::string_view name) {
+  const auto found = std::ranges::find(rows, name, &Row::name);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+bool is_option(std::string_view word) {
+  return word.size() > 1 && word.front() == '-';
+}
+
+// "A=b"
+bool is_setting(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  return equals != std::string_view::npos && equals > 0 &&
+         std::ranges::all_of(word.substr(0, equals), [](char c) {
+           return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                  (c >= 'A' && c <= 'Z');
+         });
+}
+
+// "python" of "/usr/bin/python3.11".
+std::string_view without_version(std::string_view name) {
+  const std::size_t last = name.find_last_not_of("0123456789.");
+  return last == std::string_view::npos ? name : name.substr(0, last + 1);
+}
+
+bool is_in(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(' '), list.size());
+    const std::string_view one = list.substr(0, end);
+    if (one == "*" || one == word || (one.ends_with('=') && word.starts_with(one))) {
+      return true;
+    }
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+class Reading {
+ public:
+  explicit Reading(const ShellCommand& command) : command_(command), words_(command.words) {}
+
+  Started read() {
+    const std::string_view name = base_name(words_.front());
+    if (std::ranges::find(k_shells, without_version(name)) != k_shells.end()) {
+      read_shell_program();
+    } else if (name == "eval") {
+      read_text(joined(operand()), How::runs);
+      started_.is_wrapper = true;
+    } else if (name == "trap" && words_.size() > operand()) {
+      read_text(words_[operand()], How::runs);
+    } else if ((name == "." || name == "source") && words_.size() > operand()) {
+      add({words_.begin() + static_cast<std::ptrdiff_t>(operand()), words_.end()}, How::reads);
+    } else if (name == "find") {
+      read_find();
+    } else if (name.ends_with("awk")) {
+      read_awk();
+    } else if (const Interpreter* row = find_row(k_interpreters, without_version(name))) {
+      read_interpreter(*row);
+    } else if (const Wrapper* wrapper = find_row(k_wrappers, name)) {
+      read_wrapper(*wrapper);
+    } else if (name.starts_with("ld-linux") || name.starts_with("ld.so")) {
+      read_wrapper({.name = name, .with_value = {}});
+    } else if (const CodeOption* code = find_row(k_code_options, name)) {
+      read_code_options(*code);
+    }
+    return std::move(started_);
+  }
+
+ private:
+  std::size_t operand() const { return words_.size() > 1 && words_[1] == "--" ? 2 : 1; }
+
+  std::string joined(std::size_t from) const {
+    return from < words_.size()
+               ? fmt::format(
+                     "{}",
+                     fmt::join(
+                         words_.begin() + static_cast<std::ptrdiff_t>(from), words_.end(), " "))
+               : std::string();
+  }
+
+  void unclear(std::string_view why) {
+    started_.unclear.push_back(fmt::format("{} {}", base_name(words_.front()), why));
+  }
+
+  void add(Words words, How how) {
+    if (started_.starts.size() == k_most_readings) {
+      unclear("can be read in too many ways");
+    } else if (started_.starts.size() < k_most_readings && !words.empty()) {
+      started_.starts.push_back(
+          {.command = {.words = std::move(words), .inputs = command_.inputs}, .how = how});
+    }
+  }
+
+  void read_text(const std::string& text, How how) {
+    if (has_unknown(text)) {
+      unclear("runs a text that is only known when it runs");
+    }
+    ShellScript script = read_shell(text);
+    if (how == How::runs) {
+      started_.unclear.insert(started_.unclear.end(), script.unclear.begin(), script.unclear.end());
+    }
+    for (ShellCommand& command : script.commands) {
+      started_.starts.push_back({.command = std::move(command), .how = how});
+    }
+  }
+
+  // The first word behind the options; `with_value` are letters of those that take one.
+  // The first word behind the options; `with_value` are letters of those that take one.
+  std::size_t skip_options(std::string_view with_value) {
+    std::size_t at = 1;
+    while (at < words_.size() && words_[at].starts_with('-')) {
+      const std::string& word = words_[at++];
+      if (word == "--") {
+        break;
+      }
+      const std::size_t letter =
+          word.starts_with("--") ? std::string::npos : word.find_first_of(with_value, 1);
+      if (letter + 1 == word.size()) {
+        ++at;
+      }
+      has_other_options_ = has_other_options_ || letter != 1;
+    }
+    return std::min(at, words_.size());
+  }
+
+  void read_wrapper(const Wrapper& row) {
+    std::size_t at = skip_options(row.with_value);
+    const std::size_t before = at;
+    while (at < words_.size() && is_setting(words_[at])) {
+      ++at;  // `env A=b`
+    }
+    const bool sets = at != before;
+    if (row.name == "command" && words_.size() > 1 && (words_[1] == "-v" || words_[1] == "-V")) {
+      return;  // it only looks
+    }
+    at = std::min(at + row.operands, words_.size());
+    Words inner(words_.begin() + static_cast<std::ptrdiff_t>(at), words_.end());
+    if (!inner.empty() && (row.name == "xargs" || row.name == "parallel")) {
+      inner.emplace_back(1, k_unknown);
+    }
+    started_.is_wrapper =
+        (row.is_plain || row.name == "xargs" || row.name == "env") && !sets && !inner.empty();
+    add(std::move(inner), How::runs);
+    for (std::size_t other = 1; other < words_.size(); ++other) {
+      if (words_[other].find_first_of(" \t\n;|&") != std::string::npos) {
+        read_text(words_[other], How::may_run);  // su -c, watch, flock -c
+      } else if (has_other_options_ && other != at && !is_option(words_[other])) {
+        add({words_.begin() + static_cast<std::ptrdiff_t>(other), words_.end()}, How::may_run);
+      }
+    }
+  }
+
+  void read_shell_program() {
+    bool is_command = false;
+    std::size_t at = 1;
+    for (; at < words_.size(); ++at) {
+      const std::string& word = words_[at];
+      if (word == "--" || word == "-") {
+        ++at;
+        break;
+      }
+      if (!is_option(word) && !word.starts_with('+')) {
+        break;
+      }
+      is_command = is_command || (!word.starts_with("--") && word.contains('c'));
+      if (word.ends_with("o") || word.ends_with("O") || word == "--rcfile" ||
+          word == "--init-file") {
+        ++at;
+      }
+    }
+    if (at < words_.size() && has_unknown(words_[at]) && !is_command) {
+      unclear("reads a program that is only known when it runs");
+    }
+    if (is_command) {
+      started_.is_wrapper = at < words_.size();
+      if (at < words_.size()) {
+        read_text(words_[at], How::runs);
+      }
+    } else if (at < words_.size()) {
+      add({words_.begin() + static_cast<std::ptrdiff_t>(at), words_.end()}, How::reads);
+    } else if (!command_.inputs.empty()) {
+      started_.is_wrapper = true;
+      for (const std::string& input : command_.inputs) {
+        read_text(input, How::runs);
+      }
+    } else {
+      unclear("reads its commands from elsewhere");
+    }
+  }
+
+  void read_find() {
+    for (std::size_t at = 1; at < words_.size(); ++at) {
+      const std::string& word = words_[at];
+      if (word == "-delete") {
+        started_.starts.push_back({.command = {.words = {"rm", std::string(1, k_unknown)}}});
+      }
+      if (word != "-exec" && word != "-execdir" && word != "-ok" && word != "-okdir") {
+        continue;
+      }
+      Words inner;
+      for (++at; at < words_.size() && words_[at] != ";" && words_[at] != "+"; ++at) {
+        std::string argument = words_[at];
+        for (std::size_t hole; (hole = argument.find("{}")) != std::string::npos;) {
+          argument.replace(hole, 2, 1, k_unknown);
+        }
+        inner.push_back(std::move(argument));
+      }
+      add(std::move(inner), How::runs);
+    }
+  }
+
+  void read_awk() {
+    constexpr std::array<std::string_view, 4> k_effects = {"system", "|", "getline", ">"};
+    for (std::size_t at = 1; at < words_.size(); ++at) {
+      const std::string& word = words_[at];
+      const bool acts =
+          std::ranges::any_of(k_effects, [&](auto part) { return word.contains(part); });
+      if (acts || has_unknown(word)) {
+        unclear("has a program that may run others");
+        return;
+      }
+    }
+  }
+
+  void read_interpreter(const Interpreter& row) {
+    std::size_t at = 1;
+    for (; at < words_.size() && (is_option(words_[at]) || is_in(row.words, words_[at])); ++at) {
+      const std::string& word = words_[at];
+      const bool is_long = word.starts_with("--") || !is_option(word);
+      const bool has_code = is_long ? is_in(row.words, word.substr(0, word.find('=')))
+                                    : word.find_first_of(row.letters, 1) != std::string::npos;
+      if (has_code || word == "-m") {
+        if (has_code) {
+          unclear("runs code that no rule can read");
+        }
+        return;
+      }
+    }
+    if (at == words_.size() || words_[at] == "-") {
+      unclear("reads its program from elsewhere");
+    } else {
+      add({words_.begin() + static_cast<std::ptrdiff_t>(at), words_.end()}, How::reads);
+    }
+  }
+
+  void read_code_options(const CodeOption& row) {
+    const auto is_code = [&](const std::string& word) { return is_in(row.words, word); };
+    if (row.words == "*" || std::any_of(words_.begin() + 1, words_.end(), is_code)) {
+      unclear("runs code that no rule can read");
+    }
+  }
+
+  const ShellCommand& command_;
+  const Words& words_;
+  Started started_;
+  bool has_other_options_ = false;  // than those whose values are known to be theirs
+};
+
+}  // namespace
+
+std::string_view base_name(std::string_view program) {
+  const std::size_t slash = program.rfind('/');
+  return slash == std::string_view::npos ? program : program.substr(slash + 1);
+}
+
+Started started_by(const ShellCommand& command) {
+  return command.words.empty() ? Started{} : Reading(command).read();
+}
+
+}  // namespace tools

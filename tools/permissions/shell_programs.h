@@ -1,0 +1,34 @@
+// Programs that run other programs: what a simple command starts in turn (`sudo rm`, `sh -c …`,
+// `find -exec …`), from tables as data.
+#pragma once
+#include "tools/permissions/shell_script.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tools {
+
+struct Start {
+  enum class How : std::uint8_t {
+    runs,     // it runs this
+    may_run,  // or this, depending on what its options mean
+    reads,    // it reads this file as a program
+  };
+  ShellCommand command;
+  How how = How::runs;
+};
+
+struct Started {
+  std::vector<Start> starts;
+  std::vector<std::string> unclear;  // what it runs and cannot be seen here
+  bool is_wrapper = false;           // it does nothing of its own: what it runs is all there is
+};
+
+Started started_by(const ShellCommand& command);
+
+// "rm" of "/bin/rm".
+std::string_view base_name(std::string_view program);
+
+}  // namespace tools

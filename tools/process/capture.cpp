@@ -1,0 +1,94 @@
+#include "tools/process/capture.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace tools {
+namespace {
+
+using agent::Descriptor;
+
+// How many of the bytes could be written; fewer where the disk is full.
+std::size_t write_all(int file, std::string_view bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t written = ::write(file, bytes.data() + done, bytes.size() - done);
+    if (written < 0 && errno != EINTR) {
+      return done;
+    }
+    done += written > 0 ? static_cast<std::size_t>(written) : 0;
+  }
+  return done;
+}
+
+}  // namespace
+
+Capture::Capture(std::filesystem::path folder, CaptureLimits limits)
+    : folder_(std::move(folder)), limits_(limits) {}
+
+void Capture::add(std::string_view bytes) {
+  captured_.total_bytes += bytes.size();
+  if (!is_long_ && head_.size() + bytes.size() <= limits_.memory) {
+    head_ += bytes;
+    return;
+  }
+  if (!is_long_) {
+    is_long_ = true;
+    open_file();
+    spill(head_);
+    keep_tail(std::string_view(head_).substr(std::min(head_.size(), limits_.memory / 2)));
+    head_.resize(std::min(head_.size(), limits_.memory / 2));
+  }
+  spill(bytes);
+  const std::size_t room = limits_.memory / 2 - head_.size();
+  head_ += bytes.substr(0, room);
+  keep_tail(bytes.substr(std::min(room, bytes.size())));
+}
+
+// The tail may grow to twice its size before it is cut, so that cutting costs little.
+void Capture::keep_tail(std::string_view bytes) {
+  const std::size_t size = limits_.memory - limits_.memory / 2;
+  tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), size));
+  if (tail_.size() > 2 * size) {
+    tail_.erase(0, tail_.size() - size);
+  }
+}
+
+void Capture::open_file() {
+  std::error_code ignored;  // what matters is whether the file can be made
+  std::filesystem::create_directories(folder_, ignored);
+  std::string path = (folder_ / "output-XXXXXX").string();
+  file_ = Descriptor(::mkostemp(path.data(), O_CLOEXEC));
+  if (file_) {
+    captured_.spill_path = path;
+  }
+}
+
+// Once something did not fit, nothing more is written: the file is a prefix without gaps.
+void Capture::spill(std::string_view bytes) {
+  std::size_t written = 0;
+  if (file_ && captured_.lost_bytes == 0) {
+    const std::uint64_t room = limits_.file - in_file_;
+    written = write_all(file_.get(), bytes.substr(0, std::min<std::uint64_t>(room, bytes.size())));
+  }
+  in_file_ += written;
+  captured_.lost_bytes += bytes.size() - written;
+}
+
+Captured Capture::finish() {
+  const std::size_t size = limits_.memory - limits_.memory / 2;
+  if (tail_.size() > size) {
+    tail_.erase(0, tail_.size() - size);
+  }
+  captured_.is_whole = !is_long_;
+  captured_.text = std::move(head_) + tail_;
+  file_.reset();
+  return std::move(captured_);
+}
+
+}  // namespace tools

@@ -1,0 +1,23 @@
+// How a program's end and output are put to the model.
+#pragma once
+#include "tools/process/isolation.h"
+#include "tools/tool.h"
+
+#include <string>
+#include <string_view>
+
+namespace tools {
+
+// What an end other than a clean exit means for the model: code, message and suggestion, no text.
+Output failed_end(const ProgramResult& result, const ProgramRequest& request);
+
+// Hands on what `captured` holds, with a last line in brackets for what was lost.
+void put_text(Output& output, Captured captured);
+
+// Says at the end of the text which hosts the program was kept from.
+void tell_refused(std::string& text, const ProgramResult& result);
+
+// Puts `line` on a line of its own at the end of `text`.
+void append_line(std::string& text, std::string_view line);
+
+}  // namespace tools

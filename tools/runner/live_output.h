@@ -1,0 +1,68 @@
+// What running tools say on the way to whoever watches: collected from any thread without ever
+// making a tool wait, handed out on one.
+#pragma once
+#include "agent/secrets/redact.h"
+#include "agent/text.h"
+#include "tools/tool.h"
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tools {
+
+struct Done {
+  Output output;
+  std::int64_t duration_ms = 0;
+};
+
+// News of a call, numbered as its sender is.
+struct Letter {
+  std::size_t sender = 0;
+  std::string bytes;        // since the last letter
+  std::size_t dropped = 0;  // bytes after them that were too many to keep
+  std::optional<Done> done;
+};
+
+class Mailbox {
+ public:
+  explicit Mailbox(std::size_t senders) : letters_(senders) {}
+
+  // Thread-safe. Keeps at most 256 kB a sender until they are collected, and drops what follows.
+  void post(std::size_t sender, std::string_view bytes);
+  void finish(std::size_t sender, Done done);
+
+  // Waits until there is news, and returns all of it.
+  std::vector<Letter> collect();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable news_;
+  std::vector<Letter> letters_;
+  bool has_news_ = false;
+};
+
+// The bytes of one call, piece by piece, as text to show: redacted, valid UTF-8, gaps marked.
+class LiveText {
+ public:
+  explicit LiveText(const agent::Redactor* redactor);
+
+  std::string feed(const Letter& letter);  // what can be shown now
+  std::string finish();                    // the rest
+
+ private:
+  std::string clean(std::string_view bytes);
+  std::string start_anew(std::size_t dropped);
+
+  const agent::Redactor* redactor_;
+  std::optional<agent::StreamRedactor> secrets_;
+  agent::Utf8Stream utf8_;
+  bool skips_line_ = false;
+};
+
+}  // namespace tools

@@ -1,0 +1,475 @@
+#include "tools/runner/runner.h"
+
+#include "agent/text.h"
+#include "tools/builtin/command_tool.h"
+#include "tools/builtin/registry.h"
+#include "tools/files/regular_file.h"
+#include "tools/permissions/permissions.h"
+#include "tools/runner/approval.h"
+#include "tools/runner/fence.h"
+#include "tools/runner/intake.h"
+#include "tools/runner/live_output.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace tools {
+namespace {
+
+using agent::Code;
+using agent::fail;
+using agent::Result;
+
+constexpr std::string_view k_reader = "read_file";
+constexpr std::size_t k_max_side_by_side = 8;
+constexpr int k_max_model_retries = 3;
+constexpr agent::Milliseconds k_retry_delay{500};
+
+// Tools do not throw; a library in one of them may.
+Output call_once(Tool& tool, const agent::Json& arguments, const CallContext& context) {
+  try {
+    return tool.call(arguments, context);
+  } catch (const std::exception& error) {
+    return failure(Code::tool_failed, fmt::format("the tool broke down: {}", error.what()));
+  } catch (...) {
+    return failure(Code::tool_failed, "the tool broke down for an unknown reason");
+  }
+}
+
+bool deserves_retry(const Tool& tool, const Output& output) {
+  return tool.idempotent() && output.code &&
+         agent::row(*output.code).domain == agent::Domain::system;
+}
+
+Done call_tool(Tool& tool,
+               const agent::Json& arguments,
+               const CallContext& context,
+               agent::Clock& clock) {
+  const auto begin = clock.now();
+  Output output = call_once(tool, arguments, context);
+  if (deserves_retry(tool, output) && clock.sleep_for(k_retry_delay, context.stop)) {
+    output = call_once(tool, arguments, context);
+  }
+  const auto time = std::chrono::duration_cast<agent::Milliseconds>(clock.now() - begin);
+  return {.output = std::move(output), .duration_ms = time.count()};
+}
+
+Output unknown_tool(std::string_view name, std::span<const std::string> names) {
+  return failure(Code::tool_not_found,
+                 fmt::format("there is no tool `{}`", agent::prefix(name, 100)),
+                 names.empty()
+                     ? "You have no tools; answer without one."
+                     : fmt::format("Use one of: {}.", fmt::join(names.begin(), names.end(), ", ")));
+}
+
+Output not_started() {
+  return failure(
+      Code::tool_cancelled, "not started: the run is being stopped", "Nothing was done.");
+}
+
+}  // namespace
+
+Result<Equipped> equip(const agent::ToolSpec& spec) {
+  if (spec.kind == agent::ToolSpec::Kind::command) {
+    return Equipped{
+        .tool = make_command_tool(spec), .on_error = spec.on_error, .is_untrusted = spec.untrusted};
+  }
+  const auto row = std::ranges::find(builtins(), spec.name, &Builtin::name);
+  if (row == builtins().end()) {
+    return fail(Code::config_invalid,
+                fmt::format("there is no built-in tool `{}`", spec.name),
+                fmt::format("one of: {}", fmt::join(builtin_names(), ", ")));
+  }
+  return Equipped{.tool = make_builtin(spec),
+                  .on_error = spec.on_error,
+                  .is_untrusted = spec.untrusted || row->is_from_outside};
+}
+
+// The calls of one reply on their way.
+class Runner::Round {
+ public:
+  Round(Runner& runner,
+        std::span<const agent::ToolCall> calls,
+        agent::ToolWatcher& watcher,
+        std::stop_token stop,
+        std::stop_token kill)
+      : runner_(runner),
+        watcher_(watcher),
+        stop_(std::move(stop)),
+        kill_(std::move(kill)),
+        results_(calls.size()) {
+    for (const agent::ToolCall& call : calls) {
+      calls_.push_back(prepare(call));
+      calls_.back().number = ++runner_.calls_;
+    }
+  }
+
+  std::vector<agent::ToolResult> perform() {
+    ask_for_approval();
+    for (std::size_t begin = 0; begin < calls_.size();) {
+      const std::size_t end = end_of_batch(begin);
+      run_batch(begin, end);
+      begin = end;
+    }
+    return std::move(results_);
+  }
+
+ private:
+  struct Prepared {
+    agent::ToolCall call;      // with the repaired name and the arguments as parsed
+    std::uint64_t number = 0;  // in the run
+    Entry* entry = nullptr;    // null: no such tool
+    agent::Json arguments;
+    std::optional<Output> rejected = std::nullopt;  // why it cannot run
+    agent::Ruling ruling = {};                      // of hooks and guardrails
+    std::optional<agent::ApprovalRequest> needs_yes = std::nullopt;
+
+    bool is_exclusive() const { return !rejected && !entry->equipped.tool->parallel(); }
+  };
+
+  Prepared prepare(const agent::ToolCall& call) {
+    Prepared prepared{.call = call, .arguments = {}};
+    if (is_refused_) {
+      prepared.rejected = not_started();
+      return prepared;
+    }
+    const auto name = repair_name(call.name, runner_.names_);
+    if (!name) {
+      prepared.rejected = unknown_tool(call.name, runner_.offered_);
+      return prepared;
+    }
+    const auto at = std::ranges::find(runner_.names_, *name) - runner_.names_.begin();
+    prepared.entry = &runner_.entries_[static_cast<std::size_t>(at)];
+    prepared.call.name = *name;
+    if (const auto done = take_arguments(prepared, call.arguments); !done) {
+      prepared.rejected = failure(done.error());
+      return prepared;
+    }
+    if (consult(prepared)) {
+      permit(prepared);
+    }
+    if (*name != call.name && (prepared.rejected || prepared.needs_yes)) {
+      return {.call = call, .arguments = {}, .rejected = unknown_tool(call.name, runner_.offered_)};
+    }
+    return prepared;
+  }
+
+  static Result<void> take_arguments(Prepared& prepared, std::string_view text) {
+    TRY_ASSIGN(prepared.arguments, parse_arguments(text));
+    prepared.call.arguments = agent::dump(prepared.arguments);
+    return check_arguments(prepared.entry->schema, prepared.arguments);
+  }
+
+  // Whether the call is still to be, as far as hooks and guardrails go.
+  bool consult(Prepared& prepared) {
+    prepared.ruling = watcher_.judge(prepared.call);
+    const agent::Ruling& ruling = prepared.ruling;
+    if (ruling.ending) {
+      is_refused_ = true;
+      prepared.rejected = not_started();
+    } else if (ruling.refusal) {
+      prepared.rejected = denied(*ruling.refusal);
+    } else if (ruling.text) {
+      if (const auto done = take_arguments(prepared, *ruling.text); !done) {
+        prepared.rejected = denied("a hook changed the call to one that the tool does not take: " +
+                                   done.error().message);
+      }
+    }
+    return !prepared.rejected;
+  }
+
+  void permit(Prepared& prepared) const {
+    const Permissions* permissions = runner_.options_.permissions;
+    if (permissions == nullptr) {
+      return;
+    }
+    const Reach reach = prepared.entry->equipped.tool->reach(prepared.arguments);
+    Judgement judgement = permissions->judge(prepared.call.name, reach, prepared.ruling);
+    if (judgement.verdict == Verdict::deny) {
+      prepared.rejected = denied(std::move(judgement.reason));
+    } else if (judgement.verdict == Verdict::ask) {
+      prepared.needs_yes = {.call = prepared.call,
+                            .reason = std::move(judgement.reason),
+                            .rule = std::move(judgement.yes_rule),
+                            .may_always = judgement.may_always};
+    }
+  }
+
+  void ask_for_approval() {
+    for (Prepared& prepared : calls_) {
+      if (!prepared.needs_yes || is_refused_ || stop_.stop_requested()) {
+        continue;
+      }
+      prepared.needs_yes.reset();
+      permit(prepared);  // the yes to a call before may be one to this
+      if (prepared.needs_yes) {
+        settle(prepared, watcher_.ask(*prepared.needs_yes));
+      }
+    }
+  }
+
+  void settle(Prepared& prepared, agent::Answer answer) {
+    const agent::ApprovalRequest request = *std::exchange(prepared.needs_yes, std::nullopt);
+    switch (answer) {
+      case agent::Answer::once:
+        return;
+      case agent::Answer::run:
+      case agent::Answer::always:
+        if (const auto granted = runner_.options_.permissions->grant(request.rule); !granted) {
+          prepared.rejected = failure(granted.error());
+        }
+        return;
+      case agent::Answer::no:
+        prepared.rejected = denied("a person said no to this call");
+        return;
+      case agent::Answer::stop:
+        is_refused_ = true;
+        prepared.rejected = failure(
+            Code::run_declined,
+            fmt::format("a person stopped the run when asked about `{}`", request.call.name));
+        return;
+      case agent::Answer::nobody:
+        is_refused_ = true;
+        prepared.rejected = stop_.stop_requested() ? not_started() : nobody_there(request);
+        return;
+    }
+  }
+
+  // Neighbours that may run side by side; an exclusive call is a batch of its own.
+  std::size_t end_of_batch(std::size_t begin) const {
+    std::size_t end = begin + 1;
+    if (!calls_[begin].is_exclusive()) {
+      while (end < calls_.size() && !calls_[end].is_exclusive()) {
+        ++end;
+      }
+    }
+    return end;
+  }
+
+  void run_batch(std::size_t begin, std::size_t end) {
+    Mailbox mailbox(end);
+    std::vector<LiveText> live(end, LiveText(runner_.watcher_redactor()));
+    std::vector<std::jthread> threads;  // joined before the mailbox goes
+    std::size_t running = 0;
+    for (std::size_t next = begin; next < end || running > 0;) {
+      for (; next < end && running < k_max_side_by_side; ++next) {
+        running += start(next, mailbox, threads) ? 1 : 0;
+      }
+      if (running == 0) {
+        continue;
+      }
+      for (Letter& letter : mailbox.collect()) {
+        running -= deliver(letter, live[letter.sender]) ? 1 : 0;
+      }
+    }
+  }
+
+  // False: it will not run, and its result is there already.
+  bool start(std::size_t index, Mailbox& mailbox, std::vector<std::jthread>& threads) {
+    Prepared& prepared = calls_[index];
+    if (prepared.rejected) {
+      conclude(index, {.output = std::move(*prepared.rejected)});
+      return false;
+    }
+    if (is_refused_ || stop_.stop_requested()) {
+      conclude(index, {.output = not_started()});
+      return false;
+    }
+    if (!watcher_.started(prepared.call)) {
+      is_refused_ = true;
+      conclude(index, {.output = not_started()});
+      return false;
+    }
+    const auto work = [this, index, &mailbox] { mailbox.finish(index, call(index, mailbox)); };
+    try {
+      threads.emplace_back(work);
+    } catch (const std::system_error&) {
+      work();  // no more threads: then one after the other
+    }
+    return true;
+  }
+
+  // On another host the yes to this call counts for nothing.
+  std::optional<std::string> refuses_redirect(std::string_view tool,
+                                              const std::string& url,
+                                              bool is_same_host) const {
+    const Permissions* permissions = runner_.options_.permissions;
+    if (permissions == nullptr) {
+      return std::nullopt;
+    }
+    const Judgement judgement =
+        permissions->judge(tool, {.kind = Reach::Kind::fetches, .target = url});
+    const bool needs_own_yes =
+        judgement.verdict == Verdict::ask && (!is_same_host || !judgement.may_always);
+    return judgement.verdict == Verdict::deny || needs_own_yes ? std::optional(judgement.reason)
+                                                               : std::nullopt;
+  }
+
+  Done call(std::size_t index, Mailbox& mailbox) {
+    const RunnerOptions& options = runner_.options_;
+    const Prepared& prepared = calls_[index];
+    const CallContext context{
+        .cwd = options.cwd,
+        .temporary = options.temporary,
+        .environment = options.environment,
+        .isolation = options.isolation,
+        .enclosure = options.enclosure,
+        .stop = stop_,
+        .kill = kill_,
+        .on_output = [&mailbox, index](std::string_view bytes) { mailbox.post(index, bytes); },
+        .may_read =
+            [permissions = options.permissions](const std::filesystem::path& file) {
+              return permissions == nullptr || permissions->may_read(file);
+            },
+        .seen = runner_.guards_unseen_ ? &runner_.seen_ : nullptr,
+        .questioner = options.questioner,
+        .http = options.http,
+        .refuses_redirect = [&](const std::string& url,
+                                bool is_same_host) -> std::optional<std::string> {
+          return refuses_redirect(prepared.call.name, url, is_same_host);
+        },
+        .redactor = options.redact_secrets ? runner_.watcher_redactor() : nullptr};
+    return call_tool(*prepared.entry->equipped.tool, prepared.arguments, context, *options.clock);
+  }
+
+  // True: that was the end of the call.
+  bool deliver(Letter& letter, LiveText& live) {
+    std::string text = live.feed(letter);
+    if (letter.done) {
+      text += live.finish();
+    }
+    if (!text.empty()) {
+      watcher_.output(calls_[letter.sender].call, text);
+    }
+    if (letter.done) {
+      conclude(letter.sender, std::move(*letter.done));
+    }
+    return letter.done.has_value();
+  }
+
+  void conclude(std::size_t index, Done done) {
+    const Prepared& prepared = calls_[index];
+    if (prepared.entry != nullptr) {
+      cap_model_retries(*prepared.entry, done.output);
+    }
+    const bool is_untrusted = is_from_outside(prepared);
+    const std::optional<Fence> fence =
+        is_untrusted
+            ? std::optional<Fence>(
+                  std::in_place, runner_.options_.seed, prepared.number, prepared.call.name)
+            : std::nullopt;
+    agent::ToolResult result = runner_.results_.make(
+        prepared.call.id, prepared.call.name, std::move(done.output), fence ? &*fence : nullptr);
+    runner_.has_kept_untrusted_ |= is_untrusted && !result.full_output.empty();
+    result.duration_ms = done.duration_ms;
+    result.fatal = is_fatal(prepared, result) || ends_run(result);
+    results_[index] = std::move(result);
+    watcher_.finished(results_[index]);
+  }
+
+  // What was too long for a result stays somebody else's words when it is read from the run's
+  // folder.
+  bool is_from_outside(const Prepared& prepared) const {
+    return prepared.entry != nullptr &&
+           (prepared.entry->equipped.is_untrusted ||
+            (runner_.has_kept_untrusted_ &&
+             prepared.call.arguments.contains(runner_.options_.temporary.string())));
+  }
+
+  static void cap_model_retries(Entry& entry, Output& output) {
+    if (output.code != Code::tool_model_retry || ++entry.model_retries <= k_max_model_retries) {
+      return;
+    }
+    output.code = Code::tool_failed;
+    output.message +=
+        fmt::format(" (it asked for a corrected call {} times before)", entry.model_retries - 1);
+    output.suggestion = "Go another way; corrected calls did not help.";
+  }
+
+  bool ends_run(const agent::ToolResult& result) const {
+    return result.code == Code::tool_confirmation_required || result.code == Code::run_declined ||
+           (result.code == Code::tool_policy_blocked && runner_.options_.fail_on_denied);
+  }
+
+  // Wrong arguments and cancellation are not the tool's failure.
+  static bool is_fatal(const Prepared& prepared, const agent::ToolResult& result) {
+    const bool has_failed =
+        result.status == agent::ToolStatus::failed || result.status == agent::ToolStatus::timed_out;
+    return has_failed && result.code != Code::tool_model_retry && prepared.entry != nullptr &&
+           prepared.entry->equipped.on_error == agent::ToolSpec::OnError::fatal;
+  }
+
+  Runner& runner_;
+  agent::ToolWatcher& watcher_;
+  std::stop_token stop_;
+  std::stop_token kill_;
+  std::vector<Prepared> calls_;
+  std::vector<agent::ToolResult> results_;
+  bool is_refused_ = false;
+};
+
+Result<std::unique_ptr<Runner>> Runner::create(const std::vector<agent::ToolSpec>& tools,
+                                               RunnerOptions options) {
+  std::vector<Equipped> equipped;
+  for (const agent::ToolSpec& spec : tools) {
+    TRY_ASSIGN(Equipped tool, equip(spec));
+    equipped.push_back(std::move(tool));
+  }
+  return create(std::move(equipped), std::move(options));
+}
+
+Result<std::unique_ptr<Runner>> Runner::create(std::vector<Equipped> tools, RunnerOptions options) {
+  std::ranges::sort(tools, {}, [](const Equipped& tool) { return tool.tool->info().name; });
+  std::vector<Entry> entries;
+  for (Equipped& equipped : tools) {
+    const agent::ToolInfo& info = equipped.tool->info();
+    if (!entries.empty() && entries.back().equipped.tool->info().name == info.name) {
+      return fail(Code::registry_duplicate, fmt::format("the tool `{}` is there twice", info.name));
+    }
+    auto schema =
+        agent::JsonSchema::compile(agent::parse_json(info.parameters).value_or(agent::Json()));
+    if (!schema) {
+      return fail(std::move(schema).error().while_(
+          fmt::format("reading the parameters of the tool `{}`", info.name)));
+    }
+    entries.push_back({.equipped = std::move(equipped), .schema = std::move(*schema)});
+  }
+  return std::unique_ptr<Runner>(new Runner(std::move(entries), std::move(options)));
+}
+
+Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
+    : options_(std::move(options)),
+      entries_(std::move(entries)),
+      guessing_(options_.redactor != nullptr ? std::optional(options_.redactor->guessing())
+                                             : std::nullopt),
+      results_(options_.temporary, options_.redact_secrets ? watcher_redactor() : nullptr) {
+  for (const std::string& name : options_.scrub) {
+    options_.environment.erase(name);
+  }
+  for (const Entry& entry : entries_) {
+    const agent::ToolInfo& info = entry.equipped.tool->info();
+    names_.push_back(info.name);
+    if (options_.permissions == nullptr || !options_.permissions->always_denies(info.name)) {
+      infos_.push_back(info);
+      offered_.push_back(info.name);
+    }
+  }
+  const bool can_read = std::ranges::find(offered_, k_reader) != offered_.end();
+  guards_unseen_ = options_.guards_unseen && can_read;
+}
+
+std::vector<agent::ToolResult> Runner::run(std::span<const agent::ToolCall> calls,
+                                           agent::ToolWatcher& watcher,
+                                           std::stop_token stop,
+                                           std::stop_token kill) {
+  return Round(*this, calls, watcher, std::move(stop), std::move(kill)).perform();
+}
+
+}  // namespace tools

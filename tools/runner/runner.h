@@ -1,0 +1,107 @@
+// Runs the calls of a reply: what every call goes through, whatever the tool. What a tool does is
+// in its own file.
+#pragma once
+#include "agent/clock.h"
+#include "agent/environment.h"
+#include "agent/result.h"
+#include "agent/schema/json_schema.h"
+#include "agent/secrets/redact.h"
+#include "agent/spec.h"
+#include "agent/toolbox.h"
+#include "tools/files/seen_files.h"
+#include "tools/runner/tool_result.h"
+#include "tools/tool.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tools {
+
+class Permissions;
+
+struct RunnerOptions {
+  std::filesystem::path cwd;                  // absolute
+  std::filesystem::path temporary;            // the run's own folder; made when first needed (0700)
+  agent::Environment environment;             // as the process has it
+  std::vector<std::string> scrub;             // variables that tools never see: provider keys
+  Isolation* isolation = nullptr;             // borrowed
+  Enclosure* enclosure = nullptr;             // borrowed; null: no sandbox
+  const agent::Redactor* redactor = nullptr;  // borrowed; null: nothing is taken out
+  bool redact_secrets = true;                 // false: the model reads them, the watcher does not
+  agent::Clock* clock = nullptr;              // borrowed, required
+  Permissions* permissions = nullptr;         // borrowed; null: every call may run
+  bool fail_on_denied = false;                // a call that is denied ends the run
+  Questioner* questioner = nullptr;           // borrowed; null: nobody can be asked anything
+  // Files that exist are changed only after the model has read them, where it can read files.
+  bool guards_unseen = true;
+  agent::Http* http = nullptr;  // borrowed; null: there is no web
+  std::uint64_t seed = 0;       // of the numbers on fences; for nobody's eyes
+};
+
+// A tool as an agent has it.
+struct Equipped {
+  std::unique_ptr<Tool> tool;
+  agent::ToolSpec::OnError on_error = agent::ToolSpec::OnError::report;
+  bool is_untrusted = false;  // its results are fenced in (fence.h)
+};
+
+// config.invalid: there is no such built-in.
+agent::Result<Equipped> equip(const agent::ToolSpec& spec);
+
+// One for a run; run() is not to be called twice at once.
+class Runner final : public agent::Toolbox {
+ public:
+  // config.invalid: an unknown built-in, a schema that cannot be used, a setting that the tool
+  // does not have. registry.duplicate: two tools of one name.
+  static agent::Result<std::unique_ptr<Runner>> create(const std::vector<agent::ToolSpec>& tools,
+                                                       RunnerOptions options);
+  static agent::Result<std::unique_ptr<Runner>> create(std::vector<Equipped> tools,
+                                                       RunnerOptions options);
+
+  // Those that are not denied whatever their arguments are.
+  std::span<const agent::ToolInfo> tools() const override { return infos_; }
+
+  // Repairs the name, checks the arguments and the permission, announces the call, runs it. What
+  // needs a person's yes is asked for before any call of the reply runs: where there is nobody
+  // (tool.confirmation_required), or the answer is to stop (run.declined), none of them runs. A
+  // name is never repaired into a call that is denied or asked for. Neighbours that are all
+  // parallel run side by side, at most eight; any other call runs alone. A call that has not begun
+  // when `stop` is requested, or that the watcher refuses, is tool.cancelled, and so are those
+  // after it. Idempotent tools get one more try half a second after a failure of the system. A
+  // tool may ask for a corrected call three times in a run; then that is tool.failed.
+  std::vector<agent::ToolResult> run(std::span<const agent::ToolCall> calls,
+                                     agent::ToolWatcher& watcher,
+                                     std::stop_token stop,
+                                     std::stop_token kill) override;
+
+ private:
+  struct Entry {
+    Equipped equipped;
+    agent::JsonSchema schema;
+    int model_retries = 0;
+  };
+  class Round;
+
+  Runner(std::vector<Entry> entries, RunnerOptions options);
+  const agent::Redactor* watcher_redactor() const { return guessing_ ? &*guessing_ : nullptr; }
+
+  RunnerOptions options_;
+  std::vector<Entry> entries_;               // sorted by name
+  std::vector<std::string> names_;           // of entries_, in the same order
+  std::vector<agent::ToolInfo> infos_;       // of those that are offered
+  std::vector<std::string> offered_;         // the names of infos_
+  std::optional<agent::Redactor> guessing_;  // known secrets, and what looks like one
+  ResultMaker results_;
+  SeenFiles seen_;
+  bool guards_unseen_ = false;
+  std::uint64_t calls_ = 0;          // so far
+  bool has_kept_untrusted_ = false;  // in the run's folder
+};
+
+}  // namespace tools
