@@ -1,6 +1,10 @@
 #include "cli/enclosed.h"
 
 #include "cli/user_folders.h"
+#include "tools/builtin/registry.h"
+#include "tools/hooks/obeyed_files.h"
+
+#include <algorithm>
 
 namespace cli {
 
@@ -19,14 +23,18 @@ agent::Result<std::unique_ptr<tools::Enclosure>> enclose(const agent::AgentSpec&
   if (agent.sandbox.mode == Mode::off) {
     return nullptr;
   }
-  return tools::Enclosure::create(agent,
-                                  {.workspace = context.cwd,
-                                   .temporary = folder.path(),
-                                   .secrets = {config_folder(context.environment),
-                                               data_folder(context.environment),
-                                               state_folder(context.environment)},
-                                   .environment = context.environment,
-                                   .supervisor = &supervisor});
+  return tools::Enclosure::create(
+      agent,
+      {.workspace = context.cwd,
+       .temporary = folder.path(),
+       .secrets = {config_folder(context.environment),
+                   data_folder(context.environment),
+                   state_folder(context.environment)},
+       .obeyed = tools::obeyed_files(agent, context.cwd),
+       .runs_programs = std::ranges::any_of(agent.tools, tools::runs_programs),
+       .writes = std::ranges::any_of(agent.tools, tools::writes),
+       .environment = context.environment,
+       .supervisor = &supervisor});
 }
 
 agent::SandboxInForce describe(const agent::SandboxSpec& sandbox,

@@ -11,7 +11,7 @@
 
 namespace cli {
 
-config::Known known_names() {
+config::KnownNames known_names() {
   return {.tools = tools::builtin_names(),
           .program_tools = tools::program_tools(),
           .web_tools = tools::web_tools(),

@@ -194,7 +194,8 @@ Result<void> resolve_models(Plan& plan,
   const auto resolve = [&](const agent::ModelSpec& spec) {
     return providers::resolve(
         spec,
-        recording ? providers::replay_environment(environment, recording->run, spec) : environment);
+        recording ? providers::replay_environment(environment, recording->run.key_variable, spec)
+                  : environment);
   };
   TRY_ASSIGN(auto model, resolve(plan.agent.model));
   if (model.picked) {

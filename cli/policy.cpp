@@ -1,7 +1,7 @@
 #include "cli/policy.h"
 
 #include "tools/builtin/registry.h"
-#include "tools/process/enclosure.h"
+#include "tools/hooks/obeyed_files.h"
 #include "tools/sandbox/places.h"
 
 #include <fmt/format.h>

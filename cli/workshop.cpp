@@ -35,7 +35,7 @@ tools::RunnerOptions Workshop::runner_options(std::vector<std::string> scrub) {
           .environment = context_.environment,
           .scrub = std::move(scrub),
           .isolation = isolation_.get(),
-          .enclosure = enclosure_.get(),
+          .policy = enclosure_ ? &enclosure_->policy() : nullptr,
           .redactor = &redactor_,
           .clock = &clock_,
           .questioner = questioner_.get(),

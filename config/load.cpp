@@ -97,7 +97,7 @@ Report parse_agent(std::string_view text,
                    const std::filesystem::path& directory,
                    bool markdown,
                    const agent::Environment& environment,
-                   const Known& known) {
+                   const KnownNames& known) {
   auto source = Source::create(std::string(text), shown_file);
   if (!source) {
     return refused(std::move(source).error());
@@ -128,7 +128,7 @@ Report parse_agent(std::string_view text,
 
 Report load_agent(const std::filesystem::path& file,
                   const agent::Environment& environment,
-                  const Known& known) {
+                  const KnownNames& known) {
   auto text = read_text_file(file, k_largest_file);
   if (!text) {
     return refused(std::move(text).error());

@@ -4,37 +4,15 @@
 #include "agent/environment.h"
 #include "agent/error.h"
 #include "agent/spec.h"
+#include "config/known_names.h"
 
 #include <filesystem>
-#include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace config {
-
-// Names that exist elsewhere in the program, for checks and suggestions. An empty list switches
-// its check off.
-struct Known {
-  std::vector<std::string> tools;               // built-in tools
-  std::vector<std::string> program_tools;       // those of them that run programs
-  std::vector<std::string> web_tools;           // those of them that fetch from outside
-  std::vector<std::string> protocols;           // wire protocols
-  std::vector<std::string> key_variables = {};  // variables that hold a model's key
-  // Why a text is no host, or pattern of hosts; nullopt: it is one.
-  std::function<std::optional<agent::Error>(const std::string& host)> host_error = {};
-  // Why a text is no rule of `permissions` for an agent with these tools (empty: any agent's).
-  std::function<std::optional<agent::Error>(std::string_view rule,
-                                            std::span<const std::string> tools)>
-      rule_error = {};
-  // What calls a hook of the agent misses that it should be told of; nullopt: none.
-  std::function<std::optional<agent::Error>(const agent::HooksSpec& hooks,
-                                            const agent::HookSpec& hook,
-                                            std::span<const agent::ToolSpec> tools)>
-      hook_warning = {};
-};
 
 struct Report {
   std::optional<agent::AgentSpec> agent;  // set exactly when `errors` is empty
@@ -46,7 +24,7 @@ struct Report {
 // ".md" is read as Markdown. Never throws.
 Report load_agent(const std::filesystem::path& file,
                   const agent::Environment& environment,
-                  const Known& known);
+                  const KnownNames& known);
 
 // The same for a text in memory. `shown_file` stands in the messages and in AgentSpec::file;
 // `directory` is where relative paths start.
@@ -55,6 +33,6 @@ Report parse_agent(std::string_view text,
                    const std::filesystem::path& directory,
                    bool markdown,
                    const agent::Environment& environment,
-                   const Known& known);
+                   const KnownNames& known);
 
 }  // namespace config

@@ -68,8 +68,8 @@ std::span<const Key> project_keys() {
   return k_keys;
 }
 
-std::expected<ProjectConfig, std::vector<agent::Error>> load_project_config(const fs::path& folder,
-                                                                            const Known& known) {
+std::expected<ProjectConfig, std::vector<agent::Error>> load_project_config(
+    const fs::path& folder, const KnownNames& known) {
   fs::path file = folder / ".errand" / "config.yaml";
   std::error_code failure;
   for (fs::path at = folder; !fs::exists(file, failure) && at.has_relative_path();) {

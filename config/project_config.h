@@ -22,7 +22,7 @@ std::span<const Key> project_keys();
 
 // The nearest such file at or above `folder`; none is an empty one. Never throws.
 std::expected<ProjectConfig, std::vector<agent::Error>> load_project_config(
-    const std::filesystem::path& folder, const Known& known);
+    const std::filesystem::path& folder, const KnownNames& known);
 
 // Takes over what is stricter.
 void tighten(agent::PermissionSpec& permissions, const agent::PermissionSpec& by);

@@ -42,7 +42,7 @@ constexpr auto k_keys = std::to_array<Key>({
     // clang-format on
 });
 
-UserConfig build(const Value& root, const Known& known, Problems& problems) {
+UserConfig build(const Value& root, const KnownNames& known, Problems& problems) {
   UserConfig config;
   if (const Value* permissions = value_at(root, "permissions")) {
     config.permissions = build_permissions(*permissions, {}, known, problems);
@@ -74,7 +74,7 @@ std::span<const Key> user_keys() {
 
 UserConfigResult parse_user_config(std::string_view text,
                                    const std::string& shown_file,
-                                   const Known& known) {
+                                   const KnownNames& known) {
   UserConfig config;
   auto errors = read_settings(text, shown_file, k_keys, [&](const Value& root, Problems& problems) {
     config = build(root, known, problems);
@@ -82,7 +82,7 @@ UserConfigResult parse_user_config(std::string_view text,
   return result(std::move(config), std::move(errors));
 }
 
-UserConfigResult load_user_config(const std::filesystem::path& file, const Known& known) {
+UserConfigResult load_user_config(const std::filesystem::path& file, const KnownNames& known) {
   UserConfig config;
   auto errors = read_settings_file(file, k_keys, [&](const Value& root, Problems& problems) {
     config = build(root, known, problems);

@@ -29,9 +29,9 @@ std::span<const Key> user_keys();
 using UserConfigResult = std::expected<UserConfig, std::vector<agent::Error>>;
 UserConfigResult parse_user_config(std::string_view text,
                                    const std::string& shown_file,
-                                   const Known& known = {});
+                                   const KnownNames& known = {});
 // A file that does not exist is an empty one. Never throws.
-UserConfigResult load_user_config(const std::filesystem::path& file, const Known& known = {});
+UserConfigResult load_user_config(const std::filesystem::path& file, const KnownNames& known = {});
 
 // The text of such a file with one more rule in `permissions.allow`; all else in it stays as it is.
 // config.invalid where the text is none that can be added to.

@@ -25,7 +25,9 @@ class Redactor;
 
 namespace tools {
 
-class Enclosure;
+namespace sandbox {
+class Policy;
+}
 class Isolation;
 class Questioner;
 class SeenFiles;
@@ -36,7 +38,7 @@ struct CallContext {
   const std::filesystem::path& temporary;           // the run's own folder, made on first use
   const agent::Environment& environment;            // already without provider keys
   Isolation* isolation = nullptr;                   // runs programs; null only in tests
-  Enclosure* enclosure = nullptr;                   // what files it may reach; null: all
+  const sandbox::Policy* policy = nullptr;          // what files it may reach; null: all
   std::stop_token stop;                             // end soon: TERM, after 1 s KILL
   std::stop_token kill;                             // end now
   std::function<void(std::string_view)> on_output;  // live output; any thread, may be empty

@@ -46,7 +46,7 @@ agent::Timeouts build_timeouts(const Value& map) {
   return timeouts;
 }
 
-void check_protocol(const Value& model, const Known& known, Problems& problems) {
+void check_protocol(const Value& model, const KnownNames& known, Problems& problems) {
   const Value* protocol = value_at(model, "protocol");
   if (protocol == nullptr || protocol->kind != Kind::text || known.protocols.empty() ||
       std::ranges::find(known.protocols, protocol->text) != known.protocols.end()) {
@@ -83,7 +83,7 @@ void check_headers(const Value& headers, Problems& problems) {
 
 }  // namespace
 
-agent::ModelSpec build_model(const Value& value, const Known& known, Problems& problems) {
+agent::ModelSpec build_model(const Value& value, const KnownNames& known, Problems& problems) {
   agent::ModelSpec model;
   model.name = "auto";
   if (value.kind == Kind::text) {
@@ -152,7 +152,7 @@ void check_fallback(const Value& item,
 
 agent::FallbackSpec build_fallback(const Value& value,
                                    const agent::ModelSpec& first,
-                                   const Known& known,
+                                   const KnownNames& known,
                                    Problems& problems) {
   agent::FallbackSpec fallback;
   std::set<std::string> names{first.name};
@@ -417,7 +417,7 @@ void check_templates(const Value& root, Problems& problems) {
 
 agent::AgentSpec build_agent(const Value& root,
                              const std::filesystem::path& directory,
-                             const Known& known,
+                             const KnownNames& known,
                              const agent::Environment& environment,
                              Problems& problems) {
   agent::AgentSpec spec;

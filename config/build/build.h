@@ -3,7 +3,7 @@
 #include "agent/environment.h"
 #include "agent/spec.h"
 #include "config/keys.h"
-#include "config/load.h"
+#include "config/known_names.h"
 #include "config/yaml/problems.h"
 #include "config/yaml/tree.h"
 
@@ -17,27 +17,27 @@ namespace config {
 // Values that check() refused are skipped; the spec counts only where `problems` stays empty.
 agent::AgentSpec build_agent(const Value& root,
                              const std::filesystem::path& directory,
-                             const Known& known,
+                             const KnownNames& known,
                              const agent::Environment& environment,
                              Problems& problems);
 // `model`, and what has its keys.
-agent::ModelSpec build_model(const Value& value, const Known& known, Problems& problems);
+agent::ModelSpec build_model(const Value& value, const KnownNames& known, Problems& problems);
 // `output`: the schema, read and compiled.
 agent::OutputSpec build_output(const Value& map,
                                const std::filesystem::path& directory,
                                Problems& problems);
-agent::SandboxSpec build_sandbox(const Value& value, const Known& known, Problems& problems);
+agent::SandboxSpec build_sandbox(const Value& value, const KnownNames& known, Problems& problems);
 // `allow_hosts` of the map, each of that shape.
 std::vector<std::string> build_hosts(const Value& map,
                                      Shape shape,
-                                     const Known& known,
+                                     const KnownNames& known,
                                      Problems& problems);
 // What tools are built from, beside their own keys.
 struct ToolWorld {
   const std::filesystem::path& directory;
-  const Known& known;
+  const KnownNames& known;
   const agent::Environment& environment;
-  std::vector<std::string> key_variables;  // Known::key_variables and the agent's own
+  std::vector<std::string> key_variables;  // KnownNames::key_variables and the agent's own
 };
 std::vector<agent::ToolSpec> build_tools(const Value& list,
                                          const ToolWorld& world,

@@ -122,7 +122,7 @@ std::string standard_name(const GuardrailSpec& spec) {
   return std::string(agent::prefix(agent::trimmed(name), k_longest_name));
 }
 
-GuardrailSpec build_check(const Value& item, Of of, const Known& known, Problems& problems) {
+GuardrailSpec build_check(const Value& item, Of of, const KnownNames& known, Problems& problems) {
   GuardrailSpec spec{.of = of, .name = text_at(item, "name"), .what = {}, .tool = {}, .model = {}};
   const Entry* kind = look_for_kind(item, spec, problems);
   const std::string action = text_at(item, "action");
@@ -166,7 +166,9 @@ void name_checks(std::vector<GuardrailSpec>& checks, std::set<std::string> names
 
 }  // namespace
 
-agent::GuardrailsSpec build_guardrails(const Value& map, const Known& known, Problems& problems) {
+agent::GuardrailsSpec build_guardrails(const Value& map,
+                                       const KnownNames& known,
+                                       Problems& problems) {
   agent::GuardrailsSpec spec;
   spec.redact_secrets = boolean_at(map, "redact_secrets", spec.redact_secrets);
   spec.kill_switch = text_at(map, "kill_switch");

@@ -1,12 +1,14 @@
 // `guardrails` of agent files: each check with exactly one thing to look for.
 #pragma once
 #include "agent/spec.h"
-#include "config/load.h"
+#include "config/known_names.h"
 #include "config/yaml/problems.h"
 #include "config/yaml/tree.h"
 
 namespace config {
 
-agent::GuardrailsSpec build_guardrails(const Value& map, const Known& known, Problems& problems);
+agent::GuardrailsSpec build_guardrails(const Value& map,
+                                       const KnownNames& known,
+                                       Problems& problems);
 
 }  // namespace config

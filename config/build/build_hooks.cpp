@@ -57,7 +57,7 @@ HookSpec build_hook(const Value& item, Point point) {
 
 agent::HooksSpec build_hooks(const Value& map,
                              std::span<const agent::ToolSpec> tools,
-                             const Known& known,
+                             const KnownNames& known,
                              Problems& problems) {
   agent::HooksSpec spec;
   std::vector<const Value*> matchers;  // of the hooks, in the same order

@@ -1,7 +1,7 @@
 // `hooks` into what the run goes by.
 #pragma once
 #include "agent/spec.h"
-#include "config/load.h"
+#include "config/known_names.h"
 #include "config/yaml/problems.h"
 #include "config/yaml/tree.h"
 
@@ -12,7 +12,7 @@ namespace config {
 // `tools` are the agent's.
 agent::HooksSpec build_hooks(const Value& map,
                              std::span<const agent::ToolSpec> tools,
-                             const Known& known,
+                             const KnownNames& known,
                              Problems& problems);
 
 }  // namespace config

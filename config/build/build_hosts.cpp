@@ -8,7 +8,7 @@ namespace config {
 
 std::vector<std::string> build_hosts(const Value& map,
                                      Shape shape,
-                                     const Known& known,
+                                     const KnownNames& known,
                                      Problems& problems) {
   std::vector<std::string> hosts;
   const Value* const list = value_at(map, "allow_hosts");

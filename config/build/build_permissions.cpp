@@ -11,7 +11,7 @@ namespace {
 std::vector<agent::PermissionRule> build_rules(const Value& map,
                                                std::string_view list,
                                                std::span<const std::string> tools,
-                                               const Known& known,
+                                               const KnownNames& known,
                                                Problems& problems) {
   std::vector<agent::PermissionRule> rules;
   const Value* items = value_at(map, list);
@@ -34,7 +34,7 @@ std::vector<agent::PermissionRule> build_rules(const Value& map,
 
 agent::PermissionSpec build_permissions(const Value& map,
                                         std::span<const std::string> tools,
-                                        const Known& known,
+                                        const KnownNames& known,
                                         Problems& problems) {
   using Standard = agent::PermissionSpec::Standard;
   agent::PermissionSpec spec;

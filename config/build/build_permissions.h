@@ -1,7 +1,7 @@
 // `permissions` of agent files and settings: rules as texts in, rules with their origin out.
 #pragma once
 #include "agent/spec.h"
-#include "config/load.h"
+#include "config/known_names.h"
 #include "config/yaml/problems.h"
 #include "config/yaml/tree.h"
 
@@ -13,7 +13,7 @@ namespace config {
 // `tools`: the names that a rule of this file may speak of; empty: any.
 agent::PermissionSpec build_permissions(const Value& map,
                                         std::span<const std::string> tools,
-                                        const Known& known,
+                                        const KnownNames& known,
                                         Problems& problems);
 
 }  // namespace config

@@ -22,7 +22,7 @@ std::vector<std::string> texts_at(const Value& map, std::string_view key) {
 
 }  // namespace
 
-agent::SandboxSpec build_sandbox(const Value& value, const Known& known, Problems& problems) {
+agent::SandboxSpec build_sandbox(const Value& value, const KnownNames& known, Problems& problems) {
   agent::SandboxSpec sandbox;
   const std::string mode = value.kind == Kind::text ? value.text : text_at(value, "mode");
   sandbox.mode = agent::sandbox_mode_from(mode).value_or(sandbox.mode);

@@ -86,7 +86,10 @@ agent::ToolSpec build_command_tool(const Value& map, const ToolWorld& world, Pro
   return tool;
 }
 
-void check_built_in(const std::string& name, Span span, const Known& known, Problems& problems) {
+void check_built_in(const std::string& name,
+                    Span span,
+                    const KnownNames& known,
+                    Problems& problems) {
   if (known.tools.empty() || std::ranges::find(known.tools, name) != known.tools.end()) {
     return;
   }
@@ -101,7 +104,7 @@ void check_built_in(const std::string& name, Span span, const Known& known, Prob
 }
 
 // Of a tool that runs no program.
-void check_program_settings(const Entry& tool, const Known& known, Problems& problems) {
+void check_program_settings(const Entry& tool, const KnownNames& known, Problems& problems) {
   if (std::ranges::find(known.tools, tool.key) == known.tools.end() ||
       std::ranges::find(known.program_tools, tool.key) != known.program_tools.end()) {
     return;
@@ -122,7 +125,7 @@ bool is_in(std::span<const std::string> names, const std::string& name) {
 }
 
 // What only a tool has that goes out, and what it cannot do without.
-void check_web_settings(const Entry& tool, const Known& known, Problems& problems) {
+void check_web_settings(const Entry& tool, const KnownNames& known, Problems& problems) {
   const Entry* const hosts = tool.value.find("allow_hosts");
   if (!is_in(known.web_tools, tool.key)) {
     if (hosts != nullptr && is_in(known.tools, tool.key)) {

@@ -4,7 +4,6 @@
 #include "providers/recording/replaying_http.h"
 #include "providers/recording/tape_clock.h"
 #include "providers/recording/tape_toolbox.h"
-#include "providers/registry.h"
 
 #include <optional>
 #include <random>
@@ -12,9 +11,6 @@
 
 namespace providers {
 namespace {
-
-// Stands in for a key. Too short for the redactor to take it for a secret.
-constexpr std::string_view k_no_key = "replay";
 
 // Of 62 bits: a number that JSON keeps, and that nobody guesses.
 std::uint64_t fresh_seed() {
@@ -136,19 +132,6 @@ std::unique_ptr<Tape> replaying_tape(Cassette cassette,
                                      std::string folder,
                                      const agent::Redactor& redactor) {
   return std::make_unique<ReplayingTape>(std::move(cassette), std::move(folder), redactor);
-}
-
-agent::Environment replay_environment(agent::Environment environment,
-                                      const RecordedRun& run,
-                                      const agent::ModelSpec& spec) {
-  const bool is_picked = spec.name == "auto";  // by the key that is there: the recorded one alone
-  for (const std::string& name : key_variables({spec.api_key_env})) {
-    environment.erase(name);
-    if (!is_picked || name == run.key_variable) {
-      environment[name] = k_no_key;
-    }
-  }
-  return environment;
 }
 
 }  // namespace providers

@@ -50,9 +50,4 @@ std::unique_ptr<Tape> replaying_tape(Cassette cassette,
                                      std::string folder,
                                      const agent::Redactor& redactor);
 
-// The environment in which a recorded run finds its model: no key is needed, and none is used.
-agent::Environment replay_environment(agent::Environment environment,
-                                      const RecordedRun& run,
-                                      const agent::ModelSpec& spec);
-
 }  // namespace providers

@@ -44,6 +44,12 @@ std::vector<std::string> names_where(bool Builtin::* is_so) {
   return names;
 }
 
+// nullptr: a command as a tool, or a name that nothing has.
+const Builtin* builtin_of(const agent::ToolSpec& tool) {
+  const auto row = std::ranges::find(k_builtins, tool.name, &Builtin::name);
+  return tool.kind == agent::ToolSpec::Kind::command || row == k_builtins.end() ? nullptr : &*row;
+}
+
 }  // namespace
 
 std::span<const Builtin> builtins() {
@@ -64,6 +70,16 @@ std::vector<std::string> program_tools() {
 
 std::vector<std::string> web_tools() {
   return names_where(&Builtin::is_from_outside);
+}
+
+bool runs_programs(const agent::ToolSpec& tool) {
+  const Builtin* builtin = builtin_of(tool);
+  return builtin == nullptr || builtin->runs_programs;
+}
+
+bool writes(const agent::ToolSpec& tool) {
+  const Builtin* builtin = builtin_of(tool);
+  return builtin == nullptr || builtin->runs_programs || builtin->writes_files;
 }
 
 std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec) {

@@ -26,6 +26,10 @@ std::vector<std::string> builtin_names();
 std::vector<std::string> program_tools();  // those that run programs
 std::vector<std::string> web_tools();      // those whose results come from outside
 
+// Whether the tool starts programs, or changes files by itself; a command as a tool does both.
+bool runs_programs(const agent::ToolSpec& tool);
+bool writes(const agent::ToolSpec& tool);
+
 // The tool of that name with the spec's settings; nullptr where there is none.
 std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec);
 

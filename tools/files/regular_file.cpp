@@ -2,7 +2,6 @@
 
 #include "tools/feedback.h"
 #include "tools/files/seen_files.h"
-#include "tools/process/enclosure.h"
 
 #include <fmt/format.h>
 
@@ -118,7 +117,7 @@ Result<NamedPath> resolve(std::string_view path, const CallContext& context) {
   }
   return NamedPath{.shown = std::string(path),
                    .path = context.cwd / fs::path(path),
-                   .policy = context.enclosure != nullptr ? &context.enclosure->policy() : nullptr,
+                   .policy = context.policy,
                    .seen = context.seen};
 }
 

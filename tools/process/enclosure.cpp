@@ -1,8 +1,5 @@
 #include "tools/process/enclosure.h"
 
-#include "tools/builtin/registry.h"
-#include "tools/hooks/hooks.h"
-#include "tools/hooks/script_files.h"
 #include "tools/sandbox/places.h"
 
 #include <fmt/format.h>
@@ -10,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <iterator>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -22,25 +18,9 @@ namespace {
 using agent::Code;
 using agent::fail;
 using agent::Result;
-using agent::ToolSpec;
 using sandbox::Layer;
 using sandbox::LayerSet;
 namespace fs = std::filesystem;
-
-const Builtin* builtin_of(const ToolSpec& tool) {
-  const auto row = std::ranges::find(builtins(), tool.name, &Builtin::name);
-  return tool.kind == ToolSpec::Kind::command || row == builtins().end() ? nullptr : &*row;
-}
-
-bool runs_programs(const ToolSpec& tool) {
-  const Builtin* builtin = builtin_of(tool);
-  return builtin == nullptr || builtin->runs_programs;
-}
-
-bool writes(const ToolSpec& tool) {
-  const Builtin* builtin = builtin_of(tool);
-  return builtin == nullptr || builtin->runs_programs || builtin->writes_files;
-}
 
 Result<fs::path> made_temporary(const fs::path& run_folder) {
   std::error_code error;
@@ -80,54 +60,29 @@ LayerSet wanted_layers(const agent::SandboxSpec& spec) {
 
 }  // namespace
 
-std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent, const fs::path& cwd) {
-  std::vector<fs::path> files;
-  if (!agent.file.empty()) {
-    files.push_back(fs::path(agent.directory) / fs::path(agent.file).filename());
-  }
-  for (const ToolSpec& tool : agent.tools) {
-    for (const std::string& word : tool.command) {
-      if (word.starts_with('/')) {
-        files.emplace_back(word);
-      }
-    }
-  }
-  for (const agent::HookSpec& hook : agent.hooks.hooks) {
-    std::ranges::move(script_files(hook_command(agent.hooks, hook, cwd), agent.directory),
-                      std::back_inserter(files));
-  }
-  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
-    if (check.kind == agent::GuardrailSpec::Kind::command) {
-      std::ranges::move(script_files(check.what, agent.directory), std::back_inserter(files));
-    }
-  }
-  return files;
-}
-
 fs::path programs_temporary(const fs::path& run_folder) {
   return run_folder / "tmp";
 }
 
 Result<std::unique_ptr<Enclosure>> Enclosure::create(const agent::AgentSpec& agent,
                                                      const EnclosureOptions& options) {
-  const bool has_programs = std::ranges::any_of(agent.tools, runs_programs);
   sandbox::Surroundings around{.workspace = options.workspace,
                                .temporary = {},
                                .agent_folder = agent.directory,
                                .homes = sandbox::home_folders(options.environment),
                                .own = options.secrets,
-                               .obeyed = obeyed_files(agent, options.workspace),
-                               .writes = std::ranges::any_of(agent.tools, writes)};
-  if (has_programs) {
+                               .obeyed = options.obeyed,
+                               .writes = options.writes};
+  if (options.runs_programs) {
     TRY_ASSIGN(around.temporary, made_temporary(options.temporary));
   }
   TRY_ASSIGN(auto policy, sandbox::Policy::create(agent.sandbox, around));
   std::unique_ptr<Enclosure> enclosure(new Enclosure(std::move(policy)));
   enclosure->temporary_ = std::move(around.temporary);
-  if (has_programs && !agent.sandbox.allow_hosts.empty()) {
+  if (options.runs_programs && !agent.sandbox.allow_hosts.empty()) {
     TRY_ASSIGN(enclosure->hosts_, HostList::create(agent.sandbox.allow_hosts));
   }
-  if (has_programs) {
+  if (options.runs_programs) {
     TRY(enclosure->try_out(agent.sandbox, *options.supervisor));
   }
   return enclosure;

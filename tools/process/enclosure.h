@@ -22,6 +22,9 @@ struct EnclosureOptions {
   std::filesystem::path workspace;             // absolute
   std::filesystem::path temporary;             // the run's own folder
   std::vector<std::filesystem::path> secrets;  // errand's configuration and state
+  std::vector<std::filesystem::path> obeyed;   // what errand itself obeys: no tool may change it
+  bool runs_programs = true;                   // some tool of the agent does
+  bool writes = true;                          // some tool of the agent changes files
   const agent::Environment& environment;
   Supervisor* supervisor = nullptr;  // borrowed
 };
@@ -65,11 +68,6 @@ class Enclosure {
   sandbox::LayerSet in_force_;
   std::unique_ptr<sandbox::LockedFiles> locked_;
 };
-
-// What errand itself obeys: the agent file, the programs that its tools name by their path, the
-// scripts of its hooks. `cwd` is the workspace.
-std::vector<std::filesystem::path> obeyed_files(const agent::AgentSpec& agent,
-                                                const std::filesystem::path& cwd);
 
 // The folder for programs' own temporary files in a run's folder.
 std::filesystem::path programs_temporary(const std::filesystem::path& run_folder);

@@ -320,7 +320,7 @@ class Runner::Round {
         .temporary = options.temporary,
         .environment = options.environment,
         .isolation = options.isolation,
-        .enclosure = options.enclosure,
+        .policy = options.policy,
         .stop = stop_,
         .kill = kill_,
         .on_output = [&mailbox, index](std::string_view bytes) { mailbox.post(index, bytes); },

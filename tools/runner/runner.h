@@ -31,7 +31,7 @@ struct RunnerOptions {
   agent::Environment environment;             // as the process has it
   std::vector<std::string> scrub;             // variables that tools never see: provider keys
   Isolation* isolation = nullptr;             // borrowed
-  Enclosure* enclosure = nullptr;             // borrowed; null: no sandbox
+  const sandbox::Policy* policy = nullptr;    // borrowed; null: no sandbox
   const agent::Redactor* redactor = nullptr;  // borrowed; null: nothing is taken out
   bool redact_secrets = true;                 // false: the model reads them, the watcher does not
   agent::Clock* clock = nullptr;              // borrowed, required

@@ -13,7 +13,7 @@
 
 namespace config_test {
 
-inline config::Known known() {
+inline config::KnownNames known() {
   return {.tools = {"edit_file", "glob", "grep", "read_file", "shell", "task_failed", "web_fetch"},
           .program_tools = {"shell"},
           .web_tools = {"web_fetch"},

@@ -23,7 +23,7 @@ std::vector<std::string> texts(const std::vector<agent::PermissionRule>& rules) 
 }
 
 // Rules are another folder's business: here, all but "bad" are good.
-config::Known known() {
+config::KnownNames known() {
   return {.tools = {"read_file", "shell"},
           .rule_error = [](std::string_view rule, std::span<const std::string>) {
             return rule == "bad" ? std::optional(agent::Error{.code = agent::Code::config_invalid,

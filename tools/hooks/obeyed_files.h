@@ -1,0 +1,15 @@
+// The files that errand itself obeys in a run: what a tool changed in them would be done by errand.
+#pragma once
+#include "agent/spec.h"
+
+#include <filesystem>
+#include <vector>
+
+namespace tools {
+
+// The agent file, the programs that its tools name by their path, the scripts of its hooks and
+// guardrails. `cwd` is the workspace.
+std::vector<std::filesystem::path> obeyed_files(const agent::AgentSpec& agent,
+                                                const std::filesystem::path& cwd);
+
+}  // namespace tools
