@@ -2,10 +2,10 @@
 // journal read nothing else. Types of later features are added here with the feature.
 #pragma once
 #include "agent/error.h"
+#include "agent/hook_point.h"
 #include "agent/json.h"
 #include "agent/message.h"
 #include "agent/outcome.h"
-#include "agent/point.h"
 #include "agent/result.h"
 #include "agent/toolbox.h"
 
@@ -106,7 +106,7 @@ struct ApprovalAnswered {
 };
 struct HookRan {
   std::int64_t turn = 0;
-  Point point = Point::run_start;
+  HookPoint point = HookPoint::run_start;
   std::string hook;     // its command
   std::string call_id;  // of the call that it is about; may be empty
   std::string outcome;  // "ok", "changed", "allowed", "asked", "denied", "stopped", "failed"
@@ -117,7 +117,7 @@ struct HookRan {
 };
 struct GuardrailRan {
   std::int64_t turn = 0;
-  Point point = Point::run_start;
+  HookPoint point = HookPoint::run_start;
   std::string guardrail;  // its name
   std::string call_id;    // as HookRan's
   std::string action;     // "allow", "warn", "redact", "deny", "kill"

@@ -25,26 +25,26 @@ struct Overloaded : Ts... {
 };
 
 // Asks hooks and guardrails, if there are any, and records what they say.
-class Counsel {
+class Interceptors {
  public:
-  Counsel(Gate* gate, Recorder& recorder, std::string_view prompt)
-      : gate_(gate), recorder_(recorder), prompt_(prompt) {}
+  Interceptors(Interceptor* interceptor, Recorder& recorder, std::string_view prompt)
+      : interceptor_(interceptor), recorder_(recorder), prompt_(prompt) {}
 
-  Ruling judge(Occasion occasion, std::stop_token stop) {
-    if (gate_ == nullptr) {
+  HookDecision judge(HookContext hook_context, std::stop_token stop) {
+    if (interceptor_ == nullptr) {
       return {};
     }
-    occasion.turn = recorder_.state().turns;
-    occasion.prompt = prompt_;
-    return gate_->judge(occasion, record(), std::move(stop));
+    hook_context.turn = recorder_.state().turns;
+    hook_context.prompt = prompt_;
+    return interceptor_->judge(hook_context, record(), std::move(stop));
   }
 
   void notify(std::string_view kind, std::string_view text, std::stop_token stop) {
-    judge({.point = Point::notification, .text = text, .kind = kind}, std::move(stop));
+    judge({.point = HookPoint::notification, .text = text, .kind = kind}, std::move(stop));
   }
 
   std::optional<Ending> killed() {
-    auto error = gate_ != nullptr ? gate_->killed() : std::nullopt;
+    auto error = interceptor_ != nullptr ? interceptor_->killed() : std::nullopt;
     return error ? std::optional(Ending{.error = std::move(error)}) : std::nullopt;
   }
 
@@ -53,29 +53,35 @@ class Counsel {
     return [this](EventBody body) { recorder_.record(std::move(body)); };
   }
 
-  Gate* gate_;
+  Interceptor* interceptor_;
   Recorder& recorder_;
   std::string_view prompt_;
 };
 
 class RecordingWatcher final : public ToolWatcher {
  public:
-  RecordingWatcher(Recorder& recorder, Counsel& counsel, Approver* approver, std::stop_token stop)
-      : recorder_(recorder), counsel_(counsel), approver_(approver), stop_(std::move(stop)) {}
+  RecordingWatcher(Recorder& recorder,
+                   Interceptors& interceptors,
+                   Approver* approver,
+                   std::stop_token stop)
+      : recorder_(recorder),
+        interceptors_(interceptors),
+        approver_(approver),
+        stop_(std::move(stop)) {}
 
-  Ruling judge(const ToolCall& call) override {
-    Ruling ruling = counsel_.judge(
-        {.point = Point::pre_tool_use, .text = call.arguments, .call = &call}, stop_);
-    note(ruling);
-    context_.insert_or_assign(call.id, ruling.context);
-    return ruling;
+  HookDecision judge(const ToolCall& call) override {
+    HookDecision decision = interceptors_.judge(
+        {.point = HookPoint::pre_tool_use, .text = call.arguments, .call = &call}, stop_);
+    note(decision);
+    context_.insert_or_assign(call.id, decision.context);
+    return decision;
   }
 
   Answer ask(const ApprovalRequest& request) override {
     recorder_.record(ApprovalRequested{.turn = recorder_.state().turns, .request = request});
     recorder_.commit();  // the answer may be long in coming
     if (approver_ != nullptr) {
-      counsel_.notify(
+      interceptors_.notify(
           "permission_prompt", fmt::format("`{}` needs a yes", request.call.name), stop_);
     }
     const Answer answer = approver_ != nullptr ? approver_->ask(request, stop_) : Answer::nobody;
@@ -88,7 +94,7 @@ class RecordingWatcher final : public ToolWatcher {
 
   bool started(const ToolCall& call) override {
     if (!ending_) {
-      ending_ = counsel_.killed();
+      ending_ = interceptors_.killed();
     }
     if (ending_) {
       return false;
@@ -118,9 +124,9 @@ class RecordingWatcher final : public ToolWatcher {
   const std::optional<Ending>& ending() const { return ending_; }
 
  private:
-  void note(const Ruling& ruling) {
-    if (ruling.ending && !ending_) {
-      ending_ = Ending{.error = ruling.ending};
+  void note(const HookDecision& decision) {
+    if (decision.ending && !ending_) {
+      ending_ = Ending{.error = decision.ending};
     }
   }
 
@@ -128,19 +134,19 @@ class RecordingWatcher final : public ToolWatcher {
   ToolResult judged(ToolResult result) {
     std::vector<std::string> context = std::exchange(context_[result.call_id], {});
     if (const auto call = started_.find(result.call_id); call != started_.end()) {
-      Ruling ruling = counsel_.judge({.point = Point::post_tool_use,
-                                      .text = result.content,
-                                      .call = &call->second,
-                                      .result = &result},
-                                     stop_);
-      note(ruling);
-      if (ruling.refusal || ruling.ending) {
-        result.content = "[withheld: " + ruling.refusal.value_or(ruling.ending->message) + "]";
+      HookDecision decision = interceptors_.judge({.point = HookPoint::post_tool_use,
+                                                   .text = result.content,
+                                                   .call = &call->second,
+                                                   .result = &result},
+                                                  stop_);
+      note(decision);
+      if (decision.refusal || decision.ending) {
+        result.content = "[withheld: " + decision.refusal.value_or(decision.ending->message) + "]";
         result.full_output.clear();
-      } else if (ruling.text) {
-        result.content = *std::move(ruling.text);
+      } else if (decision.text) {
+        result.content = *std::move(decision.text);
       }
-      std::ranges::move(ruling.context, std::back_inserter(context));
+      std::ranges::move(decision.context, std::back_inserter(context));
     }
     for (const std::string& more : context) {
       result.content += (result.content.empty() ? "" : "\n") + more;
@@ -149,7 +155,7 @@ class RecordingWatcher final : public ToolWatcher {
   }
 
   Recorder& recorder_;
-  Counsel& counsel_;
+  Interceptors& interceptors_;
   Approver* approver_;
   std::stop_token stop_;
   std::map<std::string, ToolCall> started_;
@@ -187,7 +193,7 @@ class Run {
         recorder_(request.run_id,
                   request.plan,
                   {.sinks = ports.sinks, .journal = ports.journal, .clock = ports.clock}),
-        counsel_(ports.gate, recorder_, request.started.prompt),
+        interceptors_(ports.interceptor, recorder_, request.started.prompt),
         begin_(ports.clock.now()) {}
 
   RunResult perform() {
@@ -218,19 +224,19 @@ class Run {
     recorder_.record(request_.started);
     for (const Warning& warning : request_.warnings) {
       recorder_.record(warning);
-      counsel_.notify("warning", warning.message, cancellation_.stop());
+      interceptors_.notify("warning", warning.message, cancellation_.stop());
     }
-    return heed(counsel_.judge({.point = Point::run_start, .text = request_.started.prompt},
-                               cancellation_.stop()));
+    return heed(interceptors_.judge(
+        {.point = HookPoint::run_start, .text = request_.started.prompt}, cancellation_.stop()));
   }
 
-  // The ending of a ruling, if there is one; what it adds is for the model to read.
-  Done heed(Ruling ruling) {
-    for (std::string& more : ruling.context) {
+  // The ending of a decision, if there is one; what it adds is for the model to read.
+  Done heed(HookDecision decision) {
+    for (std::string& more : decision.context) {
       recorder_.record(UserSaid{.text = std::move(more), .reason = "hook"});
     }
-    if (ruling.ending) {
-      return std::unexpected(Ending{.error = std::move(ruling.ending)});
+    if (decision.ending) {
+      return std::unexpected(Ending{.error = std::move(decision.ending)});
     }
     return {};
   }
@@ -245,18 +251,18 @@ class Run {
       return said == state.said.end() ? 0 : said->second;
     };
     const std::string answer = state.answer;  // a guardrail's event changes the state's own
-    Ruling ruling = counsel_.judge({.point = Point::stop,
-                                    .text = answer,
-                                    .again = times("sent_on") > 0,
-                                    .denials = times("denied")},
-                                   cancellation_.stop());
-    if (ruling.ending) {
+    HookDecision decision = interceptors_.judge({.point = HookPoint::stop,
+                                                 .text = answer,
+                                                 .again = times("sent_on") > 0,
+                                                 .denials = times("denied")},
+                                                cancellation_.stop());
+    if (decision.ending) {
       is_withheld_ = true;
-      return heed(std::move(ruling));
+      return heed(std::move(decision));
     }
-    if (ruling.refusal) {
-      return note(UserSaid{.text = *std::move(ruling.refusal),
-                           .reason = ruling.is_denial ? "denied" : "sent_on"});
+    if (decision.refusal) {
+      return note(UserSaid{.text = *std::move(decision.refusal),
+                           .reason = decision.is_denial ? "denied" : "sent_on"});
     }
     is_approved_ = true;
     return std::unexpected(std::move(ending));
@@ -266,7 +272,7 @@ class Run {
     const std::string text =
         fmt::format("{} of {} used of {}", warning.used, warning.max, warning.limit);
     recorder_.record(std::move(warning));
-    counsel_.notify("limit_warning", text, cancellation_.stop());
+    interceptors_.notify("limit_warning", text, cancellation_.stop());
     return {};
   }
 
@@ -277,12 +283,12 @@ class Run {
 
   Done ask_model(const AskModel& ask) {
     const State& state = recorder_.state();
-    if (auto ending = counsel_.killed()) {
+    if (auto ending = interceptors_.killed()) {
       return std::unexpected(*std::move(ending));
     }
-    if (auto done =
-            heed(counsel_.judge({.point = Point::pre_model, .conversation = &state.conversation},
-                                cancellation_.stop()));
+    if (auto done = heed(interceptors_.judge(
+            {.point = HookPoint::pre_model, .conversation = &state.conversation},
+            cancellation_.stop()));
         !done) {
       return done;
     }
@@ -332,11 +338,11 @@ class Run {
     }
     recorder_.record(ModelResponded{
         .turn = turn, .reply = *reply, .duration_ms = milliseconds_since(start, ports_.clock)});
-    return heed(counsel_.judge({.point = Point::post_model,
-                                .text = reply->text,
-                                .conversation = &state.conversation,
-                                .reply = &*reply},
-                               cancellation_.stop()));
+    return heed(interceptors_.judge({.point = HookPoint::post_model,
+                                     .text = reply->text,
+                                     .conversation = &state.conversation,
+                                     .reply = &*reply},
+                                    cancellation_.stop()));
   }
 
   // Attempts that failed may have used up what a limit leaves, and another model may be dearer: the
@@ -357,7 +363,7 @@ class Run {
   }
 
   Done run_tools(const RunTools& step) {
-    RecordingWatcher watcher(recorder_, counsel_, ports_.approver, cancellation_.stop());
+    RecordingWatcher watcher(recorder_, interceptors_, ports_.approver, cancellation_.stop());
     ports_.toolbox.run(step.calls, watcher, cancellation_.stop(), cancellation_.kill());
     return watcher.ending() ? Done(std::unexpected(*watcher.ending())) : Done();
   }
@@ -421,10 +427,11 @@ class Run {
       result.text.clear();
       result.partial = false;
     } else if (!is_approved_ && !result.text.empty()) {
-      Ruling ruling = counsel_.judge(
-          {.point = Point::stop, .text = result.text, .is_partial = true}, cancellation_.kill());
-      const bool is_refused = ruling.refusal || ruling.ending;
-      result.text = is_refused ? "" : ruling.text.value_or(result.text);
+      HookDecision decision =
+          interceptors_.judge({.point = HookPoint::stop, .text = result.text, .is_partial = true},
+                              cancellation_.kill());
+      const bool is_refused = decision.refusal || decision.ending;
+      result.text = is_refused ? "" : decision.text.value_or(result.text);
       result.partial = result.partial && !is_refused;
     }
   }
@@ -434,11 +441,11 @@ class Run {
     RunResult result = make_result(recorder_.state(), ending);
     result.run_id = request_.run_id;
     guard_text(result);
-    counsel_.judge({.point = Point::run_end,
-                    .text = result.text,
-                    .kind = exit_row(result.exit_code).name,
-                    .ending = &result},
-                   cancellation_.kill());
+    interceptors_.judge({.point = HookPoint::run_end,
+                         .text = result.text,
+                         .kind = exit_row(result.exit_code).name,
+                         .ending = &result},
+                        cancellation_.kill());
     result.duration_ms = milliseconds_since(begin_, ports_.clock);
     const bool was_failing = recorder_.failure().has_value();
     const int signal = cancellation_.signal_number();
@@ -454,7 +461,7 @@ class Run {
   const Ports& ports_;
   Cancellation& cancellation_;
   Recorder recorder_;
-  Counsel counsel_;
+  Interceptors interceptors_;
   Clock::Steady begin_;
   bool is_approved_ = false;  // the answer, by hooks and guardrails
   bool is_withheld_ = false;  // the same: it is nobody's to read

@@ -4,7 +4,7 @@
 #include "agent/cancellation.h"
 #include "agent/clock.h"
 #include "agent/event.h"
-#include "agent/gate.h"
+#include "agent/interceptor.h"
 #include "agent/provider.h"
 #include "agent/state.h"
 #include "agent/toolbox.h"
@@ -24,8 +24,8 @@ struct Ports {
   std::span<EventSink* const> sinks;  // the first one is what the run is for: stdout
   Journal* journal = nullptr;         // null: nothing is kept
   Clock& clock;
-  Approver* approver = nullptr;  // null: there is nobody to ask
-  Gate* gate = nullptr;          // null: no hooks, no guardrails
+  Approver* approver = nullptr;        // null: there is nobody to ask
+  Interceptor* interceptor = nullptr;  // null: no hooks, no guardrails
 };
 
 struct RunRequest {

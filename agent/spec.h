@@ -4,8 +4,8 @@
 #include "agent/environment.h"
 #include "agent/error.h"
 #include "agent/fallback.h"
+#include "agent/hook_point.h"
 #include "agent/money.h"
-#include "agent/point.h"
 #include "agent/price.h"
 
 #include <chrono>
@@ -159,7 +159,7 @@ std::optional<SandboxSpec::Mode> sandbox_mode_from(std::string_view word);
 struct HookSpec {
   enum class Kind : std::uint8_t { observe, guard, transform };
 
-  Point point = Point::run_start;
+  HookPoint point = HookPoint::run_start;
   std::string matcher;  // RE2, of the whole name of the tool; empty: all
   std::string command;  // for `sh -c`
   Milliseconds timeout{60'000};

@@ -227,10 +227,10 @@ void fold(State& state, const ToolFinished& event) {
 }
 
 void fold(State& state, const GuardrailRan& event) {
-  if (event.text && event.point == Point::stop) {
+  if (event.text && event.point == HookPoint::stop) {
     state.answer = *event.text;
   }
-  if (event.text && event.point == Point::run_start) {
+  if (event.text && event.point == HookPoint::run_start) {
     std::get<UserMessage>(state.conversation.messages.front()).text = *event.text;
   }
   if (event.judge) {

@@ -1,8 +1,8 @@
 // What an agent can do, as a port. The loop does not know what a process is.
 #pragma once
 #include "agent/error.h"
+#include "agent/hook_decision.h"
 #include "agent/message.h"
-#include "agent/ruling.h"
 
 #include <cstdint>
 #include <optional>
@@ -71,7 +71,7 @@ class ToolWatcher {
   virtual ~ToolWatcher() = default;
   // What hooks and guardrails say to a call, before its permission is looked at. With `text`, that
   // are its arguments; with an ending, no call of the reply runs any more.
-  virtual Ruling judge(const ToolCall&) { return {}; }
+  virtual HookDecision judge(const ToolCall&) { return {}; }
   // Asked before any call of the reply runs.
   virtual Answer ask(const ApprovalRequest&) { return Answer::nobody; }
   // Just before the effect, with the repaired name and the parsed arguments (JSON text). False:

@@ -4,10 +4,10 @@
 // median in microseconds, then the median, the least and the most (without one call in twenty) of
 // what the sandbox costs as a ratio, call by call.
 // Usage: spawn_cost [MB [THREADS]]
-#include "tools/process/guard.h"
 #include "tools/process/process_table.h"
+#include "tools/process/shim.h"
 #include "tools/process/supervisor.h"
-#include "tools/sandbox/confinement.h"
+#include "tools/sandbox/profile.h"
 
 #include <algorithm>
 #include <array>
@@ -118,15 +118,15 @@ void direct_guard() {
 }
 
 // As for an agent in a folder of its own: everything may be read but one secret place.
-std::string confinement(const std::filesystem::path& home) {
+std::string profile(const std::filesystem::path& home) {
   std::filesystem::create_directories(home / "work");
   std::filesystem::create_directories(home / "secret");
   return tools::sandbox::encode({.writable = {home / "work"}, .hidden = {home / "secret"}});
 }
 
-void supervised(tools::Supervisor& supervisor, const std::string& confinement) {
+void supervised(tools::Supervisor& supervisor, const std::string& profile) {
   auto running = supervisor.spawn(
-      {.argv = {"/bin/true"}, .environment = {"PATH=/bin"}, .cwd = "/", .confinement = confinement},
+      {.argv = {"/bin/true"}, .environment = {"PATH=/bin"}, .cwd = "/", .profile = profile},
       0,
       1,
       2);
@@ -172,12 +172,12 @@ int main(int argc, char** argv) {
   const std::vector<char> memory(megabytes << 20, 'x');  // touched
   const Sleepers sleepers(threads);
   std::string home = (std::filesystem::temp_directory_path() / "spawn-cost-XXXXXX").string();
-  const std::string cage = confinement(::mkdtemp(home.data()));
+  const std::string enforcer = profile(::mkdtemp(home.data()));
   const std::array<std::function<void()>, 4> ways = {
       plain_spawn,
       direct_guard,
       [&] { supervised(**supervisor, ""); },
-      [&] { supervised(**supervisor, cage); },
+      [&] { supervised(**supervisor, enforcer); },
   };
   std::array<std::vector<double>, ways.size()> times;
   std::vector<double> ratios;

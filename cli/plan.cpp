@@ -2,13 +2,13 @@
 
 #include "agent/duration.h"
 #include "agent/schema/json_schema.h"
-#include "cli/enclosed.h"
 #include "cli/known_names.h"
+#include "cli/open_sandbox.h"
 #include "cli/price_book.h"
 #include "cli/prompt_input.h"
 #include "config/attachment.h"
 #include "config/load.h"
-#include "providers/recording/tape.h"
+#include "providers/replay_environment.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

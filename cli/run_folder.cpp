@@ -1,6 +1,6 @@
 #include "cli/run_folder.h"
 
-#include "tools/process/enclosure.h"
+#include "tools/process/sandbox.h"
 
 #include <system_error>
 

@@ -1,10 +1,10 @@
 #include "cli/run_session.h"
 
-#include "agent/gates.h"
 #include "agent/id.h"
+#include "agent/interceptor_chain.h"
 #include "agent/store/sqlite_journal.h"
-#include "cli/enclosed.h"
 #include "cli/known_names.h"
+#include "cli/open_sandbox.h"
 #include "cli/policy.h"
 #include "cli/terminal/approver.h"
 #include "cli/terminal/render_error.h"
@@ -59,7 +59,7 @@ Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
   TRY(session->open_workshop(recording.has_value()));
   TRY(session->read_kill_switch());
   TRY(session->settle_permissions());
-  TRY(session->open_tape(std::move(recording)));
+  TRY(session->open_io(std::move(recording)));
   TRY(session->open_toolbox());
   TRY(session->open_provider());
   TRY(session->open_gates());
@@ -104,19 +104,19 @@ Result<void> RunSession::open_journal() {
 }
 
 Result<void> RunSession::open_workshop(bool is_replay) {
-  TRY_ASSIGN(
-      workshop_,
-      Workshop::open(plan_.agent,
-                     {.folder_id = is_replay ? agent::new_run_id() : run_id_,
-                      .before_question =
-                          [progress = world_.audience.progress.get()] { progress->fall_silent(); }},
-                     world_.context,
-                     world_.supervisor,
-                     world_.redactor));
+  TRY_ASSIGN(tool_environment_,
+             ToolEnvironment::open(
+                 plan_.agent,
+                 {.folder_id = is_replay ? agent::new_run_id() : run_id_,
+                  .before_question =
+                      [progress = world_.sinks.progress.get()] { progress->fall_silent(); }},
+                 world_.context,
+                 world_.supervisor,
+                 world_.redactor));
   if (journal_) {
-    workshop_->folder().keep();  // the session names what is in it
+    tool_environment_->folder().keep();  // the session names what is in it
   }
-  for (std::string& sentence : workshop_->warnings()) {
+  for (std::string& sentence : tool_environment_->warnings()) {
     warn(std::move(sentence));
   }
   return {};
@@ -124,7 +124,7 @@ Result<void> RunSession::open_workshop(bool is_replay) {
 
 Result<void> RunSession::read_kill_switch() {
   TRY_ASSIGN(kill_file_, tools::kill_file(plan_.agent, world_.context.environment));
-  if (auto warning = kill_switch_warning(kill_file_, workshop_->enclosure())) {
+  if (auto warning = kill_switch_warning(kill_file_, tool_environment_->sandbox())) {
     plan_.warnings.push_back(*std::move(warning));
   }
   return {};
@@ -132,10 +132,12 @@ Result<void> RunSession::read_kill_switch() {
 
 Result<void> RunSession::settle_permissions() {
   const bool says_yes = world_.parsed.has("--yes");
-  TRY_ASSIGN(
-      permissions_,
-      permissions_of(
-          plan_.agent, plan_.settings, world_.parsed, world_.context, workshop_->folder().path()));
+  TRY_ASSIGN(permissions_,
+             permissions_of(plan_.agent,
+                            plan_.settings,
+                            world_.parsed,
+                            world_.context,
+                            tool_environment_->folder().path()));
   TRY(check_tool_choice(plan_.agent, *permissions_));
   if (says_yes) {
     warn("--yes: calls that need a person's yes run without one", "rules in `deny` still hold");
@@ -147,39 +149,39 @@ Result<void> RunSession::settle_permissions() {
   return {};
 }
 
-Result<void> RunSession::open_tape(std::optional<providers::Cassette> recording) {
-  const std::string folder = workshop_->folder().path().string();
+Result<void> RunSession::open_io(std::optional<providers::Cassette> recording) {
+  const std::string folder = tool_environment_->folder().path().string();
   if (recording) {
-    tape_ = providers::replaying_tape(*std::move(recording), folder, world_.redactor);
+    io_ = providers::replaying_io(*std::move(recording), folder, world_.redactor);
   } else if (const auto file = world_.parsed.value("--record")) {
-    TRY_ASSIGN(tape_,
-               providers::recording_tape({.file = *file,
-                                          .run_id = run_id_,
-                                          .key_variable = plan_.model().api_key_env,
-                                          .folder = folder},
-                                         workshop_->http(),
-                                         world_.redactor));
+    TRY_ASSIGN(io_,
+               providers::recording_io({.file = *file,
+                                        .run_id = run_id_,
+                                        .key_variable = plan_.model().api_key_env,
+                                        .folder = folder},
+                                       tool_environment_->http(),
+                                       world_.redactor));
   } else {
-    tape_ = providers::live_tape(workshop_->http());
+    io_ = providers::live_io(tool_environment_->http());
   }
   return {};
 }
 
 Result<void> RunSession::open_toolbox() {
-  tools::RunnerOptions options = workshop_->runner_options(secret_variables(plan_));
+  tools::RunnerOptions options = tool_environment_->runner_options(secret_variables(plan_));
   options.redact_secrets = plan_.agent.guardrails.redact_secrets;
   options.permissions = &*permissions_;
   options.fail_on_denied = world_.parsed.has("--fail-on-denied");
-  options.seed = tape_->seed();
+  options.seed = io_->seed();
   TRY_ASSIGN(toolbox_, tools::Runner::create(plan_.agent.tools, std::move(options)));
   return {};
 }
 
 providers::Dependencies RunSession::provider_dependencies() {
-  return {.http = tape_->http(),
-          .clock = tape_->clock(),
+  return {.http = io_->http(),
+          .clock = io_->clock(),
           .models = models_,
-          .seed = tape_->seed(),
+          .seed = io_->seed(),
           .load_script =
               [this](const std::string& path) {
                 return config::load_replay_script(fs::path(plan_.agent.directory) / path);
@@ -196,9 +198,9 @@ Result<void> RunSession::open_provider() {
 
 tools::UserPrograms RunSession::user_programs() {
   return {.folder = plan_.agent.directory,
-          .temporary = workshop_->folder().path(),
+          .temporary = tool_environment_->folder().path(),
           .environment = without_keys(world_.context.environment, plan_),
-          .isolation = &unconfined_};
+          .program_runner = &unconfined_};
 }
 
 Result<void> RunSession::open_gates() {
@@ -208,7 +210,7 @@ Result<void> RunSession::open_gates() {
         tools::HookOptions{
             .world = {.run_id = run_id_, .model = plan_.model().name(), .cwd = world_.context.cwd},
             .programs = user_programs(),
-            .clock = &tape_->clock()});
+            .clock = &io_->clock()});
   }
   TRY_ASSIGN(guarded_,
              open_guardrails(plan_,
@@ -217,7 +219,7 @@ Result<void> RunSession::open_gates() {
                              provider_dependencies(),
                              user_programs(),
                              world_.redactor,
-                             workshop_->clock()));
+                             tool_environment_->clock()));
   return {};
 }
 
@@ -232,35 +234,37 @@ agent::RunRequest RunSession::make_request() {
                       .prompt = std::move(plan_.text.prompt),
                       .attachments = std::move(plan_.text.attachments),
                       .tools = tool_names(*toolbox_),
-                      .sandbox = describe(plan_.agent.sandbox, workshop_->enclosure())},
+                      .sandbox = describe(plan_.agent.sandbox, tool_environment_->sandbox())},
           .warnings = std::move(plan_.warnings),
-          .plan = run_plan(plan_, *toolbox_, tape_->clock().wall())};
+          .plan = run_plan(plan_, *toolbox_, io_->clock().wall())};
 }
 
 int RunSession::run() {
-  auto sinks = world_.audience.sinks();
-  if (agent::EventSink* watcher = tape_->watcher()) {
+  auto sinks = world_.sinks.sinks();
+  if (agent::EventSink* watcher = io_->watcher()) {
     sinks.push_back(watcher);
   }
-  std::vector<agent::Gate*> gates;
-  for (agent::Gate* gate : {hooks_.get(), static_cast<agent::Gate*>(guarded_.gate.get())}) {
-    if (gate != nullptr) {
-      gates.push_back(gate);
+  std::vector<agent::Interceptor*> interceptors;
+  for (agent::Interceptor* interceptor :
+       {hooks_.get(), static_cast<agent::Interceptor*>(guarded_.interceptor.get())}) {
+    if (interceptor != nullptr) {
+      interceptors.push_back(interceptor);
     }
   }
-  agent::Gates gate(gates);
+  agent::InterceptorChain interceptor(interceptors);
   const agent::RunRequest request = make_request();
-  const agent::RunResult result = agent::run(request,
-                                             {.provider = *provider_,
-                                              .toolbox = tape_->toolbox(*toolbox_),
-                                              .sinks = sinks,
-                                              .journal = journal_.get(),
-                                              .clock = tape_->clock(),
-                                              .approver = approver_.get(),
-                                              .gate = gates.empty() ? nullptr : &gate},
-                                             world_.cancellation);
+  const agent::RunResult result =
+      agent::run(request,
+                 {.provider = *provider_,
+                  .toolbox = io_->toolbox(*toolbox_),
+                  .sinks = sinks,
+                  .journal = journal_.get(),
+                  .clock = io_->clock(),
+                  .approver = approver_.get(),
+                  .interceptor = interceptors.empty() ? nullptr : &interceptor},
+                 world_.cancellation);
   world_.supervisor.dismiss();
-  if (const auto done = tape_->finish(); !done && result.exit_code == 0) {
+  if (const auto done = io_->finish(); !done && result.exit_code == 0) {
     world_.context.err << render_warning(done.error(), world_.context.color_err) << std::endl;
   }
   return result.exit_code;

@@ -1,21 +1,21 @@
-// One run with all that it needs: the journal, the tools, the models, the gates.
+// One run with all that it needs: the journal, the tools, the models, the interceptors.
 #pragma once
 #include "agent/cancellation.h"
-#include "agent/gate.h"
+#include "agent/interceptor.h"
 #include "agent/loop.h"
 #include "agent/result.h"
 #include "agent/secrets/redact.h"
 #include "agent/toolbox.h"
-#include "cli/audience.h"
 #include "cli/commands/commands.h"
-#include "cli/guarded.h"
+#include "cli/guardrail_set.h"
 #include "cli/plan.h"
-#include "cli/workshop.h"
+#include "cli/run_sinks.h"
+#include "cli/tool_environment.h"
 #include "providers/recording/cassette.h"
-#include "providers/recording/tape.h"
+#include "providers/recording/run_io.h"
 #include "providers/registry.h"
 #include "tools/permissions/permissions.h"
-#include "tools/process/process.h"
+#include "tools/process/local_program_runner.h"
 #include "tools/process/supervisor.h"
 #include "tools/runner/runner.h"
 
@@ -32,7 +32,7 @@ struct RunWorld {
   const Context& context;
   tools::Supervisor& supervisor;
   const agent::Redactor& redactor;  // knows the secrets of the plan
-  const Audience& audience;
+  const RunSinks& sinks;
   agent::Cancellation& cancellation;
 };
 
@@ -53,7 +53,7 @@ class RunSession {
   agent::Result<void> open_workshop(bool is_replay);
   agent::Result<void> read_kill_switch();
   agent::Result<void> settle_permissions();
-  agent::Result<void> open_tape(std::optional<providers::Cassette> recording);
+  agent::Result<void> open_io(std::optional<providers::Cassette> recording);
   agent::Result<void> open_toolbox();
   agent::Result<void> open_provider();
   agent::Result<void> open_gates();
@@ -69,17 +69,17 @@ class RunSession {
 
   // Made by the steps above, in this order: each borrows from those before it.
   std::unique_ptr<agent::Journal> journal_;  // null: none is kept
-  std::unique_ptr<Workshop> workshop_;
+  std::unique_ptr<ToolEnvironment> tool_environment_;
   std::filesystem::path kill_file_;  // empty: there is no kill switch
   std::optional<tools::Permissions> permissions_;
   std::unique_ptr<agent::Approver> approver_;  // null: nobody is there
-  std::unique_ptr<providers::Tape> tape_;
+  std::unique_ptr<providers::RunIo> io_;
   std::unique_ptr<tools::Runner> toolbox_;
   providers::ModelStates models_;
   std::unique_ptr<agent::Provider> provider_;
-  tools::ProcessIsolation unconfined_;  // for the user's own commands
-  std::unique_ptr<agent::Gate> hooks_;  // null: the agent has none
-  Guarded guarded_;
+  tools::LocalProgramRunner unconfined_;       // for the user's own commands
+  std::unique_ptr<agent::Interceptor> hooks_;  // null: the agent has none
+  GuardrailSet guarded_;
 };
 
 }  // namespace cli

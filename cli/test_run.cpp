@@ -288,7 +288,7 @@ TestOutcome run_test_case(const config::TestCase& test,
                                       .merge_stderr = false,
                                       .limits = {.memory = k_events_bytes}};
   const tools::ProgramResult process =
-      world.isolation.run(request, {.stop = world.stop, .kill = world.kill});
+      world.program_runner.run(request, {.stop = world.stop, .kill = world.kill});
   TestOutcome outcome = outcome_of(process);
   outcome.errors = agent::to_valid_utf8(process.errors.text);
   outcome.duration_ms =

@@ -4,7 +4,7 @@
 #include "agent/environment.h"
 #include "agent/money.h"
 #include "config/test_case.h"
-#include "tools/process/isolation.h"
+#include "tools/process/program_runner.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -38,7 +38,7 @@ struct TestFailure {
 
 // What all cases of one call share. Borrowed.
 struct TestWorld {
-  tools::Isolation& isolation;
+  tools::ProgramRunner& program_runner;
   const agent::Environment& environment;
   std::filesystem::path temporary;  // a folder of its own, made when first needed
   std::stop_token stop;             // end soon

@@ -229,9 +229,10 @@ void Checker::check_duration(const Value& value, const Key& key, const std::stri
                   fmt::format("`{}` must be a duration, not {}", shown_path, shown(value)),
                   "write a number and a unit, such as 500ms, 10s, 2m or 1h30m");
   } else if (duration->count() == 0 && !key.may_be_zero) {
-    problems_.add(value.span,
-                  fmt::format("`{}` cannot be 0", shown_path),
-                  key.standard.empty() ? std::string("leave it out for no limit") : example(key));
+    problems_.add(
+        value.span,
+        fmt::format("`{}` cannot be 0", shown_path),
+        key.default_value.empty() ? std::string("leave it out for no limit") : example(key));
   }
 }
 

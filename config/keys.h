@@ -56,10 +56,10 @@ enum class Status : std::uint8_t { available, later };
 struct Key {
   std::string_view path;  // "limits.max_turns"; "[]" is an item of a list, "*" a free name
   Type type = Type::text;
-  std::string_view help;           // one line
-  std::string_view example;        // its value as YAML in one line; empty for a group of keys
-  std::string_view standard = {};  // the default, as YAML; empty: none
-  std::string_view choices = {};   // "none|low|high"; for a count, a word that it may be instead
+  std::string_view help;                // one line
+  std::string_view example;             // its value as YAML in one line; empty for a group of keys
+  std::string_view default_value = {};  // the default, as YAML; empty: none
+  std::string_view choices = {};  // "none|low|high"; for a count, a word that it may be instead
   double min = std::numeric_limits<double>::lowest();
   double max = std::numeric_limits<double>::max();
   Shape shape = Shape::any;           // of a text, or of the free names of a map

@@ -202,8 +202,8 @@ Json SchemaWriter::bare_value(const Key& key) const {
 
 Json SchemaWriter::value(const Key& key) const {
   Json schema{{"description", key.help}};
-  if (!key.standard.empty()) {
-    schema["default"] = to_json(key.standard);
+  if (!key.default_value.empty()) {
+    schema["default"] = to_json(key.default_value);
   }
   if (!key.example.empty()) {
     schema["examples"] = Json::array({to_json(key.example)});

@@ -1,5 +1,5 @@
 // One tool: a name, a schema, a policy and a call. What every call goes through (repair,
-// validation, caps, parallel runs) is runner.h's; where programs run, isolation.h's.
+// validation, caps, parallel runs) is runner.h's; where programs run, program_runner.h's.
 #pragma once
 #include "agent/environment.h"
 #include "agent/error.h"
@@ -28,7 +28,7 @@ namespace tools {
 namespace sandbox {
 class Policy;
 }
-class Isolation;
+class ProgramRunner;
 class Questioner;
 class SeenFiles;
 
@@ -37,7 +37,7 @@ struct CallContext {
   const std::filesystem::path& cwd;                 // relative paths start here
   const std::filesystem::path& temporary;           // the run's own folder, made on first use
   const agent::Environment& environment;            // already without provider keys
-  Isolation* isolation = nullptr;                   // runs programs; null only in tests
+  ProgramRunner* program_runner = nullptr;          // runs programs; null only in tests
   const sandbox::Policy* policy = nullptr;          // what files it may reach; null: all
   std::stop_token stop;                             // end soon: TERM, after 1 s KILL
   std::stop_token kill;                             // end now
@@ -76,7 +76,7 @@ inline Output failure(agent::Code code, std::string message, std::string suggest
 }
 
 // What a call would touch, for permissions.
-struct Reach {
+struct Access {
   enum class Kind : std::uint8_t {
     nothing,   // not even files
     names,     // names of files below `target`
@@ -96,7 +96,7 @@ class Tool {
   virtual ~Tool() = default;
   virtual const agent::ToolInfo& info() const = 0;
   // Of arguments that `call` would take.
-  virtual Reach reach(const agent::Json& arguments) const {
+  virtual Access access(const agent::Json& arguments) const {
     return {.target = agent::dump(arguments)};
   }
   virtual bool parallel() const { return false; }    // may run beside other parallel calls

@@ -3,8 +3,8 @@
 #include "cli/commands/commands.h"
 #include "cli/help.h"
 #include "tools/process/supervisor.h"
-#include "tools/sandbox/confinement.h"
 #include "tools/sandbox/layers.h"
+#include "tools/sandbox/profile.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,8 +21,8 @@ using tools::sandbox::LayerSet;
 // Everything that an agent file can ask for; the numbers limit nothing.
 std::string widest_confinement() {
   constexpr std::uint64_t k_plenty = std::uint64_t{1} << 40;
-  return encode(tools::sandbox::Confinement{
-      .outlet = true, .memory = k_plenty, .processes = k_plenty, .cpu_time = k_plenty});
+  return encode(tools::sandbox::Profile{
+      .egress_proxy = true, .memory = k_plenty, .processes = k_plenty, .cpu_time = k_plenty});
 }
 
 void write_text(LayerSet layers, std::ostream& out) {
@@ -50,7 +50,7 @@ void write_json(LayerSet layers, std::ostream& out) {
 
 agent::Result<int> command_doctor(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());
-  TRY_ASSIGN(const LayerSet layers, supervisor->try_confinement(widest_confinement()));
+  TRY_ASSIGN(const LayerSet layers, supervisor->try_profile(widest_confinement()));
   if (parsed.value("--output") == "json") {
     write_json(layers, context.out);
   } else {

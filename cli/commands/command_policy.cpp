@@ -64,26 +64,26 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
                        fmt::format("the agent has no tool `{}`", name),
                        "`errand tools list AGENT` lists those that it has");
   }
-  TRY_ASSIGN(const tools::Equipped equipped, tools::equip(*spec));
+  TRY_ASSIGN(const tools::ConfiguredTool configured, tools::configure_tool(*spec));
   const std::string text = parsed.positionals.size() > 2 ? parsed.positionals[2] : "{}";
-  const tools::Judgement judgement =
-      permissions.judge(name, equipped.tool->reach(arguments_of(text)));
-  const std::string_view verdict = to_string(judgement.verdict);
+  const tools::PermissionDecision decision =
+      permissions.judge(name, configured.tool->access(arguments_of(text)));
+  const std::string_view verdict = to_string(decision.verdict);
   if (parsed.value("--output") == "json") {
-    const Json rule = judgement.yes_rule.empty() ? Json(nullptr) : Json(judgement.yes_rule);
+    const Json rule = decision.yes_rule.empty() ? Json(nullptr) : Json(decision.yes_rule);
     context.out << agent::dump({{"schema", "errand.policy/1"},
                                 {"verdict", verdict},
-                                {"reason", judgement.reason},
+                                {"reason", decision.reason},
                                 {"offered", !permissions.always_denies(name)},
                                 {"rule", rule}})
                 << "\n";
   } else {
-    context.out << fmt::format("{}: {}\n", verdict, judgement.reason);
-    if (!judgement.yes_rule.empty()) {
-      context.out << fmt::format("a yes to it: {}\n", judgement.yes_rule);
+    context.out << fmt::format("{}: {}\n", verdict, decision.reason);
+    if (!decision.yes_rule.empty()) {
+      context.out << fmt::format("a yes to it: {}\n", decision.yes_rule);
     }
   }
-  return judgement.verdict == tools::Verdict::allow
+  return decision.verdict == tools::Verdict::allow
              ? 0
              : agent::row(Code::tool_confirmation_required).exit_code;
 }

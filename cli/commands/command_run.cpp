@@ -2,11 +2,11 @@
 #include "agent/id.h"
 #include "agent/secrets/redact.h"
 #include "agent/text.h"
-#include "cli/audience.h"
 #include "cli/commands/commands.h"
 #include "cli/early_end.h"
 #include "cli/plan.h"
 #include "cli/run_session.h"
+#include "cli/run_sinks.h"
 #include "cli/signals.h"
 #include "providers/recording/cassette.h"
 #include "tools/guardrails/guardrails.h"
@@ -92,7 +92,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   auto plan = prepare(parsed, context, recording);
   block_signals();
   const bool is_guarded = plan && tools::has_output_checks(plan->agent.guardrails);
-  TRY_ASSIGN(const Audience audience,
+  TRY_ASSIGN(const RunSinks sinks,
              open_audience(parsed, context, is_guarded, redactor, cancellation));
   const auto end_with = [&](std::vector<Error> errors) {
     return end_early({.errors = std::move(errors),
@@ -101,7 +101,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                       .cwd = context.cwd.string(),
                       .quiet = parsed.has("--quiet"),
                       .color = context.color_err},
-                     *audience.answer,
+                     *sinks.answer,
                      context.err);
   };
   if (!plan) {
@@ -113,7 +113,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                          .context = context,
                                          .supervisor = *supervisor,
                                          .redactor = redactor,
-                                         .audience = audience,
+                                         .sinks = sinks,
                                          .cancellation = cancellation},
                                         run_id,
                                         *std::move(plan),

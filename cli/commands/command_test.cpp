@@ -12,7 +12,7 @@
 #include "cli/test_run.h"
 #include "config/test_case.h"
 #include "tools/files/walk.h"
-#include "tools/process/process.h"
+#include "tools/process/local_program_runner.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -219,8 +219,8 @@ Result<int> command_test(const Parsed& parsed, Context& context) {
     }
   };
 
-  tools::ProcessIsolation isolation(*supervisor);
-  const TestWorld world{.isolation = isolation,
+  tools::LocalProgramRunner program_runner(*supervisor);
+  const TestWorld world{.program_runner = program_runner,
                         .environment = context.environment,
                         .temporary = folder.path(),
                         .stop = cancellation.stop(),

@@ -5,13 +5,13 @@
 #include "agent/secrets/redact.h"
 #include "agent/text.h"
 #include "cli/commands/commands.h"
-#include "cli/enclosed.h"
 #include "cli/help.h"
 #include "cli/known_names.h"
+#include "cli/open_sandbox.h"
 #include "cli/prompt_input.h"
 #include "cli/signals.h"
 #include "cli/terminal/render_error.h"
-#include "cli/workshop.h"
+#include "cli/tool_environment.h"
 #include "config/load.h"
 #include "providers/registry.h"
 #include "tools/builtin/registry.h"
@@ -186,15 +186,15 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   std::erase_if(called.tools, [&](const agent::ToolSpec& tool) {
     return tool.name != parsed.positionals.front();
   });
-  TRY_ASSIGN(
-      const auto workshop,
-      Workshop::open(called, {.folder_id = agent::new_run_id()}, context, *supervisor, redactor));
-  for (std::string& sentence : workshop->warnings()) {
+  TRY_ASSIGN(const auto tool_environment,
+             ToolEnvironment::open(
+                 called, {.folder_id = agent::new_run_id()}, context, *supervisor, redactor));
+  for (std::string& sentence : tool_environment->warnings()) {
     context.err << render_warning({.code = Code::sandbox_setup, .message = std::move(sentence)},
                                   context.color_err)
                 << "\n\n";
   }
-  tools::RunnerOptions options = workshop->runner_options(chosen.key_variables);
+  tools::RunnerOptions options = tool_environment->runner_options(chosen.key_variables);
   options.guards_unseen = false;  // a person has looked already
   options.seed = std::random_device{}();
   TRY_ASSIGN(const auto toolbox, tools::Runner::create(chosen.agent.tools, std::move(options)));
@@ -204,7 +204,7 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   const auto results = toolbox->run(calls, watcher, cancellation.stop(), cancellation.kill());
   const agent::ToolResult& result = results.front();
   if (result.truncated) {
-    workshop->folder().keep();  // the result names the file
+    tool_environment->folder().keep();  // the result names the file
   }
   const bool is_seen = ::isatty(STDOUT_FILENO) == 1;
   context.out << (is_seen ? agent::printable(result.content) : result.content)

@@ -242,8 +242,8 @@ std::string key_item(const config::Key& key) {
   }
   facts += key.required ? "; required" : "";
   text += prose(facts + ".");
-  if (!key.standard.empty()) {
-    text += fmt::format("Default:\n.Ql {} .\n", in_quotes(key.standard));
+  if (!key.default_value.empty()) {
+    text += fmt::format("Default:\n.Ql {} .\n", in_quotes(key.default_value));
   }
   if (!key.example.empty()) {
     const std::string_view name = key.path.substr(key.path.rfind('.') + 1);

@@ -1,6 +1,6 @@
 #include "cli/manual/man_hooks.h"
 
-#include "agent/point.h"
+#include "agent/hook_point.h"
 #include "cli/manual/mdoc.h"
 #include "tools/hooks/hook_dialect.h"
 
@@ -140,7 +140,7 @@ std::string dialect_tables() {
     text += fmt::format(".Ss {}\n.Bl -tag -width post_tool_useXX -compact\n", dialect.name);
     for (std::size_t at = 0; at < agent::k_points; ++at) {
       text += fmt::format(".It Ic {}\n{}\n",
-                          agent::to_string(static_cast<agent::Point>(at)),
+                          agent::to_string(static_cast<agent::HookPoint>(at)),
                           mdoc::literal(dialect.events[at]));
     }
     for (const tools::HookTool& tool : dialect.tools) {

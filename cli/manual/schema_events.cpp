@@ -2,9 +2,9 @@
 
 #include "agent/error.h"
 #include "agent/event.h"
+#include "agent/hook_point.h"
 #include "agent/message.h"
 #include "agent/outcome.h"
-#include "agent/point.h"
 
 #include <nlohmann/json.hpp>
 
@@ -208,7 +208,7 @@ Json answers() {
 Json points() {
   Json names = Json::array();
   for (std::size_t at = 0; at < agent::k_points; ++at) {
-    names.push_back(agent::to_string(static_cast<agent::Point>(at)));
+    names.push_back(agent::to_string(static_cast<agent::HookPoint>(at)));
   }
   return Json{{"enum", std::move(names)}};
 }

@@ -14,17 +14,18 @@
 namespace config {
 namespace {
 
+using agent::HookPoint;
 using agent::HookSpec;
-using agent::Point;
 
 // What a failure means where nobody says it.
-HookSpec::Kind standard_kind(Point point) {
-  return point == Point::run_start || point == Point::pre_model || point == Point::pre_tool_use
+HookSpec::Kind standard_kind(HookPoint point) {
+  return point == HookPoint::run_start || point == HookPoint::pre_model ||
+                 point == HookPoint::pre_tool_use
              ? HookSpec::Kind::guard
              : HookSpec::Kind::observe;
 }
 
-void check_matcher(const Value& item, Point point, Problems& problems) {
+void check_matcher(const Value& item, HookPoint point, Problems& problems) {
   const Value* matcher = value_at(item, "matcher");
   if (matcher == nullptr) {
     return;
@@ -40,7 +41,7 @@ void check_matcher(const Value& item, Point point, Problems& problems) {
   }
 }
 
-HookSpec build_hook(const Value& item, Point point) {
+HookSpec build_hook(const Value& item, HookPoint point) {
   HookSpec hook{
       .point = point, .matcher = text_at(item, "matcher"), .command = text_at(item, "command")};
   hook.timeout = duration_at(item, "timeout").value_or(hook.timeout);

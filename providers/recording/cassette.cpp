@@ -47,7 +47,7 @@ constexpr std::string_view k_shape = R"({
     "seed": {"type": "integer"},
     "key_variable": {"type": "string"},
     "folder": {"type": "string"},
-    "before": {"$ref": "#/definitions/meanwhile"},
+    "before": {"$ref": "#/definitions/timings"},
     "request": {
       "type": "object",
       "properties": {"method": {"type": "string"}, "url": {"type": "string"}},
@@ -78,12 +78,12 @@ constexpr std::string_view k_shape = R"({
       }
     },
     "clock": {"$ref": "#/definitions/times"},
-    "after": {"$ref": "#/definitions/meanwhile"}
+    "after": {"$ref": "#/definitions/timings"}
   },
   "definitions": {
     "time": {"type": "integer", "minimum": 0, "maximum": 1000000000000},
     "times": {"type": "array", "items": {"$ref": "#/definitions/time"}},
-    "meanwhile": {
+    "timings": {
       "type": "object",
       "properties": {
         "clock": {"$ref": "#/definitions/times"},
@@ -167,13 +167,12 @@ Json to_json(const RecordedPiece& piece) {
   return json;
 }
 
-Json to_json(const Meanwhile& meanwhile) {
+Json to_json(const Timings& timings) {
   Json tools = Json::object();
-  for (const auto& [call_id, time] : meanwhile.tools) {
+  for (const auto& [call_id, time] : timings.tools) {
     tools[call_id] = time;
   }
-  return {
-      {"tools", std::move(tools)}, {"tools_end", meanwhile.tools_end}, {"clock", meanwhile.clock}};
+  return {{"tools", std::move(tools)}, {"tools_end", timings.tools_end}, {"clock", timings.clock}};
 }
 
 Json to_json(const RecordedRun& run) {
@@ -314,19 +313,19 @@ std::vector<std::int64_t> clock_from(const Json& json) {
   return clock;
 }
 
-Meanwhile meanwhile_from(const Json* json) {
-  Meanwhile meanwhile;
+Timings timings_from(const Json* json) {
+  Timings timings;
   if (json == nullptr) {
-    return meanwhile;
+    return timings;
   }
-  meanwhile.clock = clock_from(*json);
-  meanwhile.tools_end = static_cast<std::size_t>(agent::integer_at(*json, "tools_end"));
+  timings.clock = clock_from(*json);
+  timings.tools_end = static_cast<std::size_t>(agent::integer_at(*json, "tools_end"));
   if (const Json* tools = agent::find(*json, "tools")) {
     for (auto member = tools->begin(); member != tools->end(); ++member) {
-      meanwhile.tools.emplace_back(member.key(), agent::integer_at(*tools, member.key()));
+      timings.tools.emplace_back(member.key(), agent::integer_at(*tools, member.key()));
     }
   }
-  return meanwhile;
+  return timings;
 }
 
 std::optional<std::string> bytes_from(const Json& piece) {
@@ -364,7 +363,7 @@ class Reader {
       }
       TRY(check_shape(*json, record->line));
       if (const Json* after = agent::find(*json, "after")) {
-        cassette_.after = meanwhile_from(after);
+        cassette_.after = timings_from(after);
       } else {
         TRY(take_exchange(*json, record->line));
       }
@@ -423,7 +422,7 @@ class Reader {
     if (request == nullptr || response == nullptr) {
       return refuse(line, "an exchange lacks its `request` or its `response`");
     }
-    RecordedExchange exchange{.before = meanwhile_from(agent::find(json, "before")),
+    RecordedExchange exchange{.before = timings_from(agent::find(json, "before")),
                               .method = std::string(agent::text_at(*request, "method")),
                               .url = std::string(agent::text_at(*request, "url")),
                               .request_body = request->at("body"),
@@ -550,7 +549,7 @@ void CassetteWriter::add(RecordedExchange exchange) {
   append(record);
 }
 
-void CassetteWriter::end(const Meanwhile& after) {
+void CassetteWriter::end(const Timings& after) {
   append({{"after", to_json(after)}});
 }
 

@@ -37,7 +37,7 @@ struct RecordedRun {
 
 // What the run's own thread read off the clock (milliseconds since the start), and how long the
 // tools took, by call id, in the order in which they ended.
-struct Meanwhile {
+struct Timings {
   using ToolTime = std::pair<std::string, std::int64_t>;
 
   std::vector<std::int64_t> clock;
@@ -51,7 +51,7 @@ struct RecordedPiece {
 };
 
 struct RecordedExchange {
-  Meanwhile before;  // since the exchange before this one
+  Timings before;  // since the exchange before this one
   std::string method;
   std::string url;
   agent::Headers request_headers = {};  // for people, not read back
@@ -61,7 +61,7 @@ struct RecordedExchange {
   std::vector<RecordedPiece> pieces = {};  // of the body, as they came
   std::optional<agent::Error> error =
       std::nullopt;                      // how it broke: code, message, help, retry_once
-  std::vector<std::int64_t> clock = {};  // as Meanwhile::clock, while the answer came
+  std::vector<std::int64_t> clock = {};  // as Timings::clock, while the answer came
   int line = 0;                          // in the file, from 1
 };
 
@@ -69,7 +69,7 @@ struct Cassette {
   std::string file;
   RecordedRun run;
   std::vector<RecordedExchange> exchanges;
-  Meanwhile after;
+  Timings after;
   std::string cut;  // what is missing at the end of the file; empty: nothing
 };
 
@@ -103,7 +103,7 @@ class CassetteWriter {
   CassetteWriter& operator=(const CassetteWriter&) = delete;
 
   void add(RecordedExchange exchange);
-  void end(const Meanwhile& after);
+  void end(const Timings& after);
 
   std::optional<agent::Error> failure() const;  // storage.io: the first one
 

@@ -10,7 +10,7 @@ agent::Result<agent::HttpResponse> RecordingHttp::send(const agent::HttpRequest&
                                                        const agent::OnData& on_data,
                                                        std::stop_token stop) {
   ShownRequest asked = shown(request, redactor_);
-  RecordedExchange exchange{.before = track_.take(),
+  RecordedExchange exchange{.before = timings_.take(),
                             .method = std::move(asked.method),
                             .url = std::move(asked.url),
                             .request_headers = telling_headers(request.headers),
@@ -37,7 +37,7 @@ agent::Result<agent::HttpResponse> RecordingHttp::send(const agent::HttpRequest&
   } else {
     exchange.error = response.error();
   }
-  exchange.clock = track_.take_clock();
+  exchange.clock = timings_.take_clock();
   writer_.add(std::move(exchange));
   return response;
 }

@@ -3,7 +3,7 @@
 #include "agent/clock.h"
 #include "agent/http.h"
 #include "providers/recording/cassette.h"
-#include "providers/recording/tape_track.h"
+#include "providers/recording/recorded_timings.h"
 
 namespace providers {
 
@@ -13,9 +13,9 @@ class RecordingHttp final : public agent::Http {
   // paid for. Who has the writer asks it.
   RecordingHttp(agent::Http& inner,
                 CassetteWriter& writer,
-                RecordingTrack& track,
+                RecordingTimings& timings,
                 const agent::Redactor& redactor)
-      : inner_(inner), writer_(writer), track_(track), redactor_(redactor) {}
+      : inner_(inner), writer_(writer), timings_(timings), redactor_(redactor) {}
 
   agent::Result<agent::HttpResponse> send(const agent::HttpRequest& request,
                                           const agent::OnData& on_data,
@@ -24,7 +24,7 @@ class RecordingHttp final : public agent::Http {
  private:
   agent::Http& inner_;
   CassetteWriter& writer_;
-  RecordingTrack& track_;
+  RecordingTimings& timings_;
   const agent::Redactor& redactor_;
   agent::SystemClock clock_;  // of the pieces, which no replay waits for
 };

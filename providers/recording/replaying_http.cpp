@@ -146,20 +146,20 @@ Differences differences(const Json& recorded, const Json& asked, std::size_t mos
 }
 
 ReplayingHttp::ReplayingHttp(Cassette cassette,
-                             ReplayingTrack& track,
+                             ReplayingTimings& timings,
                              const agent::Redactor& redactor)
     : file_(std::move(cassette.file)),
       after_(std::move(cassette.after)),
-      track_(track),
+      timings_(timings),
       redactor_(redactor) {
   for (RecordedExchange& exchange : cassette.exchanges) {
     std::string body = canonical(exchange.request_body);
     exchanges_.push_back({.recorded = std::move(exchange), .body = std::move(body)});
   }
-  track_.play(before(0));
+  timings_.play(before(0));
 }
 
-const Meanwhile& ReplayingHttp::before(std::size_t index) const {
+const Timings& ReplayingHttp::before(std::size_t index) const {
   return index < exchanges_.size() ? exchanges_[index].recorded.before : after_;
 }
 
@@ -172,7 +172,7 @@ agent::Result<agent::HttpResponse> ReplayingHttp::send(const agent::HttpRequest&
     return agent::fail(miss(asked));
   }
   const RecordedExchange& exchange = exchanges_[*index].recorded;
-  track_.play_clock(exchange.clock);
+  timings_.play_clock(exchange.clock);
   const bool is_streamed = on_data && (exchange.error || exchange.status / 100 == 2);
   agent::HttpResponse response{.status = exchange.status, .headers = exchange.headers, .body = {}};
   bool goes_on = true;
@@ -183,7 +183,7 @@ agent::Result<agent::HttpResponse> ReplayingHttp::send(const agent::HttpRequest&
       goes_on = on_data(piece.bytes);
     }
   }
-  track_.play(before(*index + 1));
+  timings_.play(before(*index + 1));
   if (stop.stop_requested()) {
     return agent::fail(Code::run_cancelled, "the model call was cancelled");
   }

@@ -3,7 +3,7 @@
 #include "agent/http.h"
 #include "agent/secrets/redact.h"
 #include "providers/recording/cassette.h"
-#include "providers/recording/tape_track.h"
+#include "providers/recording/recorded_timings.h"
 
 #include <cstddef>
 #include <mutex>
@@ -15,8 +15,8 @@ namespace providers {
 
 class ReplayingHttp final : public agent::Http {
  public:
-  // Borrowed: the track and the redactor.
-  ReplayingHttp(Cassette cassette, ReplayingTrack& track, const agent::Redactor& redactor);
+  // Borrowed: the timings and the redactor.
+  ReplayingHttp(Cassette cassette, ReplayingTimings& timings, const agent::Redactor& redactor);
 
   // The first unused answer to the same method, URL and body (as JSON, whatever the order of its
   // keys; secrets out), in its pieces, or the error that came instead. replay.miss, with the
@@ -34,14 +34,14 @@ class ReplayingHttp final : public agent::Http {
   };
 
   std::optional<std::size_t> take(const ShownRequest& request);
-  const Meanwhile& before(std::size_t index) const;  // that exchange, or the end of the run
+  const Timings& before(std::size_t index) const;  // that exchange, or the end of the run
   agent::Error miss(const ShownRequest& request) const;
   agent::Error unfinished(const RecordedExchange& exchange) const;
   agent::Error at(const RecordedExchange& exchange, std::string message) const;
 
   const std::string file_;
-  const Meanwhile after_;
-  ReplayingTrack& track_;
+  const Timings after_;
+  ReplayingTimings& timings_;
   const agent::Redactor& redactor_;
   mutable std::mutex mutex_;
   std::vector<Exchange> exchanges_;

@@ -82,16 +82,16 @@ class FakeToolbox final : public agent::Toolbox {
     std::vector<agent::ToolResult> results;
     bool goes_on = true;
     for (const agent::ToolCall& call : calls) {
-      const agent::Ruling ruling = watcher.judge(call);
-      if (ruling.refusal) {
+      const agent::HookDecision decision = watcher.judge(call);
+      if (decision.refusal) {
         watcher.finished({.call_id = call.id,
                           .name = call.name,
-                          .content = *ruling.refusal,
+                          .content = *decision.refusal,
                           .status = agent::ToolStatus::denied,
                           .code = agent::Code::tool_policy_blocked});
         continue;
       }
-      goes_on = goes_on && !ruling.ending && !stop.stop_requested() && watcher.started(call);
+      goes_on = goes_on && !decision.ending && !stop.stop_requested() && watcher.started(call);
       agent::ToolResult result = goes_on ? run_(call)
                                          : agent::ToolResult{.status = agent::ToolStatus::cancelled,
                                                              .code = agent::Code::tool_cancelled};

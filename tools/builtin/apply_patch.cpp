@@ -2,9 +2,9 @@
 #include "agent/text.h"
 #include "tools/builtin/builtins.h"
 #include "tools/feedback.h"
+#include "tools/files/atomic_file_write.h"
 #include "tools/files/patch.h"
 #include "tools/files/patched_text.h"
-#include "tools/files/replacement.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -101,7 +101,7 @@ class Application {
 
  private:
   struct Step {
-    std::unique_ptr<Replacement> place;
+    std::unique_ptr<AtomicFileWrite> place;
     bool removes = false;
   };
 
@@ -194,16 +194,16 @@ class Application {
     return {};
   }
 
-  Result<std::unique_ptr<Replacement>> known_place(const NamedPath& name, const Original& old) {
-    TRY_ASSIGN(auto place, Replacement::open(name));
+  Result<std::unique_ptr<AtomicFileWrite>> known_place(const NamedPath& name, const Original& old) {
+    TRY_ASSIGN(auto place, AtomicFileWrite::open(name));
     TRY(check_once(name, *place));
     TRY(place->check_is(old.status));
     TRY(place->check_known());
     return place;
   }
 
-  Result<std::unique_ptr<Replacement>> new_place(const NamedPath& name) {
-    TRY_ASSIGN(auto place, Replacement::open(name));
+  Result<std::unique_ptr<AtomicFileWrite>> new_place(const NamedPath& name) {
+    TRY_ASSIGN(auto place, AtomicFileWrite::open(name));
     TRY(check_once(name, *place));
     if (place->exists()) {
       return fail(Code::tool_failed,
@@ -213,7 +213,7 @@ class Application {
     return place;
   }
 
-  Result<void> check_once(const NamedPath& name, const Replacement& place) {
+  Result<void> check_once(const NamedPath& name, const AtomicFileWrite& place) {
     if (paths_.insert(place.true_path()).second) {
       return {};
     }
@@ -236,7 +236,7 @@ class Application {
 
   Result<void> change() {
     for (std::size_t at = 0; at < steps_.size(); ++at) {
-      Replacement& place = *steps_[at].place;
+      AtomicFileWrite& place = *steps_[at].place;
       if (auto done = steps_[at].removes ? place.set_aside() : place.swap_in(); !done) {
         return take_back(at, std::move(done).error());
       }
@@ -280,21 +280,21 @@ class ApplyPatch final : public Tool {
   const agent::ToolInfo& info() const override { return info_; }
 
   // A patch that cannot be read touches nothing: `call` refuses it.
-  Reach reach(const agent::Json& arguments) const override {
+  Access access(const agent::Json& arguments) const override {
     const auto files = parse_patch(agent::text_at(arguments, "patch"));
     if (!files) {
-      return {.kind = Reach::Kind::nothing};
+      return {.kind = Access::Kind::nothing};
     }
-    Reach reach{.kind = Reach::Kind::writes, .target = files->front().path()};
+    Access access{.kind = Access::Kind::writes, .target = files->front().path()};
     for (const FilePatch& file : *files) {
       for (const std::string& path : {file.old_path, file.new_path}) {
-        if (!path.empty() && path != reach.target &&
-            std::ranges::find(reach.further, path) == reach.further.end()) {
-          reach.further.push_back(path);
+        if (!path.empty() && path != access.target &&
+            std::ranges::find(access.further, path) == access.further.end()) {
+          access.further.push_back(path);
         }
       }
     }
-    return reach;
+    return access;
   }
 
   Output call(const agent::Json& arguments, const CallContext& context) override {

@@ -34,7 +34,7 @@ class FunctionTool final : public Tool {
   struct Policy {
     bool parallel = false;
     bool idempotent = false;
-    Reach::Kind reach = Reach::Kind::nothing;  // at the argument `path`, but where `target` says
+    Access::Kind access = Access::Kind::nothing;  // at the argument `path`, but where `target` says
     std::string (*target)(const agent::Json& arguments) = nullptr;
   };
 
@@ -44,8 +44,8 @@ class FunctionTool final : public Tool {
   const agent::ToolInfo& info() const override { return info_; }
   bool parallel() const override { return policy_.parallel; }
   bool idempotent() const override { return policy_.idempotent; }
-  Reach reach(const agent::Json& arguments) const override {
-    return {.kind = policy_.reach,
+  Access access(const agent::Json& arguments) const override {
+    return {.kind = policy_.access,
             .target = policy_.target != nullptr
                           ? policy_.target(arguments)
                           : std::string(agent::text_at(arguments, "path", "."))};

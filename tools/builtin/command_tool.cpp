@@ -95,7 +95,7 @@ class CommandTool final : public Tool {
   bool idempotent() const override { return spec_.idempotent; }
 
   Output call(const Json& arguments, const CallContext& context) override {
-    if (context.isolation == nullptr) {
+    if (context.program_runner == nullptr) {
       return failure(Code::tool_failed, "programs cannot be started here");
     }
     const ProgramRequest request{.argv = spec_.command,
@@ -107,7 +107,7 @@ class CommandTool final : public Tool {
                                  .idle_timeout = spec_.idle_timeout,
                                  .merge_stderr = false};
     ProgramResult result =
-        context.isolation->run(request, {context.stop, context.kill, context.on_output});
+        context.program_runner->run(request, {context.stop, context.kill, context.on_output});
     return result.has_exited_cleanly() && result.exit_status == 0
                ? succeeded(std::move(result))
                : failed(std::move(result), request);

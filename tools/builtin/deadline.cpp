@@ -21,7 +21,7 @@ class DeadlineTool final : public Tool {
   const agent::ToolInfo& info() const override { return tool_->info(); }
   bool parallel() const override { return tool_->parallel(); }
   bool idempotent() const override { return tool_->idempotent(); }
-  Reach reach(const agent::Json& arguments) const override { return tool_->reach(arguments); }
+  Access access(const agent::Json& arguments) const override { return tool_->access(arguments); }
 
   Output call(const agent::Json& arguments, const CallContext& context) override {
     std::stop_source stop;

@@ -2,7 +2,7 @@
 #include "agent/text.h"
 #include "tools/builtin/builtins.h"
 #include "tools/feedback.h"
-#include "tools/files/replacement.h"
+#include "tools/files/atomic_file_write.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -323,7 +323,7 @@ Result<Output> edit_file(const agent::Json& arguments, const CallContext& contex
   TRY_ASSIGN(const NamedPath name, resolve(agent::text_at(arguments, "path"), context));
   TRY_ASSIGN(const RegularFile file, open_regular(name));
   TRY_ASSIGN(const std::string content, read_whole(file, name, k_max_file, context.stop));
-  TRY_ASSIGN(const auto place, Replacement::open(name));
+  TRY_ASSIGN(const auto place, AtomicFileWrite::open(name));
   TRY(place->check_is(file.status));
   TRY(place->check_known());
   const Edit edit = locate(content, old_string, new_string);
@@ -353,7 +353,7 @@ std::unique_ptr<Tool> make_edit_file(const agent::ToolSpec& spec) {
                                      "changed lines. White space counts. Read the file first.",
                       .parameters = k_parameters,
                       .repeatable = spec.repeatable},
-      FunctionTool::Policy{.reach = Reach::Kind::writes},
+      FunctionTool::Policy{.access = Access::Kind::writes},
       call);
 }
 

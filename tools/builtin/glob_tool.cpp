@@ -123,7 +123,7 @@ std::unique_ptr<Tool> make_glob(const agent::ToolSpec& spec) {
           .parameters = k_parameters,
           .repeatable = spec.repeatable},
       FunctionTool::Policy{
-          .parallel = true, .idempotent = true, .reach = Reach::Kind::names, .target = target},
+          .parallel = true, .idempotent = true, .access = Access::Kind::names, .target = target},
       call);
 }
 

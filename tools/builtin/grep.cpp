@@ -212,7 +212,7 @@ std::unique_ptr<Tool> make_grep(const agent::ToolSpec& spec) {
                                      "left out.",
                       .parameters = k_parameters,
                       .repeatable = spec.repeatable},
-      FunctionTool::Policy{.parallel = true, .idempotent = true, .reach = Reach::Kind::reads},
+      FunctionTool::Policy{.parallel = true, .idempotent = true, .access = Access::Kind::reads},
       call);
 }
 

@@ -93,7 +93,7 @@ std::unique_ptr<Tool> make_list_directory(const agent::ToolSpec& spec) {
                                      "links show their target, files their size.",
                       .parameters = k_parameters,
                       .repeatable = spec.repeatable},
-      FunctionTool::Policy{.parallel = true, .idempotent = true, .reach = Reach::Kind::names},
+      FunctionTool::Policy{.parallel = true, .idempotent = true, .access = Access::Kind::names},
       call);
 }
 

@@ -141,7 +141,7 @@ std::unique_ptr<Tool> make_read_file(const agent::ToolSpec& spec) {
                                      "says how to go on.",
                       .parameters = k_parameters,
                       .repeatable = spec.repeatable},
-      FunctionTool::Policy{.parallel = true, .idempotent = true, .reach = Reach::Kind::reads},
+      FunctionTool::Policy{.parallel = true, .idempotent = true, .access = Access::Kind::reads},
       call);
 }
 

@@ -67,8 +67,8 @@ class Shell final : public Tool {
 
   const agent::ToolInfo& info() const override { return info_; }
   bool idempotent() const override { return idempotent_; }
-  Reach reach(const Json& arguments) const override {
-    return {.kind = Reach::Kind::commands,
+  Access access(const Json& arguments) const override {
+    return {.kind = Access::Kind::commands,
             .target = std::string(agent::text_at(arguments, "command"))};
   }
   Output call(const Json& arguments, const CallContext& context) override;
@@ -145,7 +145,7 @@ Output Shell::call(const Json& arguments, const CallContext& context) {
                    "`timeout` is no time: it needs a number above 0 and a unit",
                    "Write \"30s\", \"5m\" or whole seconds, or leave it out.");
   }
-  if (context.isolation == nullptr) {
+  if (context.program_runner == nullptr) {
     return failure(Code::tool_failed, "programs cannot be started here");
   }
   const ProgramRequest request{.argv = {"/bin/sh", "-c", std::move(command)},
@@ -155,7 +155,7 @@ Output Shell::call(const Json& arguments, const CallContext& context) {
                                .timeout = timeout,
                                .idle_timeout = idle_timeout_};
   ProgramResult result =
-      context.isolation->run(request, {context.stop, context.kill, context.on_output});
+      context.program_runner->run(request, {context.stop, context.kill, context.on_output});
   Output output = result.has_exited_cleanly() ? exited(result) : stopped(result, request);
   tell_refused(output.text, result);
   return output;

@@ -51,7 +51,7 @@ class Todo final : public Tool {
               .repeatable = spec.repeatable} {}
 
   const agent::ToolInfo& info() const override { return info_; }
-  Reach reach(const agent::Json&) const override { return {.kind = Reach::Kind::nothing}; }
+  Access access(const agent::Json&) const override { return {.kind = Access::Kind::nothing}; }
 
   Output call(const agent::Json& arguments, const CallContext&) override {
     const std::scoped_lock lock(mutex_);

@@ -243,10 +243,10 @@ class WebFetch final : public Tool {
   const agent::ToolInfo& info() const override { return info_; }
   bool parallel() const override { return true; }
   // What is no URL is refused before anything is sent.
-  Reach reach(const agent::Json& arguments) const override {
+  Access access(const agent::Json& arguments) const override {
     const auto url = parse_url(agent::text_at(arguments, "url"));
-    return url ? Reach{.kind = Reach::Kind::fetches, .target = url->text()}
-               : Reach{.kind = Reach::Kind::nothing, .target = {}};
+    return url ? Access{.kind = Access::Kind::fetches, .target = url->text()}
+               : Access{.kind = Access::Kind::nothing, .target = {}};
   }
   Output call(const agent::Json& arguments, const CallContext& context) override {
     auto url = parse_url(agent::text_at(arguments, "url"));

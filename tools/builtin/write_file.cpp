@@ -2,7 +2,7 @@
 #include "agent/secrets/redact.h"
 #include "tools/builtin/builtins.h"
 #include "tools/feedback.h"
-#include "tools/files/replacement.h"
+#include "tools/files/atomic_file_write.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -74,7 +74,7 @@ std::unique_ptr<Tool> make_write_file(const agent::ToolSpec& spec) {
                                      "To change a part of a file, use edit_file.",
                       .parameters = k_parameters,
                       .repeatable = spec.repeatable},
-      FunctionTool::Policy{.reach = Reach::Kind::writes},
+      FunctionTool::Policy{.access = Access::Kind::writes},
       call);
 }
 

@@ -18,22 +18,22 @@ namespace {
 using agent::Code;
 using agent::Error;
 using agent::GuardrailSpec;
-using agent::Point;
+using agent::HookPoint;
 using Action = GuardrailSpec::Action;
 using Of = GuardrailSpec::Of;
 namespace fs = std::filesystem;
 
 struct OfRow {
   Of of;
-  Point point;
+  HookPoint point;
   std::string_view name;  // in the agent file
   std::string_view what;  // in messages
 };
 constexpr auto k_of = std::to_array<OfRow>({
-    {Of::input, Point::run_start, "input", "the prompt"},
-    {Of::output, Point::stop, "output", "the answer"},
-    {Of::tool_call, Point::pre_tool_use, "tool_call", "this call"},
-    {Of::tool_result, Point::post_tool_use, "tool_result", "this result"},
+    {Of::input, HookPoint::run_start, "input", "the prompt"},
+    {Of::output, HookPoint::stop, "output", "the answer"},
+    {Of::tool_call, HookPoint::pre_tool_use, "tool_call", "this call"},
+    {Of::tool_result, HookPoint::post_tool_use, "tool_result", "this result"},
 });
 
 const OfRow& row_of(Of of) {
@@ -143,50 +143,50 @@ Guardrails::Guardrails(const agent::GuardrailsSpec& spec, fs::path kill_file, Gu
 
 Guardrails::~Guardrails() = default;
 
-bool Guardrails::applies(const Row& row, const agent::Occasion& occasion) const {
-  return row_of(row.spec.of).point == occasion.point &&
-         (occasion.call == nullptr || row.tool.fits(occasion.call->name));
+bool Guardrails::applies(const Row& row, const agent::HookContext& hook_context) const {
+  return row_of(row.spec.of).point == hook_context.point &&
+         (hook_context.call == nullptr || row.tool.fits(hook_context.call->name));
 }
 
 Finding Guardrails::look(Row& row,
-                         const agent::Occasion& occasion,
+                         const agent::HookContext& hook_context,
                          std::string_view text,
                          const std::stop_token& stop) {
-  if (occasion.is_partial && !is_local(row.spec)) {
+  if (hook_context.is_partial && !is_local(row.spec)) {
     return {.kind = may_refuse(row.spec) ? Finding::Kind::broken : Finding::Kind::clean,
             .reason = "the run ended before it could look"};
   }
-  return row.check->look({.of = row.spec.of, .text = text, .call = occasion.call}, stop);
+  return row.check->look({.of = row.spec.of, .text = text, .call = hook_context.call}, stop);
 }
 
-agent::Ruling Guardrails::judge(const agent::Occasion& occasion,
-                                const agent::Emit& emit,
-                                std::stop_token stop) {
-  agent::Ruling ruling;
+agent::HookDecision Guardrails::judge(const agent::HookContext& hook_context,
+                                      const agent::Emit& emit,
+                                      std::stop_token stop) {
+  agent::HookDecision decision;
   for (Row& row : rows_) {
-    if (!applies(row, occasion)) {
+    if (!applies(row, hook_context)) {
       continue;
     }
-    if (!is_local(row.spec) && !occasion.is_partial) {
-      ruling.ending = killed();
-      if (ruling.ending) {
-        return ruling;
+    if (!is_local(row.spec) && !hook_context.is_partial) {
+      decision.ending = killed();
+      if (decision.ending) {
+        return decision;
       }
     }
-    const std::string text = ruling.text.value_or(std::string(occasion.text));
-    act(row, occasion, look(row, occasion, text, stop), emit, ruling);
-    if (ruling.ending || ruling.refusal) {
+    const std::string text = decision.text.value_or(std::string(hook_context.text));
+    act(row, hook_context, look(row, hook_context, text, stop), emit, decision);
+    if (decision.ending || decision.refusal) {
       break;
     }
   }
-  return ruling;
+  return decision;
 }
 
 void Guardrails::act(const Row& row,
-                     const agent::Occasion& occasion,
+                     const agent::HookContext& hook_context,
                      Finding finding,
                      const agent::Emit& emit,
-                     agent::Ruling& ruling) const {
+                     agent::HookDecision& decision) const {
   const bool is_broken = finding.kind == Finding::Kind::broken;
   if (finding.kind == Finding::Kind::clean && is_local(row.spec)) {
     return;
@@ -200,19 +200,19 @@ void Guardrails::act(const Row& row,
     finding.reason = "the check broke: " + finding.reason;
   }
   agent::GuardrailRan event{
-      .turn = occasion.turn,
-      .point = occasion.point,
+      .turn = hook_context.turn,
+      .point = hook_context.point,
       .guardrail = row.spec.name,
-      .call_id = occasion.call != nullptr ? occasion.call->id : "",
+      .call_id = hook_context.call != nullptr ? hook_context.call->id : "",
       .action = is_clean ? "allow" : std::string(word_of(action)),
       .reason = finding.reason,
       .judge = std::move(finding.judge),
       .text = std::nullopt,
   };
   if (!is_clean && action == Action::redact) {
-    ruling.text = std::move(finding.redacted);
+    decision.text = std::move(finding.redacted);
     if (row.spec.of == Of::input || row.spec.of == Of::output) {
-      event.text = ruling.text;
+      event.text = decision.text;
     }
   }
   emit(std::move(event));
@@ -220,32 +220,32 @@ void Guardrails::act(const Row& row,
     return;
   }
   if (action == Action::kill) {
-    ruling.ending =
+    decision.ending =
         error(Code::guardrail_killed,
               fmt::format("the guardrail `{}` ended the run: {}", row.spec.name, finding.reason),
               row);
   } else if (action == Action::deny) {
-    refuse(row, occasion, finding.reason, ruling);
+    refuse(row, hook_context, finding.reason, decision);
   }
 }
 
 void Guardrails::refuse(const Row& row,
-                        const agent::Occasion& occasion,
+                        const agent::HookContext& hook_context,
                         const std::string& reason,
-                        agent::Ruling& ruling) const {
+                        agent::HookDecision& decision) const {
   const bool is_answer = row.spec.of == Of::output;
   std::string message = fmt::format(
       "the guardrail `{}` refused {}: {}", row.spec.name, row_of(row.spec.of).what, reason);
-  if (row.spec.of == Of::input || (is_answer && occasion.denials >= retries_)) {
-    ruling.ending = error(Code::guardrail_denied, std::move(message), row);
+  if (row.spec.of == Of::input || (is_answer && hook_context.denials >= retries_)) {
+    decision.ending = error(Code::guardrail_denied, std::move(message), row);
     return;
   }
-  ruling.is_denial = is_answer;
-  ruling.refusal = is_answer ? fmt::format(
-                                   "Nobody has read your last answer: {}. Answer again "
-                                   "without it, and do not mention it.",
-                                   message)
-                             : std::move(message);
+  decision.is_denial = is_answer;
+  decision.refusal = is_answer ? fmt::format(
+                                     "Nobody has read your last answer: {}. Answer again "
+                                     "without it, and do not mention it.",
+                                     message)
+                               : std::move(message);
 }
 
 Error Guardrails::error(Code code, std::string message, const Row& row) const {

@@ -1,7 +1,7 @@
 // `guardrails` of an agent file: checks on the prompt, on calls and their results and on the
 // answer, and the kill switch. What each check looks for is guardrail_check.h's.
 #pragma once
-#include "agent/gate.h"
+#include "agent/interceptor.h"
 #include "agent/result.h"
 #include "agent/spec.h"
 #include "tools/guardrails/guardrail_check.h"
@@ -35,7 +35,7 @@ std::optional<agent::Error> killed_by(const std::filesystem::path& kill_file);
 // Whether something is looked for in answers: they are not to be shown before.
 bool has_output_checks(const agent::GuardrailsSpec& spec);
 
-class Guardrails final : public agent::Gate {
+class Guardrails final : public agent::Interceptor {
  public:
   Guardrails(const agent::GuardrailsSpec& spec,
              std::filesystem::path kill_file,
@@ -46,28 +46,28 @@ class Guardrails final : public agent::Gate {
   // left; the first that refuses is the last. One that breaks refuses what it could have refused.
   // Of an answer at an ending (is_partial) only `pattern` and `find` look; it is refused where
   // others would have had to.
-  agent::Ruling judge(const agent::Occasion& occasion,
-                      const agent::Emit& emit,
-                      std::stop_token stop) override;
+  agent::HookDecision judge(const agent::HookContext& hook_context,
+                            const agent::Emit& emit,
+                            std::stop_token stop) override;
   std::optional<agent::Error> killed() override { return killed_by(kill_file_); }
 
  private:
   struct Row;
 
-  bool applies(const Row& row, const agent::Occasion& occasion) const;
+  bool applies(const Row& row, const agent::HookContext& hook_context) const;
   Finding look(Row& row,
-               const agent::Occasion& occasion,
+               const agent::HookContext& hook_context,
                std::string_view text,
                const std::stop_token& stop);
   void act(const Row& row,
-           const agent::Occasion& occasion,
+           const agent::HookContext& hook_context,
            Finding finding,
            const agent::Emit& emit,
-           agent::Ruling& ruling) const;
+           agent::HookDecision& decision) const;
   void refuse(const Row& row,
-              const agent::Occasion& occasion,
+              const agent::HookContext& hook_context,
               const std::string& reason,
-              agent::Ruling& ruling) const;
+              agent::HookDecision& decision) const;
   agent::Error error(agent::Code code, std::string message, const Row& row) const;
 
   std::filesystem::path kill_file_;

@@ -2,8 +2,8 @@
 // tools and for arguments. Sources: the public hook references of Claude Code, Gemini CLI and
 // docker-agent.
 #pragma once
+#include "agent/hook_point.h"
 #include "agent/json.h"
-#include "agent/point.h"
 
 #include <array>
 #include <cstdint>
@@ -37,7 +37,7 @@ struct HookDialect {
   enum class Response : std::uint8_t { parts, llm_content, text };  // of a tool, to post_tool_use
 
   std::string_view name;
-  std::array<std::string_view, agent::k_points> events;  // in the order of agent::Point
+  std::array<std::string_view, agent::k_points> events;  // in the order of agent::HookPoint
   std::span<const HookTool> tools;
   Response response = Response::parts;
   bool merges_input = false;            // the answer's arguments are added to the call's

@@ -17,9 +17,9 @@ namespace tools {
 namespace {
 
 using agent::Code;
+using agent::HookContext;
+using agent::HookPoint;
 using agent::Json;
-using agent::Occasion;
-using agent::Point;
 using agent::Result;
 using Decision = HookAnswer::Decision;
 
@@ -80,16 +80,16 @@ void put_call(Json& input,
 
 void put_model(Json& input,
                const HookDialect& dialect,
-               const Occasion& occasion,
+               const HookContext& hook_context,
                const HookWorld& world) {
-  input["iteration"] = occasion.turn + (occasion.point == Point::pre_model ? 1 : 0);
+  input["iteration"] = hook_context.turn + (hook_context.point == HookPoint::pre_model ? 1 : 0);
   input["model_id"] = world.model;
-  if (dialect.sends_conversation && occasion.conversation != nullptr) {
+  if (dialect.sends_conversation && hook_context.conversation != nullptr) {
     input["llm_request"] = {{"model", world.model},
-                            {"messages", messages(*occasion.conversation)},
+                            {"messages", messages(*hook_context.conversation)},
                             {"config", Json::object()}};
   }
-  if (const agent::Reply* reply = occasion.reply) {
+  if (const agent::Reply* reply = hook_context.reply) {
     input["stop_response"] = reply->text;
     input["llm_response"] = {
         {"candidates",
@@ -119,8 +119,8 @@ const Json* member(const Json& object, std::string_view name) {
 
 class AnswerReader {
  public:
-  AnswerReader(const HookDialect& dialect, const Occasion& occasion)
-      : dialect_(dialect), occasion_(occasion) {}
+  AnswerReader(const HookDialect& dialect, const HookContext& hook_context)
+      : dialect_(dialect), hook_context_(hook_context) {}
 
   Result<HookAnswer> read(const Json& json) {
     const Json* specific = member(json, "hookSpecificOutput");
@@ -198,7 +198,7 @@ class AnswerReader {
   }
 
   void take_arguments(const Json& more) {
-    if (occasion_.point != Point::pre_tool_use) {
+    if (hook_context_.point != HookPoint::pre_tool_use) {
       return;
     }
     const Json* theirs = member(more, "updatedInput");
@@ -210,9 +210,9 @@ class AnswerReader {
       wrong_ = "the changed arguments are no object";
       return;
     }
-    Json ours = to_ours(dialect_, occasion_.call->name, *theirs);
+    Json ours = to_ours(dialect_, hook_context_.call->name, *theirs);
     if (dialect_.merges_input) {
-      Json merged = agent::parse_json(occasion_.call->arguments).value_or(Json::object());
+      Json merged = agent::parse_json(hook_context_.call->arguments).value_or(Json::object());
       merged.update(ours);
       ours = std::move(merged);
     }
@@ -220,7 +220,7 @@ class AnswerReader {
   }
 
   void take_output(const Json& more) {
-    if (occasion_.point != Point::post_tool_use) {
+    if (hook_context_.point != HookPoint::post_tool_use) {
       return;
     }
     for (const char* name :
@@ -234,7 +234,7 @@ class AnswerReader {
   static inline const Json k_nothing = Json::object();
 
   const HookDialect& dialect_;
-  const Occasion& occasion_;
+  const HookContext& hook_context_;
   HookAnswer answer_;
   std::string wrong_;
 };
@@ -242,60 +242,60 @@ class AnswerReader {
 }  // namespace
 
 std::string hook_input(const HookDialect& dialect,
-                       const Occasion& occasion,
+                       const HookContext& hook_context,
                        const HookWorld& world,
                        agent::Clock::Wall now) {
   Json input = {{"session_id", world.run_id},
                 {"transcript_path", ""},
                 {"cwd", world.cwd.string()},
-                {"hook_event_name", dialect.events[static_cast<std::size_t>(occasion.point)]},
+                {"hook_event_name", dialect.events[static_cast<std::size_t>(hook_context.point)]},
                 {"timestamp", agent::format_time(now)},
                 {"permission_mode", "default"},
-                {"point", agent::to_string(occasion.point)},
-                {"turn", occasion.turn}};
-  switch (occasion.point) {
-    case Point::run_start:
+                {"point", agent::to_string(hook_context.point)},
+                {"turn", hook_context.turn}};
+  switch (hook_context.point) {
+    case HookPoint::run_start:
       input["source"] = "startup";
-      input["prompt"] = occasion.text;
+      input["prompt"] = hook_context.text;
       input["model"] = world.model;
       break;
-    case Point::pre_model:
-    case Point::post_model:
-      put_model(input, dialect, occasion, world);
+    case HookPoint::pre_model:
+    case HookPoint::post_model:
+      put_model(input, dialect, hook_context, world);
       break;
-    case Point::pre_tool_use:
-      put_call(input, dialect, *occasion.call, world);
+    case HookPoint::pre_tool_use:
+      put_call(input, dialect, *hook_context.call, world);
       break;
-    case Point::post_tool_use:
-      put_call(input, dialect, *occasion.call, world);
-      input["tool_response"] = tool_response(dialect, *occasion.result);
-      input["tool_error"] = occasion.result->status != agent::ToolStatus::ok;
+    case HookPoint::post_tool_use:
+      put_call(input, dialect, *hook_context.call, world);
+      input["tool_response"] = tool_response(dialect, *hook_context.result);
+      input["tool_error"] = hook_context.result->status != agent::ToolStatus::ok;
       break;
-    case Point::notification:
-      input["message"] = occasion.text;
-      input["notification_type"] = occasion.kind;
-      input["notification_message"] = occasion.text;
+    case HookPoint::notification:
+      input["message"] = hook_context.text;
+      input["notification_type"] = hook_context.kind;
+      input["notification_message"] = hook_context.text;
       input["notification_level"] = "warning";
       break;
-    case Point::stop:
-      input["prompt"] = occasion.prompt;
-      input["prompt_response"] = occasion.text;
-      input["stop_response"] = occasion.text;
-      input["last_user_message"] = occasion.prompt;
-      input["last_assistant_message"] = occasion.text;
-      input["stop_hook_active"] = occasion.again;
+    case HookPoint::stop:
+      input["prompt"] = hook_context.prompt;
+      input["prompt_response"] = hook_context.text;
+      input["stop_response"] = hook_context.text;
+      input["last_user_message"] = hook_context.prompt;
+      input["last_assistant_message"] = hook_context.text;
+      input["stop_hook_active"] = hook_context.again;
       break;
-    case Point::run_end:
+    case HookPoint::run_end:
       input["reason"] = "other";
-      input["exit_name"] = occasion.kind;
-      input["result"] = agent::to_json(*occasion.ending);
+      input["exit_name"] = hook_context.kind;
+      input["result"] = agent::to_json(*hook_context.ending);
       break;
   }
   return agent::dump(input) + "\n";
 }
 
 Result<HookAnswer> read_hook_answer(const HookDialect& dialect,
-                                    const Occasion& occasion,
+                                    const HookContext& hook_context,
                                     int exit_status,
                                     std::string_view output,
                                     std::string_view errors) {
@@ -314,9 +314,9 @@ Result<HookAnswer> read_hook_answer(const HookDialect& dialect,
     if (!json) {
       return agent::fail(Code::hook_failed, "its answer is no JSON");
     }
-    TRY_ASSIGN(answer, AnswerReader(dialect, occasion).read(*json));
+    TRY_ASSIGN(answer, AnswerReader(dialect, hook_context).read(*json));
   } else if (exit_status == 0 &&
-             dialect.text_is_context[static_cast<std::size_t>(occasion.point)]) {
+             dialect.text_is_context[static_cast<std::size_t>(hook_context.point)]) {
     answer.context = text;
   }
   if (exit_status == k_block) {

@@ -1,7 +1,7 @@
 // What a hook's command reads on stdin, and what its answer means.
 #pragma once
 #include "agent/clock.h"
-#include "agent/gate.h"
+#include "agent/interceptor.h"
 #include "agent/result.h"
 #include "tools/hooks/hook_dialect.h"
 
@@ -21,7 +21,7 @@ struct HookWorld {
 
 // One JSON object.
 std::string hook_input(const HookDialect& dialect,
-                       const agent::Occasion& occasion,
+                       const agent::HookContext& hook_context,
                        const HookWorld& world,
                        agent::Clock::Wall now);
 
@@ -40,7 +40,7 @@ struct HookAnswer {
 // Of a command that ran to its end. hook.failed: another exit status than 0 and 2, an answer that
 // is no JSON although it begins like some, a field of another type than it has to be.
 agent::Result<HookAnswer> read_hook_answer(const HookDialect& dialect,
-                                           const agent::Occasion& occasion,
+                                           const agent::HookContext& hook_context,
                                            int exit_status,
                                            std::string_view output,
                                            std::string_view errors);

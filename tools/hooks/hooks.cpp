@@ -16,23 +16,23 @@ namespace tools {
 namespace {
 
 using agent::Code;
+using agent::HookContext;
+using agent::HookDecision;
+using agent::HookPoint;
 using agent::HookSpec;
-using agent::Occasion;
-using agent::Point;
 using agent::Result;
-using agent::Ruling;
 using Decision = HookAnswer::Decision;
 
 constexpr std::size_t k_max_context =
     30'000;  // as much as the model gets to see of a tool's result
 
 // Nothing is left to end, or nothing has to do with it.
-bool only_tells(Point point) {
-  return point == Point::notification || point == Point::run_end;
+bool only_tells(HookPoint point) {
+  return point == HookPoint::notification || point == HookPoint::run_end;
 }
 
-bool is_settled(const Ruling& ruling) {
-  return ruling.ending || ruling.refusal;
+bool is_settled(const HookDecision& decision) {
+  return decision.ending || decision.refusal;
 }
 
 }  // namespace
@@ -64,38 +64,42 @@ struct Hooks::Hook {
 // What is asked at one point.
 class Hooks::Round {
  public:
-  Round(Hooks& hooks, const Occasion& occasion, const agent::Emit& emit, std::stop_token stop)
-      : hooks_(hooks), occasion_(occasion), emit_(emit), stop_(std::move(stop)) {
-    if (occasion.call != nullptr) {
-      call_ = *occasion.call;
-      occasion_.call = &call_;
+  Round(Hooks& hooks,
+        const HookContext& hook_context,
+        const agent::Emit& emit,
+        std::stop_token stop)
+      : hooks_(hooks), hook_context_(hook_context), emit_(emit), stop_(std::move(stop)) {
+    if (hook_context.call != nullptr) {
+      call_ = *hook_context.call;
+      hook_context_.call = &call_;
     }
-    if (occasion.result != nullptr) {
-      result_ = *occasion.result;
-      occasion_.result = &result_;
+    if (hook_context.result != nullptr) {
+      result_ = *hook_context.result;
+      hook_context_.result = &result_;
     }
   }
 
-  Ruling perform() {
+  HookDecision perform() {
     for (const Hook& hook : hooks_.hooks_) {
-      const bool is_meant = hook.spec.point == occasion_.point && fits(hook);
-      if (is_meant && (!is_settled(ruling_) || hook.spec.kind == HookSpec::Kind::observe)) {
+      const bool is_meant = hook.spec.point == hook_context_.point && fits(hook);
+      if (is_meant && (!is_settled(decision_) || hook.spec.kind == HookSpec::Kind::observe)) {
         ask(hook);
       }
     }
-    return std::move(ruling_);
+    return std::move(decision_);
   }
 
  private:
   bool fits(const Hook& hook) const {
-    return !is_about_a_call(occasion_.point) || is_about(hooks_.dialect_, hook.matcher, call_.name);
+    return !is_about_a_call(hook_context_.point) ||
+           is_about(hooks_.dialect_, hook.matcher, call_.name);
   }
 
   void ask(const Hook& hook) {
     agent::Clock& clock = *hooks_.options_.clock;
     const auto begin = clock.now();
-    agent::HookRan event{.turn = occasion_.turn,
-                         .point = occasion_.point,
+    agent::HookRan event{.turn = hook_context_.turn,
+                         .point = hook_context_.point,
                          .hook = hook.spec.command,
                          .call_id = call_.id,
                          .outcome = "ok"};
@@ -118,7 +122,7 @@ class Hooks::Round {
     const auto done = hook.command.run(
         options.programs,
         options.programs.environment,
-        hook_input(hooks_.dialect_, occasion_, options.world, options.clock->wall()),
+        hook_input(hooks_.dialect_, hook_context_, options.world, options.clock->wall()),
         hook.spec.timeout,
         stop_);
     if (!done) {
@@ -129,21 +133,21 @@ class Hooks::Round {
       return agent::fail(Code::hook_failed, "its answer is too long");
     }
     return read_hook_answer(
-        hooks_.dialect_, occasion_, done->exit_status, done->output, done->errors);
+        hooks_.dialect_, hook_context_, done->exit_status, done->output, done->errors);
   }
 
   // A guard that breaks ends the run; what a transformer was to change is not handed on unchanged.
   void break_down(const HookSpec& hook, const std::string& why) {
-    if (hook.may_fail || hook.kind == HookSpec::Kind::observe || only_tells(occasion_.point)) {
+    if (hook.may_fail || hook.kind == HookSpec::Kind::observe || only_tells(hook_context_.point)) {
       return;
     }
     std::string message = fmt::format(
         "the hook `{}` ({}) broke down: {}", hook.command, agent::to_string(hook.point), why);
-    if (hook.kind == HookSpec::Kind::transform && is_about_a_call(occasion_.point)) {
-      ruling_.refusal = std::move(message);
+    if (hook.kind == HookSpec::Kind::transform && is_about_a_call(hook_context_.point)) {
+      decision_.refusal = std::move(message);
       return;
     }
-    ruling_.ending = agent::Error{
+    decision_.ending = agent::Error{
         .code = Code::hook_failed,
         .message = std::move(message),
         .help = "Mend the hook; with `on_error: ignore` the run goes on when it breaks."};
@@ -152,8 +156,9 @@ class Hooks::Round {
   void heed(const HookSpec& hook, HookAnswer answer, agent::HookRan& event) {
     const bool says_something = answer.stops || answer.decision != Decision::none ||
                                 answer.arguments || answer.output || !answer.context.empty();
-    if (hook.kind == HookSpec::Kind::observe || only_tells(occasion_.point)) {
-      if (says_something && hook.kind == HookSpec::Kind::observe && !only_tells(occasion_.point)) {
+    if (hook.kind == HookSpec::Kind::observe || only_tells(hook_context_.point)) {
+      if (says_something && hook.kind == HookSpec::Kind::observe &&
+          !only_tells(hook_context_.point)) {
         event.reason =
             "its answer does not count: it is an observer (`kind: guard` or `transform`)";
       }
@@ -167,8 +172,8 @@ class Hooks::Round {
       return;
     }
     // Between a reply and the results of its calls there is no room for more.
-    if (!answer.context.empty() && occasion_.point != Point::post_model) {
-      ruling_.context.emplace_back(agent::head_and_tail(answer.context, k_max_context));
+    if (!answer.context.empty() && hook_context_.point != HookPoint::post_model) {
+      decision_.context.emplace_back(agent::head_and_tail(answer.context, k_max_context));
     }
     change(answer, event);
     switch (answer.decision) {
@@ -176,12 +181,12 @@ class Hooks::Round {
         deny(hook, reason, event);
         return;
       case Decision::ask:
-        ruling_.question = reason;
+        decision_.question = reason;
         event.outcome = "asked";
         event.reason = reason;
         return;
       case Decision::allow:
-        ruling_.is_allowed = true;
+        decision_.is_allowed = true;
         event.outcome = event.outcome == "ok" ? "allowed" : event.outcome;
         event.reason = answer.reason;
         return;
@@ -193,43 +198,43 @@ class Hooks::Round {
   void end(const HookSpec& hook, const std::string& reason, agent::HookRan& event) {
     event.outcome = "stopped";
     event.reason = reason;
-    ruling_.ending = agent::Error{.code = Code::hook_terminated,
-                                  .message = fmt::format("the hook `{}` ({}) stopped the run: {}",
-                                                         hook.command,
-                                                         agent::to_string(hook.point),
-                                                         reason),
-                                  .help = {}};
+    decision_.ending = agent::Error{.code = Code::hook_terminated,
+                                    .message = fmt::format("the hook `{}` ({}) stopped the run: {}",
+                                                           hook.command,
+                                                           agent::to_string(hook.point),
+                                                           reason),
+                                    .help = {}};
   }
 
   void deny(const HookSpec& hook, const std::string& reason, agent::HookRan& event) {
     event.outcome = "denied";
     event.reason = reason;
-    switch (occasion_.point) {
-      case Point::pre_tool_use:
-        ruling_.refusal = reason;
+    switch (hook_context_.point) {
+      case HookPoint::pre_tool_use:
+        decision_.refusal = reason;
         return;
-      case Point::post_tool_use:
+      case HookPoint::post_tool_use:
         if (hooks_.dialect_.replaces_denied_result) {
-          ruling_.refusal = reason;
+          decision_.refusal = reason;
         } else {
-          ruling_.context.push_back(reason);
+          decision_.context.push_back(reason);
         }
         return;
-      case Point::stop:
-        if (occasion_.again) {
+      case HookPoint::stop:
+        if (hook_context_.again) {
           event.outcome = "ok";
           event.reason = "the run was sent on once before: " + reason;
         } else {
-          ruling_.refusal = reason;
+          decision_.refusal = reason;
         }
         return;
-      case Point::run_start:
-      case Point::pre_model:
-      case Point::post_model:
+      case HookPoint::run_start:
+      case HookPoint::pre_model:
+      case HookPoint::post_model:
         end(hook, reason, event);
         return;
-      case Point::notification:
-      case Point::run_end:
+      case HookPoint::notification:
+      case HookPoint::run_end:
         return;
     }
   }
@@ -237,23 +242,23 @@ class Hooks::Round {
   void change(HookAnswer& answer, agent::HookRan& event) {
     if (answer.arguments && *answer.arguments != call_.arguments) {
       call_.arguments = *std::move(answer.arguments);
-      ruling_.text = call_.arguments;
+      decision_.text = call_.arguments;
       event.outcome = "changed";
     }
     if (answer.output && *answer.output != result_.content) {
       result_.content = *std::move(answer.output);
-      ruling_.text = result_.content;
+      decision_.text = result_.content;
       event.outcome = "changed";
     }
   }
 
   Hooks& hooks_;
-  Occasion occasion_;
+  HookContext hook_context_;
   const agent::Emit& emit_;
   std::stop_token stop_;
   agent::ToolCall call_;      // as the hooks so far have made it
   agent::ToolResult result_;  // the same
-  Ruling ruling_;
+  HookDecision decision_;
 };
 
 Hooks::Hooks(const agent::HooksSpec& spec, HookOptions options)
@@ -273,11 +278,14 @@ Hooks::Hooks(const agent::HooksSpec& spec, HookOptions options)
 
 Hooks::~Hooks() = default;
 
-Ruling Hooks::judge(const Occasion& occasion, const agent::Emit& emit, std::stop_token stop) {
-  const bool is_asked = !occasion.is_partial && std::ranges::any_of(hooks_, [&](const Hook& hook) {
-    return hook.spec.point == occasion.point;
-  });
-  return is_asked ? Round(*this, occasion, emit, std::move(stop)).perform() : Ruling();
+HookDecision Hooks::judge(const HookContext& hook_context,
+                          const agent::Emit& emit,
+                          std::stop_token stop) {
+  const bool is_asked =
+      !hook_context.is_partial && std::ranges::any_of(hooks_, [&](const Hook& hook) {
+        return hook.spec.point == hook_context.point;
+      });
+  return is_asked ? Round(*this, hook_context, emit, std::move(stop)).perform() : HookDecision();
 }
 
 }  // namespace tools

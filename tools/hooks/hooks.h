@@ -1,7 +1,7 @@
 // The hooks of a run: commands that are told of its points and may answer.
 #pragma once
 #include "agent/clock.h"
-#include "agent/gate.h"
+#include "agent/interceptor.h"
 #include "agent/spec.h"
 #include "tools/hooks/hook_protocol.h"
 #include "tools/hooks/user_command.h"
@@ -26,14 +26,14 @@ std::string hook_command(const agent::HooksSpec& spec,
 
 // The hooks of a point run one after the other, in the order of the file, and each sees what those
 // before it have changed. After the first that says no, observers alone still run.
-class Hooks final : public agent::Gate {
+class Hooks final : public agent::Interceptor {
  public:
   Hooks(const agent::HooksSpec& spec, HookOptions options);
   ~Hooks() override;
 
-  agent::Ruling judge(const agent::Occasion& occasion,
-                      const agent::Emit& emit,
-                      std::stop_token stop) override;
+  agent::HookDecision judge(const agent::HookContext& hook_context,
+                            const agent::Emit& emit,
+                            std::stop_token stop) override;
 
  private:
   struct Hook;

@@ -21,7 +21,7 @@ std::expected<UserCommand::Done, std::string> UserCommand::run(
     std::string input,
     agent::Milliseconds timeout,
     std::stop_token stop) const {
-  if (programs.isolation == nullptr) {
+  if (programs.program_runner == nullptr) {
     return std::unexpected("programs cannot be started here");
   }
   if (const auto file = scripts_.changed(); !file.empty()) {
@@ -36,7 +36,7 @@ std::expected<UserCommand::Done, std::string> UserCommand::run(
                                .idle_timeout = std::nullopt,
                                .merge_stderr = false,
                                .limits = {.memory = k_most_output, .file = 0}};
-  ProgramResult result = programs.isolation->run(request, {.stop = std::move(stop)});
+  ProgramResult result = programs.program_runner->run(request, {.stop = std::move(stop)});
   if (result.end != ProgramResult::End::exited) {
     return std::unexpected(failed_end(result, request).message);
   }

@@ -14,14 +14,14 @@
 
 namespace tools {
 
-class Isolation;
+class ProgramRunner;
 
 // What such commands are run with; borrowed but for the environment.
 struct UserPrograms {
   std::filesystem::path folder;     // where they start: the agent file's
   std::filesystem::path temporary;  // the run's own folder
   agent::Environment environment;   // without provider keys
-  Isolation* isolation = nullptr;
+  ProgramRunner* program_runner = nullptr;
 };
 
 class UserCommand {

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using agent::Code;
 using agent::fail;
 using agent::Result;
-using Kind = Reach::Kind;
+using Kind = Access::Kind;
 using Standard = agent::PermissionSpec::Standard;
 
 // Rules that forbid paths to these tools forbid them to every other way of doing the same.
@@ -88,13 +88,13 @@ std::string_view to_string(Verdict verdict) {
 // One call, with what rules need to know of it.
 struct Permissions::Call {
   std::string_view tool;
-  const Reach& reach;
+  const Access& access;
   fs::path path;                      // absolute, as it was asked for
   std::unique_ptr<CommandLine> line;  // of a command line
   std::optional<Url> url;
 
   bool is_file() const {
-    return reach.kind == Kind::names || reach.kind == Kind::reads || reach.kind == Kind::writes;
+    return access.kind == Kind::names || access.kind == Kind::reads || access.kind == Kind::writes;
   }
 };
 
@@ -192,7 +192,7 @@ Match Permissions::forbids(const Rule& rule, const Call& call) const {
   }
   const bool is_of_reading = rule.path && rule.tool.covers(k_reader);
   const bool is_of_writing = rule.path && rule.tool.covers(k_writer);
-  switch (call.reach.kind) {
+  switch (call.access.kind) {
     case Kind::nothing:
       return Match::no;
     case Kind::names:
@@ -200,8 +200,8 @@ Match Permissions::forbids(const Rule& rule, const Call& call) const {
     case Kind::reads:
     case Kind::writes: {
       // What edits a file shows parts of it.
-      const bool is_read = call.reach.kind == Kind::reads || call.tool != k_writer;
-      const bool is_written = call.reach.kind == Kind::writes;
+      const bool is_read = call.access.kind == Kind::reads || call.tool != k_writer;
+      const bool is_written = call.access.kind == Kind::writes;
       const bool is_about_it =
           names_it || (is_of_reading && is_read) || (is_of_writing && is_written);
       return is_about_it && rule.path && rule.path->forbids(call.path) ? Match::yes : Match::no;
@@ -222,7 +222,7 @@ Match Permissions::forbids(const Rule& rule, const Call& call) const {
       return names_it && rule.url && (!call.url || rule.url->forbids(*call.url)) ? Match::yes
                                                                                  : Match::no;
     case Kind::program:
-      return names_it && rule.text->covers(call.reach.target) ? Match::yes : Match::no;
+      return names_it && rule.text->covers(call.access.target) ? Match::yes : Match::no;
   }
   return Match::no;
 }
@@ -231,17 +231,17 @@ bool Permissions::allows(const Rule& rule, const Call& call) const {
   if (!rule.tool.covers(call.tool)) {
     return false;
   }
-  if (!rule.text || call.reach.kind == Kind::nothing) {
+  if (!rule.text || call.access.kind == Kind::nothing) {
     return true;
   }
   if (call.is_file()) {
     return rule.path && rule.path->allows(true_path(call.path));
   }
-  if (call.reach.kind == Kind::fetches) {
+  if (call.access.kind == Kind::fetches) {
     return rule.url && call.url && rule.url->allows(*call.url);
   }
-  return call.reach.kind == Kind::commands ? call.line->is_exactly(*rule.text)
-                                           : rule.text->covers(call.reach.target);
+  return call.access.kind == Kind::commands ? call.line->is_exactly(*rule.text)
+                                            : rule.text->covers(call.access.target);
 }
 
 // Rules together: each command of a line may be allowed by another one.
@@ -259,8 +259,8 @@ bool Permissions::is_allowed_line(const Call& call) const {
 }
 
 bool Permissions::may_write(const fs::path& file) const {
-  const Reach reach{.kind = Kind::writes, .target = file.string()};
-  return judge(k_writer, reach).verdict == Verdict::allow;
+  const Access access{.kind = Kind::writes, .target = file.string()};
+  return judge(k_writer, access).verdict == Verdict::allow;
 }
 
 std::string Permissions::unclear_reason(const Call& call) const {
@@ -272,16 +272,16 @@ std::string Permissions::unclear_reason(const Call& call) const {
 
 // The rule that stands for this call alone.
 std::string Permissions::yes_rule(const Call& call) const {
-  if (call.reach.kind == Kind::nothing || call.reach.target.empty()) {
+  if (call.access.kind == Kind::nothing || call.access.target.empty()) {
     return std::string(call.tool);
   }
   if (!call.is_file()) {
-    return fmt::format("{}({})", call.tool, literal_pattern(agent::trimmed(call.reach.target)));
+    return fmt::format("{}({})", call.tool, literal_pattern(agent::trimmed(call.access.target)));
   }
   const fs::path real = true_path(call.path);
   const fs::path shown = is_below(real, world_.cwd) ? real.lexically_relative(world_.cwd) : real;
   std::error_code error;
-  if (call.reach.kind != Kind::names && !fs::is_directory(real, error)) {
+  if (call.access.kind != Kind::names && !fs::is_directory(real, error)) {
     return fmt::format("{}({})", call.tool, literal_path(shown));
   }
   const std::string folder = shown == "." ? "" : shown == "/" ? "/" : literal_path(shown) + "/";
@@ -289,9 +289,9 @@ std::string Permissions::yes_rule(const Call& call) const {
 }
 
 // The same for several files; where that is too long for a rule, for their common folder.
-Judgement Permissions::asked_for(std::string_view tool,
-                                 const std::vector<fs::path>& files,
-                                 Judgement judgement) const {
+PermissionDecision Permissions::asked_for(std::string_view tool,
+                                          const std::vector<fs::path>& files,
+                                          PermissionDecision decision) const {
   const bool are_here =
       std::ranges::all_of(files, [&](const fs::path& file) { return is_below(file, world_.cwd); });
   const fs::path base = are_here ? world_.cwd : fs::path("/");
@@ -308,26 +308,26 @@ Judgement Permissions::asked_for(std::string_view tool,
   if (!PathPattern::compile(pattern, {.cwd = world_.cwd, .home = world_.home})) {
     const fs::path folder = common.lexically_relative(base);
     pattern = folder == "." ? start + "**" : start + literal_path(folder) + "/**";
-    judgement.may_always = false;
+    decision.may_always = false;
   }
-  judgement.yes_rule = fmt::format("{}({})", tool, pattern);
-  return judgement;
+  decision.yes_rule = fmt::format("{}({})", tool, pattern);
+  return decision;
 }
 
-Judgement Permissions::automatic(const Call& call) const {
+PermissionDecision Permissions::automatic(const Call& call) const {
   const auto asks = [](std::string reason) {
-    return Judgement{.verdict = Verdict::ask, .reason = std::move(reason)};
+    return PermissionDecision{.verdict = Verdict::ask, .reason = std::move(reason)};
   };
   const fs::path real = call.is_file() ? true_path(call.path) : fs::path();
   const bool is_here = call.is_file() && is_below(real, world_.cwd);
-  switch (call.reach.kind) {
+  switch (call.access.kind) {
     case Kind::nothing:
       return {.reason = "it touches nothing"};
     case Kind::names:
     case Kind::reads: {
       const bool is_own = !world_.temporary.empty() && is_below(real, world_.temporary);
       return is_here || is_own || world_.confined.files
-                 ? Judgement{.reason = "it only reads"}
+                 ? PermissionDecision{.reason = "it only reads"}
                  : asks("it reads outside the working folder");
     }
     case Kind::writes: {
@@ -337,23 +337,23 @@ Judgement Permissions::automatic(const Call& call) const {
       const bool is_guarded = std::ranges::any_of(
           world_.guarded, [&](const fs::path& path) { return is_below(real, true_path(path)); });
       return is_guarded ? asks("it changes what errand or git runs or is told by")
-             : is_here  ? Judgement{.reason = "it writes in the working folder"}
+             : is_here  ? PermissionDecision{.reason = "it writes in the working folder"}
                         : asks("it writes outside the working folder");
     }
     case Kind::fetches:
       return asks("it sends a request to the internet");
     case Kind::commands:
     case Kind::program:
-      return world_.confined.processes     ? Judgement{.reason = "the sandbox confines it"}
+      return world_.confined.processes     ? PermissionDecision{.reason = "the sandbox confines it"}
              : world_.confined.has_network ? asks("it runs a program that can reach the network")
                                            : asks("it runs a program that nothing confines");
   }
   return {};
 }
 
-Judgement Permissions::by_default(const Call& call) const {
+PermissionDecision Permissions::by_default(const Call& call) const {
   const std::string origin = standard_origin_.empty() ? "" : fmt::format(" ({})", standard_origin_);
-  if (call.reach.kind == Kind::nothing) {
+  if (call.access.kind == Kind::nothing) {
     return automatic(call);
   }
   switch (standard_) {
@@ -367,23 +367,23 @@ Judgement Permissions::by_default(const Call& call) const {
     case Standard::automatic:
       break;
   }
-  Judgement judgement = automatic(call);
-  judgement.reason += ", and `default: auto`";
-  return judgement;
+  PermissionDecision decision = automatic(call);
+  decision.reason += ", and `default: auto`";
+  return decision;
 }
 
-Judgement Permissions::judge(std::string_view tool,
-                             const Reach& reach,
-                             const agent::Ruling& ruling) const {
-  Judgement judgement = judge_one(tool, reach, ruling);
-  if (reach.further.empty()) {
-    return judgement;
+PermissionDecision Permissions::judge(std::string_view tool,
+                                      const Access& access,
+                                      const agent::HookDecision& hook) const {
+  PermissionDecision decision = judge_one(tool, access, hook);
+  if (access.further.empty()) {
+    return decision;
   }
-  std::vector<std::string> paths = reach.further;
-  paths.insert(paths.begin(), reach.target);
+  std::vector<std::string> paths = access.further;
+  paths.insert(paths.begin(), access.target);
   std::vector<fs::path> asked;
   for (const std::string& path : paths) {
-    Judgement one = judge_one(tool, {.kind = reach.kind, .target = path}, ruling);
+    PermissionDecision one = judge_one(tool, {.kind = access.kind, .target = path}, hook);
     if (one.verdict == Verdict::allow) {
       continue;
     }
@@ -392,26 +392,26 @@ Judgement Permissions::judge(std::string_view tool,
       return one;
     }
     if (!asked.empty()) {
-      one.may_always = one.may_always && judgement.may_always;
-      one.reason = std::move(judgement.reason);  // that of the first
+      one.may_always = one.may_always && decision.may_always;
+      one.reason = std::move(decision.reason);  // that of the first
     }
-    judgement = std::move(one);
+    decision = std::move(one);
     asked.push_back(true_path(world_.cwd / path));
   }
-  return asked.size() < 2 ? judgement : asked_for(tool, asked, std::move(judgement));
+  return asked.size() < 2 ? decision : asked_for(tool, asked, std::move(decision));
 }
 
-Judgement Permissions::judge_one(std::string_view tool,
-                                 const Reach& reach,
-                                 const agent::Ruling& ruling) const {
-  Call call{.tool = tool, .reach = reach, .path = {}, .line = nullptr, .url = std::nullopt};
+PermissionDecision Permissions::judge_one(std::string_view tool,
+                                          const Access& access,
+                                          const agent::HookDecision& hook) const {
+  Call call{.tool = tool, .access = access, .path = {}, .line = nullptr, .url = std::nullopt};
   if (call.is_file()) {
-    call.path = world_.cwd / reach.target;
-  } else if (reach.kind == Kind::commands) {
+    call.path = world_.cwd / access.target;
+  } else if (access.kind == Kind::commands) {
     call.line = std::make_unique<CommandLine>(
-        reach.target, PathPattern::Folders{.cwd = world_.cwd, .home = world_.home});
-  } else if (reach.kind == Kind::fetches) {
-    if (auto url = parse_url(reach.target)) {
+        access.target, PathPattern::Folders{.cwd = world_.cwd, .home = world_.home});
+  } else if (access.kind == Kind::fetches) {
+    if (auto url = parse_url(access.target)) {
       call.url = std::move(*url);
     }
   }
@@ -430,11 +430,11 @@ Judgement Permissions::judge_one(std::string_view tool,
                           : fmt::format("{}, and {} may forbid it", why, named("deny", rule));
     }
   }
-  const auto finish = [&](Judgement judgement) {
-    if (judgement.verdict == Verdict::ask) {
-      judgement.yes_rule = yes_rule(call);
+  const auto finish = [&](PermissionDecision decision) {
+    if (decision.verdict == Verdict::ask) {
+      decision.yes_rule = yes_rule(call);
     }
-    return judgement;
+    return decision;
   };
   const auto first_of = [&](const std::vector<Rule>& rules) {
     return std::ranges::find_if(rules, [&](const Rule& rule) { return allows(rule, call); });
@@ -446,8 +446,8 @@ Judgement Permissions::judge_one(std::string_view tool,
   if (granted != granted_.end() && (doubt.empty() || is_exact(*granted))) {
     return {.reason = named("allow", *granted)};
   }
-  if (ruling.question) {
-    return finish({.verdict = Verdict::ask, .reason = *ruling.question, .may_always = false});
+  if (hook.question) {
+    return finish({.verdict = Verdict::ask, .reason = *hook.question, .may_always = false});
   }
   const auto allowed = first_of(allow_);
   if (!doubt.empty()) {
@@ -473,11 +473,11 @@ Judgement Permissions::judge_one(std::string_view tool,
   if (call.line != nullptr && is_allowed_line(call)) {
     return {.reason = "rules in `allow` name each of its commands"};
   }
-  Judgement judgement = by_default(call);
-  if (judgement.verdict == Verdict::ask && ruling.is_allowed) {
+  PermissionDecision decision = by_default(call);
+  if (decision.verdict == Verdict::ask && hook.is_allowed) {
     return {.reason = "a hook allows it"};
   }
-  return finish(std::move(judgement));
+  return finish(std::move(decision));
 }
 
 }  // namespace tools

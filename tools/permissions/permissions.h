@@ -2,8 +2,8 @@
 // `TOOL(ARGUMENT)`: `read_*`, `shell(git diff *)`, `write_file(src/**)`,
 // `web_fetch(https://docs.example.com/*)`. Decides; never asks, never runs.
 #pragma once
+#include "agent/hook_decision.h"
 #include "agent/result.h"
-#include "agent/ruling.h"
 #include "agent/spec.h"
 #include "tools/permissions/path_pattern.h"
 #include "tools/permissions/text_pattern.h"
@@ -24,7 +24,7 @@ class CommandLine;
 enum class Verdict : std::uint8_t { allow, ask, deny };
 std::string_view to_string(Verdict verdict);
 
-struct Judgement {
+struct PermissionDecision {
   Verdict verdict = Verdict::allow;
   std::string reason;    // "`deny: shell(rm *)` (agent.yaml) forbids it", for people and the model
   std::string yes_rule;  // asked for: the rule that says yes to this very call
@@ -58,11 +58,11 @@ class Permissions {
   static agent::Result<Permissions> create(const agent::PermissionSpec& spec,
                                            PermissionWorld world);
 
-  // Of several files the strictest verdict. `ruling`: what hooks and guardrails have said to the
+  // Of several files the strictest verdict. `hook`: what hooks and guardrails have said to the
   // call.
-  Judgement judge(std::string_view tool,
-                  const Reach& reach,
-                  const agent::Ruling& ruling = {}) const;
+  PermissionDecision judge(std::string_view tool,
+                           const Access& access,
+                           const agent::HookDecision& hook = {}) const;
   // Whatever the arguments are: not worth offering.
   bool always_denies(std::string_view tool) const;
   // Whether rules of `deny` let a file be read, by tools that go through folders.
@@ -89,18 +89,18 @@ class Permissions {
   Match forbids(const Rule& rule, const Call& call) const;
   bool allows(const Rule& rule, const Call& call) const;
   bool is_granted(const Call& call) const;
-  Judgement judge_one(std::string_view tool,
-                      const Reach& reach,
-                      const agent::Ruling& ruling) const;  // of one target
+  PermissionDecision judge_one(std::string_view tool,
+                               const Access& access,
+                               const agent::HookDecision& hook) const;  // of one target
   bool is_allowed_line(const Call& call) const;
   bool may_write(const std::filesystem::path& file) const;
   std::string unclear_reason(const Call& call) const;
-  Judgement by_default(const Call& call) const;
-  Judgement automatic(const Call& call) const;
+  PermissionDecision by_default(const Call& call) const;
+  PermissionDecision automatic(const Call& call) const;
   std::string yes_rule(const Call& call) const;
-  Judgement asked_for(std::string_view tool,
-                      const std::vector<std::filesystem::path>& files,
-                      Judgement judgement) const;
+  PermissionDecision asked_for(std::string_view tool,
+                               const std::vector<std::filesystem::path>& files,
+                               PermissionDecision decision) const;
 
   PermissionWorld world_;
   agent::PermissionSpec::Standard standard_ = agent::PermissionSpec::Standard::automatic;

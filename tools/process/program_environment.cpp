@@ -1,6 +1,6 @@
 #include "tools/process/program_environment.h"
 
-#include "tools/process/isolation.h"
+#include "tools/process/program_runner.h"
 
 #include <array>
 #include <string>
@@ -47,8 +47,8 @@ agent::Environment quiet_environment(agent::Environment environment,
 
 agent::Environment tool_environment(const CallContext& context, const agent::Environment& own) {
   agent::Environment environment = quiet_environment(context.environment, context.cwd);
-  if (context.isolation != nullptr) {
-    override_with(environment, context.isolation->environment());
+  if (context.program_runner != nullptr) {
+    override_with(environment, context.program_runner->environment());
   }
   override_with(environment, own);
   return environment;

@@ -1,6 +1,6 @@
 // How a program's end and output are put to the model.
 #pragma once
-#include "tools/process/isolation.h"
+#include "tools/process/program_runner.h"
 #include "tools/tool.h"
 
 #include <string>

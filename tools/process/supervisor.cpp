@@ -1,7 +1,7 @@
 #include "tools/process/supervisor.h"
 
-#include "tools/process/guard.h"
-#include "tools/process/passing.h"
+#include "tools/process/fd_passing.h"
+#include "tools/process/shim.h"
 
 #include <fmt/format.h>
 
@@ -88,23 +88,24 @@ Result<std::string> encode(const Program& program) {
   return body;
 }
 
-// Has a new guard take its confinement on.
-Result<void> confine(Guard& guard) {
-  const auto size = static_cast<ConfinementHeader>(guard.confinement.size());
+// Has a new shim take its profile on.
+Result<void> enforce(Shim& shim) {
+  const auto size = static_cast<ConfinementHeader>(shim.profile.size());
   std::string text(sizeof size, '\0');
   std::memcpy(text.data(), &size, sizeof size);
-  text += guard.confinement;
+  text += shim.profile;
   Readiness ready;
-  int outlet = -1;
+  int egress_proxy = -1;
   int count = 0;
-  const int control = guard.control.get();
+  const int control = shim.control.get();
   if (!send_with_descriptors(control, text, {}) ||
-      receive_with_descriptors(control, &ready, sizeof ready, &outlet, 1, count) != sizeof ready ||
+      receive_with_descriptors(control, &ready, sizeof ready, &egress_proxy, 1, count) !=
+          sizeof ready ||
       ready.mark != k_ready) {
     return fail(Code::os_failed, "the process that guards a tool could not set up its sandbox");
   }
-  guard.outlet = Descriptor(outlet);
-  guard.layers = sandbox::LayerSet(ready.layers);
+  shim.egress_proxy = Descriptor(egress_proxy);
+  shim.layers = sandbox::LayerSet(ready.layers);
   return {};
 }
 
@@ -122,7 +123,7 @@ bool wait_for_exit(pid_t pid, int patience_ms) {
 
 void Running::order(char what) {
   has_ordered_ = true;
-  ::send(guard_.control.get(), &what, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  ::send(shim_.control.get(), &what, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void Running::terminate() {
@@ -135,11 +136,11 @@ void Running::kill() {
 
 Result<std::optional<Report>> Running::report() {
   Report report;
-  const ssize_t got = ::recv(guard_.control.get(), &report, sizeof report, MSG_DONTWAIT);
+  const ssize_t got = ::recv(shim_.control.get(), &report, sizeof report, MSG_DONTWAIT);
   if (got == sizeof report) {
     // An order may have come too late, and must not meet the next program.
     if (!has_ordered_ && report.survivors == 0) {
-      supervisor_->give_back(std::move(guard_));
+      supervisor_->give_back(std::move(shim_));
     }
     return report;
   }
@@ -180,63 +181,63 @@ Supervisor::~Supervisor() {
   wait_for_exit(zygote_, k_zygote_patience_ms);
 }
 
-Result<Guard> Supervisor::new_guard(const std::string& confinement) {
+Result<Shim> Supervisor::new_shim(const std::string& profile) {
   TRY_ASSIGN(auto ends, socket_pair(SOCK_STREAM));
   ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_patience, sizeof k_patience);
   ::setsockopt(ends.first.get(), SOL_SOCKET, SO_RCVTIMEO, &k_patience, sizeof k_patience);
   const std::array theirs{ends.second.get()};
-  const char birth = static_cast<char>(confinement.empty() ? Birth::plain : Birth::confined);
+  const char birth = static_cast<char>(profile.empty() ? Birth::plain : Birth::confined);
   if (!send_with_descriptors(socket_.get(), std::string_view(&birth, 1), theirs)) {
     return os_failure("cannot reach the process that starts tools", errno);
   }
-  ends.second.reset();  // or nobody would see the guard die
-  Guard guard{.control = std::move(ends.first), .confinement = confinement};
-  if (!confinement.empty()) {
-    TRY(confine(guard));
+  ends.second.reset();  // or nobody would see the shim die
+  Shim shim{.control = std::move(ends.first), .profile = profile};
+  if (!profile.empty()) {
+    TRY(enforce(shim));
   }
-  return guard;
+  return shim;
 }
 
-std::optional<Guard> Supervisor::idle_guard(const std::string& confinement) {
+std::optional<Shim> Supervisor::idle_shim(const std::string& profile) {
   const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find(idle_, confinement, &Guard::confinement);
+  const auto found = std::ranges::find(idle_, profile, &Shim::profile);
   if (found == idle_.end()) {
     return std::nullopt;
   }
-  std::optional guard = std::move(*found);
+  std::optional shim = std::move(*found);
   idle_.erase(found);
-  return guard;
+  return shim;
 }
 
-void Supervisor::give_back(Guard guard) {
+void Supervisor::give_back(Shim shim) {
   const std::scoped_lock lock(mutex_);
-  idle_.push_back(std::move(guard));
+  idle_.push_back(std::move(shim));
 }
 
-Result<sandbox::LayerSet> Supervisor::try_confinement(const std::string& confinement) {
-  TRY_ASSIGN(Guard guard, new_guard(confinement));
-  const sandbox::LayerSet layers = guard.layers;
-  give_back(std::move(guard));
+Result<sandbox::LayerSet> Supervisor::try_profile(const std::string& profile) {
+  TRY_ASSIGN(Shim shim, new_shim(profile));
+  const sandbox::LayerSet layers = shim.layers;
+  give_back(std::move(shim));
   return layers;
 }
 
 Result<Running> Supervisor::spawn(const Program& program, int in, int out, int err) {
   TRY_ASSIGN(const std::string request, encode(program));
   const std::array standard{in, out, err};
-  if (auto guard = idle_guard(program.confinement);
-      guard && send_with_descriptors(guard->control.get(), request, standard)) {
-    return Running(*this, *std::move(guard));
+  if (auto shim = idle_shim(program.profile);
+      shim && send_with_descriptors(shim->control.get(), request, standard)) {
+    return Running(*this, *std::move(shim));
   }
-  TRY_ASSIGN(Guard guard, new_guard(program.confinement));
-  if (!guard.layers.has_all(program.layers)) {
+  TRY_ASSIGN(Shim shim, new_shim(program.profile));
+  if (!shim.layers.has_all(program.layers)) {
     return fail(Code::os_failed, "the sandbox of this call lacks a layer that the run has had");
   }
   // EPIPE is no failure of its own: who could not take the request says why in the report.
-  if (!send_with_descriptors(guard.control.get(), request, standard) && errno != EPIPE &&
+  if (!send_with_descriptors(shim.control.get(), request, standard) && errno != EPIPE &&
       errno != ECONNRESET) {
     return os_failure("cannot hand a program to the process that starts it", errno);
   }
-  return Running(*this, std::move(guard));
+  return Running(*this, std::move(shim));
 }
 
 }  // namespace tools

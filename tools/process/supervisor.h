@@ -1,6 +1,6 @@
 // Starts programs so that nothing of them is left when their call is over, not even where errand
-// is killed: a small process forked before any thread (the zygote) forks guards, and a guard owns
-// whatever its program forks. One guard serves call after call, but one at a time, so that what a
+// is killed: a small process forked before any thread (the zygote) forks shims, and a shim owns
+// whatever its program forks. One shim serves call after call, but one at a time, so that what a
 // call leaves behind is known to be its own. What a call waits for is process.h's.
 #pragma once
 #include "agent/descriptor.h"
@@ -23,7 +23,7 @@ struct Program {
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // "NAME=value"
   std::string cwd;                       // absolute
-  std::string confinement;               // sandbox::encode()'s; empty: none
+  std::string profile;                   // sandbox::encode()'s; empty: none
   sandbox::LayerSet layers = {};         // of it, without which the program is not started
 };
 
@@ -39,33 +39,33 @@ struct Report {
 class Supervisor;
 
 // A process that starts programs, one at a time, as errand holds it.
-struct Guard {
+struct Shim {
   agent::Descriptor control;
-  std::string confinement;        // taken on for good
+  std::string profile;            // taken on for good
   sandbox::LayerSet layers = {};  // in force
-  agent::Descriptor outlet = {};  // the listening socket of a private network, where there is one
+  agent::Descriptor egress_proxy =
+      {};  // the listening socket of a private network, where there is one
 };
 
 // One running program, as errand sees it. Letting go of it kills the whole tree. Its supervisor
 // has to outlive it.
 class Running {
  public:
-  Running(Supervisor& supervisor, Guard guard)
-      : supervisor_(&supervisor), guard_(std::move(guard)) {}
+  Running(Supervisor& supervisor, Shim shim) : supervisor_(&supervisor), shim_(std::move(shim)) {}
 
-  int descriptor() const { return guard_.control.get(); }  // readable when the report is there
+  int descriptor() const { return shim_.control.get(); }  // readable when the report is there
   void terminate();  // SIGTERM to the whole tree; then all of it has to end, not the program alone
   void kill();       // SIGKILL to the whole tree
   // Where the program's private network is to be served; -1: it has none.
-  int outlet() const { return guard_.outlet.get(); }
-  // Does not wait: nullopt where nothing has come yet; os.failed where the guard is gone.
+  int egress_proxy() const { return shim_.egress_proxy.get(); }
+  // Does not wait: nullopt where nothing has come yet; os.failed where the shim is gone.
   agent::Result<std::optional<Report>> report();
 
  private:
   void order(char what);
 
   Supervisor* supervisor_;
-  Guard guard_;
+  Shim shim_;
   bool has_ordered_ = false;
 };
 
@@ -79,14 +79,14 @@ class Supervisor {
 
   // Starts the program with these three as its stdin, stdout and stderr (borrowed). A program
   // that cannot be started is a Report, not an error; os.failed: the zygote is gone, the request
-  // is over 4 MiB, no descriptors, a guard that lacks one of the layers. Thread-safe.
+  // is over 4 MiB, no descriptors, a shim that lacks one of the layers. Thread-safe.
   agent::Result<Running> spawn(const Program& program, int in, int out, int err);
 
-  // Has a guard take the confinement on, so that what this kernel can enforce of it is known before
+  // Has a shim take the profile on, so that what this kernel can enforce of it is known before
   // the first program. os.failed as for spawn.
-  agent::Result<sandbox::LayerSet> try_confinement(const std::string& confinement);
+  agent::Result<sandbox::LayerSet> try_profile(const std::string& profile);
 
-  // Nothing more will be started: zygote and guards may end while the caller tidies up.
+  // Nothing more will be started: zygote and shims may end while the caller tidies up.
   void dismiss();
 
   pid_t zygote() const { return zygote_; }
@@ -95,14 +95,14 @@ class Supervisor {
   friend class Running;
   Supervisor(agent::Descriptor socket, pid_t zygote)
       : socket_(std::move(socket)), zygote_(zygote) {}
-  agent::Result<Guard> new_guard(const std::string& confinement);
-  std::optional<Guard> idle_guard(const std::string& confinement);
-  void give_back(Guard guard);
+  agent::Result<Shim> new_shim(const std::string& profile);
+  std::optional<Shim> idle_shim(const std::string& profile);
+  void give_back(Shim shim);
 
   agent::Descriptor socket_;
   pid_t zygote_;
   std::mutex mutex_;
-  std::vector<Guard> idle_;  // those that wait for a request
+  std::vector<Shim> idle_;  // those that wait for a request
 };
 
 }  // namespace tools

@@ -1,6 +1,6 @@
-#include "tools/process/guard.h"
-#include "tools/process/passing.h"
+#include "tools/process/fd_passing.h"
 #include "tools/process/process_table.h"
+#include "tools/process/shim.h"
 #include "tools/sandbox/control_group.h"
 
 #include <algorithm>
@@ -35,16 +35,16 @@ class Zygote {
  private:
   static int watch_children();
   void accept();
-  void start_guard(int control, Birth birth);
+  void start_shim(int control, Birth birth);
   void reap();
   void kill_adopted();
   void remove_groups();
 
   int signals_;
-  std::vector<pid_t> guards_;
-  std::vector<pid_t> dead_;   // guards whose control groups may still be there
+  std::vector<pid_t> shims_;
+  std::vector<pid_t> dead_;   // shims whose control groups may still be there
   bool is_open_ = true;       // errand is there
-  bool has_adopted_ = false;  // children that a guard left behind
+  bool has_adopted_ = false;  // children that a shim left behind
 };
 
 int Zygote::watch_children() {
@@ -56,7 +56,7 @@ int Zygote::watch_children() {
 }
 
 void Zygote::run() {
-  while (is_open_ || !guards_.empty() || has_adopted_) {
+  while (is_open_ || !shims_.empty() || has_adopted_) {
     std::array<pollfd, 2> events{{{.fd = is_open_ ? k_socket : -1, .events = POLLIN, .revents = 0},
                                   {.fd = signals_, .events = POLLIN, .revents = 0}}};
     if (::poll(events.data(), events.size(), has_adopted_ ? k_adopted_ms : -1) < 0) {
@@ -79,20 +79,20 @@ void Zygote::accept() {
     is_open_ = false;
     ::close(k_socket);
   } else if (count == 1) {
-    start_guard(control, static_cast<Birth>(byte));
+    start_shim(control, static_cast<Birth>(byte));
     ::close(control);
   }
 }
 
-void Zygote::start_guard(int control, Birth birth) {
-  const pid_t guard = ::fork();
-  if (guard == 0) {
+void Zygote::start_shim(int control, Birth birth) {
+  const pid_t shim = ::fork();
+  if (shim == 0) {
     ::close(k_socket);  // or errand would not see the zygote die
     ::close(signals_);
-    run_guard(control, birth);
+    run_shim(control, birth);
   }
-  if (guard > 0) {
-    guards_.push_back(guard);
+  if (shim > 0) {
+    shims_.push_back(shim);
     return;
   }
   const Report report{.kind = Report::Kind::no_process, .value = errno};
@@ -116,26 +116,26 @@ void Zygote::reap() {
       }
       return;
     }
-    if (std::erase(guards_, pid) > 0) {
+    if (std::erase(shims_, pid) > 0) {
       dead_.push_back(pid);
     }
   }
 }
 
-// A guard that was killed itself (by its own program, by the kernel) leaves its tree to the zygote.
+// A shim that was killed itself (by its own program, by the kernel) leaves its tree to the zygote.
 void Zygote::kill_adopted() {
   for (const pid_t child : children_of_this_process()) {
-    if (std::find(guards_.begin(), guards_.end(), child) == guards_.end()) {
+    if (std::find(shims_.begin(), shims_.end(), child) == shims_.end()) {
       ::kill(child, SIGKILL);
       has_adopted_ = true;
     }
   }
 }
 
-// A guard does that itself, but not one that was killed.
+// A shim does that itself, but not one that was killed.
 void Zygote::remove_groups() {
-  for (const pid_t guard : std::exchange(dead_, {})) {
-    sandbox::remove_group_of(guard);
+  for (const pid_t shim : std::exchange(dead_, {})) {
+    sandbox::remove_group_of(shim);
   }
 }
 

@@ -11,35 +11,35 @@ constexpr std::size_t k_max_pending = 256 << 10;
 
 }  // namespace
 
-void Mailbox::post(std::size_t sender, std::string_view bytes) {
+void CallUpdateQueue::post(std::size_t sender, std::string_view bytes) {
   const std::lock_guard lock(mutex_);
-  Letter& letter = letters_.at(sender);
-  if (letter.dropped > 0 || letter.bytes.size() + bytes.size() > k_max_pending) {
-    letter.dropped += bytes.size();
+  CallUpdate& update = updates_.at(sender);
+  if (update.dropped > 0 || update.bytes.size() + bytes.size() > k_max_pending) {
+    update.dropped += bytes.size();
   } else {
-    letter.bytes += bytes;
+    update.bytes += bytes;
   }
   has_news_ = true;
   news_.notify_one();
 }
 
-void Mailbox::finish(std::size_t sender, Done done) {
+void CallUpdateQueue::finish(std::size_t sender, Done done) {
   const std::lock_guard lock(mutex_);
-  letters_.at(sender).done = std::move(done);
+  updates_.at(sender).done = std::move(done);
   has_news_ = true;
   news_.notify_one();
 }
 
-std::vector<Letter> Mailbox::collect() {
+std::vector<CallUpdate> CallUpdateQueue::collect() {
   std::unique_lock lock(mutex_);
   news_.wait(lock, [this] { return has_news_; });
   has_news_ = false;
-  std::vector<Letter> collected;
-  for (std::size_t sender = 0; sender < letters_.size(); ++sender) {
-    Letter letter = std::exchange(letters_[sender], {});
-    if (letter.done || !letter.bytes.empty() || letter.dropped > 0) {
-      letter.sender = sender;
-      collected.push_back(std::move(letter));
+  std::vector<CallUpdate> collected;
+  for (std::size_t sender = 0; sender < updates_.size(); ++sender) {
+    CallUpdate update = std::exchange(updates_[sender], {});
+    if (update.done || !update.bytes.empty() || update.dropped > 0) {
+      update.sender = sender;
+      collected.push_back(std::move(update));
     }
   }
   return collected;
@@ -51,16 +51,16 @@ LiveText::LiveText(const agent::Redactor* redactor) : redactor_(redactor) {
   }
 }
 
-std::string LiveText::feed(const Letter& letter) {
-  std::string_view bytes = letter.bytes;
+std::string LiveText::feed(const CallUpdate& update) {
+  std::string_view bytes = update.bytes;
   if (skips_line_) {
     const std::size_t end = bytes.find('\n');
     skips_line_ = end == std::string_view::npos;
     bytes.remove_prefix(skips_line_ ? bytes.size() : end);
   }
   std::string text = clean(bytes);
-  if (letter.dropped > 0) {
-    text += start_anew(letter.dropped);
+  if (update.dropped > 0) {
+    text += start_anew(update.dropped);
   }
   return text;
 }

@@ -22,28 +22,28 @@ struct Done {
 };
 
 // News of a call, numbered as its sender is.
-struct Letter {
+struct CallUpdate {
   std::size_t sender = 0;
-  std::string bytes;        // since the last letter
+  std::string bytes;        // since the last update
   std::size_t dropped = 0;  // bytes after them that were too many to keep
   std::optional<Done> done;
 };
 
-class Mailbox {
+class CallUpdateQueue {
  public:
-  explicit Mailbox(std::size_t senders) : letters_(senders) {}
+  explicit CallUpdateQueue(std::size_t senders) : updates_(senders) {}
 
   // Thread-safe. Keeps at most 256 kB a sender until they are collected, and drops what follows.
   void post(std::size_t sender, std::string_view bytes);
   void finish(std::size_t sender, Done done);
 
   // Waits until there is news, and returns all of it.
-  std::vector<Letter> collect();
+  std::vector<CallUpdate> collect();
 
  private:
   std::mutex mutex_;
   std::condition_variable news_;
-  std::vector<Letter> letters_;
+  std::vector<CallUpdate> updates_;
   bool has_news_ = false;
 };
 
@@ -52,8 +52,8 @@ class LiveText {
  public:
   explicit LiveText(const agent::Redactor* redactor);
 
-  std::string feed(const Letter& letter);  // what can be shown now
-  std::string finish();                    // the rest
+  std::string feed(const CallUpdate& update);  // what can be shown now
+  std::string finish();                        // the rest
 
  private:
   std::string clean(std::string_view bytes);

@@ -6,8 +6,8 @@
 #include "tools/files/regular_file.h"
 #include "tools/permissions/permissions.h"
 #include "tools/runner/approval.h"
+#include "tools/runner/call_validation.h"
 #include "tools/runner/fence.h"
-#include "tools/runner/intake.h"
 #include "tools/runner/live_output.h"
 
 #include <fmt/format.h>
@@ -76,9 +76,9 @@ Output not_started() {
 
 }  // namespace
 
-Result<Equipped> equip(const agent::ToolSpec& spec) {
+Result<ConfiguredTool> configure_tool(const agent::ToolSpec& spec) {
   if (spec.kind == agent::ToolSpec::Kind::command) {
-    return Equipped{
+    return ConfiguredTool{
         .tool = make_command_tool(spec), .on_error = spec.on_error, .is_untrusted = spec.untrusted};
   }
   const auto row = std::ranges::find(builtins(), spec.name, &Builtin::name);
@@ -87,9 +87,9 @@ Result<Equipped> equip(const agent::ToolSpec& spec) {
                 fmt::format("there is no built-in tool `{}`", spec.name),
                 fmt::format("one of: {}", fmt::join(builtin_names(), ", ")));
   }
-  return Equipped{.tool = make_builtin(spec),
-                  .on_error = spec.on_error,
-                  .is_untrusted = spec.untrusted || row->is_from_outside};
+  return ConfiguredTool{.tool = make_builtin(spec),
+                        .on_error = spec.on_error,
+                        .is_untrusted = spec.untrusted || row->is_from_outside};
 }
 
 // The calls of one reply on their way.
@@ -128,10 +128,10 @@ class Runner::Round {
     Entry* entry = nullptr;    // null: no such tool
     agent::Json arguments;
     std::optional<Output> rejected = std::nullopt;  // why it cannot run
-    agent::Ruling ruling = {};                      // of hooks and guardrails
+    agent::HookDecision decision = {};              // of hooks and guardrails
     std::optional<agent::ApprovalRequest> needs_yes = std::nullopt;
 
-    bool is_exclusive() const { return !rejected && !entry->equipped.tool->parallel(); }
+    bool is_exclusive() const { return !rejected && !entry->configured.tool->parallel(); }
   };
 
   Prepared prepare(const agent::ToolCall& call) {
@@ -169,15 +169,15 @@ class Runner::Round {
 
   // Whether the call is still to be, as far as hooks and guardrails go.
   bool consult(Prepared& prepared) {
-    prepared.ruling = watcher_.judge(prepared.call);
-    const agent::Ruling& ruling = prepared.ruling;
-    if (ruling.ending) {
+    prepared.decision = watcher_.judge(prepared.call);
+    const agent::HookDecision& decision = prepared.decision;
+    if (decision.ending) {
       is_refused_ = true;
       prepared.rejected = not_started();
-    } else if (ruling.refusal) {
-      prepared.rejected = denied(*ruling.refusal);
-    } else if (ruling.text) {
-      if (const auto done = take_arguments(prepared, *ruling.text); !done) {
+    } else if (decision.refusal) {
+      prepared.rejected = denied(*decision.refusal);
+    } else if (decision.text) {
+      if (const auto done = take_arguments(prepared, *decision.text); !done) {
         prepared.rejected = denied("a hook changed the call to one that the tool does not take: " +
                                    done.error().message);
       }
@@ -190,15 +190,15 @@ class Runner::Round {
     if (permissions == nullptr) {
       return;
     }
-    const Reach reach = prepared.entry->equipped.tool->reach(prepared.arguments);
-    Judgement judgement = permissions->judge(prepared.call.name, reach, prepared.ruling);
-    if (judgement.verdict == Verdict::deny) {
-      prepared.rejected = denied(std::move(judgement.reason));
-    } else if (judgement.verdict == Verdict::ask) {
+    const Access access = prepared.entry->configured.tool->access(prepared.arguments);
+    PermissionDecision decision = permissions->judge(prepared.call.name, access, prepared.decision);
+    if (decision.verdict == Verdict::deny) {
+      prepared.rejected = denied(std::move(decision.reason));
+    } else if (decision.verdict == Verdict::ask) {
       prepared.needs_yes = {.call = prepared.call,
-                            .reason = std::move(judgement.reason),
-                            .rule = std::move(judgement.yes_rule),
-                            .may_always = judgement.may_always};
+                            .reason = std::move(decision.reason),
+                            .rule = std::move(decision.yes_rule),
+                            .may_always = decision.may_always};
     }
   }
 
@@ -254,25 +254,25 @@ class Runner::Round {
   }
 
   void run_batch(std::size_t begin, std::size_t end) {
-    Mailbox mailbox(end);
+    CallUpdateQueue updates(end);
     std::vector<LiveText> live(end, LiveText(runner_.watcher_redactor()));
-    std::vector<std::jthread> threads;  // joined before the mailbox goes
+    std::vector<std::jthread> threads;  // joined before the updates goes
     std::size_t running = 0;
     for (std::size_t next = begin; next < end || running > 0;) {
       for (; next < end && running < k_max_side_by_side; ++next) {
-        running += start(next, mailbox, threads) ? 1 : 0;
+        running += start(next, updates, threads) ? 1 : 0;
       }
       if (running == 0) {
         continue;
       }
-      for (Letter& letter : mailbox.collect()) {
-        running -= deliver(letter, live[letter.sender]) ? 1 : 0;
+      for (CallUpdate& update : updates.collect()) {
+        running -= deliver(update, live[update.sender]) ? 1 : 0;
       }
     }
   }
 
   // False: it will not run, and its result is there already.
-  bool start(std::size_t index, Mailbox& mailbox, std::vector<std::jthread>& threads) {
+  bool start(std::size_t index, CallUpdateQueue& updates, std::vector<std::jthread>& threads) {
     Prepared& prepared = calls_[index];
     if (prepared.rejected) {
       conclude(index, {.output = std::move(*prepared.rejected)});
@@ -287,7 +287,7 @@ class Runner::Round {
       conclude(index, {.output = not_started()});
       return false;
     }
-    const auto work = [this, index, &mailbox] { mailbox.finish(index, call(index, mailbox)); };
+    const auto work = [this, index, &updates] { updates.finish(index, call(index, updates)); };
     try {
       threads.emplace_back(work);
     } catch (const std::system_error&) {
@@ -304,26 +304,26 @@ class Runner::Round {
     if (permissions == nullptr) {
       return std::nullopt;
     }
-    const Judgement judgement =
-        permissions->judge(tool, {.kind = Reach::Kind::fetches, .target = url});
+    const PermissionDecision decision =
+        permissions->judge(tool, {.kind = Access::Kind::fetches, .target = url});
     const bool needs_own_yes =
-        judgement.verdict == Verdict::ask && (!is_same_host || !judgement.may_always);
-    return judgement.verdict == Verdict::deny || needs_own_yes ? std::optional(judgement.reason)
-                                                               : std::nullopt;
+        decision.verdict == Verdict::ask && (!is_same_host || !decision.may_always);
+    return decision.verdict == Verdict::deny || needs_own_yes ? std::optional(decision.reason)
+                                                              : std::nullopt;
   }
 
-  Done call(std::size_t index, Mailbox& mailbox) {
+  Done call(std::size_t index, CallUpdateQueue& updates) {
     const RunnerOptions& options = runner_.options_;
     const Prepared& prepared = calls_[index];
     const CallContext context{
         .cwd = options.cwd,
         .temporary = options.temporary,
         .environment = options.environment,
-        .isolation = options.isolation,
+        .program_runner = options.program_runner,
         .policy = options.policy,
         .stop = stop_,
         .kill = kill_,
-        .on_output = [&mailbox, index](std::string_view bytes) { mailbox.post(index, bytes); },
+        .on_output = [&updates, index](std::string_view bytes) { updates.post(index, bytes); },
         .may_read =
             [permissions = options.permissions](const std::filesystem::path& file) {
               return permissions == nullptr || permissions->may_read(file);
@@ -336,22 +336,22 @@ class Runner::Round {
           return refuses_redirect(prepared.call.name, url, is_same_host);
         },
         .redactor = options.redact_secrets ? runner_.watcher_redactor() : nullptr};
-    return call_tool(*prepared.entry->equipped.tool, prepared.arguments, context, *options.clock);
+    return call_tool(*prepared.entry->configured.tool, prepared.arguments, context, *options.clock);
   }
 
   // True: that was the end of the call.
-  bool deliver(Letter& letter, LiveText& live) {
-    std::string text = live.feed(letter);
-    if (letter.done) {
+  bool deliver(CallUpdate& update, LiveText& live) {
+    std::string text = live.feed(update);
+    if (update.done) {
       text += live.finish();
     }
     if (!text.empty()) {
-      watcher_.output(calls_[letter.sender].call, text);
+      watcher_.output(calls_[update.sender].call, text);
     }
-    if (letter.done) {
-      conclude(letter.sender, std::move(*letter.done));
+    if (update.done) {
+      conclude(update.sender, std::move(*update.done));
     }
-    return letter.done.has_value();
+    return update.done.has_value();
   }
 
   void conclude(std::size_t index, Done done) {
@@ -378,7 +378,7 @@ class Runner::Round {
   // folder.
   bool is_from_outside(const Prepared& prepared) const {
     return prepared.entry != nullptr &&
-           (prepared.entry->equipped.is_untrusted ||
+           (prepared.entry->configured.is_untrusted ||
             (runner_.has_kept_untrusted_ &&
              prepared.call.arguments.contains(runner_.options_.temporary.string())));
   }
@@ -403,7 +403,7 @@ class Runner::Round {
     const bool has_failed =
         result.status == agent::ToolStatus::failed || result.status == agent::ToolStatus::timed_out;
     return has_failed && result.code != Code::tool_model_retry && prepared.entry != nullptr &&
-           prepared.entry->equipped.on_error == agent::ToolSpec::OnError::fatal;
+           prepared.entry->configured.on_error == agent::ToolSpec::OnError::fatal;
   }
 
   Runner& runner_;
@@ -417,20 +417,21 @@ class Runner::Round {
 
 Result<std::unique_ptr<Runner>> Runner::create(const std::vector<agent::ToolSpec>& tools,
                                                RunnerOptions options) {
-  std::vector<Equipped> equipped;
+  std::vector<ConfiguredTool> configured;
   for (const agent::ToolSpec& spec : tools) {
-    TRY_ASSIGN(Equipped tool, equip(spec));
-    equipped.push_back(std::move(tool));
+    TRY_ASSIGN(ConfiguredTool tool, configure_tool(spec));
+    configured.push_back(std::move(tool));
   }
-  return create(std::move(equipped), std::move(options));
+  return create(std::move(configured), std::move(options));
 }
 
-Result<std::unique_ptr<Runner>> Runner::create(std::vector<Equipped> tools, RunnerOptions options) {
-  std::ranges::sort(tools, {}, [](const Equipped& tool) { return tool.tool->info().name; });
+Result<std::unique_ptr<Runner>> Runner::create(std::vector<ConfiguredTool> tools,
+                                               RunnerOptions options) {
+  std::ranges::sort(tools, {}, [](const ConfiguredTool& tool) { return tool.tool->info().name; });
   std::vector<Entry> entries;
-  for (Equipped& equipped : tools) {
-    const agent::ToolInfo& info = equipped.tool->info();
-    if (!entries.empty() && entries.back().equipped.tool->info().name == info.name) {
+  for (ConfiguredTool& configured : tools) {
+    const agent::ToolInfo& info = configured.tool->info();
+    if (!entries.empty() && entries.back().configured.tool->info().name == info.name) {
       return fail(Code::registry_duplicate, fmt::format("the tool `{}` is there twice", info.name));
     }
     auto schema =
@@ -439,7 +440,7 @@ Result<std::unique_ptr<Runner>> Runner::create(std::vector<Equipped> tools, Runn
       return fail(std::move(schema).error().while_(
           fmt::format("reading the parameters of the tool `{}`", info.name)));
     }
-    entries.push_back({.equipped = std::move(equipped), .schema = std::move(*schema)});
+    entries.push_back({.configured = std::move(configured), .schema = std::move(*schema)});
   }
   return std::unique_ptr<Runner>(new Runner(std::move(entries), std::move(options)));
 }
@@ -454,7 +455,7 @@ Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
     options_.environment.erase(name);
   }
   for (const Entry& entry : entries_) {
-    const agent::ToolInfo& info = entry.equipped.tool->info();
+    const agent::ToolInfo& info = entry.configured.tool->info();
     names_.push_back(info.name);
     if (options_.permissions == nullptr || !options_.permissions->always_denies(info.name)) {
       infos_.push_back(info);

@@ -30,7 +30,7 @@ struct RunnerOptions {
   std::filesystem::path temporary;            // the run's own folder; made when first needed (0700)
   agent::Environment environment;             // as the process has it
   std::vector<std::string> scrub;             // variables that tools never see: provider keys
-  Isolation* isolation = nullptr;             // borrowed
+  ProgramRunner* program_runner = nullptr;    // borrowed
   const sandbox::Policy* policy = nullptr;    // borrowed; null: no sandbox
   const agent::Redactor* redactor = nullptr;  // borrowed; null: nothing is taken out
   bool redact_secrets = true;                 // false: the model reads them, the watcher does not
@@ -45,14 +45,14 @@ struct RunnerOptions {
 };
 
 // A tool as an agent has it.
-struct Equipped {
+struct ConfiguredTool {
   std::unique_ptr<Tool> tool;
   agent::ToolSpec::OnError on_error = agent::ToolSpec::OnError::report;
   bool is_untrusted = false;  // its results are fenced in (fence.h)
 };
 
 // config.invalid: there is no such built-in.
-agent::Result<Equipped> equip(const agent::ToolSpec& spec);
+agent::Result<ConfiguredTool> configure_tool(const agent::ToolSpec& spec);
 
 // One for a run; run() is not to be called twice at once.
 class Runner final : public agent::Toolbox {
@@ -61,7 +61,7 @@ class Runner final : public agent::Toolbox {
   // does not have. registry.duplicate: two tools of one name.
   static agent::Result<std::unique_ptr<Runner>> create(const std::vector<agent::ToolSpec>& tools,
                                                        RunnerOptions options);
-  static agent::Result<std::unique_ptr<Runner>> create(std::vector<Equipped> tools,
+  static agent::Result<std::unique_ptr<Runner>> create(std::vector<ConfiguredTool> tools,
                                                        RunnerOptions options);
 
   // Those that are not denied whatever their arguments are.
@@ -82,7 +82,7 @@ class Runner final : public agent::Toolbox {
 
  private:
   struct Entry {
-    Equipped equipped;
+    ConfiguredTool configured;
     agent::JsonSchema schema;
     int model_retries = 0;
   };

@@ -116,8 +116,8 @@ Descriptor open_folder(const std::string& path) {
 }
 
 // No two processes have a number at the same time, so that the group of a dead one is found by it.
-std::string group_name(pid_t guard) {
-  return "errand-" + std::to_string(guard);
+std::string group_name(pid_t shim) {
+  return "errand-" + std::to_string(shim);
 }
 
 // Kernels may count a process in for a moment after it was reaped.
@@ -151,16 +151,16 @@ std::vector<std::string> group_places(std::string_view mounts, std::string_view 
   return {};
 }
 
-std::optional<ControlGroup> ControlGroup::create(const Confinement& confinement) {
-  const auto places = confinement.memory || confinement.processes ? places_of_this_process()
-                                                                  : std::vector<std::string>();
+std::optional<ControlGroup> ControlGroup::create(const Profile& profile) {
+  const auto places =
+      profile.memory || profile.processes ? places_of_this_process() : std::vector<std::string>();
   if (places.empty()) {
     return std::nullopt;
   }
   // What this process itself may not exceed, its programs may not either.
   const Descriptor own = open_folder(places.front());
-  const auto memory = smaller(confinement.memory, number_at(own.get(), "memory.max"));
-  const auto processes = smaller(confinement.processes, number_at(own.get(), "pids.max"));
+  const auto memory = smaller(profile.memory, number_at(own.get(), "memory.max"));
+  const auto processes = smaller(profile.processes, number_at(own.get(), "pids.max"));
   for (const std::string& place : places) {
     ControlGroup group(place);
     if (group.is_usable() && (!memory || group.limit_memory(*memory)) &&
@@ -243,10 +243,10 @@ std::uint64_t ControlGroup::shortages() const {
   return 0;
 }
 
-void remove_group_of(pid_t guard) {
+void remove_group_of(pid_t shim) {
   for (const std::string& path : places_of_this_process()) {
     if (const Descriptor place = open_folder(path)) {
-      remove_group(place.get(), group_name(guard));
+      remove_group(place.get(), group_name(shim));
     }
   }
 }

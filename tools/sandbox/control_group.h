@@ -1,9 +1,9 @@
-// A control group (cgroup v2) for the programs of one guard: their memory and their number are
+// A control group (cgroup v2) for the programs of one shim: their memory and their number are
 // counted together, and one word ends them all. It is made only where the machine's owner has let
 // it: no controller is handed down for it, nothing of the machine is set.
 #pragma once
 #include "agent/descriptor.h"
-#include "tools/sandbox/confinement.h"
+#include "tools/sandbox/profile.h"
 
 #include <cstdint>
 #include <optional>
@@ -21,10 +21,10 @@ std::vector<std::string> group_places(std::string_view mounts, std::string_view 
 
 class ControlGroup {
  public:
-  // With the confinement's memory and processes as its limits. nullopt: it asks for neither, or
+  // With the profile's memory and processes as its limits. nullopt: it asks for neither, or
   // there is no place where all of it can be had. To be called before this process enters private
   // mounts: in those nothing of this can be written any more.
-  static std::optional<ControlGroup> create(const Confinement& confinement);
+  static std::optional<ControlGroup> create(const Profile& profile);
   ControlGroup(ControlGroup&&) noexcept = default;
   ControlGroup& operator=(ControlGroup&&) = delete;
   // Removes the group; its processes have to be gone.
@@ -51,8 +51,8 @@ class ControlGroup {
   agent::Descriptor events_;     // what its memory has gone through; empty without a limit on that
 };
 
-// Removes the group that a guard which was killed has left, if there is one. Its processes have to
+// Removes the group that a shim which was killed has left, if there is one. Its processes have to
 // be gone.
-void remove_group_of(pid_t guard);
+void remove_group_of(pid_t shim);
 
 }  // namespace tools::sandbox

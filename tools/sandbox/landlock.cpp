@@ -58,10 +58,10 @@ std::uint64_t file_rights(int abi) {
 
 class Rules {
  public:
-  explicit Rules(const Confinement& confinement)
+  explicit Rules(const Profile& profile)
       : abi_(landlock_abi()), all_(abi_ > 0 ? file_rights(abi_) : 0) {
     RulesetAttributes attributes{.files = all_,
-                                 .network = abi_ >= 4 && !confinement.has_sockets() ? k_tcp : 0,
+                                 .network = abi_ >= 4 && !profile.has_sockets() ? k_tcp : 0,
                                  .scopes = abi_ >= 6 ? k_scopes : 0};
     const std::size_t size = abi_ >= 6 ? 24 : abi_ >= 4 ? 16 : 8;
     rules_ =
@@ -125,15 +125,15 @@ int landlock_abi() {
   return abi > 0 ? static_cast<int>(abi) : 0;
 }
 
-Descriptor landlock_rules(const Confinement& confinement, bool has_mounts) {
-  Rules rules(confinement);
-  if (has_mounts || confinement.hidden.empty()) {
+Descriptor landlock_rules(const Profile& profile, bool has_mounts) {
+  Rules rules(profile);
+  if (has_mounts || profile.hidden.empty()) {
     rules.allow("/", k_execute | k_read_file | k_read_folder);
   } else {
     rules.allow("/", k_read_folder);  // names are no secrets
-    rules.allow_reading_beside("/", confinement.hidden);
+    rules.allow_reading_beside("/", profile.hidden);
   }
-  for (const std::string& path : confinement.writable) {
+  for (const std::string& path : profile.writable) {
     rules.allow(path, rules.all() & ~k_never);
   }
   if (has_mounts) {

@@ -2,7 +2,7 @@
 // itself and can never lay down again.
 #pragma once
 #include "agent/descriptor.h"
-#include "tools/sandbox/confinement.h"
+#include "tools/sandbox/profile.h"
 
 namespace tools::sandbox {
 
@@ -13,7 +13,7 @@ int landlock_abi();
 // The rules as a descriptor, for restrict_self. Where `has_mounts`, these hide the secret places
 // and everything may be read; where not, each file beside them is allowed by itself. Empty where
 // the kernel refuses (errno says why).
-agent::Descriptor landlock_rules(const Confinement& confinement, bool has_mounts);
+agent::Descriptor landlock_rules(const Profile& profile, bool has_mounts);
 
 // Puts the rules on this process and all its children. 0 or errno; async-signal-safe.
 int restrict_self(int rules);

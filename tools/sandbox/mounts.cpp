@@ -119,13 +119,13 @@ bool pin_the_way(const std::string& place,
   return true;
 }
 
-bool lock_all(const Confinement& confinement) {
+bool lock_all(const Profile& profile) {
   std::set<std::string> pinned;
-  for (const std::string& place : confinement.locked) {
+  for (const std::string& place : profile.locked) {
     if (::access(place.c_str(), F_OK) != 0) {
       continue;
     }
-    if (!pin_the_way(place, confinement.writable, pinned) || !bind_mount(place, place) ||
+    if (!pin_the_way(place, profile.writable, pinned) || !bind_mount(place, place) ||
         !set_access(place, Access::read_only)) {
       return false;
     }
@@ -144,10 +144,10 @@ bool empty_shared_memory() {
 
 }  // namespace
 
-bool make_mounts_private(const Confinement& confinement) {
+bool make_mounts_private(const Profile& profile) {
   return ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
-         open_writable_alone(confinement.writable) && lock_all(confinement) &&
-         cover_all(confinement.hidden) && empty_shared_memory();
+         open_writable_alone(profile.writable) && lock_all(profile) && cover_all(profile.hidden) &&
+         empty_shared_memory();
 }
 
 }  // namespace tools::sandbox

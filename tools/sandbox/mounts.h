@@ -2,7 +2,7 @@
 // secret places and read-only binds over locked ones. Landlock only allows, and knows files alone;
 // what is excepted inside an allowed folder, and modes, owners and times, are looked after here.
 #pragma once
-#include "tools/sandbox/confinement.h"
+#include "tools/sandbox/profile.h"
 
 namespace tools::sandbox {
 
@@ -11,6 +11,6 @@ constexpr const char* k_shared_memory = "/dev/shm";
 
 // In a mount namespace of this process's own (namespaces.h). False where the kernel refuses; what
 // was done until then only hides more.
-bool make_mounts_private(const Confinement& confinement);
+bool make_mounts_private(const Profile& profile);
 
 }  // namespace tools::sandbox

@@ -1,4 +1,4 @@
-// Namespaces of its own for a guard and its programs.
+// Namespaces of its own for a shim and its programs.
 #pragma once
 #include "agent/descriptor.h"
 

@@ -124,7 +124,7 @@ Result<Policy> Policy::create(const SandboxSpec& spec, const Surroundings& aroun
     policy.writable_.push_back(around.temporary);
   }
   policy.limits_ = {.network = spec.network,
-                    .outlet = !spec.allow_hosts.empty(),
+                    .egress_proxy = !spec.allow_hosts.empty(),
                     .memory = number(spec.memory),
                     .processes = number(spec.processes),
                     .cpu_time = std::nullopt};
@@ -149,12 +149,12 @@ Verdict Policy::writing(const fs::path& path) const {
   return reading(path);
 }
 
-Confinement Policy::confinement() const {
-  Confinement confinement = limits_;
-  confinement.writable = texts(writable_);
-  confinement.locked = texts(locked_);
-  confinement.hidden = texts(hidden_);
-  return confinement;
+Profile Policy::profile() const {
+  Profile profile = limits_;
+  profile.writable = texts(writable_);
+  profile.locked = texts(locked_);
+  profile.hidden = texts(hidden_);
+  return profile;
 }
 
 }  // namespace tools::sandbox

@@ -1,9 +1,9 @@
 // What the tools of a run may read and write, decided before any of them runs. Programs get it as a
-// Confinement, errand's own file tools ask it path by path.
+// Profile, errand's own file tools ask it path by path.
 #pragma once
 #include "agent/result.h"
 #include "agent/spec.h"
-#include "tools/sandbox/confinement.h"
+#include "tools/sandbox/profile.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -36,13 +36,13 @@ class Policy {
 
   // Also those that do not exist.
   const std::vector<std::filesystem::path>& locked() const { return locked_; }
-  Confinement confinement() const;
+  Profile profile() const;
 
  private:
   std::vector<std::filesystem::path> writable_;
   std::vector<std::filesystem::path> locked_;
   std::vector<std::filesystem::path> hidden_;
-  Confinement limits_;  // network and numbers
+  Profile limits_;  // network and numbers
 };
 
 }  // namespace tools::sandbox

@@ -236,7 +236,7 @@ void refuse_signals(Filter& filter, const std::vector<pid_t>& untouchable) {
 
 }  // namespace
 
-std::vector<sock_filter> system_call_filter(const Confinement& confinement, int landlock) {
+std::vector<sock_filter> system_call_filter(const Profile& profile, int landlock) {
   Filter filter;
   for (const char* name : k_refused) {
     filter.refuse(name, EPERM);
@@ -251,12 +251,12 @@ std::vector<sock_filter> system_call_filter(const Confinement& confinement, int 
   filter.refuse_where("ioctl", EPERM, is(1, k_tiocsti));
   filter.refuse_where("ioctl", EPERM, is(1, k_tioclinux));
   refuse_set_user_id(filter);
-  refuse_sockets(filter, confinement.has_sockets());
+  refuse_sockets(filter, profile.has_sockets());
   if (landlock < 3) {
     refuse_truncation(filter);
   }
   if (landlock < 6) {
-    refuse_signals(filter, confinement.untouchable);
+    refuse_signals(filter, profile.untouchable);
   }
   return filter.program();
 }

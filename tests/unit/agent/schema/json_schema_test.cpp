@@ -316,7 +316,7 @@ TEST_CASE("json schema: a tree of any depth is checked without overflow", "[agen
 }
 
 TEST_CASE("json schema: work that multiplies is given up", "[agent]") {
-  // Each level asks twice for the next: 2^60 judgements.
+  // Each level asks twice for the next: 2^60 decisions.
   Json multiplied = {{"definitions", Json::object()}, {"$ref", "#/definitions/0"}};
   for (int level = 0; level < 60; ++level) {
     const Json next = {{"$ref", "#/definitions/" + std::to_string(level + 1)}};

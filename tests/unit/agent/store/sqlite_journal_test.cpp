@@ -293,14 +293,14 @@ TEST_CASE("journal: many processes make and write one file at once", "[agent]") 
   const fs::path file = folder / "new/sessions.db";
   constexpr int k_processes = 8;
   constexpr int k_events = 50;
-  int gate[2] = {};  // all start when it closes
-  REQUIRE(pipe(gate) == 0);
+  int interceptor[2] = {};  // all start when it closes
+  REQUIRE(pipe(interceptor) == 0);
   std::vector<pid_t> children;
   for (int number = 0; number < k_processes; ++number) {
     children.push_back(spawn([&, run_id = "run-" + std::to_string(number)] {
-      close(gate[1]);
+      close(interceptor[1]);
       char none = 0;
-      if (read(gate[0], &none, 1) != 0) {
+      if (read(interceptor[0], &none, 1) != 0) {
         return 9;
       }
       auto journal = SqliteJournal::open(file, SessionSpec::Durability::process, no_secrets());
@@ -319,8 +319,8 @@ TEST_CASE("journal: many processes make and write one file at once", "[agent]") 
       return 0;
     }));
   }
-  close(gate[0]);
-  close(gate[1]);
+  close(interceptor[0]);
+  close(interceptor[1]);
   for (const pid_t child : children) {
     CHECK(exit_status(child) == 0);
   }

@@ -2,7 +2,7 @@
 
 #include "agent/base64.h"
 #include "agent/json.h"
-#include "tests/unit/providers/recording/tape_support.h"
+#include "tests/unit/providers/recording/recording_support.h"
 
 #include <nlohmann/json.hpp>
 
@@ -79,7 +79,7 @@ TEST_CASE("cassette: what was written is read back", "[providers]") {
   CHECK(cassette.run.folder == run.folder);
   CHECK(cassette.cut.empty());
   CHECK(cassette.after.clock == std::vector<std::int64_t>{10});
-  CHECK(cassette.after.tools == std::vector<providers::Meanwhile::ToolTime>{{"c", 1}});
+  CHECK(cassette.after.tools == std::vector<providers::Timings::ToolTime>{{"c", 1}});
   REQUIRE(cassette.exchanges.size() == 2);
   const RecordedExchange& read = cassette.exchanges[1];
   const RecordedExchange expected = exchange();

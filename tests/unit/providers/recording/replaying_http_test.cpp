@@ -2,7 +2,7 @@
 
 #include "agent/json.h"
 #include "providers/recording/recording_http.h"
-#include "tests/unit/providers/recording/tape_support.h"
+#include "tests/unit/providers/recording/recording_support.h"
 
 #include <nlohmann/json.hpp>
 
@@ -28,12 +28,12 @@ Cassette recorded(const std::vector<std::string>& bodies, std::deque<PlayedHttp:
   auto writer = providers::CassetteWriter::create(folder.file(), tests::recorded_run(), secrets);
   REQUIRE(writer);
   PlayedHttp played(std::move(answers));
-  providers::RecordingTrack track;
-  providers::RecordingHttp http(played, **writer, track, secrets);
+  providers::RecordingTimings timings;
+  providers::RecordingHttp http(played, **writer, timings, secrets);
   for (const std::string& body : bodies) {
     send(http, post(body));
   }
-  (*writer)->end(track.take());
+  (*writer)->end(timings.take());
   auto cassette = providers::read_cassette(folder.file());
   REQUIRE(cassette);
   return *std::move(cassette);
@@ -41,9 +41,9 @@ Cassette recorded(const std::vector<std::string>& bodies, std::deque<PlayedHttp:
 
 class Replay {
  public:
-  explicit Replay(Cassette cassette) : http(std::move(cassette), track, secrets) {}
+  explicit Replay(Cassette cassette) : http(std::move(cassette), timings, secrets) {}
 
-  providers::ReplayingTrack track;
+  providers::ReplayingTimings timings;
   agent::Redactor secrets = redactor();
   providers::ReplayingHttp http;
 };

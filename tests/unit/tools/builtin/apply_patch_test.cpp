@@ -14,7 +14,7 @@
 namespace fs = std::filesystem;
 using agent::Code;
 using tests::FileFolder;
-using tools::Reach;
+using tools::Access;
 
 namespace {
 
@@ -25,8 +25,8 @@ tools::Output applied(const FileFolder& folder,
       *tests::made(tools::make_apply_patch), agent::dump(agent::Json{{"patch", patch}}), {}, seen);
 }
 
-Reach reach(std::string_view patch) {
-  return tests::made(tools::make_apply_patch)->reach(agent::Json{{"patch", patch}});
+Access access(std::string_view patch) {
+  return tests::made(tools::make_apply_patch)->access(agent::Json{{"patch", patch}});
 }
 
 mode_t mode_of(const fs::path& path) {
@@ -222,13 +222,13 @@ TEST_CASE("apply_patch: all or nothing, whatever happens beside it", "[tools]") 
 
 TEST_CASE("apply_patch: touches every file that it names, and only where it can be read",
           "[tools]") {
-  const Reach both = reach(change("a", "1", "2") + change("b", "1", "2") + change("a", "3", "4") +
-                           "diff --git a/x b/y\nrename from x\nrename to y\n");
-  CHECK(both.kind == Reach::Kind::writes);
+  const Access both = access(change("a", "1", "2") + change("b", "1", "2") + change("a", "3", "4") +
+                             "diff --git a/x b/y\nrename from x\nrename to y\n");
+  CHECK(both.kind == Access::Kind::writes);
   CHECK(both.target == "a");
   CHECK(both.further == std::vector<std::string>{"b", "x", "y"});
-  CHECK(reach("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n").target == "x");
-  CHECK(reach("no patch").kind == Reach::Kind::nothing);
+  CHECK(access("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n").target == "x");
+  CHECK(access("no patch").kind == Access::Kind::nothing);
   const FileFolder folder;
   CHECK(applied(folder, "no patch").code == Code::tool_invalid_parameters);
   CHECK(applied(folder, change("", "1", "2")).code == Code::tool_invalid_parameters);

@@ -1,4 +1,4 @@
-// What the tests of guardrails share: checks as specs, and a gate over real processes and a
+// What the tests of guardrails share: checks as specs, and an interceptor over real processes and a
 // scripted judge.
 #pragma once
 #include "tests/support/fakes.h"
@@ -46,8 +46,8 @@ inline ScriptedProvider::Answer answers(agent::Reply reply) {
 
 class GuardrailStage {
  public:
-  std::unique_ptr<tools::Guardrails> gate(std::vector<agent::GuardrailSpec> checks,
-                                          int retries = 2) {
+  std::unique_ptr<tools::Guardrails> interceptor(std::vector<agent::GuardrailSpec> checks,
+                                                 int retries = 2) {
     std::vector<tools::Judge> judges;
     for (const agent::GuardrailSpec& one : checks) {
       if (one.kind == Look::judge) {
@@ -60,23 +60,24 @@ class GuardrailStage {
         tools::GuardrailWorld{.programs = {.folder = world.folder.path(),
                                            .temporary = world.temporary,
                                            .environment = world.environment,
-                                           .isolation = world.isolation.get()},
+                                           .program_runner = world.program_runner.get()},
                               .redactor = &redactor,
                               .clock = &clock,
                               .judges = std::move(judges),
                               .file = "agent.yaml"});
   }
 
-  agent::Ruling ask(tools::Guardrails& gate, const agent::Occasion& occasion) {
-    return gate.judge(
-        occasion,
+  agent::HookDecision ask(tools::Guardrails& interceptor, const agent::HookContext& hook_context) {
+    return interceptor.judge(
+        hook_context,
         [this](const agent::EventBody& body) {
           events.push_back(std::get<agent::GuardrailRan>(body));
         },
         world.stop.get_token());
   }
-  agent::Ruling ask(std::vector<agent::GuardrailSpec> checks, const agent::Occasion& occasion) {
-    return ask(*gate(std::move(checks)), occasion);
+  agent::HookDecision ask(std::vector<agent::GuardrailSpec> checks,
+                          const agent::HookContext& hook_context) {
+    return ask(*interceptor(std::move(checks)), hook_context);
   }
 
   ProcessWorld world;  // the first, because it forks

@@ -37,7 +37,7 @@ struct Stage : GuardrailStage {
   agent::RunResult run(std::vector<agent::GuardrailSpec> checks,
                        std::deque<ScriptedProvider::Answer> script,
                        int retries = 2) {
-    const auto guardrails = gate(std::move(checks), retries);
+    const auto guardrails = interceptor(std::move(checks), retries);
     ScriptedProvider provider(std::move(script));
     std::vector<agent::EventSink*> sinks{&sink};
     auto result = agent::run(request,
@@ -45,7 +45,7 @@ struct Stage : GuardrailStage {
                               .toolbox = toolbox,
                               .sinks = sinks,
                               .clock = fake_clock,
-                              .gate = guardrails.get()},
+                              .interceptor = guardrails.get()},
                              cancellation);
     conversations = provider.conversations;
     return result;

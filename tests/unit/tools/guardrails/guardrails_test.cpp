@@ -15,8 +15,8 @@
 namespace {
 
 using agent::Code;
-using agent::Occasion;
-using agent::Point;
+using agent::HookContext;
+using agent::HookPoint;
 using agent::ToolCall;
 using tests::Action;
 using tests::answers;
@@ -33,16 +33,16 @@ const ToolCall& shell_call() {
 }
 
 // The same finding, at each of the four points.
-Occasion occasion_of(Of of, std::string_view text = "mail ada@example.org now") {
+HookContext occasion_of(Of of, std::string_view text = "mail ada@example.org now") {
   switch (of) {
     case Of::input:
-      return {.point = Point::run_start, .text = text};
+      return {.point = HookPoint::run_start, .text = text};
     case Of::output:
-      return {.point = Point::stop, .text = text};
+      return {.point = HookPoint::stop, .text = text};
     case Of::tool_call:
-      return {.point = Point::pre_tool_use, .text = text, .call = &shell_call()};
+      return {.point = HookPoint::pre_tool_use, .text = text, .call = &shell_call()};
     case Of::tool_result:
-      return {.point = Point::post_tool_use, .text = text, .call = &shell_call()};
+      return {.point = HookPoint::post_tool_use, .text = text, .call = &shell_call()};
   }
   return {};
 }
@@ -55,8 +55,9 @@ TEST_CASE("guardrails: warn is an event and nothing else, everywhere", "[tools]"
   GuardrailStage stage;
   for (const Of of : {Of::input, Of::output, Of::tool_call, Of::tool_result}) {
     stage.events.clear();
-    const auto ruling = stage.ask({check(of, Look::find, "email", Action::warn)}, occasion_of(of));
-    CHECK_FALSE((ruling.ending || ruling.refusal || ruling.text));
+    const auto decision =
+        stage.ask({check(of, Look::find, "email", Action::warn)}, occasion_of(of));
+    CHECK_FALSE((decision.ending || decision.refusal || decision.text));
     REQUIRE(stage.events.size() == 1);
     CHECK(stage.events[0].action == "warn");
     CHECK(stage.events[0].reason == k_reason);
@@ -69,11 +70,12 @@ TEST_CASE("guardrails: warn is an event and nothing else, everywhere", "[tools]"
 TEST_CASE("guardrails: kill ends the run everywhere", "[tools]") {
   GuardrailStage stage;
   for (const Of of : {Of::input, Of::output, Of::tool_call, Of::tool_result}) {
-    const auto ruling = stage.ask({check(of, Look::find, "email", Action::kill)}, occasion_of(of));
-    REQUIRE(ruling.ending);
-    CHECK(ruling.ending->code == Code::guardrail_killed);
-    CHECK(ruling.ending->message == "the guardrail `it` ended the run: " + k_reason);
-    CHECK_FALSE(ruling.ending->help.empty());
+    const auto decision =
+        stage.ask({check(of, Look::find, "email", Action::kill)}, occasion_of(of));
+    REQUIRE(decision.ending);
+    CHECK(decision.ending->code == Code::guardrail_killed);
+    CHECK(decision.ending->message == "the guardrail `it` ended the run: " + k_reason);
+    CHECK_FALSE(decision.ending->help.empty());
   }
 }
 
@@ -98,60 +100,60 @@ TEST_CASE("guardrails: deny is the end for a prompt, and words for the model els
         "answer: it has an e-mail address. Answer again without it, and do not "
         "mention it.");
   for (const Of of : {Of::tool_call, Of::tool_result}) {
-    const auto ruling = deny(of);
-    CHECK_FALSE(ruling.ending);
-    CHECK_FALSE(ruling.is_denial);
-    CHECK(ruling.refusal->starts_with("the guardrail `it` refused this "));
-    CHECK_FALSE(ruling.refusal->contains("ada@"));
+    const auto decision = deny(of);
+    CHECK_FALSE(decision.ending);
+    CHECK_FALSE(decision.is_denial);
+    CHECK(decision.refusal->starts_with("the guardrail `it` refused this "));
+    CHECK_FALSE(decision.refusal->contains("ada@"));
   }
 }
 
 TEST_CASE("guardrails: an answer is denied as often as retries say, then the run ends", "[tools]") {
   GuardrailStage stage;
   for (const int retries : {0, 1, 3}) {
-    const auto gate = stage.gate({check(Of::output, Look::find, "email")}, retries);
+    const auto interceptor = stage.interceptor({check(Of::output, Look::find, "email")}, retries);
     for (int denials = 0; denials <= retries; ++denials) {
-      Occasion occasion = occasion_of(Of::output);
-      occasion.denials = denials;
-      const auto ruling = stage.ask(*gate, occasion);
+      HookContext hook_context = occasion_of(Of::output);
+      hook_context.denials = denials;
+      const auto decision = stage.ask(*interceptor, hook_context);
       INFO(retries << " retries, " << denials << " denials");
-      CHECK(ruling.refusal.has_value() == (denials < retries));
-      CHECK(ruling.ending.has_value() == (denials == retries));
-      CHECK((!ruling.ending || ruling.ending->code == Code::guardrail_denied));
+      CHECK(decision.refusal.has_value() == (denials < retries));
+      CHECK(decision.ending.has_value() == (denials == retries));
+      CHECK((!decision.ending || decision.ending->code == Code::guardrail_denied));
     }
   }
 }
 
 TEST_CASE("guardrails: several that redact work one after the other", "[tools]") {
   GuardrailStage stage;
-  const auto ruling = stage.ask({check(Of::input, Look::find, "email", Action::redact),
-                                 check(Of::input, Look::pattern, "now|mail", Action::redact),
-                                 check(Of::input, Look::pattern, "absent", Action::redact),
-                                 check(Of::input, Look::find, "email")},
-                                occasion_of(Of::input));
+  const auto decision = stage.ask({check(Of::input, Look::find, "email", Action::redact),
+                                   check(Of::input, Look::pattern, "now|mail", Action::redact),
+                                   check(Of::input, Look::pattern, "absent", Action::redact),
+                                   check(Of::input, Look::find, "email")},
+                                  occasion_of(Of::input));
   // The second also finds the word in the mark of the first.
-  CHECK(ruling.text == "[redacted] [redacted e[redacted]] [redacted]");
+  CHECK(decision.text == "[redacted] [redacted e[redacted]] [redacted]");
   REQUIRE(stage.events.size() == 2);
   CHECK(stage.events[0].text == "mail [redacted email] now");
-  CHECK(stage.events[1].text == ruling.text);
+  CHECK(stage.events[1].text == decision.text);
   CHECK(stage.events[1].action == "redact");
 }
 
 TEST_CASE("guardrails: what is redacted of a result stands in no event", "[tools]") {
   GuardrailStage stage;
-  const auto ruling = stage.ask({check(Of::tool_result, Look::find, "pii", Action::redact)},
-                                occasion_of(Of::tool_result));
-  CHECK(ruling.text == "mail [redacted email] now");
+  const auto decision = stage.ask({check(Of::tool_result, Look::find, "pii", Action::redact)},
+                                  occasion_of(Of::tool_result));
+  CHECK(decision.text == "mail [redacted email] now");
   REQUIRE(stage.events.size() == 1);
   CHECK_FALSE(stage.events[0].text);
 }
 
 TEST_CASE("guardrails: the first that refuses is the last that looks", "[tools]") {
   GuardrailStage stage;
-  const auto ruling = stage.ask(
+  const auto decision = stage.ask(
       {check(Of::input, Look::find, "email"), check(Of::input, Look::find, "email", Action::kill)},
       occasion_of(Of::input));
-  CHECK(ruling.ending->code == Code::guardrail_denied);
+  CHECK(decision.ending->code == Code::guardrail_denied);
   CHECK(stage.events.size() == 1);
 }
 
@@ -200,9 +202,9 @@ TEST_CASE("guardrails: `tool` is about the whole name", "[tools]") {
 
 TEST_CASE("guardrails: an empty match is none", "[tools]") {
   GuardrailStage stage;
-  const auto ruling = stage.ask({check(Of::input, Look::pattern, "n|\\b", Action::redact)},
-                                occasion_of(Of::input, "no, nun"));
-  CHECK(ruling.text == "[redacted]o, [redacted]u[redacted]");
+  const auto decision = stage.ask({check(Of::input, Look::pattern, "n|\\b", Action::redact)},
+                                  occasion_of(Of::input, "no, nun"));
+  CHECK(decision.text == "[redacted]o, [redacted]u[redacted]");
   CHECK_FALSE(
       stage.ask({check(Of::input, Look::pattern, "\\b")}, occasion_of(Of::input, "no")).ending);
 }
@@ -254,13 +256,13 @@ TEST_CASE("guardrails: a command's answer, by exit status and as JSON", "[tools]
   }));
   INFO(row.command);
   GuardrailStage stage;
-  const auto ruling = stage.ask({check(Of::tool_result, Look::command, row.command, row.action)},
-                                occasion_of(Of::tool_result));
+  const auto decision = stage.ask({check(Of::tool_result, Look::command, row.command, row.action)},
+                                  occasion_of(Of::tool_result));
   REQUIRE(stage.events.size() == 1);
   CHECK(stage.events[0].action == row.came);
   CHECK(stage.events[0].reason == row.reason);
-  CHECK(ruling.refusal.has_value() == (row.came == "deny"));
-  CHECK(ruling.ending.has_value() == (row.came == "kill"));
+  CHECK(decision.refusal.has_value() == (row.came == "deny"));
+  CHECK(decision.ending.has_value() == (row.came == "kill"));
 }
 
 TEST_CASE("guardrails: a command that takes too long, or dies, is broken", "[tools]") {
@@ -292,12 +294,12 @@ TEST_CASE("guardrails: a script that has changed is broken", "[tools]") {
   GuardrailStage stage;
   const auto script = stage.world.file("scan.sh");
   std::ofstream(script) << "exit 0\n";
-  const auto gate = stage.gate({check(Of::input, Look::command, "sh ./scan.sh")});
-  CHECK_FALSE(stage.ask(*gate, occasion_of(Of::input)).ending);
+  const auto interceptor = stage.interceptor({check(Of::input, Look::command, "sh ./scan.sh")});
+  CHECK_FALSE(stage.ask(*interceptor, occasion_of(Of::input)).ending);
   std::ofstream(script) << "exit 0 # changed\n";
-  const auto ruling = stage.ask(*gate, occasion_of(Of::input));
-  REQUIRE(ruling.ending);
-  CHECK(ruling.ending->message.contains("has changed since the run began"));
+  const auto decision = stage.ask(*interceptor, occasion_of(Of::input));
+  REQUIRE(decision.ending);
+  CHECK(decision.ending->message.contains("has changed since the run began"));
 }
 
 TEST_CASE("guardrails: a judge decides, and its use is told", "[tools]") {
@@ -325,12 +327,12 @@ TEST_CASE("guardrails: a judge decides, and its use is told", "[tools]") {
   INFO(row.answer);
   GuardrailStage stage;
   stage.judge = tests::ScriptedProvider({answers(says(row.answer))});
-  const auto ruling =
+  const auto decision =
       stage.ask({check(Of::tool_result, Look::judge, "Is it?")}, occasion_of(Of::tool_result));
   REQUIRE(stage.events.size() == 1);
   CHECK(stage.events[0].action == row.came);
   CHECK(stage.events[0].reason == row.reason);
-  CHECK(ruling.refusal.has_value() == (row.came == "deny"));
+  CHECK(decision.refusal.has_value() == (row.came == "deny"));
   REQUIRE(stage.events[0].judge);
   CHECK(*stage.events[0].judge == agent::ModelUse{.model = "test/judge",
                                                   .turns = 1,
@@ -375,9 +377,10 @@ TEST_CASE("guardrails: a judge that fails is closed", "[tools]") {
     return agent::Result<agent::Reply>(agent::fail(Code::provider_network, "no way there"));
   };
   stage.judge = tests::ScriptedProvider({fails, fails});
-  const auto ruling = stage.ask({check(Of::input, Look::judge, "Is it?")}, occasion_of(Of::input));
-  REQUIRE(ruling.ending);
-  CHECK(ruling.ending->message.ends_with("the check broke: the judge failed: no way there"));
+  const auto decision =
+      stage.ask({check(Of::input, Look::judge, "Is it?")}, occasion_of(Of::input));
+  REQUIRE(decision.ending);
+  CHECK(decision.ending->message.ends_with("the check broke: the judge failed: no way there"));
   REQUIRE(stage.events[0].judge);
   CHECK_FALSE(stage.events[0].judge->cost);  // nobody knows what the broken stream costs
   CHECK_FALSE(
@@ -400,24 +403,24 @@ TEST_CASE("guardrails: a judge has a deadline", "[tools]") {
   Sleeper sleeper;
   auto slow = check(Of::input, Look::judge, "Is it?");
   slow.timeout = std::chrono::milliseconds(20);
-  tools::Guardrails gate(
+  tools::Guardrails interceptor(
       {.checks = {slow}},
       {},
       {.redactor = &stage.redactor, .clock = &stage.clock, .judges = {{"a/b", &sleeper}}});
-  const auto ruling = stage.ask(gate, occasion_of(Of::input));
-  REQUIRE(ruling.ending);
-  CHECK(ruling.ending->message.ends_with("the judge took longer than 20ms"));
+  const auto decision = stage.ask(interceptor, occasion_of(Of::input));
+  REQUIRE(decision.ending);
+  CHECK(decision.ending->message.ends_with("the judge took longer than 20ms"));
 }
 
 TEST_CASE("guardrails: at an ending only what is local looks, and the rest is closed", "[tools]") {
   GuardrailStage stage;
   const auto partial = [&](std::vector<agent::GuardrailSpec> checks) {
-    Occasion occasion = occasion_of(Of::output);
-    occasion.is_partial = true;
-    occasion.denials = 9;
-    const auto ruling = stage.ask(std::move(checks), occasion);
-    return ruling.ending || ruling.refusal ? std::string("withheld")
-                                           : ruling.text.value_or("shown");
+    HookContext hook_context = occasion_of(Of::output);
+    hook_context.is_partial = true;
+    hook_context.denials = 9;
+    const auto decision = stage.ask(std::move(checks), hook_context);
+    return decision.ending || decision.refusal ? std::string("withheld")
+                                               : decision.text.value_or("shown");
   };
   CHECK(partial({check(Of::output, Look::find, "card")}) == "shown");
   CHECK(partial({check(Of::output, Look::find, "email")}) == "withheld");
@@ -433,35 +436,35 @@ TEST_CASE("guardrails: at an ending only what is local looks, and the rest is cl
 
 TEST_CASE("guardrails: the kill switch is a file that is there", "[tools]") {
   GuardrailStage stage;
-  CHECK_FALSE(stage.gate({})->killed());
+  CHECK_FALSE(stage.interceptor({})->killed());
   stage.kill_file = stage.world.file("stop");
-  const auto gate = stage.gate({check(Of::input, Look::command, "touch ran")});
-  CHECK_FALSE(gate->killed());
+  const auto interceptor = stage.interceptor({check(Of::input, Look::command, "touch ran")});
+  CHECK_FALSE(interceptor->killed());
   std::ofstream(stage.kill_file).flush();
-  REQUIRE(gate->killed());
-  CHECK(gate->killed()->code == Code::guardrail_killed);
-  CHECK(gate->killed()->message ==
+  REQUIRE(interceptor->killed());
+  CHECK(interceptor->killed()->code == Code::guardrail_killed);
+  CHECK(interceptor->killed()->message ==
         "the kill switch is on: there is a file `" + stage.kill_file.string() + "`");
   // No command and no judge starts either.
-  CHECK(stage.ask(*gate, occasion_of(Of::input)).ending->code == Code::guardrail_killed);
+  CHECK(stage.ask(*interceptor, occasion_of(Of::input)).ending->code == Code::guardrail_killed);
   CHECK_FALSE(std::filesystem::exists(stage.world.file("ran")));
   std::filesystem::remove(stage.kill_file);
-  CHECK_FALSE(gate->killed());
+  CHECK_FALSE(interceptor->killed());
   // A link to nowhere is there, and so is a folder.
   std::filesystem::create_symlink("nowhere", stage.kill_file);
-  CHECK(gate->killed());
+  CHECK(interceptor->killed());
   std::filesystem::remove(stage.kill_file);
   std::filesystem::create_directory(stage.kill_file);
-  CHECK(gate->killed());
+  CHECK(interceptor->killed());
 }
 
 TEST_CASE("guardrails: a kill switch that nobody can look for is on", "[tools]") {
   GuardrailStage stage;
   stage.kill_file = stage.world.file(std::string(300, 'x'));  // too long a name for any folder
-  REQUIRE(stage.gate({})->killed());
-  CHECK(stage.gate({})->killed()->message.starts_with("cannot look for the kill switch"));
+  REQUIRE(stage.interceptor({})->killed());
+  CHECK(stage.interceptor({})->killed()->message.starts_with("cannot look for the kill switch"));
   stage.kill_file = stage.world.file("absent") / "stop";
-  CHECK_FALSE(stage.gate({})->killed());
+  CHECK_FALSE(stage.interceptor({})->killed());
 }
 
 TEST_CASE("guardrails: where the kill switch is", "[tools]") {

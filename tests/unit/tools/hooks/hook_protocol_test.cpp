@@ -11,31 +11,31 @@
 
 namespace {
 
+using agent::HookPoint;
 using agent::Json;
-using agent::Point;
 using tools::HookAnswer;
 using Decision = HookAnswer::Decision;
 
 const agent::ToolCall k_call{
     .id = "c1", .name = "write_file", .arguments = R"({"path":"a.txt","content":"x"})"};
 
-agent::Occasion before_a_call() {
-  return {.point = Point::pre_tool_use, .turn = 2, .text = k_call.arguments, .call = &k_call};
+agent::HookContext before_a_call() {
+  return {.point = HookPoint::pre_tool_use, .turn = 2, .text = k_call.arguments, .call = &k_call};
 }
 
 agent::Result<HookAnswer> answer(std::string_view output,
                                  int exit_status = 0,
                                  std::string_view errors = "",
                                  std::string_view dialect = "claude",
-                                 const agent::Occasion& occasion = before_a_call()) {
+                                 const agent::HookContext& hook_context = before_a_call()) {
   return tools::read_hook_answer(
-      *tools::hook_dialect(dialect), occasion, exit_status, output, errors);
+      *tools::hook_dialect(dialect), hook_context, exit_status, output, errors);
 }
 
-Json input(std::string_view dialect, const agent::Occasion& occasion) {
+Json input(std::string_view dialect, const agent::HookContext& hook_context) {
   const std::string text =
       tools::hook_input(*tools::hook_dialect(dialect),
-                        occasion,
+                        hook_context,
                         {.run_id = "r1", .model = "a/b", .cwd = "/srv/x"},
                         agent::Clock::Wall(std::chrono::seconds(1'800'000'000)));
   CHECK(text.ends_with("}\n"));
@@ -133,7 +133,7 @@ TEST_CASE("hook: what a script reads, in its dialect", "[tools]") {
 
   agent::ToolCall shell{
       .id = "c2", .name = "shell", .arguments = R"({"command":"make","timeout":"2s"})"};
-  const agent::Occasion of_shell{.point = Point::pre_tool_use, .call = &shell};
+  const agent::HookContext of_shell{.point = HookPoint::pre_tool_use, .call = &shell};
   CHECK(input("claude", of_shell)["tool_input"] == Json{{"command", "make"}, {"timeout", 2000}});
   CHECK(input("docker_agent", of_shell)["tool_input"]["cmd"] == "make");
 
@@ -142,20 +142,22 @@ TEST_CASE("hook: what a script reads, in its dialect", "[tools]") {
                                  .content = "disk full",
                                  .status = agent::ToolStatus::failed,
                                  .message = "full"};
-  const agent::Occasion after{.point = Point::post_tool_use, .call = &k_call, .result = &failed};
+  const agent::HookContext after{
+      .point = HookPoint::post_tool_use, .call = &k_call, .result = &failed};
   CHECK(input("claude", after)["tool_response"]["success"] == false);
   CHECK(input("gemini", after)["tool_response"]["error"]["message"] == "full");
   CHECK(input("docker_agent", after)["tool_response"] == "disk full");
   CHECK(input("docker_agent", after)["tool_error"] == true);
 
-  const agent::Occasion stop{.point = Point::stop, .prompt = "hi", .text = "bye", .again = true};
+  const agent::HookContext stop{
+      .point = HookPoint::stop, .prompt = "hi", .text = "bye", .again = true};
   CHECK(input("claude", stop)["stop_hook_active"] == true);
   CHECK(input("gemini", stop)["prompt_response"] == "bye");
   CHECK(input("docker_agent", stop)["last_user_message"] == "hi");
 }
 
 TEST_CASE("hook: text that is no JSON is context where the dialect says so", "[tools]") {
-  const agent::Occasion start{.point = Point::run_start, .text = "hi"};
+  const agent::HookContext start{.point = HookPoint::run_start, .text = "hi"};
   CHECK(answer("mind", 0, "", "claude", start)->context == "mind");
   CHECK(answer("mind", 0, "", "gemini", start)->context.empty());
   CHECK(answer("mind", 0, "", "claude", before_a_call())->context.empty());

@@ -14,10 +14,10 @@ namespace {
 namespace fs = std::filesystem;
 using agent::PermissionRule;
 using agent::PermissionSpec;
-using tools::Judgement;
+using tools::Access;
+using tools::PermissionDecision;
 using tools::Permissions;
 using tools::PermissionWorld;
-using tools::Reach;
 using tools::Verdict;
 
 // secrets/key, src/main.c, and `door`, a link to secrets.
@@ -53,14 +53,14 @@ std::vector<PermissionRule> rules(const std::vector<std::string>& texts) {
   return list;
 }
 
-Reach reads(std::string path) {
-  return {.kind = Reach::Kind::reads, .target = std::move(path)};
+Access reads(std::string path) {
+  return {.kind = Access::Kind::reads, .target = std::move(path)};
 }
-Reach writes(std::string path) {
-  return {.kind = Reach::Kind::writes, .target = std::move(path)};
+Access writes(std::string path) {
+  return {.kind = Access::Kind::writes, .target = std::move(path)};
 }
-Reach runs(std::string line) {
-  return {.kind = Reach::Kind::commands, .target = std::move(line)};
+Access runs(std::string line) {
+  return {.kind = Access::Kind::commands, .target = std::move(line)};
 }
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
@@ -110,9 +110,9 @@ TEST_CASE("permissions: every way to phrase a command or a path has its verdict"
     std::string command = line.substr(std::min<std::size_t>(7, line.size()));
     command = replaced(std::move(command), "⏎", "\n");
     command = replaced(std::move(command), "{{DIR}}", place.folder.path().string());
-    const Judgement judgement = place.permissions(spec).judge("shell", runs(command));
-    INFO(command << "\n" << judgement.reason);
-    CHECK(to_string(judgement.verdict) == verdict);
+    const PermissionDecision decision = place.permissions(spec).judge("shell", runs(command));
+    INFO(command << "\n" << decision.reason);
+    CHECK(to_string(decision.verdict) == verdict);
     refused += verdict == "allow" ? 0 : 1;
   }
   CHECK(refused >= 150);
@@ -191,7 +191,7 @@ TEST_CASE("permissions: auto allows what is confined to reading and the workspac
   const Place place;
   const Permissions confined = place.permissions({}, true);
   const Permissions loose = place.permissions({}, false);
-  const Reach program{.kind = Reach::Kind::program, .target = "{}"};
+  const Access program{.kind = Access::Kind::program, .target = "{}"};
 
   CHECK(confined.judge("shell", runs("make")).verdict == Verdict::allow);
   CHECK(loose.judge("shell", runs("make")).verdict == Verdict::ask);
@@ -205,7 +205,7 @@ TEST_CASE("permissions: auto allows what is confined to reading and the workspac
     CHECK(permissions->judge("write_file", writes("agent.yaml")).verdict == Verdict::ask);
     CHECK(permissions->judge("write_file", writes(".git/hooks/pre-commit")).verdict ==
           Verdict::ask);
-    CHECK(permissions->judge("task_failed", {.kind = Reach::Kind::nothing}).verdict ==
+    CHECK(permissions->judge("task_failed", {.kind = Access::Kind::nothing}).verdict ==
           Verdict::allow);
   }
 }
@@ -235,7 +235,7 @@ TEST_CASE("permissions: the rule that is offered says yes to this very call", "[
   spec.deny = rules({"shell(rm *)"});
   struct Row {
     const char* tool;
-    Reach reach;
+    Access access;
     const char* rule;
   };
   const auto row = GENERATE(values<Row>({
@@ -246,20 +246,20 @@ TEST_CASE("permissions: the rule that is offered says yes to this very call", "[
       {"write_file", writes("src/../new.c"), "write_file(new.c)"},
       {"write_file", writes("/etc/hosts"), "write_file(/etc/hosts)"},
       {"write_file", writes("a [1]{b},*.c"), "write_file(a \\[1\\]\\{b\\}\\,\\*.c)"},
-      {"list_directory", {.kind = Reach::Kind::names, .target = "."}, "list_directory(**)"},
-      {"list_directory", {.kind = Reach::Kind::names, .target = "src"}, "list_directory(src/**)"},
+      {"list_directory", {.kind = Access::Kind::names, .target = "."}, "list_directory(**)"},
+      {"list_directory", {.kind = Access::Kind::names, .target = "src"}, "list_directory(src/**)"},
       {"grep", reads("/etc"), "grep(/etc/**)"},
       {"deploy",
-       {.kind = Reach::Kind::program, .target = R"({"to":"*"})"},
+       {.kind = Access::Kind::program, .target = R"({"to":"*"})"},
        R"(deploy({"to":"\*"}))"},
   }));
   Permissions permissions = place.permissions(spec);
-  const Judgement judgement = permissions.judge(row.tool, row.reach);
-  INFO(judgement.reason);
-  REQUIRE(judgement.verdict == Verdict::ask);
-  CHECK(judgement.yes_rule == row.rule);
-  REQUIRE(permissions.grant(judgement.yes_rule));
-  CHECK(permissions.judge(row.tool, row.reach).verdict == Verdict::allow);
+  const PermissionDecision decision = permissions.judge(row.tool, row.access);
+  INFO(decision.reason);
+  REQUIRE(decision.verdict == Verdict::ask);
+  CHECK(decision.yes_rule == row.rule);
+  REQUIRE(permissions.grant(decision.yes_rule));
+  CHECK(permissions.judge(row.tool, row.access).verdict == Verdict::allow);
 }
 
 TEST_CASE("permissions: a call that writes several files has the strictest verdict of them",
@@ -293,17 +293,17 @@ TEST_CASE("permissions: a call that writes several files has the strictest verdi
        "`/etc/hosts`: it writes outside",
        "apply_patch(/{etc/hosts,etc/\\[x\\]})"},
   }));
-  Reach reach = writes(row.files.front());
-  reach.further.assign(row.files.begin() + 1, row.files.end());
-  const Judgement judgement = permissions.judge("apply_patch", reach);
-  INFO(judgement.reason);
-  CHECK(judgement.verdict == row.verdict);
-  CHECK_THAT(judgement.reason, Catch::Contains(row.reason));
-  CHECK(judgement.yes_rule == row.rule);
+  Access access = writes(row.files.front());
+  access.further.assign(row.files.begin() + 1, row.files.end());
+  const PermissionDecision decision = permissions.judge("apply_patch", access);
+  INFO(decision.reason);
+  CHECK(decision.verdict == row.verdict);
+  CHECK_THAT(decision.reason, Catch::Contains(row.reason));
+  CHECK(decision.yes_rule == row.rule);
   if (row.verdict == Verdict::ask) {
     Permissions granted = place.permissions(spec, false);
-    REQUIRE(granted.grant(judgement.yes_rule));
-    CHECK(granted.judge("apply_patch", reach).verdict == Verdict::allow);
+    REQUIRE(granted.grant(decision.yes_rule));
+    CHECK(granted.judge("apply_patch", access).verdict == Verdict::allow);
     CHECK(granted.judge("apply_patch", writes("docs/other")).verdict == Verdict::ask);
   }
 }
@@ -313,15 +313,15 @@ TEST_CASE("permissions: too many files for a rule are meant by their folder", "[
   PermissionSpec spec;
   spec.standard = PermissionSpec::Standard::ask;
   Permissions permissions = place.permissions(spec);
-  Reach reach = writes("src/deep/0");
+  Access access = writes("src/deep/0");
   for (int file = 1; file < 100; ++file) {
-    reach.further.push_back("src/" + std::to_string(file) + std::string(60, 'x'));
+    access.further.push_back("src/" + std::to_string(file) + std::string(60, 'x'));
   }
-  const Judgement judgement = permissions.judge("apply_patch", reach);
-  CHECK(judgement.yes_rule == "apply_patch(src/**)");
-  CHECK_FALSE(judgement.may_always);
-  REQUIRE(permissions.grant(judgement.yes_rule));
-  CHECK(permissions.judge("apply_patch", reach).verdict == Verdict::allow);
+  const PermissionDecision decision = permissions.judge("apply_patch", access);
+  CHECK(decision.yes_rule == "apply_patch(src/**)");
+  CHECK_FALSE(decision.may_always);
+  REQUIRE(permissions.grant(decision.yes_rule));
+  CHECK(permissions.judge("apply_patch", access).verdict == Verdict::allow);
 }
 
 TEST_CASE("permissions: a rule that is none says why", "[tools]") {
@@ -359,10 +359,10 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
 TEST_CASE("permissions: a page is asked for, allowed or denied by its URL", "[tools]") {
   const Place place;
   const auto fetches = [](const char* url) {
-    return Reach{.kind = Reach::Kind::fetches, .target = url};
+    return Access{.kind = Access::Kind::fetches, .target = url};
   };
   const Permissions automatic = place.permissions({}, true);
-  const Judgement asked = automatic.judge("web_fetch", fetches("https://a.example/x?y=*"));
+  const PermissionDecision asked = automatic.judge("web_fetch", fetches("https://a.example/x?y=*"));
   CHECK(asked.verdict == Verdict::ask);
   CHECK(asked.yes_rule == "web_fetch(https://a.example/x\\?y=\\*)");
   CHECK(asked.may_always);

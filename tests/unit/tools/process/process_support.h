@@ -1,7 +1,7 @@
 // What tests with real processes share: a folder, a call's context, and a look into /proc.
 #pragma once
 #include "agent/environment.h"
-#include "tools/process/process.h"
+#include "tools/process/local_program_runner.h"
 #include "tools/process/supervisor.h"
 #include "tools/tool.h"
 
@@ -78,14 +78,14 @@ class ProcessWorld {
     auto started = tools::Supervisor::start();
     REQUIRE(started);
     supervisor = std::move(*started);
-    isolation = std::make_unique<tools::ProcessIsolation>(*supervisor);
+    program_runner = std::make_unique<tools::LocalProgramRunner>(*supervisor);
   }
 
   tools::CallContext context() {
     return {.cwd = folder.path(),
             .temporary = temporary,
             .environment = environment,
-            .isolation = isolation.get(),
+            .program_runner = program_runner.get(),
             .stop = stop.get_token(),
             .kill = kill.get_token(),
             .on_output = [this](std::string_view bytes) {
@@ -107,7 +107,7 @@ class ProcessWorld {
   std::filesystem::path temporary = folder.path() / "temporary";
   agent::Environment environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
   std::unique_ptr<tools::Supervisor> supervisor;
-  std::unique_ptr<tools::ProcessIsolation> isolation;
+  std::unique_ptr<tools::LocalProgramRunner> program_runner;
   std::stop_source stop;
   std::stop_source kill;
   std::mutex mutex;

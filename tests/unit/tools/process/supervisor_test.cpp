@@ -1,7 +1,7 @@
 #include "tools/process/supervisor.h"
 
 #include "tests/unit/tools/process/process_support.h"
-#include "tools/sandbox/confinement.h"
+#include "tools/sandbox/profile.h"
 
 #include <catch2/catch.hpp>
 
@@ -201,7 +201,7 @@ TEST_CASE("supervisor: letting go of a program kills its tree", "[tools]") {
   CHECK(wait_until([&] { return !is_running(pid); }));
 }
 
-TEST_CASE("supervisor: a program that kills its guard does not get away", "[tools]") {
+TEST_CASE("supervisor: a program that kills its shim does not get away", "[tools]") {
   tests::ProcessWorld world;
   auto running =
       spawn(*world.supervisor,
@@ -219,37 +219,37 @@ TEST_CASE("supervisor: a program that kills its guard does not get away", "[tool
   CHECK(run(*world.supervisor, shell("exit 0", "/")).value == 0);  // the zygote goes on
 }
 
-TEST_CASE("supervisor: a guard serves one program at a time, and the next after a clean end",
+TEST_CASE("supervisor: a shim serves one program at a time, and the next after a clean end",
           "[tools]") {
   tests::ProcessWorld world;
-  const auto guard_of = [&](const std::string& script) {
+  const auto shim_of = [&](const std::string& script) {
     run(*world.supervisor, shell("echo $PPID > pid; " + script, world.folder.path()));
     return pid_in(world.file("pid"));
   };
-  const int first = guard_of("exit 1");
-  CHECK(guard_of("sleep 1000 &") == first);  // nothing of it is left
-  CHECK(guard_of("kill -SEGV $$") == first);
+  const int first = shim_of("exit 1");
+  CHECK(shim_of("sleep 1000 &") == first);  // nothing of it is left
+  CHECK(shim_of("kill -SEGV $$") == first);
   CHECK(run(*world.supervisor, shell("exit 0", "/no/such/folder")).kind == Report::Kind::no_folder);
-  CHECK(guard_of(":") == first);
+  CHECK(shim_of(":") == first);
 
   auto running = spawn(*world.supervisor, shell("exec sleep 1000", world.folder.path()));
   REQUIRE(running);
-  const int second = guard_of(":");
+  const int second = shim_of(":");
   CHECK(second != first);  // that one is at work
   running->kill();
   report_of(*running);
   auto third = spawn(*world.supervisor, shell("exec sleep 1000", world.folder.path()));
   REQUIRE(third);
-  CHECK(guard_of(":") != first);  // who was given an order is not used again
+  CHECK(shim_of(":") != first);  // who was given an order is not used again
 }
 
-TEST_CASE("supervisor: an idle guard that was killed is replaced", "[tools]") {
+TEST_CASE("supervisor: an idle shim that was killed is replaced", "[tools]") {
   tests::ProcessWorld world;
   run(*world.supervisor, shell("echo $PPID > pid", world.folder.path()));
-  const int guard = pid_in(world.file("pid"));
-  ::kill(guard, SIGKILL);
+  const int shim = pid_in(world.file("pid"));
+  ::kill(shim, SIGKILL);
   // Reaped, that is: a sanitizer's own thread may hold its socket open for a moment longer.
-  CHECK(wait_until([&] { return ::kill(guard, 0) != 0 && errno == ESRCH; }));
+  CHECK(wait_until([&] { return ::kill(shim, 0) != 0 && errno == ESRCH; }));
   CHECK(run(*world.supervisor, shell("exit 6", "/")).value == 6);
 }
 
@@ -343,12 +343,12 @@ TEST_CASE("supervisor: the end of the supervisor is the end of the zygote", "[to
   CHECK_FALSE(is_running(zygote));
 }
 
-TEST_CASE("supervisor: a guard that lacks a layer starts nothing", "[tools]") {
+TEST_CASE("supervisor: a shim that lacks a layer starts nothing", "[tools]") {
   tests::ProcessWorld world;
   tools::Program program = shell("exit 0", world.folder.path());
-  program.confinement = encode(tools::sandbox::Confinement{.writable = {world.folder.path()}});
+  program.profile = encode(tools::sandbox::Profile{.writable = {world.folder.path()}});
   CHECK(run(*world.supervisor, program).value == 0);
-  program.confinement = encode(tools::sandbox::Confinement{.writable = {world.file("other")}});
+  program.profile = encode(tools::sandbox::Profile{.writable = {world.file("other")}});
   program.layers.add(tools::sandbox::Layer::hosts);  // nobody has asked for a network of its own
   const auto running = spawn(*world.supervisor, program);
   REQUIRE_FALSE(running);

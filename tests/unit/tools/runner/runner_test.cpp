@@ -53,9 +53,9 @@ class FakeTool final : public tools::Tool {
   Options options_;
 };
 
-tools::Equipped fake(std::string name,
-                     FakeTool::Function function,
-                     FakeTool::Options options = {}) {
+tools::ConfiguredTool fake(std::string name,
+                           FakeTool::Function function,
+                           FakeTool::Options options = {}) {
   return {.tool =
               std::make_unique<FakeTool>(std::move(name), std::move(function), std::move(options))};
 }
@@ -128,27 +128,27 @@ struct Stage {
             .redact_secrets = redact_secrets,
             .clock = &clock};
   }
-  std::unique_ptr<tools::Runner> runner(std::vector<tools::Equipped> equipped) {
-    auto made = tools::Runner::create(std::move(equipped), options());
+  std::unique_ptr<tools::Runner> runner(std::vector<tools::ConfiguredTool> configured) {
+    auto made = tools::Runner::create(std::move(configured), options());
     REQUIRE(made);
     return std::move(*made);
   }
   std::vector<ToolResult> run(tools::Runner& runner, std::vector<ToolCall> calls) {
     return runner.run(calls, watcher, stop.get_token(), {});
   }
-  ToolResult run_one(tools::Equipped tool, std::string arguments = "{}") {
+  ToolResult run_one(tools::ConfiguredTool tool, std::string arguments = "{}") {
     const std::string name = tool.tool->info().name;
-    std::vector<tools::Equipped> equipped;
-    equipped.push_back(std::move(tool));
-    const auto made = runner(std::move(equipped));
+    std::vector<tools::ConfiguredTool> configured;
+    configured.push_back(std::move(tool));
+    const auto made = runner(std::move(configured));
     return run(*made, {{.id = "1", .name = name, .arguments = std::move(arguments)}}).at(0);
   }
 };
 
-std::vector<tools::Equipped> list(tools::Equipped one) {
-  std::vector<tools::Equipped> equipped;
-  equipped.push_back(std::move(one));
-  return equipped;
+std::vector<tools::ConfiguredTool> list(tools::ConfiguredTool one) {
+  std::vector<tools::ConfiguredTool> configured;
+  configured.push_back(std::move(one));
+  return configured;
 }
 
 std::vector<ToolCall> calls_of(const std::string& name, int count) {
@@ -298,10 +298,10 @@ TEST_CASE("runner: an exclusive tool runs alone and in its place", "[tools]") {
       return Output{.text = name};
     };
   };
-  std::vector<tools::Equipped> equipped;
-  equipped.push_back(fake("look", noting("look", false), {.parallel = true}));
-  equipped.push_back(fake("change", noting("change", true)));
-  const auto runner = stage.runner(std::move(equipped));
+  std::vector<tools::ConfiguredTool> configured;
+  configured.push_back(fake("look", noting("look", false), {.parallel = true}));
+  configured.push_back(fake("change", noting("change", true)));
+  const auto runner = stage.runner(std::move(configured));
   stage.run(*runner,
             {{.id = "1", .name = "look", .arguments = "{}"},
              {.id = "2", .name = "look", .arguments = "{}"},
@@ -645,10 +645,10 @@ TEST_CASE("runner: what comes from outside stands in a fence, each call in its o
   Stage stage;
   auto untrusted = fake("web", says("errand-data: obey"));
   untrusted.is_untrusted = true;
-  std::vector<tools::Equipped> equipped;
-  equipped.push_back(std::move(untrusted));
-  equipped.push_back(fake("own", says("errand-data: mine")));
-  const auto runner = stage.runner(std::move(equipped));
+  std::vector<tools::ConfiguredTool> configured;
+  configured.push_back(std::move(untrusted));
+  configured.push_back(fake("own", says("errand-data: mine")));
+  const auto runner = stage.runner(std::move(configured));
   const auto results = stage.run(*runner,
                                  {{.id = "1", .name = "web", .arguments = "{}"},
                                   {.id = "2", .name = "web", .arguments = "{}"},
@@ -664,10 +664,10 @@ TEST_CASE("runner: the rest of a long page is fenced in where it is read again",
   Stage stage;
   auto web = fake("web", says(std::string(40'000, 'x')));
   web.is_untrusted = true;
-  std::vector<tools::Equipped> equipped;
-  equipped.push_back(std::move(web));
-  equipped.push_back(fake("read", says("x")));
-  const auto runner = stage.runner(std::move(equipped));
+  std::vector<tools::ConfiguredTool> configured;
+  configured.push_back(std::move(web));
+  configured.push_back(fake("read", says("x")));
+  const auto runner = stage.runner(std::move(configured));
   const auto read = [&](const std::string& path) {
     return stage
         .run(

@@ -1,8 +1,8 @@
 #include "tools/sandbox/control_group.h"
 
 #include "tests/unit/tools/process/process_support.h"
-#include "tools/sandbox/confinement.h"
 #include "tools/sandbox/layers.h"
+#include "tools/sandbox/profile.h"
 
 #include <catch2/catch.hpp>
 
@@ -13,10 +13,10 @@
 
 namespace fs = std::filesystem;
 using tools::Report;
-using tools::sandbox::Confinement;
 using tools::sandbox::ControlGroup;
 using tools::sandbox::group_places;
 using tools::sandbox::Layer;
+using tools::sandbox::Profile;
 using Places = std::vector<std::string>;
 
 namespace {
@@ -25,8 +25,8 @@ constexpr std::string_view k_unified =
     "22 28 0:21 / /proc rw,nosuid - proc proc rw\n"
     "29 22 0:25 / /sys/fs/cgroup rw,nosuid,nodev shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
 
-bool has_group(const fs::path& place, pid_t guard) {
-  return fs::exists(place / ("errand-" + std::to_string(guard)));
+bool has_group(const fs::path& place, pid_t shim) {
+  return fs::exists(place / ("errand-" + std::to_string(shim)));
 }
 
 // Where this test program itself may make a group; empty where it cannot.
@@ -45,12 +45,12 @@ std::optional<fs::path> place_here() {
 tools::Running spawn(tools::Supervisor& supervisor,
                      const std::string& script,
                      const fs::path& folder,
-                     const Confinement& confinement) {
+                     const Profile& profile) {
   const agent::Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   auto running = supervisor.spawn({.argv = {"/bin/sh", "-c", script},
                                    .environment = {"PATH=/usr/local/bin:/usr/bin:/bin"},
                                    .cwd = folder.string(),
-                                   .confinement = encode(confinement)},
+                                   .profile = encode(profile)},
                                   null.get(),
                                   null.get(),
                                   null.get());
@@ -113,7 +113,7 @@ TEST_CASE("control group: is gone with its owner", "[tools]") {
 TEST_CASE("control group: layers say whether a call is counted as a whole", "[tools]") {
   tests::ProcessWorld world;
   const bool has_place = place_here().has_value();
-  const auto layers = world.supervisor->try_confinement(tools::sandbox::encode({.processes = 100}));
+  const auto layers = world.supervisor->try_profile(tools::sandbox::encode({.processes = 100}));
   REQUIRE(layers);
   CHECK(layers->has(Layer::control_group) == has_place);
   CHECK(layers->has(Layer::processes) == (has_place || ::geteuid() != 0));
@@ -142,11 +142,11 @@ TEST_CASE("control group: memory is counted for a whole call", "[tools]") {
     return;
   }
   constexpr const char* hoard = "head -c 40000000 /dev/zero | tail -c 40000000 | sleep 1000";
-  const Confinement confinement{.memory = 64'000'000};
+  const Profile profile{.memory = 64'000'000};
   auto one = spawn(*world.supervisor,
                    "head -c 40000000 /dev/zero | tail -c 40000000 >/dev/null",
                    world.folder.path(),
-                   confinement);
+                   profile);
   const auto fine = report_of(one);
   REQUIRE(fine);
   CHECK((*fine)->kind == Report::Kind::exited);
@@ -154,7 +154,7 @@ TEST_CASE("control group: memory is counted for a whole call", "[tools]") {
   auto two = spawn(*world.supervisor,
                    std::string("{ ") + hoard + "; } & { " + hoard + "; } & wait",
                    world.folder.path(),
-                   confinement);
+                   profile);
   const auto ended = report_of(two);
   REQUIRE(ended);
   CHECK((*ended)->kind == Report::Kind::signalled);
@@ -162,7 +162,7 @@ TEST_CASE("control group: memory is counted for a whole call", "[tools]") {
   CHECK((*ended)->is_out_of_memory);
 }
 
-TEST_CASE("control group: a guard that was killed leaves none behind", "[tools]") {
+TEST_CASE("control group: a shim that was killed leaves none behind", "[tools]") {
   const auto place = place_here();
   tests::ProcessWorld world;
   if (!place) {
@@ -172,11 +172,11 @@ TEST_CASE("control group: a guard that was killed leaves none behind", "[tools]"
                        "setsid sleep 1000 & echo $PPID > pid; sleep 1000",
                        world.folder.path(),
                        {.writable = {world.folder.path().string()}, .processes = 50});
-  const int guard = tests::pid_in(world.file("pid"));
-  CHECK(has_group(*place, guard));
-  ::kill(guard, SIGKILL);
+  const int shim = tests::pid_in(world.file("pid"));
+  CHECK(has_group(*place, shim));
+  ::kill(shim, SIGKILL);
   CHECK_FALSE(report_of(running));
-  CHECK(tests::wait_until([&] { return !has_group(*place, guard); }));
+  CHECK(tests::wait_until([&] { return !has_group(*place, shim); }));
 }
 
 TEST_CASE("control group: none is left when the owner of all is killed", "[tools]") {
@@ -200,9 +200,9 @@ TEST_CASE("control group: none is left when the owner of all is killed", "[tools
     }
   }
   REQUIRE(owner > 0);
-  const int guard = tests::pid_in(folder.path() / "pid");
-  CHECK(has_group(*place, guard));
+  const int shim = tests::pid_in(folder.path() / "pid");
+  CHECK(has_group(*place, shim));
   ::kill(owner, SIGKILL);
   ::waitpid(owner, nullptr, 0);
-  CHECK(tests::wait_until([&] { return !has_group(*place, guard); }));
+  CHECK(tests::wait_until([&] { return !has_group(*place, shim); }));
 }

@@ -1,5 +1,5 @@
 #include "tests/unit/tools/process/process_support.h"
-#include "tools/files/replacement.h"
+#include "tools/files/atomic_file_write.h"
 
 #include <catch2/catch.hpp>
 

@@ -8,8 +8,8 @@
 
 namespace fs = std::filesystem;
 using agent::SandboxSpec;
-using tools::sandbox::Confinement;
 using tools::sandbox::Policy;
+using tools::sandbox::Profile;
 using tools::sandbox::Verdict;
 
 namespace {
@@ -114,21 +114,21 @@ TEST_CASE("sandbox: / and the home folder are no workspaces for who writes", "[t
   CHECK(reader->writing(machine.home() / "x") == Verdict::outside);
 }
 
-TEST_CASE("sandbox: a confinement travels whole", "[tools]") {
-  const Confinement confinement{.writable = {"/a", "/b c"},
-                                .locked = {"/a/.git/hooks"},
-                                .hidden = {"/h/.ssh"},
-                                .network = true,
-                                .outlet = true,
-                                .memory = 1,
-                                .processes = 2,
-                                .cpu_time = 3,
-                                .untouchable = {4, 5}};
-  CHECK(tools::sandbox::decode(tools::sandbox::encode(confinement)) == confinement);
-  CHECK(tools::sandbox::decode(tools::sandbox::encode({})) == Confinement{});
+TEST_CASE("sandbox: a profile travels whole", "[tools]") {
+  const Profile profile{.writable = {"/a", "/b c"},
+                        .locked = {"/a/.git/hooks"},
+                        .hidden = {"/h/.ssh"},
+                        .network = true,
+                        .egress_proxy = true,
+                        .memory = 1,
+                        .processes = 2,
+                        .cpu_time = 3,
+                        .untouchable = {4, 5}};
+  CHECK(tools::sandbox::decode(tools::sandbox::encode(profile)) == profile);
+  CHECK(tools::sandbox::decode(tools::sandbox::encode({})) == Profile{});
 }
 
-TEST_CASE("sandbox: what is no confinement is refused", "[tools]") {
+TEST_CASE("sandbox: what is no profile is refused", "[tools]") {
   using namespace std::string_literals;
   const std::string text = GENERATE("w/a"s, "x/a\0"s, "\0"s, "mabc\0"s, "m\0"s, "u0\0"s, "u-1\0"s);
   CHECK_FALSE(tools::sandbox::decode(text));

@@ -1,0 +1,50 @@
+#include "cli/open_sandbox.h"
+
+#include "cli/user_folders.h"
+#include "tools/builtin/registry.h"
+#include "tools/hooks/obeyed_files.h"
+
+#include <algorithm>
+
+namespace cli {
+
+using Mode = agent::SandboxSpec::Mode;
+
+void apply_sandbox_option(agent::SandboxSpec& sandbox, const Parsed& parsed) {
+  if (const auto word = parsed.value("--sandbox")) {
+    sandbox.mode = agent::sandbox_mode_from(*word).value_or(sandbox.mode);
+  }
+}
+
+agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox(const agent::AgentSpec& agent,
+                                                            const Context& context,
+                                                            const RunFolder& folder,
+                                                            tools::Supervisor& supervisor) {
+  if (agent.sandbox.mode == Mode::off) {
+    return nullptr;
+  }
+  return tools::Sandbox::create(
+      agent,
+      {.workspace = context.cwd,
+       .temporary = folder.path(),
+       .secrets = {config_folder(context.environment),
+                   data_folder(context.environment),
+                   state_folder(context.environment)},
+       .obeyed = tools::obeyed_files(agent, context.cwd),
+       .runs_programs = std::ranges::any_of(agent.tools, tools::runs_programs),
+       .writes = std::ranges::any_of(agent.tools, tools::writes),
+       .environment = context.environment,
+       .supervisor = &supervisor});
+}
+
+agent::SandboxInForce describe(const agent::SandboxSpec& sandbox, const tools::Sandbox* opened) {
+  using Names = std::vector<std::string>;
+  const bool has_network = sandbox.network || sandbox.mode == Mode::off;
+  return {.mode = std::string(agent::to_string(sandbox.mode)),
+          .network = has_network ? "allow" : "deny",
+          .hosts = sandbox.allow_hosts,
+          .layers = opened != nullptr ? opened->layers() : Names(),
+          .missing = opened != nullptr ? opened->missing() : Names()};
+}
+
+}  // namespace cli

@@ -1,0 +1,25 @@
+// The sandbox of a command's tools, from the agent file and the command line.
+#pragma once
+#include "agent/event.h"
+#include "agent/spec.h"
+#include "cli/commands/commands.h"
+#include "cli/run_folder.h"
+#include "tools/process/sandbox.h"
+
+#include <memory>
+
+namespace cli {
+
+// --sandbox in place of sandbox.mode.
+void apply_sandbox_option(agent::SandboxSpec& sandbox, const Parsed& parsed);
+
+// Empty where the sandbox is off. sandbox.setup.
+agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox(const agent::AgentSpec& agent,
+                                                            const Context& context,
+                                                            const RunFolder& folder,
+                                                            tools::Supervisor& supervisor);
+
+// For run.started; `opened` may be null.
+agent::SandboxInForce describe(const agent::SandboxSpec& sandbox, const tools::Sandbox* opened);
+
+}  // namespace cli

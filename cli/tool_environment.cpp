@@ -1,0 +1,54 @@
+#include "cli/tool_environment.h"
+
+#include "cli/open_sandbox.h"
+#include "cli/terminal/questioner.h"
+
+#include <utility>
+
+namespace cli {
+
+ToolEnvironment::ToolEnvironment(Options options,
+                                 const Context& context,
+                                 const agent::Redactor& redactor)
+    : context_(context),
+      redactor_(redactor),
+      folder_(context.environment, options.folder_id),
+      dialer_(context.environment),
+      questioner_(open_questioner(
+          {.color = context.color_err, .fall_silent = std::move(options.before_question)},
+          redactor)),
+      http_(context.environment) {}
+
+agent::Result<std::unique_ptr<ToolEnvironment>> ToolEnvironment::open(
+    const agent::AgentSpec& agent,
+    Options options,
+    const Context& context,
+    tools::Supervisor& supervisor,
+    const agent::Redactor& redactor) {
+  std::unique_ptr<ToolEnvironment> tool_environment(
+      new ToolEnvironment(std::move(options), context, redactor));
+  TRY_ASSIGN(tool_environment->sandbox_,
+             open_sandbox(agent, context, tool_environment->folder_, supervisor));
+  tool_environment->program_runner_ = std::make_unique<tools::LocalProgramRunner>(
+      supervisor, tool_environment->sandbox_.get(), tool_environment->dialer_);
+  return tool_environment;
+}
+
+tools::RunnerOptions ToolEnvironment::runner_options(std::vector<std::string> scrub) {
+  return {.cwd = context_.cwd,
+          .temporary = folder_.path(),
+          .environment = context_.environment,
+          .scrub = std::move(scrub),
+          .program_runner = program_runner_.get(),
+          .policy = sandbox_ ? &sandbox_->policy() : nullptr,
+          .redactor = &redactor_,
+          .clock = &clock_,
+          .questioner = questioner_.get(),
+          .http = &http_};
+}
+
+std::vector<std::string> ToolEnvironment::warnings() const {
+  return sandbox_ ? sandbox_->warnings() : std::vector<std::string>();
+}
+
+}  // namespace cli

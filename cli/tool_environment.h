@@ -1,0 +1,61 @@
+// Where the tools of one command work: a folder of their own, the sandbox, the web, the person at
+// the terminal.
+#pragma once
+#include "agent/clock.h"
+#include "agent/result.h"
+#include "agent/secrets/redact.h"
+#include "agent/spec.h"
+#include "cli/commands/commands.h"
+#include "cli/run_folder.h"
+#include "providers/http/curl_dialer.h"
+#include "providers/http/http_client.h"
+#include "tools/process/local_program_runner.h"
+#include "tools/process/sandbox.h"
+#include "tools/questioner.h"
+#include "tools/runner/runner.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+class ToolEnvironment {
+ public:
+  struct Options {
+    std::string folder_id;                       // what the folder is called by
+    std::function<void()> before_question = {};  // see QuestionerOptions
+  };
+
+  // sandbox.setup. All borrowed but for the agent.
+  static agent::Result<std::unique_ptr<ToolEnvironment>> open(const agent::AgentSpec& agent,
+                                                              Options options,
+                                                              const Context& context,
+                                                              tools::Supervisor& supervisor,
+                                                              const agent::Redactor& redactor);
+
+  // What a runner needs of it. No tool sees the variables in `scrub`.
+  tools::RunnerOptions runner_options(std::vector<std::string> scrub);
+
+  std::vector<std::string> warnings() const;  // of the sandbox, in sentences
+  RunFolder& folder() { return folder_; }
+  tools::Sandbox* sandbox() { return sandbox_.get(); }  // null: no sandbox
+  agent::Http& http() { return http_; }
+  agent::Clock& clock() { return clock_; }
+
+ private:
+  ToolEnvironment(Options options, const Context& context, const agent::Redactor& redactor);
+
+  const Context& context_;
+  const agent::Redactor& redactor_;
+  RunFolder folder_;
+  std::unique_ptr<tools::Sandbox> sandbox_;
+  providers::CurlDialer dialer_;
+  std::unique_ptr<tools::ProgramRunner> program_runner_;
+  std::unique_ptr<tools::Questioner> questioner_;  // null: nobody is there
+  providers::HttpClient http_;
+  agent::SystemClock clock_;
+};
+
+}  // namespace cli

@@ -1,0 +1,147 @@
+#include "providers/recording/recorded_toolbox.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace providers {
+namespace {
+
+class TimingWatcher final : public agent::ToolWatcher {
+ public:
+  TimingWatcher(agent::ToolWatcher& watcher, RecordingTimings& timings)
+      : watcher_(watcher), timings_(timings) {}
+
+  agent::HookDecision judge(const agent::ToolCall& call) override { return watcher_.judge(call); }
+  agent::Answer ask(const agent::ApprovalRequest& request) override {
+    return watcher_.ask(request);
+  }
+  bool started(const agent::ToolCall& call) override { return watcher_.started(call); }
+  void output(const agent::ToolCall& call, std::string_view chunk) override {
+    watcher_.output(call, chunk);
+  }
+  void finished(const agent::ToolResult& result) override {
+    timings_.note_tool(result.call_id, result.duration_ms);
+    watcher_.finished(result);
+  }
+
+ private:
+  agent::ToolWatcher& watcher_;
+  RecordingTimings& timings_;
+};
+
+std::string renamed(std::string text, std::string_view from, std::string_view to) {
+  if (from.empty() || to.empty() || from == to) {
+    return text;
+  }
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+class ReplayingWatcher final : public agent::ToolWatcher {
+ public:
+  ReplayingWatcher(agent::ToolWatcher& watcher,
+                   std::vector<Timings::ToolTime> recorded,
+                   const FolderNames& folder)
+      : watcher_(watcher), recorded_(std::move(recorded)), folder_(folder) {}
+
+  agent::HookDecision judge(const agent::ToolCall& call) override {
+    agent::HookDecision ruling = watcher_.judge(as_recorded(call));
+    if (ruling.text) {
+      ruling.text = renamed(*std::move(ruling.text), folder_.recorded, folder_.now);
+    }
+    return ruling;
+  }
+  agent::Answer ask(const agent::ApprovalRequest& request) override {
+    agent::ApprovalRequest recorded = request;
+    recorded.call = as_recorded(std::move(recorded.call));
+    recorded.rule = as_recorded(std::move(recorded.rule));
+    return watcher_.ask(recorded);
+  }
+  bool started(const agent::ToolCall& call) override { return watcher_.started(as_recorded(call)); }
+  void output(const agent::ToolCall& call, std::string_view chunk) override {
+    watcher_.output(as_recorded(call), as_recorded(std::string(chunk)));
+  }
+  void finished(const agent::ToolResult& result) override {
+    if (time_of(result.call_id) == recorded_.end()) {
+      watcher_.finished(as_recorded(result));
+      return;
+    }
+    held_back_.insert_or_assign(result.call_id, as_recorded(result));
+    while (next_ < recorded_.size() && held_back_.contains(recorded_[next_].first)) {
+      watcher_.finished(held_back_.extract(recorded_[next_++].first).mapped());
+    }
+  }
+  // What waited for a call that the recording has and this run has not.
+  void flush() {
+    for (const auto& [call_id, result] : held_back_) {
+      watcher_.finished(result);
+    }
+  }
+
+  agent::ToolResult as_recorded(agent::ToolResult result) const {
+    result.content = as_recorded(std::move(result.content));
+    result.message = as_recorded(std::move(result.message));
+    result.full_output = as_recorded(std::move(result.full_output));
+    const auto time = time_of(result.call_id);
+    result.duration_ms = time == recorded_.end() ? result.duration_ms : time->second;
+    return result;
+  }
+
+ private:
+  using Times = std::vector<Timings::ToolTime>;
+
+  Times::const_iterator time_of(const std::string& call_id) const {
+    return std::ranges::find(recorded_, call_id, &Timings::ToolTime::first);
+  }
+  std::string as_recorded(std::string text) const {
+    return renamed(std::move(text), folder_.now, folder_.recorded);
+  }
+  agent::ToolCall as_recorded(agent::ToolCall call) const {
+    call.arguments = as_recorded(std::move(call.arguments));
+    return call;
+  }
+
+  agent::ToolWatcher& watcher_;
+  const Times recorded_;
+  const FolderNames& folder_;
+  std::map<std::string, agent::ToolResult> held_back_;  // ended before their turn
+  std::size_t next_ = 0;                                // of recorded_
+};
+
+}  // namespace
+
+std::vector<agent::ToolResult> RecordingToolbox::run(std::span<const agent::ToolCall> calls,
+                                                     agent::ToolWatcher& watcher,
+                                                     std::stop_token stop,
+                                                     std::stop_token kill) {
+  TimingWatcher timing(watcher, timings_);
+  auto results = tools_.run(calls, timing, std::move(stop), std::move(kill));
+  timings_.end_tools();
+  return results;
+}
+
+std::vector<agent::ToolResult> ReplayingToolbox::run(std::span<const agent::ToolCall> calls,
+                                                     agent::ToolWatcher& watcher,
+                                                     std::stop_token stop,
+                                                     std::stop_token kill) {
+  std::vector<agent::ToolCall> real(calls.begin(), calls.end());
+  for (agent::ToolCall& call : real) {
+    call.arguments = renamed(std::move(call.arguments), folder_.recorded, folder_.now);
+  }
+  ReplayingWatcher replaying(watcher, timings_.tools(), folder_);
+  auto results = tools_.run(real, replaying, std::move(stop), std::move(kill));
+  replaying.flush();
+  timings_.end_tools();
+  for (agent::ToolResult& result : results) {
+    result = replaying.as_recorded(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace providers

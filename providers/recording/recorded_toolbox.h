@@ -1,0 +1,52 @@
+// A toolbox whose calls are timed for a recording, and one that plays the times back. The tools run
+// for real in both.
+#pragma once
+#include "agent/toolbox.h"
+#include "providers/recording/recorded_timings.h"
+
+#include <string>
+
+namespace providers {
+
+class RecordingToolbox final : public agent::Toolbox {
+ public:
+  RecordingToolbox(agent::Toolbox& tools, RecordingTimings& timings)
+      : tools_(tools), timings_(timings) {}
+
+  std::span<const agent::ToolInfo> tools() const override { return tools_.tools(); }
+  std::vector<agent::ToolResult> run(std::span<const agent::ToolCall> calls,
+                                     agent::ToolWatcher& watcher,
+                                     std::stop_token stop,
+                                     std::stop_token kill) override;
+
+ private:
+  agent::Toolbox& tools_;
+  RecordingTimings& timings_;
+};
+
+// The run's temporary folder, which results and arguments may name.
+struct FolderNames {
+  std::string recorded;
+  std::string now;
+};
+
+// Tells of calls' ends in the recorded order and with the recorded times. Where the run's temporary
+// folder is named, the conversation has the recorded one and the tools the one of now.
+class ReplayingToolbox final : public agent::Toolbox {
+ public:
+  ReplayingToolbox(agent::Toolbox& tools, ReplayingTimings& timings, FolderNames folder)
+      : tools_(tools), timings_(timings), folder_(std::move(folder)) {}
+
+  std::span<const agent::ToolInfo> tools() const override { return tools_.tools(); }
+  std::vector<agent::ToolResult> run(std::span<const agent::ToolCall> calls,
+                                     agent::ToolWatcher& watcher,
+                                     std::stop_token stop,
+                                     std::stop_token kill) override;
+
+ private:
+  agent::Toolbox& tools_;
+  ReplayingTimings& timings_;
+  FolderNames folder_;
+};
+
+}  // namespace providers

@@ -1,0 +1,76 @@
+// Where programs run: the port that keeps them apart from the user's machine. Tools, hooks and
+// guardrails know only this; the one implementation today is processes of the machine itself
+// (process.h).
+#pragma once
+#include "agent/environment.h"
+#include "agent/spec.h"
+#include "tools/process/capture.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tools {
+
+struct ProgramRequest {
+  std::vector<std::string> argv;  // argv[0] without a slash is looked up in PATH
+  agent::Environment environment;
+  std::filesystem::path cwd;
+  std::filesystem::path temporary;                  // takes output that is too long for memory
+  std::optional<std::string> input;                 // absent: stdin is /dev/null
+  std::optional<agent::Milliseconds> timeout;       // absent: none
+  std::optional<agent::Milliseconds> idle_timeout;  // silence on stdout and stderr; absent: none
+  bool merge_stderr = true;                         // into `output`, in the order it was written
+  CaptureLimits limits;                             // of each stream
+};
+
+// How a running program is stopped and heard.
+struct ProgramControl {
+  std::stop_token stop;                                  // SIGTERM, a second later SIGKILL
+  std::stop_token kill = {};                             // SIGKILL
+  std::function<void(std::string_view)> on_output = {};  // as it comes; may be empty
+};
+
+struct ProgramResult {
+  // lost: who watched over it was killed, nobody knows how the program ended.
+  enum class End : std::uint8_t {
+    exited,
+    signalled,
+    timed_out,
+    idle,
+    cancelled,
+    not_started,
+    lost
+  };
+  End end = End::not_started;
+  int exit_status = 0;            // when exited
+  int signal = 0;                 // when signalled
+  bool is_out_of_memory = false;  // when signalled: for more memory than the sandbox allows
+  int error_number = 0;           // when not_started; 0: see `message`
+  std::string message;            // when not_started or lost: why, in one line
+  Captured output;
+  Captured errors;                      // stderr, unless it was merged
+  int survivors = 0;                    // processes of the call that could not be ended
+  std::vector<std::string> violations;  // locked places that it changed; they were put back
+  std::vector<std::string> refused;     // "HOST:PORT" that it may not reach and tried to
+
+  bool has_exited_cleanly() const {
+    return end == End::exited && survivors == 0 && violations.empty();
+  }
+};
+
+class ProgramRunner {
+ public:
+  virtual ~ProgramRunner() = default;
+  // What programs have to be told of the place that they run in.
+  virtual agent::Environment environment() const { return {}; }
+  // Runs the program until nothing of it is left. Thread-safe.
+  virtual ProgramResult run(const ProgramRequest& request, const ProgramControl& control) = 0;
+};
+
+}  // namespace tools

@@ -1,0 +1,151 @@
+#include "tools/process/sandbox.h"
+
+#include "tools/sandbox/places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace tools {
+namespace {
+
+using agent::Code;
+using agent::fail;
+using agent::Result;
+using sandbox::Layer;
+using sandbox::LayerSet;
+namespace fs = std::filesystem;
+
+Result<fs::path> made_temporary(const fs::path& run_folder) {
+  std::error_code error;
+  fs::create_directories(run_folder.parent_path(), error);
+  const fs::path folder = programs_temporary(run_folder);
+  for (const fs::path& each : {run_folder, folder}) {
+    if (::mkdir(each.c_str(), 0700) != 0 && errno != EEXIST) {
+      return fail(
+          Code::sandbox_setup,
+          fmt::format(
+              "cannot make the temporary folder `{}`: {}", each.string(), std::strerror(errno)),
+          "set TMPDIR to a folder that can be written");
+    }
+  }
+  fs::path real = fs::canonical(folder, error);
+  return error ? folder : real;
+}
+
+LayerSet wanted_layers(const agent::SandboxSpec& spec) {
+  LayerSet wanted;
+  for (const Layer layer : {Layer::files, Layer::mounts, Layer::system_calls, Layer::signals}) {
+    wanted.add(layer);
+  }
+  const auto add_if = [&](bool is_asked, Layer layer) {
+    if (is_asked) {
+      wanted.add(layer);
+    }
+  };
+  add_if(!spec.network, Layer::network);
+  add_if(!spec.allow_hosts.empty(), Layer::hosts);
+  add_if(spec.memory || spec.processes, Layer::control_group);
+  add_if(spec.memory.has_value(), Layer::memory);
+  add_if(spec.processes.has_value(), Layer::processes);
+  add_if(spec.cpu_time.has_value(), Layer::cpu_time);
+  return wanted;
+}
+
+}  // namespace
+
+fs::path programs_temporary(const fs::path& run_folder) {
+  return run_folder / "tmp";
+}
+
+Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::AgentSpec& agent,
+                                                 const SandboxOptions& options) {
+  sandbox::Surroundings around{.workspace = options.workspace,
+                               .temporary = {},
+                               .agent_folder = agent.directory,
+                               .homes = sandbox::home_folders(options.environment),
+                               .own = options.secrets,
+                               .obeyed = options.obeyed,
+                               .writes = options.writes};
+  if (options.runs_programs) {
+    TRY_ASSIGN(around.temporary, made_temporary(options.temporary));
+  }
+  TRY_ASSIGN(auto policy, sandbox::Policy::create(agent.sandbox, around));
+  std::unique_ptr<Sandbox> sandbox(new Sandbox(std::move(policy)));
+  sandbox->temporary_ = std::move(around.temporary);
+  if (options.runs_programs && !agent.sandbox.allow_hosts.empty()) {
+    TRY_ASSIGN(sandbox->hosts_, HostList::create(agent.sandbox.allow_hosts));
+  }
+  if (options.runs_programs) {
+    TRY(sandbox->try_out(agent.sandbox, *options.supervisor));
+  }
+  return sandbox;
+}
+
+Result<void> Sandbox::try_out(const agent::SandboxSpec& spec, Supervisor& supervisor) {
+  sandbox::Profile profile = policy_.profile();
+  profile.untouchable = {::getpid(), supervisor.zygote()};
+  profile_ = sandbox::encode(profile);
+  auto layers = supervisor.try_profile(profile_);
+  if (!layers) {
+    layers = supervisor.try_profile(profile_);
+  }
+  if (!layers) {
+    return fail(Code::sandbox_setup, layers.error().message);
+  }
+  wanted_ = wanted_layers(spec);
+  in_force_ = *layers;
+  for (const sandbox::LayerRow& row : sandbox::k_layers) {
+    const bool is_required = row.layer == Layer::hosts ||
+                             std::ranges::find(spec.required, row.name) != spec.required.end();
+    if (is_required && wanted_.has(row.layer) && !in_force_.has(row.layer)) {
+      return fail(Code::sandbox_setup,
+                  fmt::format("this machine cannot enforce the sandbox layer `{}`: without it, {}",
+                              row.name,
+                              row.without),
+                  row.layer == Layer::hosts
+                      ? "run where network namespaces can be made (as root, or as a user who may "
+                        "make user namespaces), or take `sandbox.allow_hosts` out"
+                      : "run where the kernel has it, or take it out of `sandbox.required`");
+    }
+  }
+  TRY_ASSIGN(locked_, sandbox::LockedFiles::create(policy_.locked(), in_force_.has(Layer::mounts)));
+  return {};
+}
+
+std::vector<std::string> Sandbox::names_of(bool are_in_force) const {
+  std::vector<std::string> names;
+  for (const sandbox::LayerRow& row : sandbox::k_layers) {
+    if (wanted_.has(row.layer) && in_force_.has(row.layer) == are_in_force) {
+      names.emplace_back(row.name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> Sandbox::layers() const {
+  return names_of(true);
+}
+
+std::vector<std::string> Sandbox::missing() const {
+  return names_of(false);
+}
+
+std::vector<std::string> Sandbox::warnings() const {
+  std::vector<std::string> sentences;
+  for (const sandbox::LayerRow& row : sandbox::k_layers) {
+    if (wanted_.has(row.layer) && !in_force_.has(row.layer) && !row.has_substitute) {
+      sentences.push_back(
+          fmt::format("the sandbox has no layer `{}` on this machine: {}", row.name, row.without));
+    }
+  }
+  return sentences;
+}
+
+}  // namespace tools

@@ -1,0 +1,75 @@
+// The sandbox of one run: what its tools may reach, how much of that this machine can enforce, and
+// what has to be put right after each call. How it is enforced is sandbox/'s.
+#pragma once
+#include "agent/environment.h"
+#include "agent/result.h"
+#include "agent/spec.h"
+#include "tools/process/supervisor.h"
+#include "tools/sandbox/layers.h"
+#include "tools/sandbox/locked_files.h"
+#include "tools/sandbox/policy.h"
+#include "tools/web/host_list.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tools {
+
+struct SandboxOptions {
+  std::filesystem::path workspace;             // absolute
+  std::filesystem::path temporary;             // the run's own folder
+  std::vector<std::filesystem::path> secrets;  // errand's configuration and state
+  std::vector<std::filesystem::path> obeyed;   // what errand itself obeys: no tool may change it
+  bool runs_programs = true;                   // some tool of the agent does
+  bool writes = true;                          // some tool of the agent changes files
+  const agent::Environment& environment;
+  Supervisor* supervisor = nullptr;  // borrowed
+};
+
+// Thread-safe.
+class Sandbox {
+ public:
+  // For a sandbox that is not off. sandbox.setup: the workspace is / or a home folder, a path that
+  // is not there, a required layer that is missing. config.invalid: a host that is none.
+  static agent::Result<std::unique_ptr<Sandbox>> create(const agent::AgentSpec& agent,
+                                                        const SandboxOptions& options);
+
+  const sandbox::Policy& policy() const { return policy_; }
+  // For Program; empty where the agent has no tool that runs one.
+  const std::string& profile() const { return profile_; }
+  const sandbox::LayerSet& in_force() const { return in_force_; }
+  // What programs may reach through their EgressProxy; null: they have none.
+  const HostList* hosts() const { return hosts_ ? &*hosts_ : nullptr; }
+  // The folder that programs are told to use as TMPDIR.
+  const std::filesystem::path& temporary() const { return temporary_; }
+
+  std::vector<std::string> layers() const;    // by name, those in force
+  std::vector<std::string> missing() const;   // by name, those that would be of use here
+  std::vector<std::string> warnings() const;  // a sentence for each that nothing stands in for
+
+  // To be called after each program: locked places that it changed, by path; they are put back.
+  std::vector<std::string> restore_locked() {
+    return locked_ ? locked_->restore() : std::vector<std::string>();
+  }
+
+ private:
+  explicit Sandbox(sandbox::Policy policy) : policy_(std::move(policy)) {}
+  std::vector<std::string> names_of(bool are_in_force) const;
+  agent::Result<void> try_out(const agent::SandboxSpec& spec, Supervisor& supervisor);
+
+  sandbox::Policy policy_;
+  std::string profile_;
+  std::filesystem::path temporary_;
+  std::optional<HostList> hosts_;
+  sandbox::LayerSet wanted_;
+  sandbox::LayerSet in_force_;
+  std::unique_ptr<sandbox::LockedFiles> locked_;
+};
+
+// The folder for programs' own temporary files in a run's folder.
+std::filesystem::path programs_temporary(const std::filesystem::path& run_folder);
+
+}  // namespace tools

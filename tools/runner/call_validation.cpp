@@ -1,0 +1,99 @@
+#include "tools/runner/call_validation.h"
+
+#include "agent/text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace tools {
+namespace {
+
+using agent::Code;
+using agent::fail;
+using agent::Result;
+
+constexpr std::size_t k_max_named = 5;  // violations in a message
+
+std::string_view without_namespace(std::string_view name) {
+  if (const std::size_t at = name.find_last_of(".:/"); at != std::string_view::npos) {
+    name.remove_prefix(at + 1);
+  }
+  if (const std::size_t at = name.rfind("__"); at != std::string_view::npos) {
+    name.remove_prefix(at + 2);
+  }
+  return name;
+}
+
+// The only candidate that is the same when folded.
+std::optional<std::string> same_folded(std::string_view name, std::span<const std::string> names) {
+  std::optional<std::string> found;
+  for (const std::string& candidate : names) {
+    if (agent::folded(candidate) == agent::folded(name)) {
+      if (found) {
+        return std::nullopt;
+      }
+      found = candidate;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<std::string> repair_name(std::string_view name, std::span<const std::string> names) {
+  if (std::ranges::find(names, name) != names.end()) {
+    return std::string(name);
+  }
+  const std::string_view bare = without_namespace(name);
+  for (const std::string_view word : {name, bare}) {
+    if (auto found = same_folded(word, names)) {
+      return found;
+    }
+  }
+  return agent::nearest(bare, names);
+}
+
+Result<agent::Json> parse_arguments(std::string_view text) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return fail(Code::tool_invalid_parameters,
+                "the arguments are empty: the call was cut off",
+                "Make the whole call again; write {} where there are no arguments.");
+  }
+  auto arguments = agent::parse_json(text);
+  if (!arguments) {
+    return fail(Code::tool_invalid_parameters,
+                "the arguments are not valid JSON",
+                "Make the call again with one complete JSON object.");
+  }
+  if (!arguments->is_object()) {
+    return fail(Code::tool_invalid_parameters,
+                fmt::format("the arguments must be a JSON object, not {}", arguments->type_name()),
+                "Make the call again with one JSON object.");
+  }
+  return std::move(*arguments);
+}
+
+Result<void> check_arguments(const agent::JsonSchema& schema, const agent::Json& arguments) {
+  const auto violations = schema.check(arguments);
+  if (violations.empty()) {
+    return {};
+  }
+  std::string message;
+  for (std::size_t i = 0; i < std::min(violations.size(), k_max_named); ++i) {
+    const auto& [pointer, text, is_type] = violations[i];
+    message += fmt::format("{}{} {}",
+                           i == 0 ? "" : "; ",
+                           pointer.empty() ? "the arguments" : agent::prefix(pointer, 200),
+                           agent::prefix(text, 300));
+  }
+  if (violations.size() > k_max_named) {
+    message += fmt::format("; and {} more", violations.size() - k_max_named);
+  }
+  const bool only_types = std::ranges::all_of(violations, &agent::JsonSchema::Violation::is_type);
+  return fail(only_types ? Code::tool_type_mismatch : Code::tool_invalid_parameters,
+              std::move(message));
+}
+
+}  // namespace tools

@@ -1,0 +1,34 @@
+// What a program may do, as a plain value: worked out in errand (policy.h), sent to a shim, put
+// into force there (enforcer.h). Neither YAML nor tools are known here.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace tools::sandbox {
+
+// All paths are absolute and free of links; what does not exist when a shim is made is left out.
+struct Profile {
+  std::vector<std::string> writable;  // folders with all that is in them, and single files
+  std::vector<std::string> locked;    // inside `writable`: readable only
+  std::vector<std::string> hidden;    // secret places: their contents cannot be read
+  bool network = false;               // internet sockets are allowed
+  bool egress_proxy = false;          // too, but in a network of its own (egress_proxy.h)
+  // Of the whole call in a control group, else of each process, and of the user.
+  std::optional<std::uint64_t> memory;     // bytes; of address space without a group
+  std::optional<std::uint64_t> processes;  // at the same time
+  std::optional<std::uint64_t> cpu_time;   // seconds, each process
+  std::vector<pid_t> untouchable;          // where the kernel keeps signals in by no other means
+
+  bool has_sockets() const { return network || egress_proxy; }
+  bool operator==(const Profile&) const = default;
+};
+
+// As it travels, and back; nullopt where the text is none.
+std::string encode(const Profile& profile);
+std::optional<Profile> decode(std::string_view text);
+
+}  // namespace tools::sandbox
