@@ -24,13 +24,13 @@ std::string_view take_digits(std::string_view& text) {
 }
 
 // A decimal number as it was written: exact, where a double would round.
-struct Decimal {
+struct Number {
   std::string_view whole;
   std::string_view fraction;  // without trailing zeros
 };
 
-std::optional<Decimal> take_decimal(std::string_view& text) {
-  Decimal decimal{.whole = take_digits(text), .fraction = {}};
+std::optional<Number> take_decimal(std::string_view& text) {
+  Number decimal{.whole = take_digits(text), .fraction = {}};
   if (decimal.whole.empty()) {
     return std::nullopt;
   }
@@ -63,7 +63,7 @@ std::optional<std::int64_t> to_integer(std::string_view digits, std::int64_t max
 constexpr std::size_t k_max_fraction = 9;  // digits: times the largest unit it still fits 64 bits
 
 // decimal × unit, where that is a whole number of at most `max`.
-std::optional<std::int64_t> scaled(const Decimal& decimal, std::int64_t unit, std::int64_t max) {
+std::optional<std::int64_t> scaled(const Number& decimal, std::int64_t unit, std::int64_t max) {
   const auto whole = to_integer(decimal.whole, max / unit);
   if (!whole || decimal.fraction.size() > k_max_fraction) {
     return std::nullopt;

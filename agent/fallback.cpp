@@ -28,7 +28,7 @@ constexpr auto k_context_overflow = std::to_array<Code>({Code::context_overflow}
 // A wrong key and a model that cannot do the work are mistakes of the set-up, which a fallback
 // would hide: they count only where the agent file asks for it. A refusal is an answer, and a
 // request that is wrong is wrong everywhere: they have no word.
-constexpr auto k_table = std::to_array<FallbackRow>({
+constexpr auto k_fallback_rows = std::to_array<FallbackRow>({
     {FallbackReason::unavailable, "unavailable", k_unavailable, true, false},
     {FallbackReason::rate_limited, "rate_limited", k_rate_limited, true, false},
     {FallbackReason::bad_response, "bad_response", k_bad_response, true, false},
@@ -42,28 +42,28 @@ constexpr auto k_table = std::to_array<FallbackRow>({
 }  // namespace
 
 std::span<const FallbackRow> fallback_table() {
-  return k_table;
+  return k_fallback_rows;
 }
 
 const FallbackRow& row(FallbackReason reason) {
-  return k_table.at(std::to_underlying(reason));
+  return k_fallback_rows.at(std::to_underlying(reason));
 }
 
 std::optional<FallbackReason> fallback_reason_from(std::string_view word) {
-  const auto found = std::ranges::find(k_table, word, &FallbackRow::word);
-  return found == k_table.end() ? std::nullopt : std::optional(found->reason);
+  const auto found = std::ranges::find(k_fallback_rows, word, &FallbackRow::word);
+  return found == k_fallback_rows.end() ? std::nullopt : std::optional(found->reason);
 }
 
 std::optional<FallbackReason> fallback_reason(Code code) {
-  const auto found = std::ranges::find_if(k_table, [&](const FallbackRow& one) {
+  const auto found = std::ranges::find_if(k_fallback_rows, [&](const FallbackRow& one) {
     return std::ranges::find(one.codes, code) != one.codes.end();
   });
-  return found == k_table.end() ? std::nullopt : std::optional(found->reason);
+  return found == k_fallback_rows.end() ? std::nullopt : std::optional(found->reason);
 }
 
 std::vector<FallbackReason> standard_fallback_reasons() {
   std::vector<FallbackReason> reasons;
-  for (const FallbackRow& one : k_table) {
+  for (const FallbackRow& one : k_fallback_rows) {
     if (one.is_standard) {
       reasons.push_back(one.reason);
     }

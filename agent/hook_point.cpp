@@ -7,7 +7,7 @@ namespace agent {
 namespace {
 
 // In the order of the enumeration.
-constexpr std::array<std::string_view, k_points> k_names = {"run_start",
+constexpr std::array<std::string_view, k_points> k_hook_point_names = {"run_start",
                                                             "pre_model",
                                                             "post_model",
                                                             "pre_tool_use",
@@ -19,13 +19,13 @@ constexpr std::array<std::string_view, k_points> k_names = {"run_start",
 }  // namespace
 
 std::string_view to_string(HookPoint point) {
-  return k_names[static_cast<std::size_t>(point)];
+  return k_hook_point_names[static_cast<std::size_t>(point)];
 }
 
 std::optional<HookPoint> point_from(std::string_view name) {
-  const auto found = std::ranges::find(k_names, name);
-  return found == k_names.end() ? std::nullopt
-                                : std::optional(static_cast<HookPoint>(found - k_names.begin()));
+  const auto found = std::ranges::find(k_hook_point_names, name);
+  return found == k_hook_point_names.end() ? std::nullopt
+                                : std::optional(static_cast<HookPoint>(found - k_hook_point_names.begin()));
 }
 
 }  // namespace agent

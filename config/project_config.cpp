@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using Standard = agent::PermissionSpec::Standard;
 
-constexpr auto k_keys = std::to_array<Key>({
+constexpr auto k_project_keys = std::to_array<Key>({
     // clang-format off
     {.path = "permissions", .type = Type::map, .help = "Rules for agents that work in this project, beside those of the agent file (`errand-agent(5)`). They can only tighten.", .example = "{deny: [\"write_file(vendor/**)\"]}"},
     {.path = "permissions.default", .type = Type::choice, .help = "What holds where no rule speaks of a call; the stricter of this and the agent file's.", .example = "ask", .choices = "auto|allow|ask|deny"},
@@ -65,7 +65,7 @@ int strictness(Standard standard) {
 }  // namespace
 
 std::span<const Key> project_keys() {
-  return k_keys;
+  return k_project_keys;
 }
 
 std::expected<ProjectConfig, std::vector<agent::Error>> load_project_config(
@@ -77,7 +77,7 @@ std::expected<ProjectConfig, std::vector<agent::Error>> load_project_config(
     file = at / ".errand" / "config.yaml";
   }
   ProjectConfig config;
-  auto errors = read_settings_file(file, k_keys, [&](const Value& root, Problems& problems) {
+  auto errors = read_settings_file(file, k_project_keys, [&](const Value& root, Problems& problems) {
     if (const Value* permissions = value_at(root, "permissions")) {
       refuse_loosening(*permissions, problems);
       config.permissions = build_permissions(*permissions, {}, known, problems);

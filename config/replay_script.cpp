@@ -21,7 +21,7 @@ constexpr std::size_t k_largest_script = 16 * 1'048'576;
 constexpr YamlLimits k_limits{
     .depth = 64, .values = 1'000'000, .text_bytes = 64 * std::size_t{1'048'576}};
 
-constexpr auto k_keys = std::to_array<Key>({
+constexpr auto k_script_keys = std::to_array<Key>({
     // clang-format off
     {.path = "version", .type = Type::integer, .help = "The version of this format. There is one so far: 1.", .example = "1", .min = 1, .max = 1, .required = true},
     {.path = "replies", .type = Type::list, .help = "What the model answers, one reply for each request, in this order.", .example = "[Done.]", .required = true},
@@ -91,7 +91,7 @@ std::string ScriptBuilder::build_arguments(const Value* value) {
 
 agent::ToolCall ScriptBuilder::build_call(const Value& item) {
   agent::ToolCall call;
-  if (is_keyed_by_name(item, k_keys, "replies[].tool_calls[]")) {
+  if (is_keyed_by_name(item, k_script_keys, "replies[].tool_calls[]")) {
     call.name = item.entries.front().key;
     call.arguments = build_arguments(&item.entries.front().value);
   } else {
@@ -231,7 +231,7 @@ agent::Error first_of(std::vector<agent::Error> errors) {
 }  // namespace
 
 std::span<const Key> replay_keys() {
-  return k_keys;
+  return k_script_keys;
 }
 
 agent::Result<agent::ReplayScript> parse_replay_script(std::string_view text,
@@ -240,7 +240,7 @@ agent::Result<agent::ReplayScript> parse_replay_script(std::string_view text,
   Problems problems(source);
   agent::ReplayScript script;
   if (const auto root = parse_yaml(source, {0, source.text().size()}, k_limits, problems)) {
-    check(*root, k_keys, {}, problems);
+    check(*root, k_script_keys, {}, problems);
     script = build_script(*root, problems);
   }
   if (!problems.is_empty()) {

@@ -10,7 +10,7 @@
 namespace config {
 namespace {
 
-constexpr std::size_t k_largest_file = 1'048'576;
+constexpr std::size_t k_largest_settings_file = 1'048'576;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ std::vector<agent::Error> read_settings_file(const std::filesystem::path& file,
   if (std::filesystem::status(file, failure).type() == std::filesystem::file_type::not_found) {
     return {};
   }
-  const auto text = read_text_file(file, k_largest_file);
+  const auto text = read_text_file(file, k_largest_settings_file);
   if (!text) {
     return {text.error()};
   }

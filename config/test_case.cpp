@@ -18,9 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t k_largest_file = 1'048'576;
+constexpr std::size_t k_largest_case_file = 1'048'576;
 
-constexpr auto k_keys = std::to_array<Key>({
+constexpr auto k_case_keys = std::to_array<Key>({
     // clang-format off
     {.path = "version", .type = Type::integer, .help = "The version of this format. There is one so far: 1.", .example = "1", .min = 1, .max = 1, .required = true},
     {.path = "description", .type = Type::text, .help = "What the case is about, for people.", .example = "Greets in one word."},
@@ -188,11 +188,11 @@ class CaseBuilder {
 }  // namespace
 
 std::span<const Key> test_case_keys() {
-  return k_keys;
+  return k_case_keys;
 }
 
 std::expected<TestCase, std::vector<agent::Error>> load_test_case(const fs::path& file) {
-  auto text = read_text_file(file, k_largest_file);
+  auto text = read_text_file(file, k_largest_case_file);
   if (!text) {
     return std::unexpected(std::vector{std::move(text).error()});
   }
@@ -203,7 +203,7 @@ std::expected<TestCase, std::vector<agent::Error>> load_test_case(const fs::path
   Problems problems(*source);
   TestCase test;
   if (const auto root = parse_yaml(*source, {0, source->text().size()}, {}, problems)) {
-    check(*root, k_keys, {}, problems);
+    check(*root, k_case_keys, {}, problems);
     test = CaseBuilder(file, problems).build(*root);
   }
   if (!problems.is_empty()) {

@@ -13,7 +13,7 @@
 namespace config {
 namespace {
 
-constexpr auto k_keys = std::to_array<Key>({
+constexpr auto k_user_keys = std::to_array<Key>({
     // clang-format off
     {.path = "prices", .type = Type::map, .help = "What models cost, by PROVIDER/MODEL, in US dollars per million tokens, in place of the prices that the program knows. `model.cost` of an agent file wins over it.", .example = "{openai/gpt-5-mini: {input: 0.25, output: 2}}", .shape = Shape::model},
     {.path = "prices.*", .type = Type::map, .help = "The price of one model.", .example = "{input: 0.25, output: 2}"},
@@ -69,14 +69,14 @@ UserConfigResult result(UserConfig config, std::vector<agent::Error> errors) {
 }  // namespace
 
 std::span<const Key> user_keys() {
-  return k_keys;
+  return k_user_keys;
 }
 
 UserConfigResult parse_user_config(std::string_view text,
                                    const std::string& shown_file,
                                    const KnownNames& known) {
   UserConfig config;
-  auto errors = read_settings(text, shown_file, k_keys, [&](const Value& root, Problems& problems) {
+  auto errors = read_settings(text, shown_file, k_user_keys, [&](const Value& root, Problems& problems) {
     config = build(root, known, problems);
   });
   return result(std::move(config), std::move(errors));
@@ -84,7 +84,7 @@ UserConfigResult parse_user_config(std::string_view text,
 
 UserConfigResult load_user_config(const std::filesystem::path& file, const KnownNames& known) {
   UserConfig config;
-  auto errors = read_settings_file(file, k_keys, [&](const Value& root, Problems& problems) {
+  auto errors = read_settings_file(file, k_user_keys, [&](const Value& root, Problems& problems) {
     config = build(root, known, problems);
   });
   return result(std::move(config), std::move(errors));

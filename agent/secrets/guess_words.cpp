@@ -73,7 +73,7 @@ bool is_upper(char c) {
 bool is_letter(char c) {
   return is_lower(c) || is_upper(c);
 }
-bool is_alnum(char c) {
+bool is_letter_or_digit(char c) {
   return is_letter(c) || is_digit(c);
 }
 bool is_hex(char c) {
@@ -217,7 +217,7 @@ bool is_text_in_base64(std::string_view word) {
 std::string plain_name(std::string_view name) {
   std::string plain;
   for (const char c : name) {
-    if (is_alnum(c)) {
+    if (is_letter_or_digit(c)) {
       plain += to_lower(c);
     }
   }

@@ -17,7 +17,7 @@ namespace agent {
 namespace {
 
 constexpr std::string_view k_redacted = "[redacted]";
-constexpr std::size_t k_shortest_value = 8;
+constexpr std::size_t k_shortest_redacted = 8;
 constexpr std::size_t k_longest_kept_back = 4096;
 
 // How the name of a variable that holds a secret ends. In capitals; names are compared so.
@@ -273,7 +273,7 @@ std::vector<Span> secrets_in(std::string_view text,
 bool is_worth_hiding(std::string_view value) {
   const bool is_one_char_repeated =
       value.find_first_not_of(value.front()) == std::string_view::npos;
-  return value.size() >= k_shortest_value && !is_one_char_repeated &&
+  return value.size() >= k_shortest_redacted && !is_one_char_repeated &&
          std::find(k_common_values.begin(), k_common_values.end(), to_lower(value)) ==
              k_common_values.end();
 }

@@ -12,7 +12,7 @@
 namespace cli {
 namespace {
 
-constexpr std::size_t k_longest_answer = 4'096;  // as long as a terminal's line can be
+constexpr std::size_t k_longest_reply = 4'096;  // as long as a terminal's line can be
 
 // Whoever types an option's words, or its number, means that option; all else is their own answer.
 std::string meant(std::string_view line, const std::vector<std::string>& options) {
@@ -46,7 +46,7 @@ class TerminalQuestioner final : public tools::Questioner {
     }
     Terminal::say(text + (question.options.empty() ? "Your answer (Enter: none): "
                                                    : "A number, or your answer (Enter: none): "));
-    const auto line = Terminal::read_line(stop, k_longest_answer);
+    const auto line = Terminal::read_line(stop, k_longest_reply);
     return line ? std::optional(meant(agent::trimmed(*line), question.options)) : std::nullopt;
   }
 

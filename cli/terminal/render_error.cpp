@@ -13,8 +13,8 @@
 namespace cli {
 namespace {
 
-constexpr std::string_view k_red = "1;31";
-constexpr std::string_view k_yellow = "1;33";
+constexpr std::string_view k_bold_red = "1;31";
+constexpr std::string_view k_bold_yellow = "1;33";
 constexpr std::string_view k_blue = "1;34";
 constexpr std::string_view k_bold = "1";
 
@@ -242,13 +242,13 @@ std::string render_in(const Frame& frame, const agent::Error& error, bool color)
 std::string render(const agent::Error& error, bool color) {
   const agent::CodeRow& row = agent::row(error.code);
   return render_in(
-      {.kind = fmt::format("error[{}]", row.name), .style = k_red, .advice = row.advice},
+      {.kind = fmt::format("error[{}]", row.name), .style = k_bold_red, .advice = row.advice},
       error,
       color);
 }
 
 std::string render_warning(const agent::Error& warning, bool color) {
-  return render_in({.kind = "warning", .style = k_yellow, .advice = {}}, warning, color);
+  return render_in({.kind = "warning", .style = k_bold_yellow, .advice = {}}, warning, color);
 }
 
 std::string paint(std::string_view style, std::string_view text, bool color) {

@@ -20,7 +20,7 @@ using agent::PricePeriod;
 using agent::Rate;
 
 constexpr std::string_view k_digits = "0123456789ABCDEF";
-constexpr int k_most_nested = 16;
+constexpr int k_most_nested_price = 16;
 
 bool needs_escape(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -88,7 +88,7 @@ std::optional<bool> holds_group(std::string_view& words,
       return depth > 0 ? std::optional(needs_all ? all : any) : std::nullopt;
     }
     const bool is_group = word == "(" || word == "&(";
-    if (is_group && depth == k_most_nested) {
+    if (is_group && depth == k_most_nested_price) {
       return std::nullopt;
     }
     const auto one =

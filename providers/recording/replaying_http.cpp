@@ -17,7 +17,7 @@ using agent::Error;
 using agent::Json;
 
 constexpr std::size_t k_most_lines = 8;
-constexpr std::size_t k_shown_bytes = 80;    // of a value
+constexpr std::size_t k_shown_difference = 80;    // of a value
 constexpr std::size_t k_context_bytes = 20;  // of a text, before the place where it differs
 
 // One text for all orders of keys.
@@ -100,7 +100,7 @@ class Comparison {
   // Where a long text is shown from, so that the difference is in sight: between characters.
   static std::size_t first_difference(std::string_view one, std::string_view other) {
     const auto at = static_cast<std::size_t>(std::ranges::mismatch(one, other).in1 - one.begin());
-    return at <= k_shown_bytes / 2 ? 0 : agent::prefix(one, at - k_context_bytes).size();
+    return at <= k_shown_difference / 2 ? 0 : agent::prefix(one, at - k_context_bytes).size();
   }
 
   static std::string excerpt(const Json* value, std::size_t from) {
@@ -111,7 +111,7 @@ class Comparison {
       return cut(agent::dump(*value));
     }
     const std::string_view text = value->get_ref<const std::string&>();
-    const std::string_view shown = agent::prefix(text.substr(from), k_shown_bytes);
+    const std::string_view shown = agent::prefix(text.substr(from), k_shown_difference);
     return fmt::format("{}{}{}",
                        from > 0 ? "…" : "",
                        agent::dump(Json(shown)),
@@ -119,7 +119,7 @@ class Comparison {
   }
 
   static std::string cut(const std::string& text) {
-    const std::string_view shown = agent::prefix(text, k_shown_bytes);
+    const std::string_view shown = agent::prefix(text, k_shown_difference);
     return std::string(shown) + (shown.size() < text.size() ? "…" : "");
   }
 

@@ -36,7 +36,7 @@ std::uint32_t checksum(std::string_view bytes) {
   return static_cast<std::uint32_t>(crc32(0, data, static_cast<uInt>(bytes.size())));
 }
 
-struct Headers {
+struct FrameHeaders {
   std::string message_type;
   std::string type;     // of the event, the exception or the error
   std::string message;  // of an error
@@ -69,8 +69,8 @@ class HeaderReader {
   bool is_cut_ = false;
 };
 
-std::optional<Headers> read_headers(std::string_view bytes) {
-  Headers headers;
+std::optional<FrameHeaders> read_headers(std::string_view bytes) {
+  FrameHeaders headers;
   HeaderReader reader(bytes);
   while (!reader.is_at_end()) {
     const auto name = reader.take(number(reader.take(1)));
@@ -91,7 +91,7 @@ std::optional<Headers> read_headers(std::string_view bytes) {
   return headers;
 }
 
-StreamEvent to_event(const Headers& headers, std::string_view payload) {
+StreamEvent to_event(const FrameHeaders& headers, std::string_view payload) {
   if (headers.message_type == "event") {
     return {.name = headers.type, .data = std::string(payload)};
   }

@@ -20,9 +20,9 @@ using std::chrono::milliseconds;
 using Wait = std::optional<milliseconds>;
 
 constexpr milliseconds k_longest = std::chrono::hours(24 * 366);
-constexpr auto npos = std::string_view::npos;
+constexpr auto k_npos = std::string_view::npos;
 
-std::optional<double> number(std::string_view text) {
+std::optional<double> number_in(std::string_view text) {
   text = agent::trimmed(text);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -97,7 +97,7 @@ Wait duration(std::string_view text) {
 
 Wait reset_wait(std::string_view text, Clock::Wall now) {
   text = agent::trimmed(text);
-  if (const auto value = number(text)) {
+  if (const auto value = number_in(text)) {
     return reset_number(*value, now);
   }
   if (const auto time = agent::parse_time(text)) {
@@ -118,11 +118,11 @@ Wait reset_of(const Headers& headers, Clock::Wall now) {
     const std::string name = agent::to_lower(field);
     const bool is_ours = name.starts_with("anthropic-ratelimit-") ||
                          name.starts_with("x-ratelimit-") || name.starts_with("ratelimit-");
-    if (!is_ours || name.find("reset") == npos) {
+    if (!is_ours || name.find("reset") == k_npos) {
       continue;
     }
     const std::string_view remaining = agent::header(headers, remaining_name(name));
-    if (remaining.empty() || number(remaining).value_or(1) <= 0) {
+    if (remaining.empty() || number_in(remaining).value_or(1) <= 0) {
       longest = longer(longest, reset_wait(value, now));
     }
   }
@@ -136,8 +136,8 @@ Wait spoken_duration(std::string_view text) {
   while (amount.ends_with('.')) {
     amount.remove_suffix(1);
   }
-  const auto value = number(amount);
-  if (!value || digits == npos) {
+  const auto value = number_in(amount);
+  if (!value || digits == k_npos) {
     return std::nullopt;
   }
   if (text[digits] == ' ') {
@@ -163,7 +163,7 @@ Wait spoken_duration(std::string_view text) {
 int month_number(std::string_view name) {
   constexpr std::string_view k_months = "JanFebMarAprMayJunJulAugSepOctNovDec";
   const auto at = k_months.find(name);
-  return name.size() == 3 && at != npos && at % 3 == 0 ? static_cast<int>(at / 3) + 1 : 0;
+  return name.size() == 3 && at != k_npos && at % 3 == 0 ? static_cast<int>(at / 3) + 1 : 0;
 }
 
 std::optional<int> digits(std::string_view text) {
@@ -181,7 +181,7 @@ std::optional<Clock::Wall> parse_http_date(std::string_view text) {
   text = agent::trimmed(text);
   const auto comma = text.find(", ");
   // Only the fixed form that HTTP demands of servers: "Wed, 21 Oct 2015 07:28:00 GMT".
-  if (comma == npos || text.size() - comma != 26 || !text.ends_with(" GMT")) {
+  if (comma == k_npos || text.size() - comma != 26 || !text.ends_with(" GMT")) {
     return std::nullopt;
   }
   text.remove_prefix(comma + 2);
@@ -206,11 +206,11 @@ std::optional<Clock::Wall> parse_http_date(std::string_view text) {
 
 Wait retry_after_header(const Headers& headers, Clock::Wall now) {
   Wait wait;
-  if (const auto value = number(agent::header(headers, "retry-after-ms"))) {
+  if (const auto value = number_in(agent::header(headers, "retry-after-ms"))) {
     wait = wait_of(*value, milliseconds(1));
   }
   const std::string_view text = agent::header(headers, "retry-after");
-  if (const auto value = number(text)) {
+  if (const auto value = number_in(text)) {
     wait = longer(wait, wait_of(*value, std::chrono::seconds(1)));
   } else if (const auto date = parse_http_date(text)) {
     wait = longer(wait, wait_until(*date, now));
@@ -247,7 +247,7 @@ Wait retry_after_text(std::string_view text) {
   const std::string words = agent::to_lower(text);
   for (const std::string_view phrase : k_phrases) {
     const auto at = words.find(phrase);
-    if (at == npos) {
+    if (at == k_npos) {
       continue;
     }
     if (const Wait wait = spoken_duration(std::string_view(words).substr(at + phrase.size()))) {

@@ -25,9 +25,9 @@ using agent::Result;
 namespace fs = std::filesystem;
 using Kind = FilePatch::Kind;
 
-constexpr std::size_t k_max_file = 16u << 20;
+constexpr std::size_t k_apply_patch_max_file = 16u << 20;
 
-constexpr const char* k_parameters = R"({
+constexpr const char* k_apply_patch_parameters = R"({
   "type": "object",
   "properties": {
     "patch": {"type": "string", "minLength": 1, "description": "A unified diff as git writes it: for each file `--- a/PATH` and `+++ b/PATH` (/dev/null for a new or a deleted file; `diff --git`, `rename from` and `rename to` for a rename), then hunks: `@@ -LINE,COUNT +LINE,COUNT @@` and lines with a blank, - or + in front."}
@@ -48,7 +48,7 @@ struct Original {
 
 Result<Original> read(const NamedPath& name, const CallContext& context) {
   TRY_ASSIGN(const RegularFile file, open_regular(name));
-  TRY_ASSIGN(std::string content, read_whole(file, name, k_max_file, context.stop));
+  TRY_ASSIGN(std::string content, read_whole(file, name, k_apply_patch_max_file, context.stop));
   return Original{.content = std::move(content), .status = file.status};
 }
 
@@ -274,7 +274,7 @@ class ApplyPatch final : public Tool {
                   "of them, or none. Lines that stay or go must be in the file exactly; "
                   "line numbers may be off where the lines are unique. Read the files "
                   "first.",
-              .parameters = k_parameters,
+              .parameters = k_apply_patch_parameters,
               .repeatable = spec.repeatable} {}
 
   const agent::ToolInfo& info() const override { return info_; }

@@ -8,7 +8,7 @@
 namespace tools {
 namespace {
 
-constexpr const char* k_parameters = R"({
+constexpr const char* k_ask_user_parameters = R"({
   "type": "object",
   "properties": {
     "question": {"type": "string", "minLength": 1, "maxLength": 4000, "description": "One question, short and complete."},
@@ -18,7 +18,7 @@ constexpr const char* k_parameters = R"({
   "additionalProperties": false
 })";
 
-Output call(const agent::Json& arguments, const CallContext& context) {
+Output call_ask_user(const agent::Json& arguments, const CallContext& context) {
   if (context.questioner == nullptr) {
     return failure(agent::Code::tool_failed,
                    "nobody is there to answer: the run has no terminal",
@@ -49,10 +49,10 @@ std::unique_ptr<Tool> make_ask_user(const agent::ToolSpec& spec) {
                           "Asks the person at the terminal and waits for the answer. For "
                           "what only they can decide; where nobody is there, decide by "
                           "yourself.",
-                      .parameters = k_parameters,
+                      .parameters = k_ask_user_parameters,
                       .repeatable = spec.repeatable},
       FunctionTool::Policy{},
-      call);
+      call_ask_user);
 }
 
 }  // namespace tools

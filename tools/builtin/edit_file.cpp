@@ -19,12 +19,12 @@ using agent::Code;
 using agent::fail;
 using agent::Result;
 
-constexpr std::size_t k_max_file = 64u << 20;
+constexpr std::size_t k_edit_file_max_file = 64u << 20;
 constexpr std::size_t k_max_hunks = 5;        // shown
 constexpr std::size_t k_max_hunk_lines = 40;  // shown, of each side
 constexpr int k_context = 2;                  // lines around a change
 
-constexpr const char* k_parameters = R"({
+constexpr const char* k_edit_file_parameters = R"({
   "type": "object",
   "properties": {
     "path": {"type": "string"},
@@ -322,7 +322,7 @@ Result<Output> edit_file(const agent::Json& arguments, const CallContext& contex
   TRY(check_arguments(old_string, new_string));
   TRY_ASSIGN(const NamedPath name, resolve(agent::text_at(arguments, "path"), context));
   TRY_ASSIGN(const RegularFile file, open_regular(name));
-  TRY_ASSIGN(const std::string content, read_whole(file, name, k_max_file, context.stop));
+  TRY_ASSIGN(const std::string content, read_whole(file, name, k_edit_file_max_file, context.stop));
   TRY_ASSIGN(const auto place, AtomicFileWrite::open(name));
   TRY(place->check_is(file.status));
   TRY(place->check_known());
@@ -339,7 +339,7 @@ Result<Output> edit_file(const agent::Json& arguments, const CallContext& contex
                                     excerpt(content, edit))};
 }
 
-Output call(const agent::Json& arguments, const CallContext& context) {
+Output call_edit_file(const agent::Json& arguments, const CallContext& context) {
   auto output = edit_file(arguments, context);
   return output ? std::move(*output) : failure(output.error());
 }
@@ -351,10 +351,10 @@ std::unique_ptr<Tool> make_edit_file(const agent::ToolSpec& spec) {
       agent::ToolInfo{.name = "edit_file",
                       .description = "Replaces one exact text in a file by another and shows the "
                                      "changed lines. White space counts. Read the file first.",
-                      .parameters = k_parameters,
+                      .parameters = k_edit_file_parameters,
                       .repeatable = spec.repeatable},
       FunctionTool::Policy{.access = Access::Kind::writes},
-      call);
+      call_edit_file);
 }
 
 }  // namespace tools

@@ -12,9 +12,9 @@
 namespace tools {
 namespace {
 
-constexpr std::size_t k_max_shown = 1'000;
+constexpr std::size_t k_glob_max_shown = 1'000;
 
-constexpr const char* k_parameters = R"({
+constexpr const char* k_glob_parameters = R"({
   "type": "object",
   "properties": {
     "pattern": {"type": "string", "description": "Like `src/**/*.cpp` or `*.{h,md}`."},
@@ -31,7 +31,7 @@ class Listing {
 
   void add(const std::string& relative) {
     const std::string line = one_line(join_shown(folder_, relative)) + '\n';
-    if (left_out_ > 0 || shown_ == k_max_shown || text_.size() + line.size() > k_page_bytes) {
+    if (left_out_ > 0 || shown_ == k_glob_max_shown || text_.size() + line.size() > k_page_bytes) {
       ++left_out_;
       return;
     }
@@ -78,7 +78,7 @@ std::string target(const agent::Json& arguments) {
                       split_pattern(agent::text_at(arguments, "pattern")).folder);
 }
 
-Output call(const agent::Json& arguments, const CallContext& context) {
+Output call_glob(const agent::Json& arguments, const CallContext& context) {
   const SplitPattern split = split_pattern(agent::text_at(arguments, "pattern"));
   const auto glob = Glob::compile(split.rest);
   if (!glob) {
@@ -120,11 +120,11 @@ std::unique_ptr<Tool> make_glob(const agent::ToolSpec& spec) {
               "Finds files by name, sorted by path. `*` and `?` stay within a name, `**` stands "
               "for any folders. Hidden names match only where the pattern spells the dot; .git "
               "is left out; links to folders are not followed.",
-          .parameters = k_parameters,
+          .parameters = k_glob_parameters,
           .repeatable = spec.repeatable},
       FunctionTool::Policy{
           .parallel = true, .idempotent = true, .access = Access::Kind::names, .target = target},
-      call);
+      call_glob);
 }
 
 }  // namespace tools

@@ -25,7 +25,7 @@ constexpr std::size_t k_max_line = 1u << 20;  // what is searched of one line
 constexpr std::size_t k_shown_line = 400;     // what is shown of one line
 constexpr std::size_t k_max_matches = 1'000;
 
-constexpr const char* k_parameters = R"({
+constexpr const char* k_grep_parameters = R"({
   "type": "object",
   "properties": {
     "pattern": {"type": "string", "description": "A regular expression in RE2 syntax, e.g. `(?i)todo|fixme`."},
@@ -197,7 +197,7 @@ Result<Output> grep(const agent::Json& arguments, const CallContext& context) {
   return Search(*expression, glob, context).in(start);
 }
 
-Output call(const agent::Json& arguments, const CallContext& context) {
+Output call_grep(const agent::Json& arguments, const CallContext& context) {
   auto output = grep(arguments, context);
   return output ? std::move(*output) : failure(output.error());
 }
@@ -210,10 +210,10 @@ std::unique_ptr<Tool> make_grep(const agent::ToolSpec& spec) {
                       .description = "Finds lines that match a regular expression, shown as "
                                      "file:line:text. Binary files, hidden names and .git are "
                                      "left out.",
-                      .parameters = k_parameters,
+                      .parameters = k_grep_parameters,
                       .repeatable = spec.repeatable},
       FunctionTool::Policy{.parallel = true, .idempotent = true, .access = Access::Kind::reads},
-      call);
+      call_grep);
 }
 
 }  // namespace tools

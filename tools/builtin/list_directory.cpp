@@ -13,9 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t k_max_shown = 1'000;
+constexpr std::size_t k_list_directory_max_shown = 1'000;
 
-constexpr const char* k_parameters = R"({
+constexpr const char* k_list_directory_parameters = R"({
   "type": "object",
   "properties": {
     "path": {"type": "string", "description": "The folder; `.` is the working folder."}
@@ -52,7 +52,7 @@ std::string describe(const fs::path& path, fs::file_type type) {
   return "  ?";
 }
 
-Output call(const agent::Json& arguments, const CallContext& context) {
+Output call_list_directory(const agent::Json& arguments, const CallContext& context) {
   const auto where = resolve(agent::text_at(arguments, "path"), context);
   if (!where) {
     return failure(where.error());
@@ -69,7 +69,7 @@ Output call(const agent::Json& arguments, const CallContext& context) {
     }
     const std::string line =
         one_line(entry.name) + describe(where->path / entry.name, entry.type) + '\n';
-    if (shown == k_max_shown || output.text.size() + line.size() > k_page_bytes) {
+    if (shown == k_list_directory_max_shown || output.text.size() + line.size() > k_page_bytes) {
       output.text += fmt::format("[and {}{} more; use glob or shell to narrow it down]\n",
                                  folder->is_whole ? "" : "over ",
                                  folder->entries.size() - shown);
@@ -91,10 +91,10 @@ std::unique_ptr<Tool> make_list_directory(const agent::ToolSpec& spec) {
       agent::ToolInfo{.name = "list_directory",
                       .description = "Lists one folder, hidden names included: folders end in /, "
                                      "links show their target, files their size.",
-                      .parameters = k_parameters,
+                      .parameters = k_list_directory_parameters,
                       .repeatable = spec.repeatable},
       FunctionTool::Policy{.parallel = true, .idempotent = true, .access = Access::Kind::names},
-      call);
+      call_list_directory);
 }
 
 }  // namespace tools

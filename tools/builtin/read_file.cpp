@@ -17,7 +17,7 @@ using agent::Result;
 
 constexpr long long k_default_limit = 2'000;
 
-constexpr const char* k_parameters = R"({
+constexpr const char* k_read_file_parameters = R"({
   "type": "object",
   "properties": {
     "path": {"type": "string", "description": "The file; a relative path starts at the working folder."},
@@ -126,7 +126,7 @@ Result<Output> read(const agent::Json& arguments, const CallContext& context) {
   return output;
 }
 
-Output call(const agent::Json& arguments, const CallContext& context) {
+Output call_read_file(const agent::Json& arguments, const CallContext& context) {
   auto output = read(arguments, context);
   return output ? std::move(*output) : failure(output.error());
 }
@@ -139,10 +139,10 @@ std::unique_ptr<Tool> make_read_file(const agent::ToolSpec& spec) {
                       .description = "Reads a text file. Each line is shown as its number, a tab, "
                                      "and the line. A long file is shown in pages; the last line "
                                      "says how to go on.",
-                      .parameters = k_parameters,
+                      .parameters = k_read_file_parameters,
                       .repeatable = spec.repeatable},
       FunctionTool::Policy{.parallel = true, .idempotent = true, .access = Access::Kind::reads},
-      call);
+      call_read_file);
 }
 
 }  // namespace tools

@@ -20,7 +20,7 @@ using agent::Code;
 using agent::Json;
 using agent::Milliseconds;
 
-constexpr Milliseconds k_default_timeout = std::chrono::minutes(2);
+constexpr Milliseconds k_shell_timeout = std::chrono::minutes(2);
 constexpr Milliseconds k_longest_timeout = std::chrono::minutes(10);
 constexpr int k_not_executable = 126;
 constexpr int k_not_found = 127;
@@ -55,7 +55,7 @@ Json schema(Milliseconds longest) {
 class Shell final : public Tool {
  public:
   explicit Shell(const agent::ToolSpec& spec)
-      : timeout_(spec.timeout.value_or(k_default_timeout)),
+      : timeout_(spec.timeout.value_or(k_shell_timeout)),
         longest_(spec.timeout.value_or(k_longest_timeout)),
         idle_timeout_(spec.idle_timeout),
         idempotent_(spec.idempotent),

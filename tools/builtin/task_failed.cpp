@@ -6,7 +6,7 @@
 namespace tools {
 namespace {
 
-constexpr const char* k_parameters = R"({
+constexpr const char* k_task_failed_parameters = R"({
   "type": "object",
   "properties": {
     "reason": {"type": "string", "minLength": 1,
@@ -16,7 +16,7 @@ constexpr const char* k_parameters = R"({
   "additionalProperties": false
 })";
 
-Output call(const agent::Json& arguments, const CallContext&) {
+Output call_task_failed(const agent::Json& arguments, const CallContext&) {
   return {.text = "Noted: the task failed. The run ends here.",
           .message = std::string(agent::text_at(arguments, "reason")),
           .task_failed = true};
@@ -29,10 +29,10 @@ std::unique_ptr<Tool> make_task_failed(const agent::ToolSpec& spec) {
       agent::ToolInfo{.name = "task_failed",
                       .description = "Ends the run and reports that the task failed. Call it only "
                                      "when you are sure that you cannot do the task.",
-                      .parameters = k_parameters,
+                      .parameters = k_task_failed_parameters,
                       .repeatable = spec.repeatable},
       FunctionTool::Policy{},
-      call);
+      call_task_failed);
 }
 
 }  // namespace tools

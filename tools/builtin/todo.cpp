@@ -14,7 +14,7 @@
 namespace tools {
 namespace {
 
-constexpr const char* k_parameters = R"({
+constexpr const char* k_todo_parameters = R"({
   "type": "object",
   "properties": {
     "items": {
@@ -47,7 +47,7 @@ class Todo final : public Tool {
               .description =
                   "Keeps a list of the steps of your work, for yourself and for whoever "
                   "watches. Give the whole list each time.",
-              .parameters = k_parameters,
+              .parameters = k_todo_parameters,
               .repeatable = spec.repeatable} {}
 
   const agent::ToolInfo& info() const override { return info_; }

@@ -12,7 +12,7 @@
 namespace tools {
 namespace {
 
-constexpr const char* k_parameters = R"({
+constexpr const char* k_write_file_parameters = R"({
   "type": "object",
   "properties": {
     "path": {"type": "string", "description": "The file; missing folders are made."},
@@ -41,7 +41,7 @@ bool would_destroy_secrets(const NamedPath& name,
   return old && !old->contains(k_mark) && !context.redactor->is_clean(*old);
 }
 
-Output call(const agent::Json& arguments, const CallContext& context) {
+Output call_write_file(const agent::Json& arguments, const CallContext& context) {
   const auto file = resolve(agent::text_at(arguments, "path"), context);
   if (!file) {
     return failure(file.error());
@@ -72,10 +72,10 @@ std::unique_ptr<Tool> make_write_file(const agent::ToolSpec& spec) {
       agent::ToolInfo{.name = "write_file",
                       .description = "Writes a file, in place of the old content if there is any. "
                                      "To change a part of a file, use edit_file.",
-                      .parameters = k_parameters,
+                      .parameters = k_write_file_parameters,
                       .repeatable = spec.repeatable},
       FunctionTool::Policy{.access = Access::Kind::writes},
-      call);
+      call_write_file);
 }
 
 }  // namespace tools

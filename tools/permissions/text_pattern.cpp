@@ -81,7 +81,7 @@ Match match(std::string_view pattern, std::string_view word) {
   return matches(pattern, word) ? Match::yes : may_match(pattern, word) ? Match::maybe : Match::no;
 }
 
-bool is_option(std::string_view word) {
+bool is_option_word(std::string_view word) {
   return word.size() > 1 && word.front() == '-';
 }
 
@@ -110,7 +110,7 @@ Match has_option(std::string_view wanted, const Words& words) {
   return all ? Match::yes : found;
 }
 
-Words split(std::string_view pattern) {
+Words split_pattern(std::string_view pattern) {
   Words words;
   while (!pattern.empty()) {
     const std::size_t end = std::min(pattern.find(' '), pattern.size());
@@ -136,10 +136,10 @@ Match has_operands(const Words& wanted, const Words& words) {
     bool behind_option = false;
     for (; at < words.size() && found == Match::no; ++at) {
       found = match(operand, words[at]);
-      if (found == Match::no && !is_option(words[at]) && !behind_option && !anywhere) {
+      if (found == Match::no && !is_option_word(words[at]) && !behind_option && !anywhere) {
         return Match::no;
       }
-      behind_option = is_option(words[at]);
+      behind_option = is_option_word(words[at]);
     }
     result = std::min(result, found);
     anywhere = false;
@@ -148,14 +148,14 @@ Match has_operands(const Words& wanted, const Words& words) {
 }
 
 Match in_other_words(std::string_view pattern, const Words& words) {
-  Words parts = split(pattern);
+  Words parts = split_pattern(pattern);
   if (parts.empty() || words.empty()) {
     return Match::no;
   }
   Match result = match(base_name(parts.front()), base_name(words.front()));
   Words operands;
   for (std::size_t at = 1; at < parts.size() && result != Match::no; ++at) {
-    if (is_option(parts[at])) {
+    if (is_option_word(parts[at])) {
       result = std::min(result, has_option(parts[at], words));
     } else {
       operands.push_back(parts[at]);

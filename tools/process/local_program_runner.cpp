@@ -31,7 +31,7 @@ using End = ProgramResult::End;
 
 constexpr std::chrono::seconds k_grace{1};     // between SIGTERM and SIGKILL
 constexpr std::chrono::seconds k_patience{8};  // with a shim that does not report after SIGKILL
-constexpr std::size_t k_chunk = 64u << 10;
+constexpr std::size_t k_read_size = 64u << 10;
 constexpr std::array k_proxy_variables = {
     "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
 
@@ -312,7 +312,7 @@ void Call::write_input() {
 
 // One chunk, so that a program that writes without end cannot keep the loop from its deadlines.
 void Call::read_some(Stream& stream) {
-  std::array<char, k_chunk> buffer;
+  std::array<char, k_read_size> buffer;
   const ssize_t got = ::read(stream.fd.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
     return;
@@ -336,7 +336,7 @@ void Call::drain(Stream& stream) {
     return;
   }
   const int capacity = std::max(::fcntl(stream.fd.get(), F_GETPIPE_SZ), 1);
-  for (int left = capacity; stream.fd && left >= 0; left -= static_cast<int>(k_chunk)) {
+  for (int left = capacity; stream.fd && left >= 0; left -= static_cast<int>(k_read_size)) {
     pollfd event{.fd = stream.fd.get(), .events = POLLIN, .revents = 0};
     if (::poll(&event, 1, 0) <= 0) {
       return;

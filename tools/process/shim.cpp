@@ -33,7 +33,7 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr std::string_view k_default_path = "/usr/local/bin:/usr/bin:/bin";
-constexpr std::chrono::seconds k_patience{5};  // with processes that SIGKILL does not end
+constexpr std::chrono::seconds k_end_patience{5};  // with processes that SIGKILL does not end
 constexpr int k_kill_again_ms = 10;
 
 // Everything the program's process needs, made before it is there: in it nothing is allocated.
@@ -308,7 +308,7 @@ void Watch::terminate() {
 void Watch::start_killing() {
   if (!is_killing_) {
     is_killing_ = true;
-    killing_ends_ = Steady::now() + k_patience;
+    killing_ends_ = Steady::now() + k_end_patience;
   }
 }
 

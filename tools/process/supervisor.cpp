@@ -27,7 +27,7 @@ using agent::Descriptor;
 using agent::fail;
 using agent::Result;
 
-constexpr timeval k_patience{.tv_sec = 10, .tv_usec = 0};
+constexpr timeval k_answer_patience{.tv_sec = 10, .tv_usec = 0};
 constexpr int k_zygote_patience_ms = 2'000;
 
 std::unexpected<agent::Error> os_failure(std::string_view what, int error) {
@@ -167,7 +167,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::start() {
   if (zygote < 0) {
     return os_failure("cannot fork the process that starts tools", error);
   }
-  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_patience, sizeof k_patience);
+  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_answer_patience, sizeof k_answer_patience);
   return std::unique_ptr<Supervisor>(new Supervisor(std::move(ends.first), zygote));
 }
 
@@ -183,8 +183,8 @@ Supervisor::~Supervisor() {
 
 Result<Shim> Supervisor::new_shim(const std::string& profile) {
   TRY_ASSIGN(auto ends, socket_pair(SOCK_STREAM));
-  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_patience, sizeof k_patience);
-  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_RCVTIMEO, &k_patience, sizeof k_patience);
+  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_answer_patience, sizeof k_answer_patience);
+  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_RCVTIMEO, &k_answer_patience, sizeof k_answer_patience);
   const std::array theirs{ends.second.get()};
   const char birth = static_cast<char>(profile.empty() ? Birth::plain : Birth::confined);
   if (!send_with_descriptors(socket_.get(), std::string_view(&birth, 1), theirs)) {
