@@ -13,7 +13,6 @@ import pty
 import re
 import resource
 import select
-import shlex
 import shutil
 import signal
 import sqlite3
@@ -28,102 +27,11 @@ import uuid
 
 sys.dont_write_bytecode = True  # a test run leaves nothing in the source tree
 import server as scripted  # noqa: E402
+from cases import FORMATS, HERE, RESULT_KEYS, Case  # noqa: E402
 
-HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
-PROTOCOLS = ("openai_chat", "openai_responses", "anthropic_messages", "gemini", "ollama", "bedrock")
-FORMATS = ("text", "json", "jsonl")
 SECRET = "e2e-key-7f3a91c2d4"  # the provider key of every case: it must never be seen again
-RESULT_KEYS = ["schema", "status", "exit_code", "exit_name", "text", "output", "partial", "stop", "error",
-               "usage", "cost_usd", "turns", "tool_calls", "denials", "model", "fallbacks", "over_budget",
-               "run_id", "resume_cmd", "trace_id", "duration_ms", "models"]
 UNCOMPARED_EVENTS = ("model.delta", "tool.output")
-
-
-# ---- what a case is ----
-
-class Case:
-    def __init__(self, folder):
-        self.folder = folder
-        self.name = str(folder.relative_to(HERE))
-        self.expect = self._toml("expect.toml")
-        self.script = self._toml("server.toml")
-        self.steps = parse_cmd((folder / "cmd").read_text())
-        self.tags = self.expect.get("tags", [])
-        self.golden = {name: folder / name for name in ("stdout", "stderr") if (folder / name).exists()}
-        unknown = set(self.expect) - EXPECTATIONS
-        if unknown:
-            raise ValueError(f"{self.name}/expect.toml: unknown keys {sorted(unknown)}")
-
-    def _toml(self, name):
-        file = self.folder / name
-        return tomllib.loads(file.read_text()) if file.exists() else {}
-
-    def variants(self):
-        """(format or None, protocol, stream): every format once, every wire form once."""
-        asked = self.expect.get("formats")
-        formats = FORMATS if asked == "all" else (asked,)  # None: as the line says
-        protocols = self.expect.get("protocol", "openai_chat")
-        if isinstance(protocols, str):
-            protocols = PROTOCOLS if protocols == "all" else [protocols]
-        streams = {"both": (True, False)}.get(self.expect.get("stream", True), (self.expect.get("stream", True),))
-        wire = [(protocol, stream) for protocol in protocols for stream in streams]
-        first = [(form, *wire[0]) for form in formats]
-        return first + [(asked if asked in FORMATS else "jsonl", *form) for form in wire[1:]]
-
-    def agent_file(self, name):
-        """The case's own file, or the one of its area."""
-        for folder in (self.folder, self.folder.parent):
-            if (folder / name).exists():
-                return folder / name
-        return None
-
-
-class Step:
-    """One errand command line, or a shell line that prepares something, with its surroundings."""
-
-    def __init__(self, words=None, shell=None):
-        self.words, self.shell = words, shell
-        self.env, self.limits, self.signals, self.typed = {}, {}, [], []
-        self.stdin, self.stdout, self.stderr, self.together = ["null"], ["pipe"], ["pipe"], 1
-
-
-def parse_cmd(text):
-    steps, pending, env, limits = [], {}, {}, {}
-    for line in text.splitlines():
-        if not line.strip() or line.startswith("#"):
-            continue
-        words = line.split(maxsplit=1) if line.startswith("sh ") else shlex.split(line)
-        verb = words[0]
-        if verb == "env":
-            name, _, value = words[1].partition("=")
-            env[name] = value
-        elif verb == "unset":
-            env[words[1]] = None
-        elif verb == "limit":
-            limits[words[1]] = int(words[2])
-        elif verb in ("stdin", "stdout", "stderr"):
-            pending[verb] = words[1:]
-        elif verb == "together":
-            pending[verb] = int(words[1])
-        elif verb == "signal":
-            pending.setdefault("signals", []).append(words[1:])
-        elif verb == "type":
-            pending.setdefault("typed", []).append(words[1:])
-        elif verb == "sh":
-            step = Step(shell=words[1])
-            step.env = dict(env)
-            steps.append(step)
-        elif verb == "errand":
-            step = Step(words=words[1:])
-            step.env, step.limits = dict(env), dict(limits)
-            for name, value in pending.items():
-                setattr(step, name, value)
-            pending = {}
-            steps.append(step)
-        else:
-            raise ValueError(f"cmd: unknown line: {line}")
-    return steps
 
 
 # ---- one run of one case ----
@@ -210,8 +118,11 @@ class World:
 
 
 class Outcome:
+    """What one command line did. `result` and `events` are there once they have been found to be whole."""
+
     def __init__(self, code, by_signal, stdout, stderr, seconds, peak_kb):
         self.code, self.by_signal, self.seconds, self.peak_kb = code, by_signal, seconds, peak_kb
+        self.form, self.result, self.events, self.undone = None, None, [], []
         self.stdout, self.stderr = stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
         self.invalid_utf8 = "\ufffd" in self.stdout and b"\xef\xbf\xbd" not in stdout
 
@@ -226,6 +137,7 @@ class Process:
     def __init__(self, world, step, deadline):
         self.world, self.step, self.deadline = world, step, deadline
         self.opened, self.out, self.err = [], bytearray(), bytearray()
+        self.undone = [f"signal {words}" for words in step.signals] + [f"type {words}" for words in step.typed]
         words = [world.fill(word) for word in step.words]
         if world.format and words[:1] == ["run"] and not {"-o", "--output"} & set(words):
             words[1:1] = ["-o", world.format]
@@ -261,7 +173,7 @@ class Process:
         if feed is not None:
             threading.Thread(target=self._feed, args=feed, daemon=True).start()
         self.peak_kb = 0
-        if "max_rss_mb" in world.case.expect:
+        if any("max_rss_mb" in expected.table for expected in world.case.expected):
             threading.Thread(target=self._watch_memory, daemon=True).start()
 
     def _own(self, *descriptors):
@@ -305,8 +217,9 @@ class Process:
         return write, read
 
     def finish(self):
-        threading.Thread(target=self._send_signals, daemon=True).start()
-        threading.Thread(target=self._type, daemon=True).start()
+        outside = [threading.Thread(target=work, daemon=True) for work in (self._send_signals, self._type)]
+        for thread in outside:
+            thread.start()
         try:
             self._read_to_end()
             while True:
@@ -318,8 +231,12 @@ class Process:
                 time.sleep(0.005)
             code = os.waitstatus_to_exitcode(status)
             self.process.returncode = code
-            return Outcome(128 - code if code < 0 else code, code < 0, bytes(self.out), bytes(self.err),
-                           time.monotonic() - self.begin, self.peak_kb)
+            outcome = Outcome(128 - code if code < 0 else code, code < 0, bytes(self.out), bytes(self.err),
+                              time.monotonic() - self.begin, self.peak_kb)
+            for thread in outside:
+                thread.join(5)
+            outcome.undone = self.undone
+            return outcome
         finally:
             if self.process.returncode is None:
                 try:
@@ -369,7 +286,6 @@ class Process:
         """`type "y\n" after "Allow it?"`: each waits until stderr has its text once more."""
         seen = 0
         for text, after, wanted in self.step.typed:
-            assert after == "after"
             while (found := bytes(self.err).find(wanted.encode(), seen)) < 0:
                 if time.monotonic() > self.deadline or self.process.returncode is not None:
                     return
@@ -379,11 +295,11 @@ class Process:
                 os.write(self.keyboard, text.encode().decode("unicode_escape").encode())
             except OSError:
                 return
+            self.undone.remove(f"type {[text, after, wanted]}")
 
     def _send_signals(self):
         """`signal TERM after request 2`: each waits for its event, in turn."""
         for name, after, kind, value in self.step.signals:
-            assert after == "after"
             while time.monotonic() < self.deadline and self.process.returncode is None:
                 if kind == "request" and self.world.server.wait_for_requests(int(value), time.monotonic() + 0.05):
                     break
@@ -403,15 +319,10 @@ class Process:
                 os.kill(self.process.pid, getattr(signal, "SIG" + name))
             except OSError:
                 return
+            self.undone.remove(f"signal {[name, after, kind, value]}")
 
 
 # ---- what must have come of it ----
-
-EXPECTATIONS = {"exit", "formats", "protocol", "stream", "tags", "needs", "timeout_s", "result", "events",
-                "event", "no_events", "requests", "request", "connections", "prefix_stable", "files",
-                "left", "stdout_contains", "stdout_lacks", "stderr_contains", "stderr_lacks", "max_rss_mb",
-                "max_seconds", "stdout_json", "broken_requests"}
-
 
 def mismatch(expected, actual, path=""):
     """None where `actual` holds all that `expected` says; else where they part."""
@@ -473,14 +384,27 @@ class Checker:
     """Collects what is wrong with one run of a case."""
 
     def __init__(self, case, world):
-        self.case, self.world, self.expect = case, world, case.expect
-        self.wrong, self.results, self.events = [], [], []
+        self.case, self.world = case, world
+        self.wrong, self.outcomes, self.at = [], [], ""
 
     def fail(self, text):
-        self.wrong.append(text)
+        self.wrong.append(self.at + text)
 
-    def step(self, step, index, outcome, expected_exit):
-        """What holds for every command line."""
+    def command(self, number, step, outcome):
+        """What holds for every command line, and what the case expects of this one."""
+        self.at = f"command {number}: " if len(self.case.lines) > 1 else ""
+        self.outcomes.append(outcome)
+        expected = self.case.expected[number - 1]
+        self.ending(outcome, expected.take("exit"))
+        if step.words[:1] == ["run"] and "--help" not in step.words:
+            self.run_output(step, outcome)
+        self.texts(outcome, expected)
+        self.check_result(outcome, expected)
+        self.check_events(outcome, expected)
+        self.limits(outcome, expected)
+        self.at = ""
+
+    def ending(self, outcome, expected_exit):
         if str(outcome.code) not in str(expected_exit).split("|"):
             self.fail(f"exit code {outcome.code}, expected {expected_exit}")
         if outcome.code > 128 and not outcome.by_signal:
@@ -492,39 +416,39 @@ class Checker:
             self.fail("a sanitizer complains:\n" + outcome.stderr[-3000:])
         if outcome.invalid_utf8:
             self.fail("stdout is not valid UTF-8")
-        is_run = step.words[:1] == ["run"] and "--help" not in step.words
-        reads_all = step.stdout[0] == "pipe" and outcome.code not in (137, 141)
-        if is_run and reads_all:
-            self.run_output(step, outcome)
+        for what in outcome.undone:
+            self.fail(f"it was over before this: {what}")
 
     def run_output(self, step, outcome):
         form = self.world.format or step.env.get("ERRAND_OUTPUT")
         for at, word in enumerate(step.words):
             if word in ("-o", "--output") and at + 1 < len(step.words):
                 form = step.words[at + 1]
+        outcome.form = form or "text"
+        if step.stdout[0] != "pipe" or outcome.code in (137, 141):
+            return
         text = outcome.stdout
         if "--output-file" in step.words and not text:
             file = self.world.work / self.world.fill(step.words[step.words.index("--output-file") + 1])
             text = file.read_text() if file.is_file() else ""
-        if form in (None, "text"):
-            if outcome.code not in (0, 1) and text and step.stdout[0] != "pty":
+        if outcome.form == "text":
+            if outcome.code not in (0, 1) and text:
                 self.fail(f"stdout is not empty on exit {outcome.code}: {text!r:.200}")
-            return
-        if form == "json":
+        elif outcome.form == "json":
             if text.count("\n") != 1:
                 self.fail(f"-o json: stdout is not one line: {text!r:.300}")
             try:
-                self.result(json.loads(text), outcome)
+                self.whole_result(json.loads(text), outcome)
             except ValueError:
                 self.fail(f"-o json: stdout is not JSON: {text!r:.300}")
-        elif form == "jsonl":
+        elif outcome.form == "jsonl":
             self.event_lines(text, outcome)
 
-    def result(self, result, outcome):
+    def whole_result(self, result, outcome):
         if list(result) != RESULT_KEYS:
             self.fail(f"the result object has the keys {list(result)}")
             return
-        self.results.append(result)
+        outcome.result = result
         code = result["exit_code"]
         if code != outcome.code:
             self.fail(f"the result says exit code {code}, the process {outcome.code}")
@@ -558,7 +482,7 @@ class Checker:
             self.fail("seq does not count from 1")
         if len({event["run"] for event in events}) != 1 or any(event["v"] != 1 for event in events):
             self.fail("events of another run or version")
-        self.events = events
+        outcome.events = events
         started = [event["call_id"] for event in events if event["type"] == "tool.started"]
         finished = [event["call_id"] for event in events if event["type"] == "tool.finished"]
         asked = [call["id"] for event in events if event["type"] == "model.responded"
@@ -568,110 +492,119 @@ class Checker:
             self.fail(f"the calls {asked} have the results {finished}")
         if not set(started) <= set(finished):
             self.fail(f"started {started}, finished {finished}")
-        self.result(events[-1]["result"], outcome)
+        self.whole_result(events[-1]["result"], outcome)
 
-    def contents(self, outcomes):
-        """What the case itself expects."""
-        expect, world = self.expect, self.world
-        stdout = "".join(outcome.stdout for outcome in outcomes)
-        stderr = "".join(outcome.stderr for outcome in outcomes)
-        for key, text in (("stdout", stdout), ("stderr", stderr)):
-            for part in expect.get(key + "_contains", []):
-                if world.fill(part) not in text:
-                    self.fail(f"{key} lacks {part!r}: {text[-600:]!r}")
-            for part in expect.get(key + "_lacks", []):
-                if world.fill(part) in text:
-                    self.fail(f"{key} has {part!r}")
-        if world.format in (None, "text"):
-            self.golden({"stdout": stdout, "stderr": stderr})
-        if "stdout_json" in expect:
+    def texts(self, outcome, expected):
+        shown = {"stdout": outcome.stdout, "stderr": outcome.stderr}
+        for name, text in shown.items():
+            for _, part in expected.each(name + "_contains"):
+                if self.world.fill(part) not in text:
+                    self.fail(f"{name} lacks {part!r}: {text[-600:]!r}")
+            for _, part in expected.each(name + "_lacks"):
+                if self.world.fill(part) in text:
+                    self.fail(f"{name} has {part!r}")
+            if self.world.format in (None, "text") and (golden := expected.take(name)):
+                self.golden(golden, self.world.normal(text))
+        if (wanted := expected.take("stdout_json")) is not None:
             try:
-                found = mismatch(expect["stdout_json"], json.loads(stdout), "stdout")
-                if found:
-                    self.fail(found)
+                self.compare(wanted, json.loads(outcome.stdout), "stdout")
             except ValueError:
-                self.fail(f"stdout is not JSON: {stdout!r:.300}")
-        if "result" in expect:
-            for result in self.results:
-                if (found := mismatch(self.filled(expect["result"]), result, "result")) is not None:
-                    self.fail(found)
-        self.check_events()
-        self.check_requests()
-        self.check_files()
-        for outcome in outcomes:
-            if outcome.seconds > expect.get("max_seconds", 1e9):
-                self.fail(f"it took {outcome.seconds:.1f} s, allowed are {expect['max_seconds']}")
-            if outcome.peak_kb / 1024 > expect.get("max_rss_mb", 1e9) and not world.options.sanitized:
-                self.fail(f"peak memory {outcome.peak_kb / 1024:.0f} MB, allowed are {expect['max_rss_mb']}")
-        self.check_secrets(stdout + stderr)
+                self.fail(f"stdout is not JSON: {outcome.stdout!r:.300}")
+
+    def golden(self, file, text):
+        expected = file.read_bytes().decode()
+        if os.environ.get("UPDATE") == "1":
+            file.write_bytes(text.encode())
+        elif text != expected:
+            self.fail(f"{file.name} differs:\n" + difference(expected, text))
+
+    def compare(self, wanted, actual, name):
+        if (found := mismatch(self.filled(wanted), actual, name)) is not None:
+            self.fail(found)
 
     def filled(self, value):
         if isinstance(value, dict):
             return {key: self.filled(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [self.filled(one) for one in value]
         return self.world.fill(value) if isinstance(value, str) else value
 
-    def golden(self, actual):
-        for name, file in self.case.golden.items():
-            text = self.world.normal(actual[name])
-            expected = file.read_bytes().decode()
-            if os.environ.get("UPDATE") == "1":
-                file.write_bytes(text.encode())
-            elif text != expected:
-                self.fail(f"{name} differs:\n" + difference(expected, text))
+    def check_result(self, outcome, expected):
+        if outcome.result is not None and (wanted := expected.take("result")) is not None:
+            self.compare(wanted, outcome.result, "result")
 
-    def check_events(self):
-        if not self.events:
+    def check_events(self, outcome, expected):
+        if not outcome.events:
             return
-        expect = self.expect
-        types = [event["type"] for event in self.events if event["type"] not in UNCOMPARED_EVENTS]
-        if "events" in expect and types != expect["events"]:
-            self.fail(f"events\n      {types}, expected\n      {expect['events']}")
-        for name in expect.get("no_events", []):
-            if any(event["type"] == name for event in self.events):
+        types = [event["type"] for event in outcome.events if event["type"] not in UNCOMPARED_EVENTS]
+        if (wanted := expected.take("events")) is not None and types != wanted:
+            self.fail(f"events\n      {types}, expected\n      {wanted}")
+        for _, name in expected.each("no_events"):
+            if name not in self.world.options.event_types:
+                self.fail(f"no_events: no event is called {name}")
+            if any(event["type"] == name for event in outcome.events):
                 self.fail(f"there is an event {name}")
-        at = 0
-        for wanted in expect.get("event", []):
+        rest = iter(outcome.events)
+        for _, wanted in expected.each("event"):
             wanted, closest = self.filled(wanted), None
-            while at < len(self.events):
-                found = mismatch(wanted, self.events[at], "event")
-                at += 1
+            for event in rest:  # goes on after the one that was found
+                found = mismatch(wanted, event, "event")
                 if found is None:
                     break
-                if self.events[at - 1]["type"] == wanted.get("type"):
+                if event["type"] == wanted.get("type"):
                     closest = found
             else:
                 self.fail(f"no event (in this order) like {wanted}" + (f"; {closest}" if closest else ""))
                 return
 
+    def limits(self, outcome, expected):
+        options = self.world.options
+        if (seconds := expected.take("max_seconds")) is not None and outcome.seconds > seconds * options.patience:
+            self.fail(f"it took {outcome.seconds:.1f} s, allowed are {seconds * options.patience}")
+        if (allowed := expected.take("max_rss_mb")) is not None and not options.sanitized:
+            if not 0 < outcome.peak_kb / 1024 <= allowed:
+                self.fail(f"peak memory {outcome.peak_kb / 1024:.0f} MB, allowed are {allowed}")
+
+    def whole_case(self):
+        """What all the command lines did together."""
+        self.check_strays()
+        self.check_requests()
+        self.check_files()
+        self.check_secrets("".join(outcome.stdout + outcome.stderr for outcome in self.outcomes))
+        self.check_journal()
+
     def check_requests(self):
-        expect, seen = self.expect, self.world.server.requests
-        if "requests" in expect and len(seen) != expect["requests"]:
-            self.fail(f"the server saw {len(seen)} requests, expected {expect['requests']}")
-        if "connections" in expect and self.world.server.connections != expect["connections"]:
-            self.fail(f"{self.world.server.connections} connections, expected {expect['connections']}")
-        for at, wanted in enumerate(expect.get("request", [])):
-            if at >= len(seen):
-                self.fail(f"request {at + 1} was not made")
+        expected, server = self.case.overall, self.world.server
+        seen = server.requests
+        if (wanted := expected.take("requests")) is not None and len(seen) != wanted:
+            self.fail(f"the server saw {len(seen)} requests, expected {wanted}")
+        if (wanted := expected.take("connections")) is not None and server.connections != wanted:
+            self.fail(f"{server.connections} connections, expected {wanted}")
+        for number, wanted in expected.each("request"):
+            if number > len(seen):
+                self.fail(f"request {number} was not made")
                 break
-            view = {"path": seen[at].path, "model": seen[at].protocol.model(seen[at]),
-                    "headers": seen[at].headers,
-                    "body": {**(seen[at].body or {}), "messages": seen[at].messages}}
-            waited = wanted.get("after_ms")
-            if waited and seen[at].at - seen[at - 1].at < waited / 1000 - 0.02:
-                self.fail(f"request {at + 1} came {seen[at].at - seen[at - 1].at:.3f} s after the one before")
-            wanted = {key: value for key, value in wanted.items() if key != "after_ms"}
-            if (found := mismatch(self.filled(wanted), view, f"request {at + 1}")) is not None:
-                self.fail(found)
-        if expect.get("prefix_stable"):
+            request = seen[number - 1]
+            view = {"path": request.path, "model": request.protocol.model(request), "headers": request.headers,
+                    "body": {**(request.body or {}), "messages": request.messages}}
+            if "after_ms" in wanted and request.at - seen[number - 2].at < wanted["after_ms"] / 1000 - 0.02:
+                self.fail(f"request {number} came {request.at - seen[number - 2].at:.3f} s after the one before")
+            self.compare({key: value for key, value in wanted.items() if key != "after_ms"}, view,
+                         f"request {number}")
+        if expected.take("prefix_stable"):
+            if len(seen) < 2:
+                self.fail("prefix_stable: there are no two requests")
             for number, (one, next_one) in enumerate(zip(seen, seen[1:]), start=1):
                 end = messages_end(one.raw)
                 if one.raw[:end] != next_one.raw[:end]:
                     self.fail(f"request {number + 1} does not begin with what request {number} said")
-        if not expect.get("broken_requests"):
-            self.wrong += self.world.server.faults
+        if left := server.unplayed():
+            self.fail(f"nobody asked for the last {left} replies of server.toml")
+        self.wrong += server.faults
 
     def check_files(self):
-        for name, wanted in self.expect.get("files", {}).items():
+        expected = self.case.overall
+        for name, wanted in expected.each("files"):
             file = pathlib.Path(self.world.fill(name))
             file = file if file.is_absolute() else self.world.work / file
             if wanted == "<absent>":
@@ -681,12 +614,10 @@ class Checker:
             if not file.is_file():
                 self.fail(f"{name} is not there")
                 continue
-            text = file.read_text(errors="replace")
-            if (found := mismatch(self.filled(wanted), text, name)) is not None:
-                self.fail(found)
-        if "left" in self.expect:
+            self.compare(wanted, file.read_text(errors="replace"), name)
+        if (wanted := expected.take("left")) is not None:
             left = sorted(path.name for path in self.world.work.iterdir())
-            if left != sorted(self.expect["left"]):
+            if left != sorted(wanted):
                 self.fail(f"the working folder holds {left}")
 
     def check_secrets(self, shown):
@@ -726,14 +657,14 @@ def difference(expected, actual):
 
 
 def run_variant(case, variant, options):
+    """(what is wrong, the exit codes that were reached in their formats, the error codes that were seen)"""
     world = World(case, variant, options)
     checker = Checker(case, world)
-    outcomes = []
     limit = case.expect.get("timeout_s", 20) * options.patience
-    exits = case.expect.get("exit", 0)
+    number = 0
     try:
         deadline = time.monotonic() + limit
-        for index, step in enumerate(case.steps):
+        for step in case.steps:
             if step.shell is not None:
                 done = subprocess.run(["/bin/sh", "-c", world.fill(step.shell)], cwd=world.work, timeout=limit,
                                       env=world.environment(step), stdin=subprocess.DEVNULL, capture_output=True,
@@ -741,31 +672,32 @@ def run_variant(case, variant, options):
                 if done.returncode != 0:
                     checker.fail(f"exit status {done.returncode} of: {step.shell}\n{done.stdout}{done.stderr}")
                 continue
+            number += 1
             running = [Process(world, step, deadline) for _ in range(step.together)]
             with concurrent.futures.ThreadPoolExecutor(len(running)) as pool:
                 ended = list(pool.map(Process.finish, running))
-            expected = exits[len(outcomes)] if isinstance(exits, list) else exits
-            outcomes.append(ended[0])
             for outcome in ended:
-                checker.step(step, index, outcome, expected)
-        checker.check_strays()
-        checker.contents(outcomes)
-        checker.check_journal()
+                checker.command(number, step, outcome)
+        checker.whole_case()
     except TimedOut:
         checker.fail(f"it did not end within {limit} s")
     except Exception:  # whatever a broken program makes the checks trip over is the case's failure
         checker.fail("the checks could not be made:\n" + traceback.format_exc())
     finally:
         world.close()
-    if checker.wrong and outcomes and options.verbose:
-        checker.wrong.append("stderr was:\n" + "".join(outcome.stderr for outcome in outcomes)[-3000:])
-    reached = {(result["exit_code"], variant[0]) for result in checker.results} | {
-        (outcome.code, variant[0] or "text") for step, outcome in zip(
-            [step for step in case.steps if step.words], outcomes) if step.words[:1] == ["run"]}
-    codes = {result["error"]["code"] for result in checker.results if result.get("error")} | {
-        event["code"] for event in checker.events if event["type"] == "tool.finished" and event["code"]} | {
-        event["error"]["code"] for event in checker.events if event["type"] == "model.fallback"}
-    return checker.wrong, reached, codes
+    if checker.wrong and checker.outcomes and options.verbose:
+        checker.wrong.append("stderr was:\n" + "".join(outcome.stderr for outcome in checker.outcomes)[-3000:])
+    return checker.wrong, *what_was_reached(checker.outcomes)
+
+
+def what_was_reached(outcomes):
+    reached = {(outcome.code, outcome.form) for outcome in outcomes if outcome.form}
+    errors = [outcome.result["error"] for outcome in outcomes if outcome.result]
+    events = [event for outcome in outcomes for event in outcome.events]
+    errors += [event["error"] for event in events if event["type"] == "model.fallback"]
+    codes = {error["code"] for error in errors if error} | {
+        event["code"] for event in events if event["type"] == "tool.finished" and event["code"]}
+    return reached, codes
 
 
 def makes_network_namespaces():
@@ -775,7 +707,7 @@ def makes_network_namespaces():
 
 
 def missing(case, options):
-    needs = case.expect.get("needs", [])
+    needs = case.needs
     if "openssl" in needs and not shutil.which("openssl"):
         return "openssl is not installed"
     if "plain" in needs and options.sanitized:
@@ -785,6 +717,32 @@ def missing(case, options):
     if "user" in needs and os.geteuid() == 0:
         return "root may write everywhere"
     return None
+
+
+class Judged:
+    def __init__(self):
+        self.skipped, self.wrong, self.reached, self.codes, self.seconds = None, [], set(), set(), 0
+
+
+def run_case(case, options):
+    """All variants of a case; and then that all that it expects has been compared."""
+    judged, start = Judged(), time.monotonic()
+    judged.wrong = list(case.mistakes)
+    if judged.wrong:
+        return judged
+    judged.skipped = missing(case, options)
+    if judged.skipped:
+        return judged
+    for variant in case.variants():
+        wrong, reached, codes = run_variant(case, variant, options)
+        judged.reached |= reached
+        judged.codes |= codes
+        label = " ".join(str(part) for part in (variant[0] or "-", variant[1], "stream" if variant[2] else "whole"))
+        judged.wrong += [f"[{label}] {problem}" for problem in wrong]
+    if not judged.wrong:
+        judged.wrong = [f"this was never compared: {name}" for name in case.uncompared()]
+    judged.seconds = time.monotonic() - start
+    return judged
 
 
 # ---- everything together ----
@@ -847,6 +805,10 @@ def main():
     options.version = (version.split() or ["?"])[-1]
     options.certificate = make_certificate()
 
+    schema = json.loads(subprocess.run([options.errand, "schema", "events"], capture_output=True, check=True,
+                                       timeout=20).stdout)
+    options.event_types = {event["properties"]["type"]["const"] for event in schema["oneOf"]}
+
     cases = [Case(file.parent) for file in sorted(HERE.rglob("cmd"))]
     cases.sort(key=lambda case: "slow" not in case.tags)  # those that mostly wait start first
     chosen = [case for case in cases if options.k in case.name and (not options.tag or options.tag in case.tags)]
@@ -854,28 +816,18 @@ def main():
     reached, codes = set(), set()
     begin = time.monotonic()
 
-    def run_case(case):
-        start = time.monotonic()
-        reason = missing(case, options)
-        runs = [] if reason else [(variant, run_variant(case, variant, options)) for variant in case.variants()]
-        return case, reason, runs, time.monotonic() - start
-
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for case, reason, runs, seconds in pool.map(run_case, chosen):
-            if reason:
+        for case, judged in zip(chosen, pool.map(lambda case: run_case(case, options), chosen)):
+            reached |= judged.reached
+            codes |= judged.codes
+            if judged.skipped:
                 skipped += 1
-                print(f"skip {case.name}: {reason}")
+                print(f"skip {case.name}: {judged.skipped}")
                 continue
-            wrong = []
-            for variant, (problems, exits, produced) in runs:
-                reached |= exits
-                codes |= produced
-                label = " ".join(str(part) for part in (variant[0] or "-", variant[1], "stream" if variant[2] else "whole"))
-                wrong += [f"[{label}] {problem}" for problem in problems]
-            passed, failed = passed + (not wrong), failed + bool(wrong)
-            took = f"  ({seconds:.1f} s)" if seconds > 5 else ""
-            print(f"{'FAIL' if wrong else 'ok  '} {case.name}{took}", flush=True)
-            for problem in wrong:
+            passed, failed = passed + (not judged.wrong), failed + bool(judged.wrong)
+            took = f"  ({judged.seconds:.1f} s)" if judged.seconds > 5 else ""
+            print(f"{'FAIL' if judged.wrong else 'ok  '} {case.name}{took}", flush=True)
+            for problem in judged.wrong:
                 print(f"    {problem}", flush=True)
     if not (options.k or options.tag or options.sanitized):
         gaps = coverage(options, reached, codes)

@@ -16,6 +16,56 @@ REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 429: "Too Many Re
            500: "Internal Server Error", 503: "Service Unavailable"}
 STALL_LIMIT_S = 60
 
+# What a script may say: a key that nobody reads is a mistake.
+SCRIPT_KEYS = {"reply", "refuse", "tls", "https_url", "signed_with"}
+ANSWER_KEYS = {"text", "reasoning", "size", "tools", "stop", "usage"}
+REPLY_KEYS = ANSWER_KEYS | {"status", "error", "headers", "body", "content_type", "delay_ms", "pace_ms", "repeat",
+                            "fault", "after", "stream_error"}
+TABLES = {"usage": {"input", "output", "cache_read", "cache_write", "reasoning", "cost", "cost_in_usd_ticks"},
+          "error": {"type", "code", "message"}, "stream_error": {"type", "code", "message"}}
+TOOL_KEYS = {"name", "arguments", "raw", "id"}
+FAULTS = {"reset", "close", "stall", "end", "error_event"}
+STOPS = {"end_turn", "tool_use", "max_tokens", "stop_sequence", "refusal", "pause", "context_window",
+         "content_filter", "malformed_tool_call"}
+
+
+def mistakes(script):
+    """What a script says and nobody would heed."""
+    found = [f"unknown keys {sorted(unknown)}"] if (unknown := set(script) - SCRIPT_KEYS) else []
+    for number, step in enumerate(script.get("reply", []), start=1):
+        found += [f"reply {number}: {mistake}" for mistake in reply_mistakes(step)]
+        if step.get("repeat") == "forever" and number < len(script["reply"]):
+            found.append(f"reply {number}: what follows `forever` is never asked for")
+    return found
+
+
+def reply_mistakes(step):
+    if unknown := set(step) - REPLY_KEYS:
+        yield f"unknown keys {sorted(unknown)}"
+    for name, known in TABLES.items():
+        if unknown := set(step.get(name, {})) - known:
+            yield f"unknown keys in `{name}`: {sorted(unknown)}"
+    for tool in step.get("tools", []):
+        if unknown := set(tool) - TOOL_KEYS:
+            yield f"unknown keys in a tool's call: {sorted(unknown)}"
+        if {"arguments", "raw"} <= set(tool):
+            yield "arguments and raw in one tool's call"
+    if step.get("fault", "end") not in FAULTS:
+        yield f"unknown fault {step['fault']}"
+    if step.get("stop", "end_turn") not in STOPS:
+        yield f"unknown stop {step['stop']}"
+    is_error = "body" in step or "error" in step or step.get("status", 200) != 200
+    if is_error and (unread := ANSWER_KEYS & set(step)):
+        yield f"the answer is an error or a body, and nobody reads {sorted(unread)}"
+    if not is_error and "content_type" in step:
+        yield "content_type without a body"
+    if "body" in step and "error" in step:
+        yield "body and error"
+    if "after" in step and "fault" not in step:
+        yield "after without a fault"
+    if ("stream_error" in step) != (step.get("fault") == "error_event"):
+        yield "stream_error and the fault error_event belong together"
+
 
 class Gone(Exception):
     """The client closed, or the step says that the connection is over."""
@@ -71,6 +121,11 @@ class Server:
         with self.changed:
             return self.changed.wait_for(lambda: len(self.requests) >= count,
                                          max(0, deadline - time.monotonic()))
+
+    def unplayed(self):
+        """How many replies nobody has asked for; one that may come for ever need not come."""
+        forever = bool(self.steps) and self.steps[-1].get("repeat") == "forever"
+        return max(0, len(self.steps) - forever - len(self.requests))
 
     def close(self):
         self.closing.set()

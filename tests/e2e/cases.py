@@ -1,0 +1,240 @@
+"""What a case is: its folder, its command lines, and what it expects of them. README.md tells the format.
+
+Nothing of a case may go unread: whatever this cannot make sense of is one of its `mistakes`, and what it
+expects is handed out by `Expectations`, which know in the end what nobody asked for."""
+import pathlib
+import shlex
+import tomllib
+
+import server as scripted
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROTOCOLS = ("openai_chat", "openai_responses", "anthropic_messages", "gemini", "ollama", "bedrock")
+FORMATS = ("text", "json", "jsonl")
+RESULT_KEYS = ["schema", "status", "exit_code", "exit_name", "text", "output", "partial", "stop", "error",
+               "usage", "cost_usd", "turns", "tool_calls", "denials", "model", "fallbacks", "over_budget",
+               "run_id", "resume_cmd", "trace_id", "duration_ms", "models"]
+NEEDS = ("openssl", "plain", "user", "network_namespace")
+
+SETTINGS = {"formats", "protocol", "stream", "tags", "needs", "timeout_s"}
+COMMAND_KEYS = {"exit", "result", "events", "event", "no_events", "stdout_contains", "stdout_lacks",
+                "stderr_contains", "stderr_lacks", "stdout_json", "max_seconds", "max_rss_mb"}
+CASE_KEYS = {"requests", "request", "connections", "prefix_stable", "files", "left"}
+REQUEST_KEYS = {"path", "model", "headers", "body", "after_ms"}
+# Each item of these is compared for itself.
+PARTED = {"event", "no_events", "stdout_contains", "stdout_lacks", "stderr_contains", "stderr_lacks", "request",
+          "files"}
+FILES = {"cmd", "agent.yaml", "agent.md", "script.yaml", "files", "server.toml", "expect.toml"}
+
+
+class Expectations:
+    """A table of what is expected. What is handed out counts as compared: ask only where you compare."""
+
+    def __init__(self, table, label=""):
+        self.table, self.label = table, label
+        self.left = [part for key in table for part in self._parts(key)]
+
+    def _parts(self, key):
+        value = self.table[key]
+        if key not in PARTED:
+            return [(key, None)]
+        return [(key, at) for at in (value if isinstance(value, dict) else range(1, len(value) + 1))]
+
+    def _handed_out(self, part):
+        if part in self.left:
+            self.left.remove(part)
+
+    def take(self, key):
+        """What is expected; None where nothing is."""
+        self._handed_out((key, None))
+        return self.table.get(key)
+
+    def each(self, key):
+        """(its name or its number from 1, what is expected) of each part."""
+        value = self.table.get(key, [])
+        for at, one in value.items() if isinstance(value, dict) else enumerate(value, start=1):
+            self._handed_out((key, at))
+            yield at, one
+
+    def uncompared(self):
+        return [self.label + (key if at is None else f"{key}[{at!r}]") for key, at in self.left]
+
+
+class Case:
+    def __init__(self, folder):
+        self.folder = folder
+        self.name = str(folder.relative_to(HERE)) if folder.is_relative_to(HERE) else folder.name
+        self.mistakes = []
+        self.expect = self._toml("expect.toml")
+        self.script = self._toml("server.toml")
+        try:
+            self.steps = parse_cmd((folder / "cmd").read_text())
+        except (OSError, ValueError) as error:
+            self.steps = []
+            self.mistakes.append(f"cmd: {error}")
+        self.lines = [step for step in self.steps if step.words is not None]
+        self.tags, self.needs = self.expect.get("tags", []), self._needs()
+        self.overall = Expectations({key: self.expect[key] for key in CASE_KEYS & set(self.expect)})
+        self.expected = [self._of_command(number) for number in range(1, len(self.lines) + 1)]
+        self._check_expect()
+        self._check_files()
+        self.mistakes += [f"server.toml: {mistake}" for mistake in scripted.mistakes(self.script)]
+
+    def _toml(self, name):
+        file = self.folder / name
+        try:
+            return tomllib.loads(file.read_text()) if file.exists() else {}
+        except ValueError as error:
+            self.mistakes.append(f"{name}: {error}")
+            return {}
+
+    def _needs(self):
+        terminals = any("pty" in (step.stdin[0], step.stdout[0], step.stderr[0]) for step in self.lines)
+        return self.expect.get("needs", []) + (["pty"] if terminals else [])
+
+    def _of_command(self, number):
+        """What is expected of the command line with this number: what the top says of all, and its own."""
+        alone = len(self.lines) == 1
+        own = self.expect.get("command", {}).get(str(number), {})
+        table = {key: self.expect[key] for key in COMMAND_KEYS & set(self.expect)}
+        for key in sorted(set(table) & set(own)):
+            self.mistakes.append(f"expect.toml: `{key}` stands at the top and in command.{number}")
+        table |= {key: value for key, value in own.items() if key in COMMAND_KEYS}
+        exits = table.get("exit", 0)
+        if isinstance(exits, list):
+            if len(exits) != len(self.lines):
+                self.mistakes.append(f"expect.toml: {len(exits)} exit codes for {len(self.lines)} command lines")
+                exits = 0
+            else:
+                exits = exits[number - 1]
+        table["exit"] = exits
+        for name in ("stdout", "stderr"):
+            file = self.folder / (name if alone else f"{name}.{number}")
+            if file.exists():
+                table[name] = file
+        return Expectations(table, "" if alone else f"command {number}: ")
+
+    def _check_expect(self):
+        say = lambda text: self.mistakes.append(f"expect.toml: {text}")  # noqa: E731
+        expect = self.expect
+        if unknown := set(expect) - SETTINGS - COMMAND_KEYS - CASE_KEYS - {"command"}:
+            say(f"unknown keys {sorted(unknown)}")
+        if not self.lines and (odd := COMMAND_KEYS & set(expect)):
+            say(f"no errand line for {sorted(odd)}")
+        own = expect.get("command", {})
+        if own and len(self.lines) == 1:
+            say("[command.N] where there is one errand line: its keys stand at the top")
+        for number, table in own.items():
+            if number not in map(str, range(1, len(self.lines) + 1)):
+                say(f"there is no errand line {number}")
+            if unknown := set(table) - COMMAND_KEYS:
+                say(f"unknown keys in command.{number}: {sorted(unknown)}")
+        for table in (expect, *own.values()):
+            for key in (COMMAND_KEYS | CASE_KEYS) & set(table) - {"left"}:
+                if table[key] in ([], {}, ""):
+                    say(f"`{key}` expects nothing")
+            if unknown := set(table.get("result", {})) - set(RESULT_KEYS):
+                say(f"a result has no {sorted(unknown)}")
+        for number, request in enumerate(expect.get("request", []), start=1):
+            if unknown := set(request) - REQUEST_KEYS:
+                say(f"unknown keys in request {number}: {sorted(unknown)}")
+            if any(name != name.lower() for name in request.get("headers", {})):
+                say(f"request {number}: names of headers are in lower case")
+            if number == 1 and "after_ms" in request:
+                say("after_ms: there is no request before the first")
+        for name, wanted, known in (("needs", self.needs, (*NEEDS, "pty")), ("formats", self._formats(), (None, *FORMATS)),
+                                    ("protocol", self._protocols(), PROTOCOLS)):
+            if unknown := [one for one in wanted if one not in known]:
+                say(f"unknown {name}: {unknown}")
+        if expect.get("stream", True) not in (True, False, "both"):
+            say(f"unknown stream: {expect['stream']}")
+
+    def _check_files(self):
+        several = len(self.lines) > 1
+        goldens = {f"{name}.{number}" if several else name for name in ("stdout", "stderr")
+                   for number in range(1, len(self.lines) + 1)}
+        for name in sorted({path.name for path in self.folder.iterdir()} - FILES - goldens):
+            of = "; with several errand lines it is stdout.1, stdout.2, …" if name in ("stdout", "stderr") else ""
+            self.mistakes.append(f"nobody reads the file {name}{of}")
+
+    def _formats(self):
+        asked = self.expect.get("formats")
+        return FORMATS if asked == "all" else asked if isinstance(asked, list) else [asked]  # None: as the line says
+
+    def _protocols(self):
+        asked = self.expect.get("protocol", "openai_chat")
+        return PROTOCOLS if asked == "all" else asked if isinstance(asked, list) else [asked]
+
+    def variants(self):
+        """(format or None, protocol, stream): every format once, every wire form once."""
+        asked = self.expect.get("stream", True)
+        streams = (True, False) if asked == "both" else (asked,)
+        wire = [(protocol, stream) for protocol in self._protocols() for stream in streams]
+        formats = self._formats()
+        first = [(form, *wire[0]) for form in formats]
+        return first + [(formats[0] if formats[0] and len(formats) == 1 else "jsonl", *form) for form in wire[1:]]
+
+    def agent_file(self, name):
+        """The case's own file, or the one of its area."""
+        for folder in (self.folder, self.folder.parent):
+            if (folder / name).exists():
+                return folder / name
+        return None
+
+    def uncompared(self):
+        """What is expected and no variant has compared."""
+        return [name for part in (self.overall, *self.expected) for name in part.uncompared()]
+
+
+class Step:
+    """One errand command line, or a shell line that prepares something, with its surroundings."""
+
+    def __init__(self, words=None, shell=None):
+        self.words, self.shell = words, shell
+        self.env, self.limits, self.signals, self.typed = {}, {}, [], []
+        self.stdin, self.stdout, self.stderr, self.together = ["null"], ["pipe"], ["pipe"], 1
+
+
+STREAMS = {"stdin": ("empty", "open", "pty", "text", "file"), "stdout": ("full", "closed", "gone", "pty", "head"),
+           "stderr": ("full", "closed", "gone", "pty")}
+MOMENTS = ("request", "file", "event", "stderr", "ms")
+
+
+def parse_cmd(text):
+    steps, pending, env, limits = [], {}, {}, {}
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        words = line.split(maxsplit=1) if line.startswith("sh ") else shlex.split(line)
+        verb = words[0]
+        if verb == "env":
+            name, _, value = words[1].partition("=")
+            env[name] = value
+        elif verb == "unset":
+            env[words[1]] = None
+        elif verb == "limit":
+            limits[words[1]] = int(words[2])
+        elif verb in STREAMS and words[1] in STREAMS[verb]:
+            pending[verb] = words[1:]
+        elif verb == "together":
+            pending[verb] = int(words[1])
+        elif verb == "signal" and words[2] == "after" and words[3] in MOMENTS and len(words) == 5:
+            pending.setdefault("signals", []).append(words[1:])
+        elif verb == "type" and words[2] == "after" and len(words) == 4:
+            pending.setdefault("typed", []).append(words[1:])
+        elif verb == "sh":
+            step = Step(shell=words[1])
+            step.env = dict(env)
+            steps.append(step)
+        elif verb == "errand":
+            step = Step(words=words[1:])
+            step.env, step.limits = dict(env), dict(limits)
+            for name, value in pending.items():
+                setattr(step, name, value)
+            pending = {}
+            steps.append(step)
+        else:
+            raise ValueError(f"unknown line: {line}")
+    if pending:
+        raise ValueError(f"no errand line after {sorted(pending)}")
+    return steps
