@@ -14,7 +14,8 @@ FORMATS = ("text", "json", "jsonl")
 RESULT_KEYS = ["schema", "status", "exit_code", "exit_name", "text", "output", "partial", "stop", "error",
                "usage", "cost_usd", "turns", "tool_calls", "denials", "model", "fallbacks", "over_budget",
                "run_id", "resume_cmd", "trace_id", "duration_ms", "models"]
-NEEDS = ("openssl", "plain", "user", "network_namespace")
+NEEDS = ("openssl", "plain", "user", "network_namespace",
+         "files", "mounts", "network", "hosts", "system_calls", "signals")  # layers of the sandbox
 
 SETTINGS = {"formats", "protocol", "stream", "tags", "needs", "timeout_s"}
 COMMAND_KEYS = {"exit", "result", "events", "event", "no_events", "stdout_contains", "stdout_lacks",
@@ -65,11 +66,12 @@ class Case:
         self.folder = folder
         self.name = str(folder.relative_to(HERE)) if folder.is_relative_to(HERE) else folder.name
         self.mistakes = []
+        self.filled = set()  # which of PROTOCOL and STREAM one of its files has
         self.expect = self._toml("expect.toml")
         self.script = self._toml("server.toml")
         try:
             self.steps = parse_cmd((folder / "cmd").read_text())
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, IndexError) as error:
             self.steps = []
             self.mistakes.append(f"cmd: {error}")
         self.lines = [step for step in self.steps if step.words is not None]
@@ -142,7 +144,8 @@ class Case:
                 say(f"request {number}: names of headers are in lower case")
             if number == 1 and "after_ms" in request:
                 say("after_ms: there is no request before the first")
-        for name, wanted, known in (("needs", self.needs, (*NEEDS, "pty")), ("formats", self._formats(), (None, *FORMATS)),
+        for name, wanted, known in (("needs", self.needs, (*NEEDS, "pty")),
+                                    ("formats", self._formats(), (None, *FORMATS)),
                                     ("protocol", self._protocols(), PROTOCOLS)):
             if unknown := [one for one in wanted if one not in known]:
                 say(f"unknown {name}: {unknown}")
@@ -182,8 +185,14 @@ class Case:
         return None
 
     def uncompared(self):
-        """What is expected and no variant has compared."""
-        return [name for part in (self.overall, *self.expected) for name in part.uncompared()]
+        """What was expected, and no variant has compared it."""
+        found = [f"this was never compared: {name}" for part in (self.overall, *self.expected)
+                 for name in part.uncompared()]
+        for name, key, matters in (("PROTOCOL", "protocol", len(self._protocols()) > 1),
+                                   ("STREAM", "stream", "stream" in self.expect)):
+            if matters and name not in self.filled:
+                found.append(f"`{key}` changes nothing: the case has no {{{{{name}}}}}")
+        return found
 
 
 class Step:

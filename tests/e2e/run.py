@@ -64,6 +64,9 @@ class World:
                 (self.work / name).write_text(self.fill(source.read_text()))
 
     def fill(self, text):
+        for name in ("PROTOCOL", "STREAM"):
+            if "{{%s}}" % name in text:
+                self.case.filled.add(name)
         return re.sub(r"\{\{(%s)\}\}" % "|".join(self.names), lambda m: self.names[m[1]], text)
 
     def environment(self, step):
@@ -700,24 +703,45 @@ def what_was_reached(outcomes):
     return reached, codes
 
 
-def makes_network_namespaces():
-    """As errand does it: as root, else in a user namespace."""
-    return any(subprocess.run(["unshare", *options, "true"], capture_output=True).returncode == 0
-               for options in (["-n"], ["-rn"]))
+# ---- what the machine lacks ----
+
+def lack_of_network_namespaces():
+    """As errand makes them: as root, else in a user namespace."""
+    for options in (["-n"], ["-rn"]):
+        if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode == 0:
+            return None
+    return "no network namespace can be made here"
 
 
-def missing(case, options):
-    needs = case.needs
-    if "openssl" in needs and not shutil.which("openssl"):
-        return "openssl is not installed"
-    if "plain" in needs and options.sanitized:
-        return "not with sanitizers"
-    if "network_namespace" in needs and not makes_network_namespaces():
-        return "no network namespace can be made here"
-    if "user" in needs and os.geteuid() == 0:
-        return "root may write everywhere"
+def lack_of_terminals():
+    try:
+        for descriptor in pty.openpty():
+            os.close(descriptor)
+    except OSError as error:
+        return f"no pseudo-terminals here: {error}"
     return None
 
+
+def lack_of_layers(options):
+    """{layer of the sandbox: why there is none}, as errand itself says."""
+    said = subprocess.run([options.errand, "doctor", "-o", "json"], capture_output=True, timeout=20).stdout
+    return {layer: f"the sandbox has no layer `{layer}` here" for layer in json.loads(said)["sandbox"]["missing"]}
+
+
+def what_is_lacking(options):
+    """{what a case may need: why it cannot have it here}."""
+    found = {
+        "openssl": None if shutil.which("openssl") else "openssl is not installed",
+        "plain": "not with sanitizers" if options.sanitized else None,
+        "user": "root may write everywhere" if os.geteuid() == 0 else None,
+        "network_namespace": lack_of_network_namespaces(),
+        "pty": lack_of_terminals(),
+        **lack_of_layers(options),
+    }
+    return {need: reason for need, reason in found.items() if reason}
+
+
+# ---- one case, in all its variants ----
 
 class Judged:
     def __init__(self):
@@ -730,7 +754,7 @@ def run_case(case, options):
     judged.wrong = list(case.mistakes)
     if judged.wrong:
         return judged
-    judged.skipped = missing(case, options)
+    judged.skipped = next((options.lacking[need] for need in case.needs if need in options.lacking), None)
     if judged.skipped:
         return judged
     for variant in case.variants():
@@ -740,7 +764,7 @@ def run_case(case, options):
         label = " ".join(str(part) for part in (variant[0] or "-", variant[1], "stream" if variant[2] else "whole"))
         judged.wrong += [f"[{label}] {problem}" for problem in wrong]
     if not judged.wrong:
-        judged.wrong = [f"this was never compared: {name}" for name in case.uncompared()]
+        judged.wrong = case.uncompared()
     judged.seconds = time.monotonic() - start
     return judged
 
@@ -804,7 +828,7 @@ def main():
     version = subprocess.run([options.errand, "--version"], capture_output=True, text=True, timeout=20).stdout
     options.version = (version.split() or ["?"])[-1]
     options.certificate = make_certificate()
-
+    options.lacking = what_is_lacking(options)
     schema = json.loads(subprocess.run([options.errand, "schema", "events"], capture_output=True, check=True,
                                        timeout=20).stdout)
     options.event_types = {event["properties"]["type"]["const"] for event in schema["oneOf"]}

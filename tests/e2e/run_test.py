@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""That the runner looks at what a case expects: with a program of three lines in errand's place, whatever is
+wrong, was never compared or is known to nobody must fail.
+
+    tests/e2e/run_test.py"""
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+import types
+import unittest
+
+sys.dont_write_bytecode = True
+import run  # noqa: E402
+from cases import RESULT_KEYS, Case  # noqa: E402
+
+ERRAND = """#!/bin/sh
+# say OUT ERR CODE; run: the files that the test wrote; ask ADDRESS…: a request to each
+case $1 in
+  say) printf %s "$2"; printf %s "$3" >&2; exit "${4:-0}" ;;
+  run) case $* in *jsonl*) cat events ;; *json*) cat result ;; *) echo Hello. ;; esac ;;
+  ask) shift; exec python3 "${0%errand}ask.py" "$@" ;;
+  sleep) exec sleep "$2" ;;
+  hog) exec python3 -c 'import time; hog = bytearray(50000000); time.sleep(0.2)' ;;
+  prompt) printf "$2" >&2; head -n 1 ;;
+esac
+"""
+ASK = """import json, sys, urllib.request
+messages = [{"role": "user", "content": "hi"}]
+body = json.dumps({"model": "m", "messages": messages}, separators=(",", ":")).encode()
+for address in sys.argv[1:]:
+    request = urllib.request.Request(address, body, {"Content-Type": "application/json", "X-Case": "one"})
+    urllib.request.urlopen(request).read()
+"""
+RESULT = {key: None for key in RESULT_KEYS} | {"status": "ok", "exit_code": 0, "text": "Hello.", "partial": False,
+                                               "turns": 1}
+EVENTS = [{"type": "run.started", "schema": "errand.events/1"}, {"type": "turn.started", "turn": 1},
+          {"type": "run.finished", "result": RESULT}]
+HOLDS = "holds"  # what a case that is in order comes to
+
+
+class Runner(unittest.TestCase):
+    def setUp(self):
+        self.top = pathlib.Path(tempfile.mkdtemp(prefix="errand-e2e-test-"))
+        self.addCleanup(shutil.rmtree, self.top)
+        program = self.top / "errand"
+        program.write_text(ERRAND)
+        program.chmod(0o755)
+        (self.top / "ask.py").write_text(ASK)
+        self.options = types.SimpleNamespace(
+            errand=program, version="1.0", certificate=None, sanitized=False, patience=1, verbose=False, keep=False,
+            event_types={"run.started", "turn.started", "run.finished", "tool.started"}, lacking={})
+        self.made = 0
+
+    def judge(self, cmd, expect="", server="", files=None):
+        """What the runner says of this case; `HOLDS` where it has nothing to say."""
+        self.made += 1
+        folder = self.top / f"case-{self.made}"
+        (folder / "files").mkdir(parents=True)
+        lines = [json.dumps({"v": 1, "run": "r", "seq": seq, **event}) for seq, event in enumerate(EVENTS, start=1)]
+        (folder / "files" / "events").write_text("\n".join(lines) + "\n")
+        (folder / "files" / "result").write_text(json.dumps(RESULT) + "\n")
+        for name, text in {"cmd": cmd, "expect.toml": expect, "server.toml": server, **(files or {})}.items():
+            (folder / name).write_text(text)
+        return "\n".join(run.run_case(Case(folder), self.options).wrong) or HOLDS
+
+    def each(self, cmd, rows, server="", files=None):
+        """rows: (the expectations, what the runner says of them)."""
+        for expect, said in rows:
+            with self.subTest(expect):
+                self.assertIn(said, self.judge(cmd, expect, server, files))
+
+    def test_what_a_command_prints(self):
+        self.each('errand say one two 3', [
+            ('exit = 3', HOLDS),
+            ('exit = 4', "exit code 3, expected 4"),
+            ('exit = "3|4"', HOLDS),
+            ('exit = 3\nstdout_contains = ["one"]\nstderr_contains = ["two"]', HOLDS),
+            ('exit = 3\nstdout_contains = ["one", "two"]', "stdout lacks 'two'"),
+            ('exit = 3\nstderr_contains = ["one"]', "stderr lacks 'one'"),
+            ('exit = 3\nstdout_lacks = ["two"]\nstderr_lacks = ["one"]', HOLDS),
+            ('exit = 3\nstdout_lacks = ["one"]', "stdout has 'one'"),
+            ('exit = 3\nstderr_lacks = ["two"]', "stderr has 'two'"),
+        ])
+        self.each("""errand say '{"a": {"b": 1}}'""", [
+            ('[stdout_json]\na = {b = 1}', HOLDS), ('[stdout_json]\na = {b = 2}', "stdout.a.b: expected 2"),
+            ('[stdout_json]\na = {c = 1}', "stdout.a.c: missing")])
+
+    def test_goldens(self):
+        self.assertIn(HOLDS, self.judge("errand say one two", files={"stdout": "one", "stderr": "two"}))
+        self.assertIn("stdout differs", self.judge("errand say one two", files={"stdout": "two"}))
+        self.assertIn("stderr differs", self.judge("errand say one two", files={"stderr": "one"}))
+        self.assertIn("never compared: stdout", self.judge("errand run", 'formats = "json"', files={"stdout": "x"}))
+
+    def test_result_and_events(self):
+        self.each("errand run -o json", [
+            ('[result]\ntext = "Hello."', HOLDS), ('[result]\ntext = "Bye."', "result.text: expected 'Bye.'"),
+            ('[result]\ntexxt = "<absent>"', "a result has no ['texxt']"),
+            ('[[event]]\ntype = "turn.started"', "never compared: event[1]"),
+            ('events = ["run.started"]', "never compared: events"),
+            ('no_events = ["tool.started"]', "never compared: no_events[1]")])
+        self.each("errand run -o jsonl", [
+            ('[result]\nturns = 1', HOLDS), ('[result]\nturns = 2', "result.turns: expected 2"),
+            ('events = ["run.started", "turn.started", "run.finished"]', HOLDS),
+            ('events = ["run.started", "run.finished"]', "events"),
+            ('no_events = ["tool.started"]', HOLDS), ('no_events = ["turn.started"]', "there is an event turn.started"),
+            ('no_events = ["turn.strated"]', "no event is called turn.strated"),
+            ('[[event]]\ntype = "turn.started"\nturn = 1', HOLDS),
+            ('[[event]]\ntype = "turn.started"\nturn = 2', "no event (in this order)"),
+            ('[[event]]\ntype = "turn.started"\n[[event]]\ntype = "run.started"', "no event (in this order)")])
+
+    def test_only_as_text_nothing_is_compared(self):
+        for expect, name in (('[result]\ntext = "nonsense"', "result"), ('events = ["nonsense"]', "events"),
+                             ('no_events = ["turn.started"]', "no_events[1]"),
+                             ('[[event]]\ntype = "x"\n[[event]]\ntype = "y"', "event[2]")):
+            with self.subTest(name):
+                self.assertIn("never compared: " + name, self.judge("errand run", expect))
+                self.assertNotIn("never compared", self.judge("errand run", 'formats = "all"\n' + expect))
+
+    def test_files(self):
+        self.each("sh echo two >one\nerrand say", [
+            ('files = {one = "two\\n", gone = "<absent>"}', HOLDS), ('files = {one = "three"}', "expected 'three'"),
+            ('files = {gone = "x"}', "gone is not there"), ('files = {one = "<absent>"}', "one is there"),
+            ('left = ["events", "one", "result"]', HOLDS), ('left = []', "the working folder holds")])
+
+    def test_limits(self):
+        self.each("errand sleep 0.2", [('max_seconds = 5', HOLDS), ('max_seconds = 0.1', "it took 0.2 s")])
+        self.each("errand sleep 5", [('timeout_s = 0.2', "it did not end within 0.2 s")])
+        self.options.errand = self.options.errand.rename(self.top / "python3")  # by its name it is measured
+        self.each("errand hog", [('max_rss_mb = 500', HOLDS), ('max_rss_mb = 20', "allowed are 20")])
+
+    def test_requests(self):
+        two = '[[reply]]\ntext = "a"\n[[reply]]\ntext = "b"\n'
+        self.each("errand ask {{BASE}}/chat/completions {{BASE}}/chat/completions", [
+            ('requests = 2', HOLDS), ('requests = 1', "the server saw 2 requests"),
+            ('connections = 2', HOLDS), ('connections = 1', "2 connections"),
+            ('prefix_stable = true', HOLDS),
+            ('[[request]]\npath = "/v1/chat/completions"\nmodel = "m"\nheaders = {x-case = "one"}', HOLDS),
+            ('[[request]]\n[[request]]\nbody = {messages = [{content = "hi"}]}', HOLDS),
+            ('[[request]]\nmodel = "n"', "request 1.model: expected 'n'"),
+            ('[[request]]\nheaders = {x-case = "two"}', "request 1.headers.x-case"),
+            ('[[request]]\n[[request]]\nbody = {messages = [{content = "ho"}]}', "request 2.body.messages[0].content"),
+            ('[[request]]\n[[request]]\n[[request]]', "request 3 was not made"),
+            ('[[request]]\n[[request]]\nafter_ms = 5000', "after the one before"),
+            ('[[request]]\nafter_ms = 5', "there is no request before the first"),
+            ('[[request]]\nheaders = {X-Case = "<absent>"}', "names of headers are in lower case"),
+            ('[[request]]\nmodle = "<absent>"', "unknown keys in request 1: ['modle']")], server=two)
+        one = "errand ask {{BASE}}/chat/completions"
+        self.assertIn("nobody asked for the last 1 replies", self.judge(one, server=two))
+        self.assertIn("request 1 has no reply", self.judge(one + " || true", 'exit = "0|1"'))
+        self.assertIn("there are no two requests",
+                      self.judge(one, "prefix_stable = true", '[[reply]]\ntext = "a"\nrepeat = "forever"'))
+
+    def test_each_command_has_its_own_output(self):
+        cmd = "errand say one\nerrand say two '' 3"
+        self.each(cmd, [
+            ('exit = [0, 3]', HOLDS), ('exit = [0, 3, 0]', "3 exit codes for 2 command lines"),
+            ('exit = [0, 4]', "command 2: exit code 3, expected 4"),
+            ('[command.2]\nexit = 3\nstdout_contains = ["two"]', HOLDS),
+            ('exit = [0, 3]\n[command.1]\nstdout_contains = ["two"]', "command 1: stdout lacks 'two'"),
+            ('exit = [0, 3]\nstdout_contains = ["one"]', "command 2: stdout lacks 'one'"),
+            ('exit = [0, 3]\nstdout_lacks = ["three"]', HOLDS),
+            ('exit = [0, 3]\nstdout_lacks = ["two"]', "command 2: stdout has 'two'"),
+            ('exit = [0, 3]\n[command.3]\nexit = 1', "there is no errand line 3"),
+            ('exit = [0, 3]\n[command.1]\nrequests = 1', "unknown keys in command.1: ['requests']"),
+            ('exit = 3\n[command.1]\nexit = 3', "`exit` stands at the top and in command.1"),
+            ('exit = [0, 3]\n[command.2]\nresult = {turns = 1}', "never compared: command 2: result"),
+        ])
+        self.assertIn(HOLDS, self.judge(cmd, "exit = [0, 3]", files={"stdout.1": "one", "stdout.2": "two"}))
+        self.assertIn("stdout.1 differs", self.judge(cmd, "exit = [0, 3]", files={"stdout.1": "two"}))
+        self.assertIn("nobody reads the file stdout;", self.judge(cmd, "exit = [0, 3]", files={"stdout": "onetwo"}))
+        self.assertIn("[command.N] where there is one", self.judge("errand say", "[command.1]\nexit = 0"))
+
+    def test_what_nobody_knows(self):
+        self.each("errand say", [
+            ('exitt = 0', "unknown keys ['exitt']"), ('formats = "yaml"', "unknown formats"),
+            ('protocol = "smtp"', "unknown protocol"), ('stream = "maybe"', "unknown stream"),
+            ('needs = ["luck"]', "unknown needs"), ('exit = ', "expect.toml: "),
+            ('stdout_contains = []', "`stdout_contains` expects nothing"), ('[result]', "`result` expects nothing"),
+            ('protocol = "all"', "the case has no {{PROTOCOL}}"), ('stream = "both"', "the case has no {{STREAM}}")])
+        for server, said in (
+                ('replies = []', "unknown keys ['replies']"), ('[[reply]]\ntextt = "x"', "unknown keys ['textt']"),
+                ('[[reply]]\ntools = [{nam = "x"}]', "unknown keys in a tool's call: ['nam']"),
+                ('[[reply]]\nusage = {inputs = 1}', "unknown keys in `usage`"),
+                ('[[reply]]\nstatus = 400\nerror = {msg = "x"}', "unknown keys in `error`"),
+                ('[[reply]]\nfault = "rest"', "unknown fault"), ('[[reply]]\nstop = "enough"', "unknown stop"),
+                ('[[reply]]\nafter = 3', "after without a fault"),
+                ('[[reply]]\nstatus = 400\ntext = "x"', "nobody reads ['text']"),
+                ('[[reply]]\nrepeat = "forever"\n[[reply]]', "what follows `forever`")):
+            with self.subTest(server):
+                self.assertIn(said, self.judge("errand say", server=server))
+        for cmd in ("errnd say", "stdin keyboard\nerrand say", "signal TERM after lunch 1\nerrand say",
+                    "errand say\nstdout full", 'type "y" before "x"\nerrand say', "limit\nerrand say"):
+            with self.subTest(cmd):
+                self.assertIn("cmd: ", self.judge(cmd))
+        self.assertIn("nobody reads the file expct.toml", self.judge("errand say", files={"expct.toml": ""}))
+
+    def test_what_was_never_done(self):
+        self.assertIn("it was over before this: signal", self.judge("signal TERM after request 1\nerrand say"))
+        self.assertEqual(HOLDS, self.judge("signal TERM after ms 50\nerrand sleep 5", "exit = 143"))
+
+    @unittest.skipIf(run.lack_of_terminals(), "no pseudo-terminals here")
+    def test_what_was_never_typed(self):
+        typed = 'stdin pty\nstderr pty\ntype "y\\n" after "Sure?"\n'
+        self.assertIn(HOLDS, self.judge(typed + 'errand prompt "Sure? "', 'stdout_contains = ["y"]'))
+        self.assertIn("it was over before this: type", self.judge(typed + "errand say '' no"))
+
+    def test_what_the_machine_lacks_is_skipped(self):
+        self.options.lacking = {"pty": "there is no terminal"}
+        folder = self.top / "case"
+        folder.mkdir()
+        (folder / "cmd").write_text("stderr pty\nerrand say")
+        self.assertEqual("there is no terminal", run.run_case(Case(folder), self.options).skipped)
+
+
+def main():
+    program = unittest.main(exit=False, argv=sys.argv, verbosity=1)
+    result = program.result
+    failed = len({test.id().partition(" (")[0] for test, _ in result.failures + result.errors})
+    skipped = len(result.skipped)
+    print(f"{result.testsRun - failed - skipped} passed, {failed} failed, {skipped} skipped", flush=True)
+    return 1 if failed or not result.testsRun else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
