@@ -50,7 +50,8 @@ class Runner(unittest.TestCase):
         (self.top / "ask.py").write_text(ASK)
         self.options = types.SimpleNamespace(
             errand=program, version="1.0", certificate=None, sanitized=False, patience=1, verbose=False, keep=False,
-            event_types={"run.started", "turn.started", "run.finished", "tool.started"}, lacking={})
+            event_types={"run.started", "turn.started", "run.finished", "tool.started"}, lacking={},
+            missing_layers=["mounts"])
         self.made = 0
 
     def judge(self, cmd, expect="", server="", files=None):
@@ -86,6 +87,11 @@ class Runner(unittest.TestCase):
         self.each("""errand say '{"a": {"b": 1}}'""", [
             ('[stdout_json]\na = {b = 1}', HOLDS), ('[stdout_json]\na = {b = 2}', "stdout.a.b: expected 2"),
             ('[stdout_json]\na = {c = 1}', "stdout.a.c: missing")])
+
+    def test_warnings_of_the_machine(self):
+        warning = "errand say '' 'warning: the sandbox has no layer `%s` on this machine: x\n'"
+        self.assertIn(HOLDS, self.judge(warning % "mounts", 'stderr_lacks = ["warning"]'))
+        self.assertIn("stderr has", self.judge(warning % "files", 'stderr_lacks = ["warning"]'))
 
     def test_goldens(self):
         self.assertIn(HOLDS, self.judge("errand say one two", files={"stdout": "one", "stderr": "two"}))
