@@ -34,6 +34,23 @@ SECRET = "e2e-key-7f3a91c2d4"  # the provider key of every case: it must never b
 UNCOMPARED_EVENTS = ("model.delta", "tool.output")
 
 
+# Starts a command and writes the peak of its memory to a file: a child of this runner would begin with the
+# runner's own peak, one of this little program begins with next to nothing.
+MEASURED = """import os, signal, sys
+child = os.fork()
+if child == 0:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    os.execv(sys.argv[2], sys.argv[2:])
+_, status, used = os.wait4(child, 0)
+with open(sys.argv[1], "w") as file:
+    file.write(str(used.ru_maxrss))
+code = os.waitstatus_to_exitcode(status)
+if code < 0:
+    os.kill(os.getpid(), -code)
+sys.exit(code)
+"""
+
+
 # ---- one run of one case ----
 
 class World:
@@ -167,8 +184,13 @@ class Process:
         stdin, feed = self._input(step.stdin)
         stdout, stdout_reader = self._output(step.stdout)
         stderr, stderr_reader = self._output(step.stderr)
+        command = [str(world.options.errand), *words]
+        self.peak = None
+        if not world.options.sanitized and any("max_rss_mb" in expected.table for expected in world.case.expected):
+            self.peak = world.root / uuid.uuid4().hex
+            command = [sys.executable, "-SE", "-c", MEASURED, str(self.peak), *command]
         self.process = subprocess.Popen(
-            [str(world.options.errand), *words], cwd=world.work, env=world.environment(step),
+            command, cwd=world.work, env=world.environment(step),
             stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True,
             preexec_fn=in_child if limits or closed else None)
         for descriptor in (stdin, stdout, stderr):
@@ -184,9 +206,6 @@ class Process:
         self.stdout_reader = stdout_reader
         if feed is not None:
             threading.Thread(target=self._feed, args=feed, daemon=True).start()
-        self.peak_kb = 0
-        if any("max_rss_mb" in expected.table for expected in world.case.expected):
-            threading.Thread(target=self._watch_memory, daemon=True).start()
 
     def _own(self, *descriptors):
         self.opened += descriptors
@@ -244,7 +263,7 @@ class Process:
             code = os.waitstatus_to_exitcode(status)
             self.process.returncode = code
             outcome = Outcome(128 - code if code < 0 else code, code < 0, bytes(self.out), bytes(self.err),
-                              time.monotonic() - self.begin, self.peak_kb)
+                              time.monotonic() - self.begin, int(self.peak.read_text()) if self.peak else 0)
             for thread in outside:
                 thread.join(5)
             outcome.undone = self.undone
@@ -281,18 +300,6 @@ class Process:
                     del readers[descriptor]
                     os.close(descriptor)
                     self.opened.remove(descriptor)
-
-    def _watch_memory(self):
-        """The peak of the program's own memory; getrusage's would be this process's at the start."""
-        try:
-            while self.process.returncode is None:
-                status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-                peak = int(re.search(r"VmHWM:\s+(\d+)", status)[1])
-                if f"Name:\t{self.world.options.errand.name}\n" in status:
-                    self.peak_kb = max(self.peak_kb, peak)
-                time.sleep(0.003)
-        except (OSError, TypeError):  # it has ended
-            pass
 
     def _type(self):
         """`type "y\n" after "Allow it?"`: each waits until stderr has its text once more."""
