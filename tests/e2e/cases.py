@@ -132,7 +132,7 @@ class Case:
                 say(f"unknown keys in command.{number}: {sorted(unknown)}")
         for table in (expect, *own.values()):
             for key in (COMMAND_KEYS | CASE_KEYS) & set(table) - {"left"}:
-                if table[key] in ([], {}, ""):
+                if table[key] in ([], {}, "") or (key == "prefix_stable" and not table[key]):
                     say(f"`{key}` expects nothing")
             if unknown := set(table.get("result", {})) - set(RESULT_KEYS):
                 say(f"a result has no {sorted(unknown)}")

@@ -183,6 +183,7 @@ class Runner(unittest.TestCase):
             ('protocol = "smtp"', "unknown protocol"), ('stream = "maybe"', "unknown stream"),
             ('needs = ["luck"]', "unknown needs"), ('exit = ', "expect.toml: "),
             ('stdout_contains = []', "`stdout_contains` expects nothing"), ('[result]', "`result` expects nothing"),
+            ('prefix_stable = false', "`prefix_stable` expects nothing"),
             ('protocol = "all"', "the case has no {{PROTOCOL}}"), ('stream = "both"', "the case has no {{STREAM}}")])
         for server, said in (
                 ('replies = []', "unknown keys ['replies']"), ('[[reply]]\ntextt = "x"', "unknown keys ['textt']"),
