@@ -14,7 +14,7 @@ FORMATS = ("text", "json", "jsonl")
 RESULT_KEYS = ["schema", "status", "exit_code", "exit_name", "text", "output", "partial", "stop", "error",
                "usage", "cost_usd", "turns", "tool_calls", "denials", "model", "fallbacks", "over_budget",
                "run_id", "resume_cmd", "trace_id", "duration_ms", "models"]
-NEEDS = ("openssl", "plain", "user", "network_namespace", "mount_namespace")
+NEEDS = ("openssl", "plain", "user", "network_namespace", "mount_namespace", "sandbox")
 
 SETTINGS = {"formats", "protocol", "stream", "tags", "needs", "timeout_s"}
 COMMAND_KEYS = {"exit", "result", "events", "event", "no_events", "stdout_contains", "stdout_lacks",

@@ -406,7 +406,7 @@ class Checker:
 
     def __init__(self, case, world):
         self.case, self.world = case, world
-        self.wrong, self.outcomes, self.at = [], [], ""
+        self.wrong, self.outcomes, self.at, self.refused = [], [], "", None
 
     def fail(self, text):
         self.wrong.append(self.at + text)
@@ -429,6 +429,8 @@ class Checker:
     def ending(self, outcome, expected_exit):
         if str(outcome.code) not in str(expected_exit).split("|"):
             self.fail(f"exit code {outcome.code}, expected {expected_exit}")
+            if outcome.code == 93 and not self.world.options.has_sandbox:
+                self.refused = self.world.options.lacking["sandbox"]
         if outcome.code > 128 and not outcome.by_signal:
             self.fail(f"exit code {outcome.code} without dying by the signal")
         if outcome.by_signal and outcome.code in (132, 134, 135, 136, 139):
@@ -680,7 +682,7 @@ def difference(expected, actual):
 
 
 def run_variant(case, variant, options):
-    """(what is wrong, the exit codes that were reached in their formats, the error codes that were seen)"""
+    """The checker of this run, with all that it found wrong."""
     world = World(case, variant, options)
     checker = Checker(case, world)
     limit = case.expect.get("timeout_s", 20) * options.patience
@@ -710,17 +712,7 @@ def run_variant(case, variant, options):
         world.close()
     if checker.wrong and checker.outcomes and options.verbose:
         checker.wrong.append("stderr was:\n" + "".join(outcome.stderr for outcome in checker.outcomes)[-3000:])
-    return checker.wrong, *what_was_reached(checker.outcomes)
-
-
-def what_was_reached(outcomes):
-    reached = {(outcome.code, outcome.form) for outcome in outcomes if outcome.form}
-    errors = [outcome.result["error"] for outcome in outcomes if outcome.result]
-    events = [event for outcome in outcomes for event in outcome.events]
-    errors += [event["error"] for event in events if event["type"] == "model.fallback"]
-    codes = {error["code"] for error in errors if error} | {
-        event["code"] for event in events if event["type"] == "tool.finished" and event["code"]}
-    return reached, codes
+    return checker
 
 
 # ---- what the machine lacks ----
@@ -742,10 +734,13 @@ def lack_of_terminals():
     return None
 
 
-def missing_layers(errand):
-    """The layers of the sandbox that errand itself says it has not here."""
-    said = subprocess.run([errand, "doctor", "-o", "json"], capture_output=True, timeout=20).stdout
-    return json.loads(said)["sandbox"]["missing"]
+def ask_the_doctor(options):
+    """Which layers of the sandbox errand itself says it has not here, and whether it can do without."""
+    said = subprocess.run([options.errand, "doctor", "-o", "json"], capture_output=True, timeout=20)
+    options.missing_layers = json.loads(said.stdout)["sandbox"]["missing"]
+    options.has_sandbox = said.returncode == 0
+    if not options.has_sandbox:
+        options.lacking["sandbox"] = "errand runs no tools here, for want of " + ", ".join(options.missing_layers)
 
 
 def what_is_lacking(options):
@@ -764,8 +759,19 @@ def what_is_lacking(options):
 # ---- one case, in all its variants ----
 
 class Judged:
+    """What came of all variants of a case."""
+
     def __init__(self):
         self.skipped, self.wrong, self.reached, self.codes, self.seconds = None, [], set(), set(), 0
+
+    def take_over(self, outcomes):
+        """Exit codes that were reached, each in its format, and error codes that were seen."""
+        self.reached |= {(outcome.code, outcome.form) for outcome in outcomes if outcome.form}
+        errors = [outcome.result["error"] for outcome in outcomes if outcome.result]
+        events = [event for outcome in outcomes for event in outcome.events]
+        errors += [event["error"] for event in events if event["type"] == "model.fallback"]
+        self.codes |= {error["code"] for error in errors if error} | {
+            event["code"] for event in events if event["type"] == "tool.finished" and event["code"]}
 
 
 def run_case(case, options):
@@ -778,11 +784,11 @@ def run_case(case, options):
     if judged.skipped:
         return judged
     for variant in case.variants():
-        wrong, reached, codes = run_variant(case, variant, options)
-        judged.reached |= reached
-        judged.codes |= codes
+        checker = run_variant(case, variant, options)
+        judged.skipped = judged.skipped or checker.refused
+        judged.take_over(checker.outcomes)
         label = " ".join(str(part) for part in (variant[0] or "-", variant[1], "stream" if variant[2] else "whole"))
-        judged.wrong += [f"[{label}] {problem}" for problem in wrong]
+        judged.wrong += [f"[{label}] {problem}" for problem in checker.wrong]
     if not judged.wrong:
         judged.wrong = case.uncompared()
     judged.seconds = time.monotonic() - start
@@ -850,7 +856,8 @@ def main():
     version = subprocess.run([options.errand, "--version"], capture_output=True, text=True, timeout=20).stdout
     options.version = (version.split() or ["?"])[-1]
     options.certificate = make_certificate()
-    options.lacking, options.missing_layers = what_is_lacking(options), missing_layers(options.errand)
+    options.lacking = what_is_lacking(options)
+    ask_the_doctor(options)
     schema = json.loads(subprocess.run([options.errand, "schema", "events"], capture_output=True, check=True,
                                        timeout=20).stdout)
     options.event_types = {event["properties"]["type"]["const"] for event in schema["oneOf"]}

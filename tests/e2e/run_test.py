@@ -51,7 +51,7 @@ class Runner(unittest.TestCase):
         self.options = types.SimpleNamespace(
             errand=program, version="1.0", certificate=None, sanitized=False, patience=1, verbose=False, keep=False,
             event_types={"run.started", "turn.started", "run.finished", "tool.started"}, lacking={},
-            missing_layers=["mounts"])
+            missing_layers=["mounts"], has_sandbox=True)
         self.made = 0
 
     def judge(self, cmd, expect="", server="", files=None):
@@ -64,7 +64,8 @@ class Runner(unittest.TestCase):
         (folder / "files" / "result").write_text(json.dumps(RESULT) + "\n")
         for name, text in {"cmd": cmd, "expect.toml": expect, "server.toml": server, **(files or {})}.items():
             (folder / name).write_text(text)
-        return "\n".join(run.run_case(Case(folder), self.options).wrong) or HOLDS
+        self.judged = run.run_case(Case(folder), self.options)
+        return "\n".join(self.judged.wrong) or HOLDS
 
     def each(self, cmd, rows, server="", files=None):
         """rows: (the expectations, what the runner says of them)."""
@@ -211,6 +212,13 @@ class Runner(unittest.TestCase):
         typed = 'stdin pty\nstderr pty\ntype "y\\n" after "Sure?"\n'
         self.assertIn(HOLDS, self.judge(typed + 'errand prompt "Sure? "', 'stdout_contains = ["y"]'))
         self.assertIn("it was over before this: type", self.judge(typed + "errand say '' no"))
+
+    def test_where_errand_refuses_to_run_tools(self):
+        self.assertIn("exit code 93", self.judge("errand say '' '' 93"))
+        self.options.has_sandbox, self.options.lacking = False, {"sandbox": "errand runs no tools here"}
+        self.assertEqual(HOLDS, self.judge("errand say '' '' 93", "exit = 93"))
+        self.judge("errand say '' '' 93")
+        self.assertIn("errand runs no tools here", self.judged.skipped)
 
     def test_what_the_machine_lacks_is_skipped(self):
         self.options.lacking = {"pty": "there is no terminal"}
