@@ -115,41 +115,48 @@ class Case:
                 table[name] = file
         return Expectations(table, "" if alone else f"command {number}: ")
 
+    def _say(self, text):
+        self.mistakes.append(f"expect.toml: {text}")
+
     def _check_expect(self):
-        say = lambda text: self.mistakes.append(f"expect.toml: {text}")  # noqa: E731
-        expect = self.expect
+        expect, own = self.expect, self.expect.get("command", {})
         if unknown := set(expect) - SETTINGS - COMMAND_KEYS - CASE_KEYS - {"command"}:
-            say(f"unknown keys {sorted(unknown)}")
+            self._say(f"unknown keys {sorted(unknown)}")
         if not self.lines and (odd := COMMAND_KEYS & set(expect)):
-            say(f"no errand line for {sorted(odd)}")
-        own = expect.get("command", {})
+            self._say(f"no errand line for {sorted(odd)}")
         if own and len(self.lines) == 1:
-            say("[command.N] where there is one errand line: its keys stand at the top")
+            self._say("[command.N] where there is one errand line: its keys stand at the top")
         for number, table in own.items():
             if number not in map(str, range(1, len(self.lines) + 1)):
-                say(f"there is no errand line {number}")
+                self._say(f"there is no errand line {number}")
             if unknown := set(table) - COMMAND_KEYS:
-                say(f"unknown keys in command.{number}: {sorted(unknown)}")
+                self._say(f"unknown keys in command.{number}: {sorted(unknown)}")
         for table in (expect, *own.values()):
             for key in (COMMAND_KEYS | CASE_KEYS) & set(table) - {"left"}:
                 if table[key] in ([], {}, "") or (key == "prefix_stable" and not table[key]):
-                    say(f"`{key}` expects nothing")
+                    self._say(f"`{key}` expects nothing")
             if unknown := set(table.get("result", {})) - set(RESULT_KEYS):
-                say(f"a result has no {sorted(unknown)}")
-        for number, request in enumerate(expect.get("request", []), start=1):
+                self._say(f"a result has no {sorted(unknown)}")
+        self._check_requests()
+        self._check_settings()
+
+    def _check_requests(self):
+        for number, request in enumerate(self.expect.get("request", []), start=1):
             if unknown := set(request) - REQUEST_KEYS:
-                say(f"unknown keys in request {number}: {sorted(unknown)}")
+                self._say(f"unknown keys in request {number}: {sorted(unknown)}")
             if any(name != name.lower() for name in request.get("headers", {})):
-                say(f"request {number}: names of headers are in lower case")
+                self._say(f"request {number}: names of headers are in lower case")
             if number == 1 and "after_ms" in request:
-                say("after_ms: there is no request before the first")
+                self._say("after_ms: there is no request before the first")
+
+    def _check_settings(self):
         for name, wanted, known in (("needs", self.needs, (*NEEDS, "pty")),
                                     ("formats", self._formats(), (None, *FORMATS)),
                                     ("protocol", self._protocols(), PROTOCOLS)):
             if unknown := [one for one in wanted if one not in known]:
-                say(f"unknown {name}: {unknown}")
-        if expect.get("stream", True) not in (True, False, "both"):
-            say(f"unknown stream: {expect['stream']}")
+                self._say(f"unknown {name}: {unknown}")
+        if self.expect.get("stream", True) not in (True, False, "both"):
+            self._say(f"unknown stream: {self.expect['stream']}")
 
     def _check_files(self):
         several = len(self.lines) > 1
