@@ -98,23 +98,23 @@ void send_request(int control) {
   }
 }
 
-// What a guard a call would do without a zygote: the fork copies the page tables of all of errand.
-void direct_guard() {
+// What a shim a call would do without a zygote: the fork copies the page tables of all of errand.
+void direct_shim() {
   std::array<int, 2> ends{-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     stop("socketpair");
   }
-  const pid_t guard = ::fork();
-  if (guard == 0) {
+  const pid_t shim = ::fork();
+  if (shim == 0) {
     ::dup2(ends[1], 3);
     tools::close_from(4);
-    tools::run_guard(3, tools::Birth::plain);
+    tools::run_shim(3, tools::Birth::plain);
   }
   ::close(ends[1]);
   send_request(ends[0]);
   wait_for_report(ends[0]);
   ::close(ends[0]);
-  ::waitpid(guard, nullptr, 0);
+  ::waitpid(shim, nullptr, 0);
 }
 
 // As for an agent in a folder of its own: everything may be read but one secret place.
@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
   const std::string enforcer = profile(::mkdtemp(home.data()));
   const std::array<std::function<void()>, 4> ways = {
       plain_spawn,
-      direct_guard,
+      direct_shim,
       [&] { supervised(**supervisor, ""); },
       [&] { supervised(**supervisor, enforcer); },
   };

@@ -37,6 +37,17 @@ if(CMAKE_BUILD_TYPE STREQUAL Release)
   add_compile_options(-ffunction-sections -fdata-sections)
   add_link_options(-Wl,--gc-sections -Wl,--as-needed -Wl,-O1)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # More memory before the compiler tidies up: a tenth of the time.
+  add_compile_options("SHELL:--param ggc-min-expand=200" "SHELL:--param ggc-min-heapsize=524288")
+endif()
+
+# What runs once at a start gains nothing by -O2, which takes a third longer to build.
+function(errand_optimize_little target)
+  if(CMAKE_BUILD_TYPE STREQUAL Release)
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
 
 # Whole rooms at once: most of what a file costs is the same in every file of a room, and a cold
 # build takes a third of the time. An edited file then takes its neighbours with it: for the inner
@@ -48,9 +59,10 @@ function(errand_unite target)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # every file is included now
   foreach(source ${ARGN})
     get_filename_component(group ${source} DIRECTORY)
-    if(group STREQUAL providers/wire AND source MATCHES "/(anthropic|bedrock|gemini|ollama|openai_chat|openai_responses)")
+    if(group MATCHES "providers/wire$" AND source MATCHES "/(anthropic|bedrock|gemini|ollama|openai_chat|openai_responses)")
       string(APPEND group _${CMAKE_MATCH_1})  # a protocol each: they use the same words for their own things
     endif()
     math(EXPR count_${group} "0${count_${group}} + 1")

@@ -5,7 +5,7 @@ target_compile_options(errand_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshad
   -Wswitch-enum -Wnon-virtual-dtor -Wold-style-cast -Wno-missing-field-initializers)
 if(CMAKE_BUILD_TYPE STREQUAL Release)
   # g++ 12 sees these where there are none, once it has inlined enough.
-  target_compile_options(errand_warnings INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
+  target_compile_options(errand_warnings INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
 endif()
 if(ERRAND_WERROR)
   target_compile_options(errand_warnings INTERFACE -Werror)

@@ -32,8 +32,8 @@ TEST_CASE("id: new ids are well formed, of now, and differ", "[agent]") {
   const std::string shape = "[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";
   REQUIRE(RE2::FullMatch(id, shape));
 
-  const auto milliseconds = std::stoll(id.substr(0, 8) + id.substr(9, 4), nullptr, 16);
-  const std::chrono::system_clock::time_point made{std::chrono::milliseconds{milliseconds}};
+  const auto since_epoch = std::stoll(id.substr(0, 8) + id.substr(9, 4), nullptr, 16);
+  const std::chrono::system_clock::time_point made{std::chrono::milliseconds{since_epoch}};
   const auto now = std::chrono::system_clock::now();
   CHECK(made <= now);
   CHECK(now - made < std::chrono::minutes{5});

@@ -18,11 +18,11 @@ using agent::HookDecision;
 using agent::HookPoint;
 using tests::ScriptedProvider;
 
-class ScriptedGate final : public agent::Interceptor {
+class ScriptedInterceptor final : public agent::Interceptor {
  public:
   using Judge = std::function<HookDecision(const HookContext&)>;
 
-  explicit ScriptedGate(Judge judge = {}) : judge_(std::move(judge)) {}
+  explicit ScriptedInterceptor(Judge judge = {}) : judge_(std::move(judge)) {}
 
   HookDecision judge(const HookContext& hook_context,
                      const agent::Emit&,
@@ -44,7 +44,7 @@ class ScriptedGate final : public agent::Interceptor {
   Judge judge_;
 };
 
-ScriptedProvider::Answer says(std::string text, std::vector<agent::ToolCall> calls = {}) {
+ScriptedProvider::Answer model_says(std::string text, std::vector<agent::ToolCall> calls = {}) {
   return [text, calls](const agent::ModelRequest&, const agent::Emit&) {
     return agent::Result<agent::Reply>(agent::Reply{
         .text = text,
@@ -55,8 +55,8 @@ ScriptedProvider::Answer says(std::string text, std::vector<agent::ToolCall> cal
 }
 
 // One run over fakes with an interceptor.
-struct Stage {
-  explicit Stage(ScriptedGate::Judge judge = {}) : interceptor(std::move(judge)) {}
+struct InterceptedRun {
+  explicit InterceptedRun(ScriptedInterceptor::Judge judge = {}) : interceptor(std::move(judge)) {}
 
   agent::RunResult run(std::deque<ScriptedProvider::Answer> script) {
     ScriptedProvider provider(std::move(script));
@@ -74,7 +74,7 @@ struct Stage {
     return result;
   }
 
-  ScriptedGate interceptor;
+  ScriptedInterceptor interceptor;
   agent::RunPlan plan;
   tests::FakeClock clock;
   std::vector<agent::ToolCall> ran;
@@ -94,7 +94,7 @@ HookDecision ends(Code code) {
 }
 
 // Says it at that point, and nothing elsewhere.
-ScriptedGate::Judge at(HookPoint point, HookDecision decision) {
+ScriptedInterceptor::Judge at(HookPoint point, HookDecision decision) {
   return [point, decision](const HookContext& hook_context) {
     return hook_context.point == point && !hook_context.is_partial ? decision : HookDecision();
   };
@@ -103,8 +103,8 @@ ScriptedGate::Judge at(HookPoint point, HookDecision decision) {
 }  // namespace
 
 TEST_CASE("interceptor: it is asked at every point, in this order", "[agent]") {
-  Stage stage;
-  const auto result = stage.run({says("", {{"c1", "a", "{}"}}), says("done")});
+  InterceptedRun stage;
+  const auto result = stage.run({model_says("", {{"c1", "a", "{}"}}), model_says("done")});
   CHECK(result.exit_code == 0);
   CHECK(stage.interceptor.seen == std::vector<std::string>{"run_start",
                                                            "pre_model",
@@ -125,8 +125,8 @@ TEST_CASE("interceptor: an ending ends the run, wherever it is said", "[agent]")
                                    HookPoint::post_tool_use,
                                    HookPoint::stop);
   INFO(to_string(point));
-  Stage stage(at(point, ends(Code::hook_terminated)));
-  const auto result = stage.run({says("part", k_two_calls), says("done")});
+  InterceptedRun stage(at(point, ends(Code::hook_terminated)));
+  const auto result = stage.run({model_says("part", k_two_calls), model_says("done")});
   CHECK(result.exit_code == 90);
   REQUIRE(result.stop);
   CHECK(result.stop->reason == "hook_terminated");
@@ -139,7 +139,7 @@ TEST_CASE("interceptor: an ending ends the run, wherever it is said", "[agent]")
 }
 
 TEST_CASE("interceptor: what it says to a call goes to the model", "[agent]") {
-  Stage stage([](const HookContext& hook_context) -> HookDecision {
+  InterceptedRun stage([](const HookContext& hook_context) -> HookDecision {
     if (hook_context.point == HookPoint::pre_tool_use && hook_context.call->id == "c1") {
       return {.refusal = "not this one"};
     }
@@ -151,7 +151,7 @@ TEST_CASE("interceptor: what it says to a call goes to the model", "[agent]") {
     }
     return {};
   });
-  stage.run({says("", k_two_calls), says("done")});
+  stage.run({model_says("", k_two_calls), model_says("done")});
   REQUIRE(stage.conversations.size() == 2);
   const auto& messages = stage.conversations[1];
   CHECK(std::get<agent::ToolMessage>(messages[2]).content == "not this one");
@@ -161,8 +161,8 @@ TEST_CASE("interceptor: what it says to a call goes to the model", "[agent]") {
 
 TEST_CASE("interceptor: a result is withheld where it is refused, or ends the run", "[agent]") {
   HookDecision decision = GENERATE(HookDecision{.refusal = "secret"}, ends(Code::guardrail_killed));
-  Stage stage(at(HookPoint::post_tool_use, decision));
-  stage.run({says("", {{"c1", "a", "{}"}}), says("done")});
+  InterceptedRun stage(at(HookPoint::post_tool_use, decision));
+  stage.run({model_says("", {{"c1", "a", "{}"}}), model_says("done")});
   for (const agent::Event& event : stage.sink.events) {
     if (const auto* done = std::get_if<agent::ToolFinished>(&event.body)) {
       CHECK(done->result.content ==
@@ -173,7 +173,7 @@ TEST_CASE("interceptor: a result is withheld where it is refused, or ends the ru
 
 TEST_CASE("interceptor: the run is sent on, and told how often", "[agent]") {
   std::vector<std::pair<bool, int>> asked;
-  Stage stage([&](const HookContext& hook_context) -> HookDecision {
+  InterceptedRun stage([&](const HookContext& hook_context) -> HookDecision {
     if (hook_context.point != HookPoint::stop) {
       return {};
     }
@@ -182,7 +182,7 @@ TEST_CASE("interceptor: the run is sent on, and told how often", "[agent]") {
            : asked.size() == 2 ? HookDecision{.refusal = "no names", .is_denial = true}
                                : HookDecision{};
   });
-  const auto result = stage.run({says("one"), says("two"), says("three")});
+  const auto result = stage.run({model_says("one"), model_says("two"), model_says("three")});
   CHECK(result.text == "three");
   CHECK(asked == std::vector<std::pair<bool, int>>{{false, 0}, {true, 0}, {true, 1}});
   CHECK(std::get<agent::UserMessage>(stage.conversations[1].back()).text == "tests first");
@@ -190,28 +190,28 @@ TEST_CASE("interceptor: the run is sent on, and told how often", "[agent]") {
 
 TEST_CASE("interceptor: an answer that was not let through is in no result", "[agent]") {
   SECTION("refused for good") {
-    Stage stage(at(HookPoint::stop, ends(Code::guardrail_denied)));
-    const auto result = stage.run({says("the password")});
+    InterceptedRun stage(at(HookPoint::stop, ends(Code::guardrail_denied)));
+    const auto result = stage.run({model_says("the password")});
     CHECK(result.exit_code == 91);
     CHECK(result.text.empty());
     CHECK_FALSE(result.partial);
   }
   SECTION("partial, at a limit") {
-    Stage stage([](const HookContext& hook_context) -> HookDecision {
+    InterceptedRun stage([](const HookContext& hook_context) -> HookDecision {
       return hook_context.is_partial ? HookDecision{.refusal = "no"} : HookDecision{};
     });
     stage.plan.limits.max_turns = 1;
-    const auto result = stage.run({says("the password", {{"c1", "a", "{}"}})});
+    const auto result = stage.run({model_says("the password", {{"c1", "a", "{}"}})});
     CHECK(result.exit_code == 80);
     CHECK(result.text.empty());
     CHECK_FALSE(result.partial);
   }
   SECTION("partial, and changed") {
-    Stage stage([](const HookContext& hook_context) -> HookDecision {
+    InterceptedRun stage([](const HookContext& hook_context) -> HookDecision {
       return hook_context.is_partial ? HookDecision{.text = "***"} : HookDecision{};
     });
     stage.plan.limits.max_turns = 1;
-    const auto result = stage.run({says("the password", {{"c1", "a", "{}"}})});
+    const auto result = stage.run({model_says("the password", {{"c1", "a", "{}"}})});
     CHECK(result.text == "***");
     CHECK(result.partial);
   }
@@ -224,9 +224,9 @@ TEST_CASE("interceptor: the kill switch counts before each request and each call
     std::size_t calls;
   };
   const Row row = GENERATE(Row{0, 0, 0}, Row{1, 1, 0}, Row{2, 1, 1}, Row{3, 1, 2});
-  Stage stage;
+  InterceptedRun stage;
   stage.interceptor.lives = row.lives;
-  const auto result = stage.run({says("", k_two_calls), says("done")});
+  const auto result = stage.run({model_says("", k_two_calls), model_says("done")});
   CHECK(result.exit_code == 96);
   CHECK(stage.conversations.size() == row.requests);
   CHECK(stage.ran.size() == row.calls);

@@ -6,7 +6,7 @@
 
 namespace {
 
-agent::Json json_of(const std::vector<std::string>& arguments) {
+agent::Json json_printed_by(const std::vector<std::string>& arguments) {
   std::vector<std::string> words{"exit-codes", "-o", "json"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const Ran ran = run_command(words);
@@ -29,7 +29,7 @@ std::size_t longest_line(std::string_view text) {
 }  // namespace
 
 TEST_CASE("exit-codes: the JSON holds both tables, whole", "[cli]") {
-  const agent::Json json = json_of({});
+  const agent::Json json = json_printed_by({});
   CHECK(json["schema"] == "errand.exit_codes/1");
   REQUIRE(json["exits"].size() == agent::exit_table().size());
   REQUIRE(json["errors"].size() == agent::error_table().size());
@@ -47,15 +47,15 @@ TEST_CASE("exit-codes: the JSON holds both tables, whole", "[cli]") {
 }
 
 TEST_CASE("exit-codes: a number, a name and an error code find their rows", "[cli]") {
-  const agent::Json by_number = json_of({"75"});
-  CHECK(by_number == json_of({"provider_unavailable"}));
+  const agent::Json by_number = json_printed_by({"75"});
+  CHECK(by_number == json_printed_by({"provider_unavailable"}));
   REQUIRE(by_number["exits"].size() == 1);
   CHECK(by_number["exits"][0]["exit_code"] == 75);
   CHECK(by_number["errors"].size() > 3);
   for (const agent::Json& error : by_number["errors"]) {
     CHECK(error["exit_code"] == 75);
   }
-  const agent::Json by_code = json_of({"provider.auth"});
+  const agent::Json by_code = json_printed_by({"provider.auth"});
   REQUIRE(by_code["errors"].size() == 1);
   CHECK(by_code["errors"][0]["code"] == "provider.auth");
   REQUIRE(by_code["exits"].size() == 1);
@@ -63,10 +63,10 @@ TEST_CASE("exit-codes: a number, a name and an error code find their rows", "[cl
 }
 
 TEST_CASE("exit-codes: a code that ends nothing has no exit code", "[cli]") {
-  const agent::Json json = json_of({"tool.model_retry"});
+  const agent::Json json = json_printed_by({"tool.model_retry"});
   CHECK(json["exits"].empty());
   CHECK(json["errors"][0]["exit_code"].is_null());
-  CHECK(json_of({"0"})["errors"].empty());
+  CHECK(json_printed_by({"0"})["errors"].empty());
 }
 
 TEST_CASE("exit-codes: what it does not know, it says", "[cli]") {

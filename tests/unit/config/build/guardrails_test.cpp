@@ -1,4 +1,4 @@
-#include "load_support.h"
+#include "tests/unit/config/load_support.h"
 #include <catch2/catch.hpp>
 
 #include <set>

@@ -23,7 +23,7 @@ std::vector<std::string> texts(const std::vector<agent::PermissionRule>& rules) 
 }
 
 // Rules are another folder's business: here, all but "bad" are good.
-config::KnownNames known() {
+config::KnownNames known_with_rules() {
   return {.tools = {"read_file", "shell"},
           .rule_error = [](std::string_view rule, std::span<const std::string>) {
             return rule == "bad" ? std::optional(agent::Error{.code = agent::Code::config_invalid,
@@ -53,7 +53,7 @@ permissions:
                                           ".",
                                           false,
                                           {},
-                                          known());
+                                          known_with_rules());
   REQUIRE(report.errors.size() == 1);
   CHECK(report.errors[0].message == "no rule");
   CHECK(report.errors[0].where->line == 7);
@@ -67,7 +67,7 @@ TEST_CASE("permissions: what an agent file says is what is built", "[config]") {
       ".",
       false,
       {},
-      known());
+      known_with_rules());
   REQUIRE(report.agent);
   const agent::PermissionSpec& permissions = report.agent->permissions;
   CHECK(permissions.standard == Standard::deny);
@@ -84,7 +84,7 @@ TEST_CASE("project config: the nearest one tightens", "[config]") {
   write(folder.path() / ".errand/config.yaml", "permissions: {default: ask, deny: [c], ask: [b]}");
   std::filesystem::create_directories(folder.path() / "deep/er");
 
-  const auto config = config::load_project_config(folder.path() / "deep/er", known());
+  const auto config = config::load_project_config(folder.path() / "deep/er", known_with_rules());
   REQUIRE(config);
   agent::PermissionSpec permissions{.allow = {{"a", "x"}}};
   config::tighten(permissions, config->permissions);
@@ -112,7 +112,7 @@ TEST_CASE("project config: what would loosen is refused", "[config]") {
                              "permissions: {allow: \"*\"}");
   const config_test::Folder folder;
   write(folder.path() / ".errand/config.yaml", text);
-  const auto config = config::load_project_config(folder.path(), known());
+  const auto config = config::load_project_config(folder.path(), known_with_rules());
   INFO(text);
   REQUIRE_FALSE(config);
   CHECK(config.error().front().message.find("can only tighten") != std::string::npos);

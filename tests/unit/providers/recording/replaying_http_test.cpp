@@ -15,7 +15,7 @@ using Pieces = std::vector<std::string>;
 
 namespace {
 
-agent::Redactor redactor() {
+agent::Redactor no_redactor() {
   agent::Redactor redactor{agent::Environment{}};
   redactor.add("a-secret-of-the-test");
   return redactor;
@@ -24,7 +24,7 @@ agent::Redactor redactor() {
 // A recording of these requests and their answers, as the recorder writes it and the reader reads.
 Cassette recorded(const std::vector<std::string>& bodies, std::deque<PlayedHttp::Answer> answers) {
   const tests::TapeFolder folder;
-  const agent::Redactor secrets = redactor();
+  const agent::Redactor secrets = no_redactor();
   auto writer = providers::CassetteWriter::create(folder.file(), tests::recorded_run(), secrets);
   REQUIRE(writer);
   PlayedHttp played(std::move(answers));
@@ -44,7 +44,7 @@ class Replay {
   explicit Replay(Cassette cassette) : http(std::move(cassette), timings, secrets) {}
 
   providers::ReplayingTimings timings;
-  agent::Redactor secrets = redactor();
+  agent::Redactor secrets = no_redactor();
   providers::ReplayingHttp http;
 };
 

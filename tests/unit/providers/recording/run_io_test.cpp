@@ -96,13 +96,13 @@ TEST_CASE("io: a replay is in step again when the tools have ended", "[providers
   const Timings timings = recorded.take();
 
   for (const int readings : {0, 2, 5}) {  // as often as the tools spoke
-    providers::ReplayingTimings timings;
-    timings.play(timings);
+    providers::ReplayingTimings replayed;
+    replayed.play(timings);
     for (int count = 0; count < readings; ++count) {
-      (void)timings.next_time();
+      (void)replayed.next_time();
     }
-    timings.end_tools();
-    CHECK(timings.next_time() == 9);
+    replayed.end_tools();
+    CHECK(replayed.next_time() == 9);
   }
 }
 

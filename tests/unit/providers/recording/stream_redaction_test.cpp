@@ -6,7 +6,7 @@ using providers::redact_stream;
 
 namespace {
 
-agent::Redactor redactor() {
+agent::Redactor stream_redactor() {
   agent::Redactor redactor{agent::Environment{}};
   redactor.add("a-secret-of-the-test");
   return redactor;
@@ -15,7 +15,7 @@ agent::Redactor redactor() {
 }  // namespace
 
 TEST_CASE("stream redaction: a secret that was said in pieces is found", "[providers]") {
-  const agent::Redactor secrets = redactor();
+  const agent::Redactor secrets = stream_redactor();
   CHECK(redact_stream("event: x\n"
                       "data: {\"id\":\"1\",\"delta\":[{\"text\":\"It is a-sec\"}]}\n\n"
                       ": comment\r\n"
@@ -32,7 +32,7 @@ TEST_CASE("stream redaction: a secret that was said in pieces is found", "[provi
 }
 
 TEST_CASE("stream redaction: JSON lines, too", "[providers]") {
-  CHECK(redact_stream("{\"t\":\"a-secret-of\"}\n{\"t\":\"-the-test\"}", redactor()) ==
+  CHECK(redact_stream("{\"t\":\"a-secret-of\"}\n{\"t\":\"-the-test\"}", stream_redactor()) ==
         "{\"t\":\"[redacted]\"}\n{\"t\":\"\"}\n");
 }
 
@@ -43,6 +43,6 @@ TEST_CASE("stream redaction: what is clean is left as it is", "[providers]") {
                            "data: {\"t\":\"a-secret\"}\n\ndata: {\"u\":\"-of-the-test\"}\n\n",
                            "data: {\"t\":\"a\"}\n\ndata: {\"t\":\"b\"}\n\ndata: {broken\n"}) {
     INFO(body);
-    CHECK_FALSE(redact_stream(body, redactor()));
+    CHECK_FALSE(redact_stream(body, stream_redactor()));
   }
 }

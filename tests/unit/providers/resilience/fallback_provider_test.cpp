@@ -18,14 +18,14 @@ using namespace std::chrono_literals;
 using Answer = tests::ScriptedProvider::Answer;
 using Names = std::vector<std::string>;
 
-Answer saying(std::string text) {
+Answer member_saying(std::string text) {
   return [text = std::move(text)](const auto&, const agent::Emit& emit) {
     emit(agent::ModelDelta{.text = text});
     return agent::Reply{.text = text};
   };
 }
 
-Answer failing(Error error, std::string streamed = {}) {
+Answer member_failing(Error error, std::string streamed = {}) {
   return [error = std::move(error), streamed](const auto&, const agent::Emit& emit) {
     if (!streamed.empty()) {
       emit(agent::ModelDelta{.text = streamed});
@@ -34,7 +34,7 @@ Answer failing(Error error, std::string streamed = {}) {
   };
 }
 
-Error of(Code code, int attempts = 1) {
+Error failure_of_member(Code code, int attempts = 1) {
   return {.code = code, .message = "it failed", .attempts = attempts};
 }
 
@@ -80,13 +80,13 @@ struct Chain {
 }  // namespace
 
 TEST_CASE("fallback: where the first model answers, nobody else is asked", "[providers]") {
-  Chain chain({{saying("from a")}, {}});
+  Chain chain({{member_saying("from a")}, {}});
   CHECK(chain.answer() == "from a");
   CHECK(chain.types == Names{"model.delta"});
 }
 
 TEST_CASE("fallback: a final failure is the next model's turn", "[providers]") {
-  Chain chain({{failing(of(Code::provider_unavailable, 4))}, {saying("from b")}});
+  Chain chain({{member_failing(failure_of_member(Code::provider_unavailable, 4))}, {member_saying("from b")}});
   CHECK(chain.answer() == "from b");
   CHECK(chain.types == Names{"model.fallback", "model.delta"});
   REQUIRE(chain.fallbacks.size() == 1);
@@ -100,16 +100,16 @@ TEST_CASE("fallback: a final failure is the next model's turn", "[providers]") {
 }
 
 TEST_CASE("fallback: what was streamed is void before another model speaks", "[providers]") {
-  Chain chain({{failing(of(Code::provider_stream_broken), "half an ")}, {saying("from b")}});
+  Chain chain({{member_failing(failure_of_member(Code::provider_stream_broken), "half an ")}, {member_saying("from b")}});
   CHECK(chain.answer() == "from b");
   CHECK(chain.types == Names{"model.delta", "model.reset", "model.fallback", "model.delta"});
 }
 
 TEST_CASE("fallback: where all fail, it is the last error with the first as its cause",
           "[providers]") {
-  Chain chain({{failing(of(Code::provider_unavailable, 4))},
-               {failing(of(Code::provider_network, 2))},
-               {failing(of(Code::provider_timeout, 3), "half")}});
+  Chain chain({{member_failing(failure_of_member(Code::provider_unavailable, 4))},
+               {member_failing(failure_of_member(Code::provider_network, 2))},
+               {member_failing(failure_of_member(Code::provider_timeout, 3), "half")}});
   const auto reply = chain.ask();
   REQUIRE_FALSE(reply);
   CHECK(reply.error().code == Code::provider_timeout);
@@ -126,10 +126,10 @@ TEST_CASE("fallback: each code leads on where its reason is asked for, and only 
     INFO(row.name);
     const auto reason = agent::fallback_reason(row.code);
     const bool by_itself = reason && agent::row(*reason).is_standard;
-    Chain standard({{failing(of(row.code))}, {saying("from b")}});
+    Chain standard({{member_failing(failure_of_member(row.code))}, {member_saying("from b")}});
     CHECK(standard.answer() == (by_itself ? "from b" : row.name));
     for (const agent::FallbackRow& word : agent::fallback_table()) {
-      Chain chain({{failing(of(row.code))}, {saying("from b")}},
+      Chain chain({{member_failing(failure_of_member(row.code))}, {member_saying("from b")}},
                   {.cooldown = 60s, .on = {word.reason}});
       CHECK(chain.answer() == (reason == word.reason ? "from b" : row.name));
     }
@@ -158,9 +158,9 @@ TEST_CASE("fallback: its reasons are these", "[agent]") {
 
 TEST_CASE("fallback: an error that is none of its reasons ends it, whoever made it",
           "[providers]") {
-  Chain chain({{failing(of(Code::provider_unavailable))},
-               {failing(of(Code::provider_invalid_request))},
-               {saying("never")}});
+  Chain chain({{member_failing(failure_of_member(Code::provider_unavailable))},
+               {member_failing(failure_of_member(Code::provider_invalid_request))},
+               {member_saying("never")}});
   const auto reply = chain.ask();
   REQUIRE_FALSE(reply);
   CHECK(reply.error().code == Code::provider_invalid_request);
@@ -170,8 +170,8 @@ TEST_CASE("fallback: an error that is none of its reasons ends it, whoever made 
 }
 
 TEST_CASE("fallback: a model that failed is asked last until its cooldown is over", "[providers]") {
-  Chain chain({{failing(of(Code::provider_unavailable)), saying("from a"), saying("from a")},
-               {saying("one"), saying("two")}});
+  Chain chain({{member_failing(failure_of_member(Code::provider_unavailable)), member_saying("from a"), member_saying("from a")},
+               {member_saying("one"), member_saying("two")}});
   CHECK(chain.answer() == "one");
   chain.clock.sleep_for(59'999ms, {});
   CHECK(chain.answer() == "two");
@@ -189,8 +189,8 @@ TEST_CASE("fallback: a model that failed is asked last until its cooldown is ove
 }
 
 TEST_CASE("fallback: without a cooldown the first model is always asked first", "[providers]") {
-  Chain chain({{failing(of(Code::provider_unavailable)), failing(of(Code::provider_unavailable))},
-               {saying("one"), saying("two")}},
+  Chain chain({{member_failing(failure_of_member(Code::provider_unavailable)), member_failing(failure_of_member(Code::provider_unavailable))},
+               {member_saying("one"), member_saying("two")}},
               {.cooldown = 0s, .on = agent::standard_fallback_reasons()});
   CHECK(chain.answer() == "one");
   CHECK(chain.answer() == "two");
@@ -199,8 +199,8 @@ TEST_CASE("fallback: without a cooldown the first model is always asked first", 
 }
 
 TEST_CASE("fallback: one that cools down is still asked before the run fails", "[providers]") {
-  Chain chain({{failing(of(Code::provider_unavailable)), saying("a is back")},
-               {saying("one"), failing(of(Code::provider_quota))}});
+  Chain chain({{member_failing(failure_of_member(Code::provider_unavailable)), member_saying("a is back")},
+               {member_saying("one"), member_failing(failure_of_member(Code::provider_quota))}});
   CHECK(chain.answer() == "one");
   CHECK(chain.answer() == "a is back");
   REQUIRE(chain.fallbacks.size() == 3);
@@ -225,7 +225,7 @@ TEST_CASE("fallback: a failure of the provider keeps other runs away, one of the
   for (const agent::FallbackRow& one : agent::fallback_table()) {
     all.push_back(one.reason);
   }
-  Chain chain({{failing(of(row.code))}, {saying("one"), saying("two")}},
+  Chain chain({{member_failing(failure_of_member(row.code))}, {member_saying("one"), member_saying("two")}},
               {.cooldown = 60s, .on = all});
   CHECK(chain.answer() == "one");
   CHECK(chain.answer() == "two");  // this run stays away in any case
@@ -237,9 +237,9 @@ TEST_CASE("fallback: another run's failure counts only where this run asks for i
           "[providers]") {
   const bool counts = GENERATE(true, false);
   Chain chain(
-      {{saying("from a")}, {saying("from b")}},
+      {{member_saying("from a")}, {member_saying("from b")}},
       {.cooldown = 60s, .on = {counts ? FallbackReason::auth : FallbackReason::unavailable}});
-  chain.memories[0].failed(chain.clock.now(), of(Code::provider_auth));
+  chain.memories[0].failed(chain.clock.now(), failure_of_member(Code::provider_auth));
   CHECK(chain.answer() == (counts ? "from b" : "from a"));
 }
 
@@ -251,7 +251,7 @@ TEST_CASE("failure memory: threads may write and read it at once", "[providers][
       threads.emplace_back([&, n] {
         for (int time = 0; time < 200; ++time) {
           if (n % 2 == 0) {
-            memory.failed({}, of(Code::provider_quota));
+            memory.failed({}, failure_of_member(Code::provider_quota));
           } else {
             memory.succeeded();
           }

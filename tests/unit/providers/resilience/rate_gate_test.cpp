@@ -30,7 +30,7 @@ struct Fixture {
 
 const auto k_silent = [](RateGate::Obstacle, std::optional<Milliseconds>) {};
 
-tests::ScriptedProvider::Answer failing(Error error) {
+tests::ScriptedProvider::Answer refusing(Error error) {
   return [error = std::move(error)](const auto&, const auto&) { return agent::fail(error); };
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("gated provider: a failure that says when to come back holds everybody
         "m");
     return provider.complete({.conversation = conversation}, [](const auto&) {}, {});
   };
-  CHECK_FALSE(ask(failing(row.error)));
+  CHECK_FALSE(ask(refusing(row.error)));
   CHECK(ask(answering()));
   CHECK(clock.slept == row.waits);
 }

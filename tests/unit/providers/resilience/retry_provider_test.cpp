@@ -31,14 +31,14 @@ class FakeClock final : public agent::Clock {
   std::stop_source source;
 };
 
-struct Answer {
+struct Attempt {
   std::vector<std::string> deltas;
   agent::Result<agent::Reply> result;
 };
 
 class Scripted final : public agent::Provider {
  public:
-  explicit Scripted(std::deque<Answer> answers) : answers_(std::move(answers)) {}
+  explicit Scripted(std::deque<Attempt> answers) : answers_(std::move(answers)) {}
   agent::Result<agent::Reply> complete(const agent::ModelRequest&,
                                        const agent::Emit& emit,
                                        std::stop_token) override {
@@ -52,14 +52,14 @@ class Scripted final : public agent::Provider {
   }
 
  private:
-  std::deque<Answer> answers_;
+  std::deque<Attempt> answers_;
 };
 
-Answer failing(Error error, std::vector<std::string> deltas = {}) {
+Attempt failed_attempt(Error error, std::vector<std::string> deltas = {}) {
   return {std::move(deltas), agent::fail(std::move(error))};
 }
 
-Answer saying(std::string text) {
+Attempt good_attempt(std::string text) {
   return {{text}, agent::Reply{.text = text}};
 }
 
@@ -69,7 +69,7 @@ struct Run {
   std::vector<agent::ModelRetrying> retries;
 };
 
-Run run(std::deque<Answer> answers, FakeClock& clock, agent::RetryPolicy policy = {}) {
+Run run(std::deque<Attempt> answers, FakeClock& clock, agent::RetryPolicy policy = {}) {
   providers::RetryProvider provider(
       std::make_unique<Scripted>(std::move(answers)), policy, clock, 1);
   const agent::Conversation conversation;
@@ -84,7 +84,7 @@ Run run(std::deque<Answer> answers, FakeClock& clock, agent::RetryPolicy policy 
   return run;
 }
 
-Error of(Code code) {
+Error failure_of(Code code) {
   return {.code = code, .message = "it failed"};
 }
 
@@ -94,7 +94,7 @@ using Types = std::vector<std::string>;
 
 TEST_CASE("retry provider: a first answer passes through untouched", "[providers]") {
   FakeClock clock;
-  const auto got = run({saying("hi")}, clock);
+  const auto got = run({good_attempt("hi")}, clock);
   REQUIRE(got.result);
   CHECK(got.result->text == "hi");
   CHECK(got.types == Types{"model.delta"});
@@ -103,9 +103,9 @@ TEST_CASE("retry provider: a first answer passes through untouched", "[providers
 
 TEST_CASE("retry provider: each wait is announced before it is made", "[providers]") {
   FakeClock clock;
-  const auto got = run({failing(of(Code::provider_unavailable)),
-                        failing(of(Code::provider_network)),
-                        saying("at last")},
+  const auto got = run({failed_attempt(failure_of(Code::provider_unavailable)),
+                        failed_attempt(failure_of(Code::provider_network)),
+                        good_attempt("at last")},
                        clock);
   REQUIRE(got.result);
   CHECK(got.types == Types{"model.retrying", "model.retrying", "model.delta"});
@@ -120,9 +120,9 @@ TEST_CASE("retry provider: each wait is announced before it is made", "[provider
 
 TEST_CASE("retry provider: what was streamed of a failed attempt is reset", "[providers]") {
   FakeClock clock;
-  const auto got = run({failing(of(Code::provider_stream_broken), {"half an ", "answer"}),
-                        failing(of(Code::provider_unavailable)),
-                        saying("whole")},
+  const auto got = run({failed_attempt(failure_of(Code::provider_stream_broken), {"half an ", "answer"}),
+                        failed_attempt(failure_of(Code::provider_unavailable)),
+                        good_attempt("whole")},
                        clock);
   REQUIRE(got.result);
   CHECK(got.types == Types{"model.delta",
@@ -136,7 +136,7 @@ TEST_CASE("retry provider: what was streamed of a failed attempt is reset", "[pr
 TEST_CASE("retry provider: the last error says how often it was tried, and keeps what was streamed",
           "[providers]") {
   FakeClock clock;
-  const auto cut = [] { return failing(of(Code::provider_stream_broken), {"half"}); };
+  const auto cut = [] { return failed_attempt(failure_of(Code::provider_stream_broken), {"half"}); };
   const auto got = run({cut(), cut(), cut(), cut()}, clock);
   REQUIRE_FALSE(got.result);
   CHECK(got.result.error().code == Code::provider_stream_broken);
@@ -147,7 +147,7 @@ TEST_CASE("retry provider: the last error says how often it was tried, and keeps
 
 TEST_CASE("retry provider: an error that cannot heal is final at once", "[providers]") {
   FakeClock clock;
-  const auto got = run({failing(of(Code::provider_auth))}, clock);
+  const auto got = run({failed_attempt(failure_of(Code::provider_auth))}, clock);
   REQUIRE_FALSE(got.result);
   CHECK(got.result.error().attempts == 1);
   CHECK(got.types.empty());
@@ -156,7 +156,7 @@ TEST_CASE("retry provider: an error that cannot heal is final at once", "[provid
 TEST_CASE("retry provider: a request that our own gate kept back was no attempt", "[providers]") {
   FakeClock clock;
   const auto got =
-      run({failing(of(Code::provider_unavailable)), failing(of(Code::provider_busy))}, clock);
+      run({failed_attempt(failure_of(Code::provider_unavailable)), failed_attempt(failure_of(Code::provider_busy))}, clock);
   REQUIRE_FALSE(got.result);
   CHECK(got.result.error().code == Code::provider_busy);
   CHECK(got.result.error().attempts == 1);
@@ -167,9 +167,9 @@ TEST_CASE("retry provider: a request that our own gate kept back was no attempt"
 TEST_CASE("retry provider: a Retry-After that is too long ends it and stays on the error",
           "[providers]") {
   FakeClock clock;
-  auto error = of(Code::provider_rate_limited);
+  auto error = failure_of(Code::provider_rate_limited);
   error.retry_after = 10min;
-  const auto got = run({failing(error)}, clock);
+  const auto got = run({failed_attempt(error)}, clock);
   REQUIRE_FALSE(got.result);
   CHECK(got.result.error().code == Code::provider_rate_limited);
   CHECK(got.result.error().retry_after == Milliseconds(10min));
@@ -178,9 +178,9 @@ TEST_CASE("retry provider: a Retry-After that is too long ends it and stays on t
 
 TEST_CASE("retry provider: the waits add up against max_elapsed", "[providers]") {
   FakeClock clock;
-  auto error = of(Code::provider_rate_limited);
+  auto error = failure_of(Code::provider_rate_limited);
   error.retry_after = 25s;
-  const auto again = [&] { return failing(error); };
+  const auto again = [&] { return failed_attempt(error); };
   const auto got = run({again(), again(), again()}, clock);  // a third wait would cross 60 s
   REQUIRE_FALSE(got.result);
   CHECK(got.result.error().attempts == 3);
@@ -190,7 +190,7 @@ TEST_CASE("retry provider: the waits add up against max_elapsed", "[providers]")
 TEST_CASE("retry provider: a stop while waiting is a cancellation with its cause", "[providers]") {
   FakeClock clock;
   clock.stop_at_wait = 2;
-  const auto again = [] { return failing(of(Code::provider_unavailable)); };
+  const auto again = [] { return failed_attempt(failure_of(Code::provider_unavailable)); };
   const auto got = run({again(), again()}, clock);
   REQUIRE_FALSE(got.result);
   CHECK(got.result.error().code == Code::run_cancelled);
@@ -202,10 +202,10 @@ TEST_CASE("retry provider: a stop while waiting is a cancellation with its cause
 TEST_CASE("retry provider: the real clock's wait ends with the stop", "[providers]") {
   agent::SystemClock clock;
   std::stop_source source;
-  auto error = of(Code::provider_rate_limited);
+  auto error = failure_of(Code::provider_rate_limited);
   error.retry_after = 20s;
   providers::RetryProvider provider(
-      std::make_unique<Scripted>(std::deque{failing(error)}), {}, clock, 1);
+      std::make_unique<Scripted>(std::deque{failed_attempt(error)}), {}, clock, 1);
   const agent::Conversation conversation;
   const auto start = std::chrono::steady_clock::now();
   const auto result = provider.complete(

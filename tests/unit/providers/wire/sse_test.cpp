@@ -10,16 +10,16 @@ namespace {
 
 using providers::StreamEvent;
 
-struct Parsed {
+struct ParsedEvents {
   std::vector<StreamEvent> events;
   std::optional<StreamEvent> last;
 
-  bool operator==(const Parsed&) const = default;
+  bool operator==(const ParsedEvents&) const = default;
 };
 
-Parsed parse(std::string_view text, std::size_t piece = std::string_view::npos) {
+ParsedEvents parse_sse(std::string_view text, std::size_t piece = std::string_view::npos) {
   providers::SseParser parser;
-  Parsed parsed;
+  ParsedEvents parsed;
   while (!text.empty()) {
     parser.feed(text.substr(0, piece), [&](const StreamEvent& event) {
       parsed.events.push_back(event);
@@ -42,40 +42,40 @@ TEST_CASE("sse: lines end with LF, CRLF or CR", "[providers]") {
     text += line;
     text += end;
   }
-  CHECK(parse(text).events == Events{{"a", "1"}, {"", "2"}});
+  CHECK(parse_sse(text).events == Events{{"a", "1"}, {"", "2"}});
 }
 
 TEST_CASE("sse: a CRLF may be cut in the middle", "[providers]") {
-  CHECK(parse("data: 1\r\ndata: 2\r\n\r\n", 8).events == Events{{"", "1\n2"}});
+  CHECK(parse_sse("data: 1\r\ndata: 2\r\n\r\n", 8).events == Events{{"", "1\n2"}});
 }
 
 TEST_CASE("sse: several data lines are joined with LF", "[providers]") {
-  CHECK(parse("data: one\ndata:two\ndata:  three\n\n").events == Events{{"", "one\ntwo\n three"}});
+  CHECK(parse_sse("data: one\ndata:two\ndata:  three\n\n").events == Events{{"", "one\ntwo\n three"}});
 }
 
 TEST_CASE("sse: a byte order mark, comments and other fields are ignored", "[providers]") {
-  CHECK(parse("\xEF\xBB\xBF: hi\n\nid: 3\nretry: 5\nnonsense: x\ndata: 1\n\n", 1).events ==
+  CHECK(parse_sse("\xEF\xBB\xBF: hi\n\nid: 3\nretry: 5\nnonsense: x\ndata: 1\n\n", 1).events ==
         Events{{"", "1"}});
 }
 
 TEST_CASE("sse: an event without data is none, and does not name the next one", "[providers]") {
-  CHECK(parse("event: ping\n\ndata: 1\n\n").events == Events{{"", "1"}});
+  CHECK(parse_sse("event: ping\n\ndata: 1\n\n").events == Events{{"", "1"}});
 }
 
 TEST_CASE("sse: an event that lacks its blank line is kept for the end", "[providers]") {
-  const Parsed parsed = parse("data: 1\n\nevent: x\ndata: 2");
+  const ParsedEvents parsed = parse_sse("data: 1\n\nevent: x\ndata: 2");
   CHECK(parsed.events == Events{{"", "1"}});
   CHECK(parsed.last == StreamEvent{"x", "2"});
-  CHECK(parse("data: 1\n\n: bye").last == std::nullopt);
+  CHECK(parse_sse("data: 1\n\n: bye").last == std::nullopt);
 }
 
 TEST_CASE("sse: however the bytes are cut, the events are the same", "[providers]") {
   constexpr std::string_view text =
       "event: a\r\ndata: gr\xC3\xBC\xC3\x9F dich \xF0\x9F\x98\x8A\r\n\r\n: c\n\ndata:\n\ndata: {}";
-  const Parsed whole = parse(text);
+  const ParsedEvents whole = parse_sse(text);
   REQUIRE(whole.events.size() == 2);
   for (std::size_t piece = 1; piece < text.size(); ++piece) {
-    CHECK(parse(text, piece) == whole);
+    CHECK(parse_sse(text, piece) == whole);
   }
 }
 

@@ -33,7 +33,7 @@ class FileSizeLimit {
   rlimit before_ = {};
 };
 
-mode_t mode_of(const std::filesystem::path& path) {
+mode_t written_mode_of(const std::filesystem::path& path) {
   struct stat status = {};
   ::stat(path.c_str(), &status);
   return status.st_mode & 07777;
@@ -51,7 +51,7 @@ TEST_CASE("write_file: makes a file and its folders", "[tools]") {
   CHECK(output.code == std::nullopt);
   CHECK(output.text == "wrote 7 bytes to a/b/new.txt (a new file)\n");
   CHECK(folder.read("a/b/new.txt") == "h\xC3\xA9llo\n");
-  CHECK(mode_of(folder.at("a/b/new.txt")) == 0640);
+  CHECK(written_mode_of(folder.at("a/b/new.txt")) == 0640);
 }
 
 TEST_CASE("write_file: keeps the mode and replaces the file as a whole", "[tools]") {
@@ -65,7 +65,7 @@ TEST_CASE("write_file: keeps the mode and replaces the file as a whole", "[tools
   CHECK(folder.call(*tool, R"({"path": "run.sh", "content": "new"})").text ==
         "wrote 3 bytes to run.sh (it had 14 before)\n");
   CHECK(folder.read("run.sh") == "new");
-  CHECK(mode_of(folder.at("run.sh")) == 0751);
+  CHECK(written_mode_of(folder.at("run.sh")) == 0751);
   CHECK(folder.read("other") == "old and longer");  // whoever had it open still has the old one
   CHECK(folder.count() == 2);
 }

@@ -19,7 +19,7 @@ using State = tools::SeenFiles::State;
 
 namespace {
 
-struct stat status_of(const fs::path& path) {
+struct stat seen_status_of(const fs::path& path) {
   struct stat status = {};
   REQUIRE(::stat(path.c_str(), &status) == 0);
   return status;
@@ -58,11 +58,11 @@ TEST_CASE("seen_files: a file is known until it is another or has changed", "[to
   folder.write("a", "one");
   const fs::path path = folder.at("a");
   SeenFiles seen;
-  CHECK(seen.state(path, status_of(path)) == State::unseen);
-  seen.note(path, status_of(path));
-  CHECK(seen.state(path, status_of(path)) == State::known);
+  CHECK(seen.state(path, seen_status_of(path)) == State::unseen);
+  seen.note(path, seen_status_of(path));
+  CHECK(seen.state(path, seen_status_of(path)) == State::known);
 
-  auto changed = status_of(path);
+  auto changed = seen_status_of(path);
   SECTION("another size") {
     changed.st_size += 1;
   }
