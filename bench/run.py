@@ -217,7 +217,7 @@ def sandbox(bench):
     plain, direct, served, confined, ratio, least, most = done.stdout.split()
     print(f"\n{'starting /bin/true, in us':<34}{'sandboxed':<19}{'beside it':<19}\n")
     for name, other, how in (("beside no sandbox", served, f"{ratio:>6}× ({least} to {most})"),
-                             ("beside a guard for each call", direct, f"{float(confined) / float(direct):>6.2f}×"),
+                             ("beside a shim for each call", direct, f"{float(confined) / float(direct):>6.2f}×"),
                              ("beside posix_spawn", plain, f"{float(confined) / float(plain):>6.2f}×")):
         print(f"{name:<34}{confined:>10}{'':<9}{other:>10}{'':<9}{how}", flush=True)
 

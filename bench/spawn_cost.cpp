@@ -1,5 +1,5 @@
-// What starting /bin/true costs, four ways: a plain posix_spawn, a guard forked for each call from
-// a process with threads and N MB in use, and the supervisor, whose guards the zygote forks and who
+// What starting /bin/true costs, four ways: a plain posix_spawn, a shim forked for each call from
+// a process with threads and N MB in use, and the supervisor, whose shims the zygote forks and who
 // serve call after call, without and with a sandbox. In turn, 200 times; prints for each way the
 // median in microseconds, then the median, the least and the most (without one call in twenty) of
 // what the sandbox costs as a ratio, call by call.
