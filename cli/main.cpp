@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <exception>
+#include <fcntl.h>
 #include <iostream>
 #include <string>
 #include <unistd.h>
@@ -22,6 +23,16 @@ agent::Environment environment_of_process() {
   return environment;
 }
 
+// A file that is opened takes the lowest free number: where one of these is closed, a log file
+// would be standard output. What takes its place fails as a closed one does, with EBADF.
+void fill_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) < 0) {
+      (void)::open("/", O_PATH);
+    }
+  }
+}
+
 int internal_error(const char* what) {
   std::cerr << "error[internal]: " << what
             << "\n  = help: " << agent::row(agent::Code::internal).advice << std::endl;
@@ -31,6 +42,7 @@ int internal_error(const char* what) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_descriptors();
   ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of write()
   ::signal(SIGXFSZ, SIG_IGN);  // so is a file that may not grow
   int code = 0;
