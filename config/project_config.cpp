@@ -77,12 +77,13 @@ std::expected<ProjectConfig, std::vector<agent::Error>> load_project_config(
     file = at / ".errand" / "config.yaml";
   }
   ProjectConfig config;
-  auto errors = read_settings_file(file, k_project_keys, [&](const Value& root, Problems& problems) {
-    if (const Value* permissions = value_at(root, "permissions")) {
-      refuse_loosening(*permissions, problems);
-      config.permissions = build_permissions(*permissions, {}, known, problems);
-    }
-  });
+  auto errors =
+      read_settings_file(file, k_project_keys, [&](const Value& root, Problems& problems) {
+        if (const Value* permissions = value_at(root, "permissions")) {
+          refuse_loosening(*permissions, problems);
+          config.permissions = build_permissions(*permissions, {}, known, problems);
+        }
+      });
   if (!errors.empty()) {
     return std::unexpected(std::move(errors));
   }

@@ -76,9 +76,10 @@ UserConfigResult parse_user_config(std::string_view text,
                                    const std::string& shown_file,
                                    const KnownNames& known) {
   UserConfig config;
-  auto errors = read_settings(text, shown_file, k_user_keys, [&](const Value& root, Problems& problems) {
-    config = build(root, known, problems);
-  });
+  auto errors =
+      read_settings(text, shown_file, k_user_keys, [&](const Value& root, Problems& problems) {
+        config = build(root, known, problems);
+      });
   return result(std::move(config), std::move(errors));
 }
 

@@ -17,8 +17,8 @@ using agent::Error;
 using agent::Json;
 
 constexpr std::size_t k_most_lines = 8;
-constexpr std::size_t k_shown_difference = 80;    // of a value
-constexpr std::size_t k_context_bytes = 20;  // of a text, before the place where it differs
+constexpr std::size_t k_shown_difference = 80;  // of a value
+constexpr std::size_t k_context_bytes = 20;     // of a text, before the place where it differs
 
 // One text for all orders of keys.
 std::string canonical(const Json& body) {

@@ -167,7 +167,8 @@ Result<std::unique_ptr<Supervisor>> Supervisor::start() {
   if (zygote < 0) {
     return os_failure("cannot fork the process that starts tools", error);
   }
-  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_answer_patience, sizeof k_answer_patience);
+  ::setsockopt(
+      ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_answer_patience, sizeof k_answer_patience);
   return std::unique_ptr<Supervisor>(new Supervisor(std::move(ends.first), zygote));
 }
 
@@ -183,8 +184,10 @@ Supervisor::~Supervisor() {
 
 Result<Shim> Supervisor::new_shim(const std::string& profile) {
   TRY_ASSIGN(auto ends, socket_pair(SOCK_STREAM));
-  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_answer_patience, sizeof k_answer_patience);
-  ::setsockopt(ends.first.get(), SOL_SOCKET, SO_RCVTIMEO, &k_answer_patience, sizeof k_answer_patience);
+  ::setsockopt(
+      ends.first.get(), SOL_SOCKET, SO_SNDTIMEO, &k_answer_patience, sizeof k_answer_patience);
+  ::setsockopt(
+      ends.first.get(), SOL_SOCKET, SO_RCVTIMEO, &k_answer_patience, sizeof k_answer_patience);
   const std::array theirs{ends.second.get()};
   const char birth = static_cast<char>(profile.empty() ? Birth::plain : Birth::confined);
   if (!send_with_descriptors(socket_.get(), std::string_view(&birth, 1), theirs)) {

@@ -1,4 +1,5 @@
 #include "tests/unit/config/load_support.h"
+
 #include <catch2/catch.hpp>
 
 #include <set>

@@ -86,7 +86,8 @@ TEST_CASE("fallback: where the first model answers, nobody else is asked", "[pro
 }
 
 TEST_CASE("fallback: a final failure is the next model's turn", "[providers]") {
-  Chain chain({{member_failing(failure_of_member(Code::provider_unavailable, 4))}, {member_saying("from b")}});
+  Chain chain({{member_failing(failure_of_member(Code::provider_unavailable, 4))},
+               {member_saying("from b")}});
   CHECK(chain.answer() == "from b");
   CHECK(chain.types == Names{"model.fallback", "model.delta"});
   REQUIRE(chain.fallbacks.size() == 1);
@@ -100,7 +101,8 @@ TEST_CASE("fallback: a final failure is the next model's turn", "[providers]") {
 }
 
 TEST_CASE("fallback: what was streamed is void before another model speaks", "[providers]") {
-  Chain chain({{member_failing(failure_of_member(Code::provider_stream_broken), "half an ")}, {member_saying("from b")}});
+  Chain chain({{member_failing(failure_of_member(Code::provider_stream_broken), "half an ")},
+               {member_saying("from b")}});
   CHECK(chain.answer() == "from b");
   CHECK(chain.types == Names{"model.delta", "model.reset", "model.fallback", "model.delta"});
 }
@@ -170,7 +172,9 @@ TEST_CASE("fallback: an error that is none of its reasons ends it, whoever made 
 }
 
 TEST_CASE("fallback: a model that failed is asked last until its cooldown is over", "[providers]") {
-  Chain chain({{member_failing(failure_of_member(Code::provider_unavailable)), member_saying("from a"), member_saying("from a")},
+  Chain chain({{member_failing(failure_of_member(Code::provider_unavailable)),
+                member_saying("from a"),
+                member_saying("from a")},
                {member_saying("one"), member_saying("two")}});
   CHECK(chain.answer() == "one");
   chain.clock.sleep_for(59'999ms, {});
@@ -189,7 +193,8 @@ TEST_CASE("fallback: a model that failed is asked last until its cooldown is ove
 }
 
 TEST_CASE("fallback: without a cooldown the first model is always asked first", "[providers]") {
-  Chain chain({{member_failing(failure_of_member(Code::provider_unavailable)), member_failing(failure_of_member(Code::provider_unavailable))},
+  Chain chain({{member_failing(failure_of_member(Code::provider_unavailable)),
+                member_failing(failure_of_member(Code::provider_unavailable))},
                {member_saying("one"), member_saying("two")}},
               {.cooldown = 0s, .on = agent::standard_fallback_reasons()});
   CHECK(chain.answer() == "one");
@@ -199,8 +204,9 @@ TEST_CASE("fallback: without a cooldown the first model is always asked first", 
 }
 
 TEST_CASE("fallback: one that cools down is still asked before the run fails", "[providers]") {
-  Chain chain({{member_failing(failure_of_member(Code::provider_unavailable)), member_saying("a is back")},
-               {member_saying("one"), member_failing(failure_of_member(Code::provider_quota))}});
+  Chain chain(
+      {{member_failing(failure_of_member(Code::provider_unavailable)), member_saying("a is back")},
+       {member_saying("one"), member_failing(failure_of_member(Code::provider_quota))}});
   CHECK(chain.answer() == "one");
   CHECK(chain.answer() == "a is back");
   REQUIRE(chain.fallbacks.size() == 3);
@@ -225,8 +231,9 @@ TEST_CASE("fallback: a failure of the provider keeps other runs away, one of the
   for (const agent::FallbackRow& one : agent::fallback_table()) {
     all.push_back(one.reason);
   }
-  Chain chain({{member_failing(failure_of_member(row.code))}, {member_saying("one"), member_saying("two")}},
-              {.cooldown = 60s, .on = all});
+  Chain chain(
+      {{member_failing(failure_of_member(row.code))}, {member_saying("one"), member_saying("two")}},
+      {.cooldown = 60s, .on = all});
   CHECK(chain.answer() == "one");
   CHECK(chain.answer() == "two");  // this run stays away in any case
   CHECK(chain.fallbacks.back().skipped);

@@ -120,10 +120,11 @@ TEST_CASE("retry provider: each wait is announced before it is made", "[provider
 
 TEST_CASE("retry provider: what was streamed of a failed attempt is reset", "[providers]") {
   FakeClock clock;
-  const auto got = run({failed_attempt(failure_of(Code::provider_stream_broken), {"half an ", "answer"}),
-                        failed_attempt(failure_of(Code::provider_unavailable)),
-                        good_attempt("whole")},
-                       clock);
+  const auto got =
+      run({failed_attempt(failure_of(Code::provider_stream_broken), {"half an ", "answer"}),
+           failed_attempt(failure_of(Code::provider_unavailable)),
+           good_attempt("whole")},
+          clock);
   REQUIRE(got.result);
   CHECK(got.types == Types{"model.delta",
                            "model.delta",
@@ -136,7 +137,9 @@ TEST_CASE("retry provider: what was streamed of a failed attempt is reset", "[pr
 TEST_CASE("retry provider: the last error says how often it was tried, and keeps what was streamed",
           "[providers]") {
   FakeClock clock;
-  const auto cut = [] { return failed_attempt(failure_of(Code::provider_stream_broken), {"half"}); };
+  const auto cut = [] {
+    return failed_attempt(failure_of(Code::provider_stream_broken), {"half"});
+  };
   const auto got = run({cut(), cut(), cut(), cut()}, clock);
   REQUIRE_FALSE(got.result);
   CHECK(got.result.error().code == Code::provider_stream_broken);
@@ -155,8 +158,9 @@ TEST_CASE("retry provider: an error that cannot heal is final at once", "[provid
 
 TEST_CASE("retry provider: a request that our own gate kept back was no attempt", "[providers]") {
   FakeClock clock;
-  const auto got =
-      run({failed_attempt(failure_of(Code::provider_unavailable)), failed_attempt(failure_of(Code::provider_busy))}, clock);
+  const auto got = run({failed_attempt(failure_of(Code::provider_unavailable)),
+                        failed_attempt(failure_of(Code::provider_busy))},
+                       clock);
   REQUIRE_FALSE(got.result);
   CHECK(got.result.error().code == Code::provider_busy);
   CHECK(got.result.error().attempts == 1);

@@ -50,7 +50,8 @@ TEST_CASE("sse: a CRLF may be cut in the middle", "[providers]") {
 }
 
 TEST_CASE("sse: several data lines are joined with LF", "[providers]") {
-  CHECK(parse_sse("data: one\ndata:two\ndata:  three\n\n").events == Events{{"", "one\ntwo\n three"}});
+  CHECK(parse_sse("data: one\ndata:two\ndata:  three\n\n").events ==
+        Events{{"", "one\ntwo\n three"}});
 }
 
 TEST_CASE("sse: a byte order mark, comments and other fields are ignored", "[providers]") {
