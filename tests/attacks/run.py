@@ -3,8 +3,10 @@
 
     tests/attacks/run.py [--errand PATH] [-k PATTERN] [-v]
 
-README.md tells the format. As root each attack runs as root and as an ordinary user."""
+README.md tells the format. As root each attack runs as root and as an ordinary user. What the machine lacks
+for an attack is the reason why it is skipped."""
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -15,11 +17,15 @@ import sys
 import tempfile
 import tomllib
 
+sys.dont_write_bytecode = True
+import lacking  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 NOBODY = 65534
 KEYS = {"about", "prepare", "command", "worked", "agent", "users", "lacks", "machine_says", "stderr",
         "harmless", "tool", "arguments", "tools", "unguarded", "needs", "uses"}
+SANDBOX_SETUP = 93  # errand's exit code where the machine cannot enforce what is required
 PYTHON = "/usr/bin/python3"  # whoever runs this, the ordinary user has to reach it
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -37,11 +43,61 @@ class Attack:
         return self.data.get(key, otherwise)
 
 
+def last_line(done):
+    return (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+
+
+class Tested:
+    """errand as one user runs it, and what this user lacks on this machine."""
+
+    def __init__(self, shelf, user):
+        self.errand, self.lacking, self.user = shelf / "errand", shelf / "lacking.py", user
+
+    def command(self, words):
+        drop = self.user == "user" and os.geteuid() == 0
+        head = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if drop else []
+        return head + [str(word) for word in words]
+
+    def run(self, words):
+        return subprocess.run(self.command(words), capture_output=True, text=True, cwd="/", timeout=60,
+                              env={"PATH": PATH, "HOME": "/nowhere"})
+
+    def give(self, path):
+        if self.user == "user" and os.geteuid() == 0:
+            os.chown(path, NOBODY, NOBODY)
+
+    @functools.cached_property
+    def absent(self):
+        """Why there is no such user."""
+        try:
+            with tempfile.NamedTemporaryFile() as file:
+                self.give(file.name)
+        except OSError as error:
+            return f"root can give no file to another user here: {error.strerror}"
+        done = self.run([self.errand, "--version"])
+        return done.returncode and f"the user cannot run errand here: {last_line(done)}"
+
+    @functools.cached_property
+    def refusal(self):
+        """Why errand runs no tools here, and is right."""
+        if not lacking.is_without_a_layer():
+            return None
+        said = self.run([self.errand, "doctor", "-o", "json"])
+        missing = json.loads(said.stdout)["sandbox"]["missing"]
+        return said.returncode and "errand runs no tools here, for want of " + ", ".join(missing)
+
+    @functools.cache
+    def lack_of_kernel(self, lacks):
+        """Why no kernel can be feigned that lacks these things."""
+        done = lacks and self.run([PYTHON, self.lacking, lacks, "true"])
+        return done and done.returncode and f"no kernel that lacks {lacks} can be feigned here: {last_line(done)}"
+
+
 class World:
     """A home, a workspace and a place outside of both, of one user, gone afterwards."""
 
-    def __init__(self, attack, user, errand):
-        self.attack, self.user, self.errand = attack, user, errand
+    def __init__(self, attack, tested):
+        self.attack, self.tested = attack, tested
         self.top = pathlib.Path(tempfile.mkdtemp(prefix="errand-attack-"))
         self.home, self.work, self.outside = (self.top / name for name in ("home", "work", "outside"))
         for folder in (self.home, self.work, self.outside, self.top / "tmp"):
@@ -52,21 +108,22 @@ class World:
                 shutil.copy(file, self.work / file.name)
         self.out = self.top / "out"
         self.out.touch()
-        if user == "user" and os.geteuid() == 0:
-            for path in (self.top, *self.top.rglob("*")):
-                os.chown(path, NOBODY, NOBODY)
+        for path in (self.top, *self.top.rglob("*")):
+            tested.give(path)
         self.environment = {"PATH": PATH, "HOME": str(self.home), "OUTSIDE": str(self.outside), "OUT": str(self.out),
                             "WORK": str(self.work), "TMPDIR": str(self.top / "tmp"), "LANG": "C.UTF-8",
                             "ANTHROPIC_API_KEY": "attack-key-5d1f0c"}
 
-    def as_user(self, command):
-        drop = self.user == "user" and os.geteuid() == 0
-        head = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if drop else []
-        return head + command
-
     def shell(self, text, extra=None):
-        return subprocess.run(self.as_user(["sh", "-c", text]), cwd=self.work, env=self.environment | (extra or {}),
+        return subprocess.run(self.tested.command(["sh", "-c", text]), cwd=self.work, env=self.environment | (extra or {}),
                               capture_output=True, text=True, timeout=60)
+
+    def lack(self):
+        """The first thing that the attack needs and does not find."""
+        for reason, probe in self.attack.get("needs", {}).items():
+            if self.shell(probe).returncode != 0:
+                return reason
+        return None
 
     def attempt(self, sandbox, lacks):
         """What the tool printed, and whether the attack worked."""
@@ -81,14 +138,13 @@ class World:
         if sandbox == "off":
             agent = "\n".join(line for line in agent.splitlines() if not line.startswith("sandbox:")) + "\n"
         (self.work / "agent.yaml").write_text(agent)
-        if self.user == "user" and os.geteuid() == 0:
-            os.chown(self.work / "agent.yaml", NOBODY, NOBODY)
+        self.tested.give(self.work / "agent.yaml")
         arguments = self.filled(self.attack.get("arguments")) or json.dumps({"command": self.attack.get("command")})
-        command = [str(self.errand), "tools", "call", self.attack.get("tool", "shell"), arguments,
+        command = [self.tested.errand, "tools", "call", self.attack.get("tool", "shell"), arguments,
                    "--agent", "agent.yaml"] + (["--sandbox", "off"] if sandbox == "off" else [])
         if lacks:
-            command = [PYTHON, str(HERE / "lacking.py"), lacks] + command
-        run = subprocess.run(self.as_user(command), cwd=self.work, env=self.environment, capture_output=True,
+            command = [PYTHON, self.tested.lacking, lacks] + command
+        run = subprocess.run(self.tested.command(command), cwd=self.work, env=self.environment, capture_output=True,
                              text=True, errors="replace", timeout=60)
         self.out.write_text(run.stdout)
         code = 128 - run.returncode if run.returncode < 0 else run.returncode
@@ -111,41 +167,75 @@ class World:
         shutil.rmtree(self.top, ignore_errors=True)
 
 
-def has_what_it_needs(attack):
-    needs = attack.get("needs", "true")
-    return subprocess.run(["sh", "-c", needs], cwd=attack.folder, capture_output=True, timeout=60).returncode == 0
+class Verdict:
+    """What is wrong, one line each, and why something could not be tried."""
 
+    def __init__(self, attack, tested, verbose):
+        self.attack, self.tested, self.verbose = attack, tested, verbose
+        self.problems, self.skipped = [], tested.absent or self.lack()
+        if self.skipped:
+            return
+        self.once("off", "", True)
+        for lacks in ["", *attack.get("lacks", [])]:
+            if reason := tested.lack_of_kernel(lacks):
+                self.skipped = self.skipped or reason
+            else:
+                self.once("on", lacks, attack.get("harmless", False))
 
-def judge(attack, user, errand, verbose):
-    """What is wrong, one line each."""
-    problems = []
+    def lack(self):
+        world = World(self.attack, self.tested)
+        try:
+            return world.lack()
+        finally:
+            world.remove()
 
-    def once(sandbox, lacks, expected):
-        world = World(attack, user, errand)
+    def once(self, sandbox, lacks, expected):
+        label = f"[{self.tested.user}, sandbox {sandbox}{', lacks ' + lacks if lacks else ''}]"
+        world = World(self.attack, self.tested)
         try:
             run, worked = world.attempt(sandbox, lacks)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
-            problems.append(f"[{user}, sandbox {sandbox}{', lacks ' + lacks if lacks else ''}] {error}")
+            self.problems.append(f"{label} {error}")
             return
         finally:
             world.remove()
-        label = f"[{user}, sandbox {sandbox}{', lacks ' + lacks if lacks else ''}]"
-        says = attack.get("machine_says", {}).get(user)
+        if sandbox == "on" and run.returncode == SANDBOX_SETUP and self.tested.refusal:
+            self.skipped = self.tested.refusal
+            return
+        before = len(self.problems)
+        self.judge(label, run, worked, expected, sandbox, lacks)
+        if self.verbose and len(self.problems) > before:
+            self.problems.append(f"    stdout: {run.stdout.strip()[-600:]}\n    stderr: {run.stderr.strip()[-600:]}")
+
+    def judge(self, label, run, worked, expected, sandbox, lacks):
+        says = self.attack.get("machine_says", {}).get(self.tested.user)
         is_said = says and sandbox == "on" and says in run.stderr
         if worked != expected and not is_said:
-            problems.append(f"{label} it {'worked' if worked else 'failed'}")
+            self.problems.append(f"{label} it {'worked' if worked else 'failed'}")
             if says and sandbox == "on":
-                problems.append(f"{label} and stderr lacks {says!r}: {run.stderr.strip()[-300:]}")
-        wanted = attack.get("stderr", {}).get(lacks, "")
+                self.problems.append(f"{label} and stderr lacks {says!r}: {run.stderr.strip()[-300:]}")
+        wanted = self.attack.get("stderr", {}).get(lacks, "")
         if sandbox == "on" and wanted not in run.stderr + run.stdout:
-            problems.append(f"{label} nothing says {wanted!r}")
-        if verbose and problems:
-            problems.append(f"    stdout: {run.stdout.strip()[-600:]}\n    stderr: {run.stderr.strip()[-600:]}")
+            self.problems.append(f"{label} nothing says {wanted!r}")
 
-    once("off", "", True)
-    for lacks in ["", *attack.get("lacks", [])]:
-        once("on", lacks, attack.get("harmless", False))
-    return problems
+    def show(self):
+        name = f"{self.attack.name} ({self.tested.user})"
+        if self.problems:
+            print("\n    ".join([f"FAIL {name}", *self.problems]), flush=True)
+            return "failed"
+        print(f"skip {name}: {self.skipped}" if self.skipped else f"ok   {name}", flush=True)
+        return "skipped" if self.skipped else "passed"
+
+
+def put_on_shelf(errand):
+    """Where the ordinary user can reach it, wherever the checkout is."""
+    shelf = pathlib.Path(tempfile.mkdtemp(prefix="errand-attacks-"))
+    shelf.chmod(0o755)
+    shutil.copy(errand.resolve(), shelf / "errand")
+    shutil.copy(HERE / "lacking.py", shelf)
+    for file in shelf.iterdir():
+        file.chmod(0o755)
+    return shelf
 
 
 def main():
@@ -155,33 +245,21 @@ def main():
     parser.add_argument("-v", "--verbose", action="store_true", help="show the output of what went wrong")
     options = parser.parse_args()
     users = ["root", "user"] if os.geteuid() == 0 else ["user"]
-    # Where the ordinary user can reach it.
-    shelf = pathlib.Path(tempfile.mkdtemp(prefix="errand-attacks-"))
-    shelf.chmod(0o755)
-    errand = shelf / "errand"
-    shutil.copy(options.errand.resolve(), errand)
-    passed = failed = skipped = 0
+    shelf = put_on_shelf(options.errand)
+    count = dict.fromkeys(("passed", "failed", "skipped"), 0)
     try:
+        tested = [Tested(shelf, user) for user in users]
         for file in sorted(HERE.glob("*/attack.toml")):
             attack = Attack(file.parent)
             if options.k not in attack.name:
                 continue
-            for user in users:
-                if user not in attack.get("users", ["root", "user"]):
-                    continue
-                if not has_what_it_needs(attack):
-                    skipped += 1
-                    print(f"skip {attack.name} ({user})", flush=True)
-                    continue
-                problems = judge(attack, user, errand, options.verbose)
-                passed, failed = passed + (not problems), failed + bool(problems)
-                print(f"{'FAIL' if problems else 'ok  '} {attack.name} ({user})", flush=True)
-                for problem in problems:
-                    print(f"    {problem}", flush=True)
+            for one in tested:
+                if one.user in attack.get("users", ["root", "user"]):
+                    count[Verdict(attack, one, options.verbose).show()] += 1
     finally:
         shutil.rmtree(shelf, ignore_errors=True)
-    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
-    return 1 if failed else 0
+    print(", ".join(f"{number} {what}" for what, number in count.items()), flush=True)
+    return 1 if count["failed"] else 0
 
 
 sys.exit(main())
