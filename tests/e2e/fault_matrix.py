@@ -51,6 +51,8 @@ model:
   base_url: {base}
   timeouts: {{connect: 5s, first_byte: 1500ms, idle: 1500ms}}
 retry: {{max_attempts: {attempts}, initial_delay: 1ms, max_delay: 2s}}
+sandbox: {{required: []}}  # it is the server that is tested, on every machine
+permissions: {{allow: [note]}}
 tools: [{{name: note, description: Notes that it ran., command: [sh, -c, echo ran >>ran.txt; echo noted]}}]
 """
 
