@@ -5,6 +5,7 @@
 #include "cli/manual/completions.h"
 #include "cli/manual/man.h"
 #include "config/keys.h"
+#include "tests/support/skip.h"
 #include "tests/unit/cli/command_support.h"
 
 #include <fmt/format.h>
@@ -62,12 +63,10 @@ Shell shell(const std::string& command) {
   return result;
 }
 
-bool is_there(const std::string& program) {
-  if (shell("command -v " + program).status == 0) {
-    return true;
+void skip_without(const std::string& program) {
+  if (shell("command -v " + program).status != 0) {
+    tests::skip(program + " is not installed");
   }
-  WARN(program << " is not installed: this part is not tested");
-  return false;
 }
 
 // What bash offers for the last word, in a folder with a few files.
@@ -182,9 +181,7 @@ TEST_CASE("documents: the man pages hold the tables", "[cli]") {
 }
 
 TEST_CASE("documents: mandoc finds nothing wrong with the man pages", "[cli]") {
-  if (!is_there("mandoc")) {
-    return;
-  }
+  skip_without("mandoc");
   for (const cli::ManPage& one : cli::man_pages()) {
     Folder folder;
     folder.write(std::string(one.name), one.source());
@@ -229,33 +226,35 @@ TEST_CASE("documents: bash completes", "[cli]") {
   CHECK(bash_offers({"errand", "help", "ru"}) == Words{"run"});
 }
 
-TEST_CASE("documents: zsh and fish accept their completions", "[cli]") {
-  Folder folder;
+TEST_CASE("documents: zsh accepts its completions", "[cli]") {
+  skip_without("zsh");
+  const Folder folder;
   folder.write("_errand", cli::zsh_completions());
+  const Shell zsh = shell(fmt::format("zsh -n '{}/_errand'", folder.path.string()));
+  INFO(zsh.out);
+  CHECK(zsh.status == 0);
+}
+
+TEST_CASE("documents: fish accepts its completions", "[cli]") {
+  skip_without("fish");
+  const Folder folder;
   folder.write("errand.fish", cli::fish_completions());
   folder.write("agent.yaml", "");
-  if (is_there("zsh")) {
-    const Shell zsh = shell(fmt::format("zsh -n '{}/_errand'", folder.path.string()));
-    INFO(zsh.out);
-    CHECK(zsh.status == 0);
-  }
-  if (is_there("fish")) {
-    const auto offers = [&](std::string_view line) {
-      return shell(fmt::format("cd '{0}' && HOME='{0}' fish --no-config -c 'source errand.fish; "
-                               "complete -C \"{1}\"'",
-                               folder.path.string(),
-                               line))
-          .out;
-    };
-    CHECK(contains(offers("errand ru"), "run\t"));
-    CHECK(contains(offers("errand run --output-f"), "--output-file\t"));
-    CHECK(contains(offers("errand run -o "), "jsonl"));
-    CHECK_FALSE(contains(offers("errand check -o "), "jsonl"));
-    CHECK_FALSE(contains(offers("errand check -o "), "errand.fish"));
-    CHECK(contains(offers("errand run -f "), "errand.fish"));
-    CHECK(contains(offers("errand run "), "agent.yaml"));
-    CHECK_FALSE(contains(offers("errand run "), "errand.fish"));
-    CHECK(contains(offers("errand tools c"), "call\t"));
-    CHECK(contains(offers("errand tools call read"), "read_file"));
-  }
+  const auto offers = [&](std::string_view line) {
+    return shell(fmt::format("cd '{0}' && HOME='{0}' fish --no-config -c 'source errand.fish; "
+                             "complete -C \"{1}\"'",
+                             folder.path.string(),
+                             line))
+        .out;
+  };
+  CHECK(contains(offers("errand ru"), "run\t"));
+  CHECK(contains(offers("errand run --output-f"), "--output-file\t"));
+  CHECK(contains(offers("errand run -o "), "jsonl"));
+  CHECK_FALSE(contains(offers("errand check -o "), "jsonl"));
+  CHECK_FALSE(contains(offers("errand check -o "), "errand.fish"));
+  CHECK(contains(offers("errand run -f "), "errand.fish"));
+  CHECK(contains(offers("errand run "), "agent.yaml"));
+  CHECK_FALSE(contains(offers("errand run "), "errand.fish"));
+  CHECK(contains(offers("errand tools c"), "call\t"));
+  CHECK(contains(offers("errand tools call read"), "read_file"));
 }

@@ -1,5 +1,7 @@
 #include "agent/schema/json_schema.h"
 
+#include "tests/support/skip.h"
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -68,8 +70,7 @@ const std::set<std::string> k_left_out = {
 TEST_CASE("json schema: the standard's own test suite for draft 7", "[agent]") {
   const std::filesystem::path folder = "/usr/share/json-schema-test-suite/tests/draft7";
   if (!std::filesystem::is_directory(folder)) {
-    WARN("left out: json-schema-test-suite is not installed");
-    return;
+    tests::skip("json-schema-test-suite is not installed");
   }
   int judged = 0;
   std::set<std::string> left_out;

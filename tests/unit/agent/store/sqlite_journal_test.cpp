@@ -1,5 +1,7 @@
 #include "agent/store/sqlite_journal.h"
 
+#include "tests/support/skip.h"
+
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -130,6 +132,25 @@ int judge_refusal(const Result& result) {
     return 1;
   }
   return result.error().code == Code::storage_io && !result.error().message.empty() ? 0 : 2;
+}
+
+constexpr uid_t k_nobody = 65'534;
+
+void skip_without_another_user() {
+  if (geteuid() == 0 && run_in_child([] { return setuid(k_nobody); }) != 0) {
+    tests::skip("root cannot become another user here");
+  }
+}
+
+// Of `name` in this folder, in a child process, for a user who is not root.
+int judge_refusal_as_user(const TemporaryFolder& folder, const char* name) {
+  return run_in_child([&] {
+    if (geteuid() == 0 && setuid(k_nobody) != 0) {
+      return 7;
+    }
+    return judge_refusal(
+        SqliteJournal::open(folder / name, SessionSpec::Durability::process, no_secrets()));
+  });
 }
 
 // Appends until it fails.
@@ -396,29 +417,35 @@ TEST_CASE("journal: a writer waits for another one", "[agent]") {
 }
 
 TEST_CASE("journal: a folder that cannot be written is storage.io", "[agent]") {
+  skip_without_another_user();
   const TemporaryFolder folder;
   fs::create_directory(folder / "closed");
   fs::permissions(folder.path(),
                   fs::perms::owner_all | fs::perms::others_exec | fs::perms::others_read);
   fs::permissions(folder / "closed",
                   fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_exec);
-  const auto refuses = [&](const char* name) {
-    return run_in_child([&] {
-      if (geteuid() == 0 && setuid(65'534) != 0) {
-        return 7;
-      }
-      return judge_refusal(
-          SqliteJournal::open(folder / name, SessionSpec::Durability::process, no_secrets()));
-    });
-  };
-  CHECK(refuses("closed/sessions.db") == 0);
-  CHECK(refuses("closed/deeper/sessions.db") == 0);
+  CHECK(judge_refusal_as_user(folder, "closed/sessions.db") == 0);
+  CHECK(judge_refusal_as_user(folder, "closed/deeper/sessions.db") == 0);
+}
+
+TEST_CASE("journal: another user's file is storage.io", "[agent]") {
+  if (geteuid() != 0) {
+    tests::skip("only root can be two users");
+  }
+  skip_without_another_user();
+  const TemporaryFolder folder;
+  fs::permissions(folder.path(),
+                  fs::perms::owner_all | fs::perms::others_exec | fs::perms::others_read);
   {
     REQUIRE(keep(*opened(folder / "foreign.db"), event("run", 1, agent::TurnStarted{1})));
   }
   fs::permissions(folder / "foreign.db", fs::perms::owner_read | fs::perms::others_read);
-  CHECK(refuses("foreign.db") == 0);
+  CHECK(judge_refusal_as_user(folder, "foreign.db") == 0);
+}
 
+TEST_CASE("journal: a file for a folder, and the reverse, are storage.io", "[agent]") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "closed");
   write_bytes(folder / "file", "x");
   CHECK(judge_refusal(SqliteJournal::open(
             folder / "file/sessions.db", SessionSpec::Durability::process, no_secrets())) == 0);
@@ -457,8 +484,7 @@ TEST_CASE("journal: a full disk is storage.io", "[agent]") {
     return filled != 0 ? filled : (back && back->size() > 2 ? 0 : 8);
   });
   if (status == k_no_mount) {
-    WARN("left out: a file system cannot be mounted here");
-    return;
+    tests::skip("no file system can be mounted here");
   }
   CHECK(status == 0);
 }

@@ -10,6 +10,7 @@ constexpr auto k_agent = R"(version: 1
 name: caller
 model: anthropic/claude-sonnet-4-5
 instructions: Call.
+sandbox: {required: []}  # its layers are not what is tested
 tools:
   - read_file
   - name: shout

@@ -4,6 +4,7 @@
 #include "agent/json.h"
 #include "providers/wire/classify.h"
 #include "providers/wire/wire.h"
+#include "tests/support/skip.h"
 #include "tests/unit/providers/wire/wire_cases.h"
 
 #include <catch2/catch.hpp>
@@ -182,8 +183,7 @@ void play_recording(const Json& recording, const Json& expected, const providers
 
 TEST_CASE("recordings: every exchange is read as it should be", "[providers]") {
   if (!std::filesystem::is_directory(k_folder)) {
-    SUCCEED("no recordings beside this checkout");
-    return;
+    tests::skip("no recordings beside this checkout");
   }
   int played = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(k_folder)) {

@@ -1,5 +1,6 @@
 #include "tools/sandbox/control_group.h"
 
+#include "tests/support/skip.h"
 #include "tests/unit/tools/process/process_support.h"
 #include "tools/sandbox/layers.h"
 #include "tools/sandbox/profile.h"
@@ -30,7 +31,7 @@ bool has_group(const fs::path& place, pid_t shim) {
 }
 
 // Where this test program itself may make a group; empty where it cannot.
-std::optional<fs::path> place_here() {
+std::optional<fs::path> find_place() {
   const auto group = ControlGroup::create({.processes = 100});
   for (const fs::path place : group_places(tests::read_text("/proc/self/mountinfo"),
                                            tests::read_text("/proc/self/cgroup"))) {
@@ -38,8 +39,15 @@ std::optional<fs::path> place_here() {
       return place;
     }
   }
-  WARN("no control group can be made here");
   return std::nullopt;
+}
+
+fs::path place_here() {
+  auto place = find_place();
+  if (!place) {
+    tests::skip("no control group can be made here");
+  }
+  return std::move(*place);
 }
 
 tools::Running spawn(tools::Supervisor& supervisor,
@@ -105,14 +113,13 @@ TEST_CASE("control group: none without a limit to hold", "[tools]") {
 }
 
 TEST_CASE("control group: is gone with its owner", "[tools]") {
-  if (const auto place = place_here()) {
-    CHECK_FALSE(has_group(*place, ::getpid()));
-  }
+  const fs::path place = place_here();
+  CHECK_FALSE(has_group(place, ::getpid()));
 }
 
 TEST_CASE("control group: layers say whether a call is counted as a whole", "[tools]") {
   tests::ProcessWorld world;
-  const bool has_place = place_here().has_value();
+  const bool has_place = find_place().has_value();
   const auto layers = world.supervisor->try_profile(tools::sandbox::encode({.processes = 100}));
   REQUIRE(layers);
   CHECK(layers->has(Layer::control_group) == has_place);
@@ -120,11 +127,8 @@ TEST_CASE("control group: layers say whether a call is counted as a whole", "[to
 }
 
 TEST_CASE("control group: processes of a call are counted, also root's", "[tools]") {
-  const auto place = place_here();
+  place_here();
   tests::ProcessWorld world;
-  if (!place) {
-    return;
-  }
   auto running = spawn(*world.supervisor,
                        "for n in 1 2 3 4 5 6 7 8; do sleep 1000 & done",
                        world.folder.path(),
@@ -136,11 +140,11 @@ TEST_CASE("control group: processes of a call are counted, also root's", "[tools
 }
 
 TEST_CASE("control group: memory is counted for a whole call", "[tools]") {
-  const auto place = place_here();
-  tests::ProcessWorld world;
-  if (!place || !ControlGroup::create({.memory = 1u << 26})) {
-    return;
+  place_here();
+  if (!ControlGroup::create({.memory = 1u << 26})) {
+    tests::skip("no control group here counts memory");
   }
+  tests::ProcessWorld world;
   constexpr const char* hoard = "head -c 40000000 /dev/zero | tail -c 40000000 | sleep 1000";
   const Profile profile{.memory = 64'000'000};
   auto one = spawn(*world.supervisor,
@@ -163,28 +167,22 @@ TEST_CASE("control group: memory is counted for a whole call", "[tools]") {
 }
 
 TEST_CASE("control group: a shim that was killed leaves none behind", "[tools]") {
-  const auto place = place_here();
+  const fs::path place = place_here();
   tests::ProcessWorld world;
-  if (!place) {
-    return;
-  }
   auto running = spawn(*world.supervisor,
                        "setsid sleep 1000 & echo $PPID > pid; sleep 1000",
                        world.folder.path(),
                        {.writable = {world.folder.path().string()}, .processes = 50});
   const int shim = tests::pid_in(world.file("pid"));
-  CHECK(has_group(*place, shim));
+  CHECK(has_group(place, shim));
   ::kill(shim, SIGKILL);
   CHECK_FALSE(report_of(running));
-  CHECK(tests::wait_until([&] { return !has_group(*place, shim); }));
+  CHECK(tests::wait_until([&] { return !has_group(place, shim); }));
 }
 
 TEST_CASE("control group: none is left when the owner of all is killed", "[tools]") {
-  const auto place = place_here();
+  const fs::path place = place_here();
   tests::TemporaryFolder folder;
-  if (!place) {
-    return;
-  }
   const pid_t owner = ::fork();
   if (owner == 0) {
     auto supervisor = tools::Supervisor::start();
@@ -201,8 +199,8 @@ TEST_CASE("control group: none is left when the owner of all is killed", "[tools
   }
   REQUIRE(owner > 0);
   const int shim = tests::pid_in(folder.path() / "pid");
-  CHECK(has_group(*place, shim));
+  CHECK(has_group(place, shim));
   ::kill(owner, SIGKILL);
   ::waitpid(owner, nullptr, 0);
-  CHECK(tests::wait_until([&] { return !has_group(*place, shim); }));
+  CHECK(tests::wait_until([&] { return !has_group(place, shim); }));
 }
