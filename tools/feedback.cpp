@@ -25,7 +25,7 @@ constexpr std::array k_categories = {
     Category{Code::tool_failed, Phase::execution, false,
              "Read the error and the output, mend the cause or go another way."},
     Category{Code::tool_policy_blocked, Phase::execution, false,
-             "This is not allowed here. Access the goal another way, or say that you cannot."},
+             "This is not allowed here. Reach the goal another way, or say that you cannot."},
     Category{Code::tool_confirmation_required, Phase::execution, false,
              "A person has to allow this and nobody is there. Go on without it."},
     Category{Code::tool_cancelled, Phase::execution, false,

@@ -24,7 +24,7 @@ std::string number_of(std::uint64_t seed, std::uint64_t call) {
   return fmt::format("{:016x}", std::mt19937_64(mixed)());
 }
 
-// In any case of updates; `by` is as long as `word`.
+// In any case of letters; `by` is as long as `word`.
 void overwrite(std::string& text, std::string_view word, std::string_view by) {
   const std::string lower = agent::to_lower(text);
   for (std::size_t at = lower.find(word); at != std::string::npos;

@@ -256,7 +256,7 @@ class Runner::Round {
   void run_batch(std::size_t begin, std::size_t end) {
     CallUpdateQueue updates(end);
     std::vector<LiveText> live(end, LiveText(runner_.watcher_redactor()));
-    std::vector<std::jthread> threads;  // joined before the updates goes
+    std::vector<std::jthread> threads;  // joined before the queue goes
     std::size_t running = 0;
     for (std::size_t next = begin; next < end || running > 0;) {
       for (; next < end && running < k_max_side_by_side; ++next) {

@@ -47,6 +47,13 @@ TEST_CASE("feedback: no suggestion promises a retry that the model cannot count 
   }
 }
 
+TEST_CASE("feedback: what is refused says so, and what is left to do", "[tools]") {
+  CHECK(tools::category(Code::tool_policy_blocked).suggestion ==
+        "This is not allowed here. Reach the goal another way, or say that you cannot.");
+  CHECK(tools::category(Code::tool_confirmation_required).suggestion ==
+        "A person has to allow this and nobody is there. Go on without it.");
+}
+
 TEST_CASE("feedback: the block has its tag and four lines", "[tools]") {
   CHECK(tools::error_block(Code::tool_timeout, "took longer\nthan 2s", "Do\tless.") ==
         "[tool_error]\n"
