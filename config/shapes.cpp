@@ -121,6 +121,8 @@ bool fits(Shape shape, std::string_view text) {
       return is_header_name(text);
     case Shape::variable:
       return is_identifier(text, 1'024);
+    case Shape::variables:
+      return is_identifier(text.substr(0, text.size() - (text.ends_with('*') ? 1 : 0)), 1'024);
     case Shape::model:
       return is_model(text);
     case Shape::named_model:
@@ -153,6 +155,8 @@ std::string_view pattern(Shape shape) {
       return "^[a-zA-Z0-9!#$%&'*+.^_`|~-]+$";
     case Shape::variable:
       return "^[a-zA-Z_][a-zA-Z0-9_]*$";
+    case Shape::variables:
+      return R"(^[a-zA-Z_][a-zA-Z0-9_]*\*?$)";
     case Shape::model:
       return R"(^auto$|^[^/ \t\n]+/[^ \t\n]+$)";
     case Shape::named_model:
@@ -185,6 +189,8 @@ std::string_view describe(Shape shape) {
       return "the name of an HTTP header";
     case Shape::variable:
       return "the name of an environment variable: letters, digits and `_`";
+    case Shape::variables:
+      return "the name of an environment variable, or how several begin: GH_TOKEN, GH_*";
     case Shape::model:
       return "PROVIDER/NAME, or `auto`";
     case Shape::named_model:

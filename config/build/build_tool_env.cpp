@@ -16,12 +16,30 @@ void warn_of_key(std::string_view variable, std::string_view tool, Span span, Pr
       "take it out if the tool can do without: what it starts can read the key");
 }
 
+bool is_model_key(std::string_view variable, const ToolWorld& world) {
+  return std::ranges::find(world.key_variables, variable) != world.key_variables.end();
+}
+
+void hand_on_all(std::string_view beginning, const ToolWorld& world, agent::Environment& env) {
+  for (auto variable = world.environment.lower_bound(beginning);
+       variable != world.environment.end() && variable->first.starts_with(beginning);
+       ++variable) {
+    if (!is_model_key(variable->first, world)) {
+      env.insert_or_assign(variable->first, variable->second);
+    }
+  }
+}
+
 void hand_on(const Value& name,
              std::string_view tool,
              const ToolWorld& world,
              agent::Environment& env,
              Problems& problems) {
-  if (name.kind != Kind::text || !fits(Shape::variable, name.text)) {
+  if (name.kind != Kind::text || !fits(Shape::variables, name.text)) {
+    return;
+  }
+  if (name.text.ends_with('*')) {
+    hand_on_all(std::string_view(name.text).substr(0, name.text.size() - 1), world, env);
     return;
   }
   const auto variable = world.environment.find(name.text);
@@ -33,7 +51,7 @@ void hand_on(const Value& name,
                              name.text));
     return;
   }
-  if (std::ranges::find(world.key_variables, name.text) != world.key_variables.end()) {
+  if (is_model_key(name.text, world)) {
     warn_of_key(name.text, tool, name.span, problems);
   }
   env.insert_or_assign(name.text, variable->second);

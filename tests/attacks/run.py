@@ -131,7 +131,7 @@ class World:
             done = self.shell(self.attack.get("prepare"))
             if done.returncode != 0:
                 raise RuntimeError(f"prepare: {done.stderr.strip()}")
-        tools = self.attack.get("tools", "[shell]")
+        tools = self.attack.get("tools", "[shell: {env: [OUTSIDE, WORK]}]")
         if sandbox == "off":
             tools = self.attack.get("unguarded", tools)
         agent = f"version: 1\nname: attacked\n{self.filled(self.attack.get('agent'))}\ntools: {self.filled(tools)}\n"

@@ -1,5 +1,6 @@
 #include "tools/process/program_environment.h"
 
+#include "tools/process/harmless_variables.h"
 #include "tools/process/program_runner.h"
 
 #include <array>
@@ -46,7 +47,8 @@ agent::Environment quiet_environment(agent::Environment environment,
 }
 
 agent::Environment tool_environment(const CallContext& context, const agent::Environment& own) {
-  agent::Environment environment = quiet_environment(context.environment, context.cwd);
+  agent::Environment environment =
+      quiet_environment(harmless_variables(context.environment), context.cwd);
   if (context.program_runner != nullptr) {
     override_with(environment, context.program_runner->environment());
   }

@@ -12,7 +12,8 @@ namespace tools {
 agent::Environment quiet_environment(agent::Environment environment,
                                      const std::filesystem::path& cwd);
 
-// A call's, quiet, with what its place of running adds. What the tool's `own` variables say wins.
+// A call's: what is harmless of it, quiet, with what its place of running adds. What the tool's
+// `own` variables say wins.
 agent::Environment tool_environment(const CallContext& context, const agent::Environment& own = {});
 
 }  // namespace tools

@@ -360,9 +360,13 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
        "3:27 the environment variable `E2E_NOT_SET` is not set",
        "${env:E2E_NOT_SET}"},
       {"tools: [shell: {env: [A=b]}]",
-       "3:23 `tools[].shell.env[]` must be the name of an environment variable: letters, digits "
-       "and `_`",
+       "3:23 `tools[].shell.env[]` must be the name of an environment variable, or how several "
+       "begin: GH_TOKEN, GH_*",
        "A=b"},
+      {"tools: [shell: {env: [\"*\"]}]",
+       "3:23 `tools[].shell.env[]` must be the name of an environment variable, or how several "
+       "begin: GH_TOKEN, GH_*",
+       "\"*\""},
       {"tools: [shell: {env: {A-b: c}}]",
        "3:23 the name `A-b` must be the name of an environment variable: letters, digits and `_`",
        "A-b"},
