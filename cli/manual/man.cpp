@@ -17,6 +17,7 @@
 #include "config/test_case.h"
 #include "config/user_config.h"
 #include "providers/registry.h"
+#include "tools/process/harmless_variables.h"
 #include "tools/sandbox/layers.h"
 #include "tools/sandbox/places.h"
 
@@ -307,15 +308,66 @@ std::string user_section() {
          key_list(config::user_keys());
 }
 
+std::string told_section() {
+  return ".Sh WHAT PROGRAMS ARE TOLD\n"
+         "Of errand's environment the programs of tools get the variables in the list below, and\n"
+         "what the tool's\n"
+         ".Ic env\n"
+         "adds; tokens and keys of the shell stay outside.\n"
+         "An address with a user name or password in it stays outside, too.\n"
+         "Where they are not set,\n"
+         ".Ev CI , NO_COLOR , TERM , PAGER\n"
+         "and the like are set so that nothing asks or pages.\n"
+         ".Pp\n"
+         ".Ev TMPDIR\n"
+         "is a folder of the run's own.\n"
+         ".Ev XDG_CACHE_HOME , CCACHE_DIR , GOCACHE , PIP_CACHE_DIR\n"
+         "and\n"
+         ".Ev npm_config_cache\n"
+         "are folders in it, but for those whose usual place\n"
+         ".Ic sandbox.write\n"
+         "opens.\n"
+         ".Pp\n" +
+         prose(fmt::format("{}.", fmt::join(tools::harmless_variable_names(), ", ")));
+}
+
 std::string sandbox_section() {
   std::string text =
       ".Sh THE SANDBOX\n"
       "Programs that tools start are confined by the kernel, and the file tools obey the same\n"
       "rules.\n"
-      "By default they may read everything but the places where secrets are kept,\n"
-      "write in the working folder and in the folder that\n"
+      "By default they may read the system and what is open in home folders, write in the\n"
+      "working folder and in the folder that\n"
       ".Ev TMPDIR\n"
       "names, and open no socket.\n"
+      "Closed are the home folders\n"
+      ".Po what\n"
+      ".Ev HOME\n"
+      "and the user's own entry of the password file name,\n"
+      ".Pa /root , /home ,\n"
+      "and those of all users from 1000 on\n"
+      ".Pc ,\n"
+      "errand's own folders, and the secret places below.\n"
+      "Open in them are the working folder, the agent file's folder, the folders of\n"
+      ".Ev PATH ,\n"
+      "what\n"
+      ".Ic sandbox.read\n"
+      "and\n"
+      ".Ic sandbox.write\n"
+      "name, and the table of open places below.\n"
+      "A folder that is a home as a whole, holds one, or is errand's own opens nothing: of the\n"
+      "agent file then the file alone.\n"
+      "The deepest of the names that cover a path decides, so that a secret place stays closed in\n"
+      "what is open, and a file that comes later or takes another's place is as closed as that.\n"
+      "Names and sizes of files are no secrets.\n"
+      "Where private mounts can be made, a closed home looks empty, and programs have terminals "
+      "of\n"
+      "their own; elsewhere its files are refused, and\n"
+      ".Pa /dev/pts\n"
+      "is closed.\n"
+      "Of\n"
+      ".Pa /dev\n"
+      "the harmless files are open: null, zero, full, random, urandom, tty.\n"
       "What git and errand obey in the working folder\n"
       ".Pq Pa .git/hooks , .git/config , .errand ,\n"
       "the agent file and the programs of its tools cannot be changed.\n"
@@ -366,8 +418,11 @@ std::string sandbox_section() {
       "A limit on the memory or the processes of errand's own group holds for that of a call, "
       "too.\n"
       "A call that needs more memory is ended as a whole, by SIGKILL.\n";
-  return text + ".Pp\nThe secret places, where they exist, are errand's own folders and:\n" +
-         prose(fmt::format("{}.", fmt::join(tools::sandbox::secret_place_names(), ", ")));
+  return text + ".Pp\nThe open places of the user's home are:\n" +
+         prose(fmt::format("{}.", fmt::join(tools::sandbox::open_place_names(), ", "))) +
+         ".Pp\nThe secret places are:\n" +
+         prose(fmt::format("{}.", fmt::join(tools::sandbox::secret_place_names(), ", "))) +
+         ".Pp\nThose of the system are closed where the user could read them.\n";
 }
 
 std::string project_section() {
@@ -423,7 +478,7 @@ std::string agent_page() {
   text += tools_section();
   text += permissions_section();
   text += guardrails_section();
-  text += sandbox_section();
+  text += sandbox_section() + told_section();
   text += web_section();
   text += secrets_section();
   text += user_section() + project_section();

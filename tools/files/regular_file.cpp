@@ -62,8 +62,8 @@ Result<void> check_verdict(sandbox::Verdict verdict,
   switch (verdict) {
     case sandbox::Verdict::allowed:
       return {};
-    case sandbox::Verdict::secret:
-      return refused("it is in a place where secrets are kept", "Do without it.");
+    case sandbox::Verdict::closed:
+      return refused("it is in a home folder or a secret place", "Do without it.");
     case sandbox::Verdict::outside:
       return refused("it is outside the workspace", "Use a path in the working folder.");
     case sandbox::Verdict::locked:

@@ -450,7 +450,7 @@ agent::Environment LocalProgramRunner::environment() const {
   if (sandbox_ == nullptr) {
     return {};
   }
-  agent::Environment environment{{"TMPDIR", sandbox_->temporary().string()}};
+  agent::Environment environment = sandbox_->variables();
   if (sandbox_->hosts() != nullptr) {
     const auto proxy =
         fmt::format("http://{}:{}", sandbox::k_outlet_address, sandbox::k_outlet_port);

@@ -1,5 +1,6 @@
 #include "tools/process/sandbox.h"
 
+#include "tools/process/cache_variables.h"
 #include "tools/sandbox/places.h"
 
 #include <fmt/format.h>
@@ -7,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ranges>
+#include <string_view>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -39,6 +42,16 @@ Result<fs::path> made_temporary(const fs::path& run_folder) {
   return error ? folder : real;
 }
 
+std::vector<fs::path> search_path(const agent::Environment& environment) {
+  std::vector<fs::path> folders;
+  for (const auto part : std::views::split(agent::value_of(environment, "PATH"), ':')) {
+    if (const std::string_view folder(part.begin(), part.end()); folder.starts_with('/')) {
+      folders.emplace_back(folder);
+    }
+  }
+  return folders;
+}
+
 LayerSet wanted_layers(const agent::SandboxSpec& spec) {
   LayerSet wanted;
   for (const Layer layer : {Layer::files, Layer::mounts, Layer::system_calls, Layer::signals}) {
@@ -68,17 +81,24 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::AgentSpec& agent,
                                                  const SandboxOptions& options) {
   sandbox::Surroundings around{.workspace = options.workspace,
                                .temporary = {},
+                               .run_folder = options.temporary,
                                .agent_folder = agent.directory,
-                               .homes = sandbox::home_folders(options.environment),
+                               .agent_file = {},
+                               .homes = sandbox::find_homes(options.environment),
+                               .search_path = search_path(options.environment),
                                .own = options.secrets,
                                .obeyed = options.obeyed,
                                .writes = options.writes};
+  if (!agent.file.empty()) {
+    around.agent_file = fs::path(agent.directory) / fs::path(agent.file).filename();
+  }
   if (options.runs_programs) {
     TRY_ASSIGN(around.temporary, made_temporary(options.temporary));
   }
   TRY_ASSIGN(auto policy, sandbox::Policy::create(agent.sandbox, around));
   std::unique_ptr<Sandbox> sandbox(new Sandbox(std::move(policy)));
-  sandbox->temporary_ = std::move(around.temporary);
+  sandbox->variables_ = cache_variables(options.environment, sandbox->policy_, around.temporary);
+  sandbox->variables_.insert_or_assign("TMPDIR", around.temporary.string());
   if (options.runs_programs && !agent.sandbox.allow_hosts.empty()) {
     TRY_ASSIGN(sandbox->hosts_, HostList::create(agent.sandbox.allow_hosts));
   }
@@ -114,6 +134,13 @@ Result<void> Sandbox::try_out(const agent::SandboxSpec& spec, Supervisor& superv
                         "make user namespaces), or take `sandbox.allow_hosts` out"
                       : "run where the kernel has it, or take it out of `sandbox.required`");
     }
+  }
+  if (!policy_.kept().empty() && !in_force_.has(Layer::mounts)) {
+    return fail(Code::cli_cannot_create,
+                fmt::format("errand would write `{}`, and so could the programs of the tools",
+                            policy_.kept().front().string()),
+                "this machine has no private mounts, which would keep them from it: name a place "
+                "outside of the working folder");
   }
   TRY_ASSIGN(locked_, sandbox::LockedFiles::create(policy_.locked(), in_force_.has(Layer::mounts)));
   return {};

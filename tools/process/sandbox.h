@@ -43,8 +43,8 @@ class Sandbox {
   const sandbox::LayerSet& in_force() const { return in_force_; }
   // What programs may reach through their EgressProxy; null: they have none.
   const HostList* hosts() const { return hosts_ ? &*hosts_ : nullptr; }
-  // The folder that programs are told to use as TMPDIR.
-  const std::filesystem::path& temporary() const { return temporary_; }
+  // TMPDIR and the folders of caches, for programs.
+  const agent::Environment& variables() const { return variables_; }
 
   std::vector<std::string> layers() const;    // by name, those in force
   std::vector<std::string> missing() const;   // by name, those that would be of use here
@@ -62,7 +62,7 @@ class Sandbox {
 
   sandbox::Policy policy_;
   std::string profile_;
-  std::filesystem::path temporary_;
+  agent::Environment variables_;
   std::optional<HostList> hosts_;
   sandbox::LayerSet wanted_;
   sandbox::LayerSet in_force_;

@@ -2,9 +2,9 @@
 
 #include "tools/sandbox/mounts.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <vector>
 
 namespace tools::sandbox {
 namespace {
@@ -48,8 +49,10 @@ constexpr std::uint64_t k_scopes = 3;  // abstract sockets and signals
 // Whoever can make a device can read the disk behind it.
 constexpr std::uint64_t k_never = k_make_character_device | k_make_block_device;
 
-constexpr std::array<std::string_view, 5> k_devices = {
-    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
+// Those that are no way to anything: no disk, no memory, no terminal but the program's own.
+constexpr auto k_devices = std::to_array<const char*>(
+    {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"});
+constexpr std::size_t k_most_entries = 10'000;  // of a folder whose files are opened one by one
 
 std::uint64_t file_rights(int abi) {
   const int count = abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13;
@@ -81,7 +84,8 @@ class Rules {
     ::syscall(SYS_landlock_add_rule, rules_.get(), k_path_rule, &rule, 0);
   }
 
-  void allow_reading_beside(const std::string& folder, const std::vector<std::string>& hidden);
+  // All that is below the path and that `reading` does not close.
+  void allow_open(const std::string& path, std::uint64_t rights, const ReadingRules& reading);
   std::uint64_t all() const { return all_; }
   Descriptor take() { return std::move(rules_); }
 
@@ -91,30 +95,35 @@ class Rules {
   Descriptor rules_;
 };
 
-// A rule holds for all that is below: so the way down to each secret place is opened beside it.
-void Rules::allow_reading_beside(const std::string& folder,
-                                 const std::vector<std::string>& hidden) {
+std::vector<std::string> paths_in(const std::string& folder) {
+  std::vector<std::string> paths;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
-  if (entries == nullptr) {
+  const std::string prefix = folder == "/" ? "/" : folder + "/";
+  while (const dirent* entry = entries != nullptr ? ::readdir(entries.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") {
+      paths.push_back(prefix + std::string(name));
+    }
+  }
+  return paths;
+}
+
+// A rule holds for all that is below: so where a part is closed, its neighbours are opened one by
+// one, and what comes later to stand beside them is closed until the next call.
+void Rules::allow_open(const std::string& path, std::uint64_t rights, const ReadingRules& reading) {
+  if (!may_read(reading, path)) {
     return;
   }
-  const std::string prefix = folder == "/" ? "/" : folder + "/";
-  while (const dirent* entry = ::readdir(entries.get())) {
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") {
-      continue;
-    }
-    const std::string path = prefix + std::string(name);
-    if (std::ranges::find(hidden, path) != hidden.end()) {
-      continue;
-    }
-    const bool leads_there = std::ranges::any_of(
-        hidden, [&](const std::string& place) { return place.starts_with(path + "/"); });
-    if (leads_there) {
-      allow_reading_beside(path, hidden);
-    } else {
-      allow(path, k_read_file | k_execute);
-    }
+  if (!has_closed_inside(reading, path)) {
+    allow(path, rights);
+    return;
+  }
+  const std::vector<std::string> inner = paths_in(path);
+  if (inner.size() > k_most_entries) {
+    return;
+  }
+  for (const std::string& one : inner) {
+    allow_open(one, rights, reading);
   }
 }
 
@@ -127,20 +136,23 @@ int landlock_abi() {
 
 Descriptor landlock_rules(const Profile& profile, bool has_mounts) {
   Rules rules(profile);
-  if (has_mounts || profile.hidden.empty()) {
-    rules.allow("/", k_execute | k_read_file | k_read_folder);
-  } else {
-    rules.allow("/", k_read_folder);  // names are no secrets
-    rules.allow_reading_beside("/", profile.hidden);
+  rules.allow("/", k_read_folder);  // names are no secrets
+  ReadingRules reading = profile.reading;
+  reading.closed.emplace_back("/dev");
+  rules.allow_open("/", k_execute | k_read_file | k_read_folder, reading);
+  for (const std::string& path : reading.open) {
+    rules.allow_open(path, k_execute | k_read_file | k_read_folder, reading);
   }
   for (const std::string& path : profile.writable) {
-    rules.allow(path, rules.all() & ~k_never);
+    rules.allow_open(path, rules.all() & ~k_never, reading);
+  }
+  for (const char* device : k_devices) {
+    rules.allow(device, k_read_file | k_write_file | k_truncate | k_control_device);
   }
   if (has_mounts) {
     rules.allow(k_shared_memory, rules.all() & ~k_never);
-  }
-  for (const std::string_view device : k_devices) {
-    rules.allow(std::string(device), k_read_file | k_write_file | k_truncate | k_control_device);
+    rules.allow(k_terminals, k_read_file | k_write_file | k_read_folder | k_control_device);
+    rules.allow(k_terminal_maker, k_read_file | k_write_file | k_control_device);
   }
   return rules.take();
 }

@@ -10,9 +10,9 @@ namespace tools::sandbox {
 // truncation from 3, TCP from 4, device controls from 5, signals and abstract sockets from 6.
 int landlock_abi();
 
-// The rules as a descriptor, for restrict_self. Where `has_mounts`, these hide the secret places
-// and everything may be read; where not, each file beside them is allowed by itself. Empty where
-// the kernel refuses (errno says why).
+// The rules as a descriptor, for restrict_self. Names may be listed everywhere; contents where the
+// profile has them open. With mounts, programs have terminals and shared memory of their own. Empty
+// where the kernel refuses (errno says why).
 agent::Descriptor landlock_rules(const Profile& profile, bool has_mounts);
 
 // Puts the rules on this process and all its children. 0 or errno; async-signal-safe.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <fcntl.h>
 #include <set>
@@ -13,6 +14,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace tools::sandbox {
 namespace {
@@ -27,12 +30,10 @@ struct MountAttributes {
   std::uint64_t user_namespace;
 };
 constexpr std::uint64_t k_read_only = 1;
-constexpr int k_recursive = 0x8000;
 
-// Out of everybody's way while the covers are made; it is laid over and laid bare again.
-constexpr const char* k_workbench = "/proc";
-constexpr const char* k_empty_folder = "/proc/folder";
-constexpr const char* k_empty_file = "/proc/file";
+constexpr unsigned k_clone = 1;            // OPEN_TREE_CLONE
+constexpr unsigned k_from_descriptor = 4;  // MOVE_MOUNT_F_EMPTY_PATH
+constexpr int k_whole_tree = 0x8000;       // AT_RECURSIVE
 
 bool bind_mount(const std::string& from, const std::string& to) {
   return ::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0;
@@ -40,8 +41,10 @@ bool bind_mount(const std::string& from, const std::string& to) {
 
 enum class Access : std::uint8_t { read_only, write };
 
-// Of the mount at the path and all below it.
-bool set_access(const std::string& path, Access access) {
+enum class Extent : std::uint8_t { whole_tree, one_mount };
+
+// Of the mount at the path, and of all below it unless only that one is meant.
+bool set_access(const std::string& path, Access access, Extent extent = Extent::whole_tree) {
   MountAttributes attributes{.set = access == Access::read_only ? k_read_only : 0,
                              .clear = access == Access::write ? k_read_only : 0,
                              .propagation = 0,
@@ -49,42 +52,79 @@ bool set_access(const std::string& path, Access access) {
   return ::syscall(SYS_mount_setattr,
                    AT_FDCWD,
                    path.c_str(),
-                   k_recursive,
+                   extent == Extent::whole_tree ? k_whole_tree : 0,
                    &attributes,
                    sizeof attributes) == 0;
 }
 
-bool lay_out_covers() {
-  if (::mount("errand",
-              k_workbench,
-              "tmpfs",
-              MS_NOSUID | MS_NODEV | MS_NOEXEC,
-              "mode=0755,size=4k,nr_inodes=8") != 0) {
-    return false;
+// Something that is carried over a cover: its mount, with all that is mounted in it.
+struct Carried {
+  std::string path;
+  Descriptor tree;
+  bool is_folder;
+};
+
+// `open` is sorted: what is inside another comes along with that.
+std::vector<Carried> take_along(const std::string& home, const std::vector<std::string>& open) {
+  std::vector<Carried> all;
+  for (const std::string& path : open) {
+    const bool comes_along = !all.empty() && path.starts_with(all.back().path + "/");
+    struct stat status = {};
+    if (path.starts_with(home + "/") && !comes_along && ::lstat(path.c_str(), &status) == 0) {
+      Descriptor tree(static_cast<int>(
+          ::syscall(SYS_open_tree, AT_FDCWD, path.c_str(), k_clone | k_whole_tree | O_CLOEXEC)));
+      all.push_back({.path = path, .tree = std::move(tree), .is_folder = S_ISDIR(status.st_mode)});
+    }
   }
-  Descriptor file(::open(k_empty_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0444));
-  const bool is_made = file && ::mkdir(k_empty_folder, 0555) == 0;
-  file.reset();  // what is open for writing keeps the rest from becoming read-only
-  return is_made && set_access(k_workbench, Access::read_only);
+  return all;
 }
 
-bool cover(const std::string& path) {
-  struct stat status = {};
-  if (::stat(path.c_str(), &status) != 0) {
-    return errno == ENOENT || errno == EACCES;  // what cannot be reached is hidden already
+// The way to the path, and at its end a place for a mount.
+bool make_place(const Carried& carried, const std::string& home) {
+  for (std::size_t slash = carried.path.find('/', home.size() + 1); slash != std::string::npos;
+       slash = carried.path.find('/', slash + 1)) {
+    if (::mkdir(carried.path.substr(0, slash).c_str(), 0755) != 0 && errno != EEXIST) {
+      return false;
+    }
   }
-  return bind_mount(S_ISDIR(status.st_mode) ? k_empty_folder : k_empty_file, path);
+  if (carried.is_folder) {
+    return ::mkdir(carried.path.c_str(), 0755) == 0 || errno == EEXIST;
+  }
+  return Descriptor(::open(carried.path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0444)) ||
+         errno == EROFS;
 }
 
-bool cover_all(const std::vector<std::string>& places) {
-  if (places.empty()) {
-    return true;
-  }
-  bool is_covered = lay_out_covers();
-  for (const std::string& place : places) {
-    is_covered = cover(place) && is_covered;
-  }
-  return ::umount2(k_workbench, MNT_DETACH) == 0 && is_covered;
+bool put_down(const Carried& carried) {
+  return ::syscall(SYS_move_mount,
+                   carried.tree.get(),
+                   "",
+                   AT_FDCWD,
+                   carried.path.c_str(),
+                   k_from_descriptor) == 0;
+}
+
+// The home becomes an empty folder, with only what is open of it, outer before inner.
+bool empty_home(const std::string& home, const std::vector<std::string>& open) {
+  const std::vector<Carried> carried = take_along(home, open);
+  return ::mount("errand",
+                 home.c_str(),
+                 "tmpfs",
+                 MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                 "mode=0755,size=1m,nr_inodes=4k") == 0 &&
+         std::ranges::all_of(carried,
+                             [&](const Carried& one) {
+                               return one.tree && make_place(one, home) && put_down(one);
+                             }) &&
+         set_access(home, Access::read_only, Extent::one_mount);
+}
+
+bool empty_homes(const Profile& profile) {
+  std::vector<std::string> open = profile.reading.open;
+  std::ranges::sort(open);
+  open.erase(std::ranges::unique(open).begin(), open.end());
+  return std::ranges::all_of(profile.homes, [&](const std::string& home) {
+    return ::access(home.c_str(), F_OK) != 0 || empty_home(home, open);
+  });
 }
 
 // Landlock knows nothing of modes, owners and times: only where a mount is read-only do these stay.
@@ -133,21 +173,33 @@ bool lock_all(const Profile& profile) {
   return true;
 }
 
-bool empty_shared_memory() {
-  return ::mount("errand",
-                 k_shared_memory,
-                 "tmpfs",
-                 MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                 "mode=1777,size=64m") == 0 ||
+bool mount_new(const char* place, const char* type, const char* options) {
+  return ::mount("errand", place, type, MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0 ||
          errno == ENOENT;
+}
+
+// Terminals and shared memory of the call's own. A kernel or a container without them is none the
+// worse: Landlock then opens what was mounted, or nothing.
+bool renew_devices() {
+  const bool has_memory = mount_new(k_shared_memory, "tmpfs", "mode=1777,size=64m");
+  const bool has_terminals = ::mount("errand",
+                                     k_terminals,
+                                     "devpts",
+                                     MS_NOSUID | MS_NOEXEC,
+                                     "newinstance,ptmxmode=0666,mode=0620") == 0 ||
+                             errno == ENOENT;
+  struct stat status = {};
+  const bool needs_maker = ::lstat(k_terminal_maker, &status) == 0 && S_ISCHR(status.st_mode);
+  return has_memory && has_terminals &&
+         (!needs_maker || bind_mount("/dev/pts/ptmx", k_terminal_maker));
 }
 
 }  // namespace
 
 bool make_mounts_private(const Profile& profile) {
   return ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
-         open_writable_alone(profile.writable) && lock_all(profile) && cover_all(profile.hidden) &&
-         empty_shared_memory();
+         open_writable_alone(profile.writable) && lock_all(profile) && empty_homes(profile) &&
+         renew_devices();
 }
 
 }  // namespace tools::sandbox

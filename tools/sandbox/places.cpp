@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <iterator>
+#include <memory>
 #include <pwd.h>
 #include <string>
 #include <system_error>
@@ -12,7 +15,103 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Below a home folder. A `*` at the end stands for any rest of the name.
+// Below a home folder: what is made to be run, read or cached, and holds no key.
+constexpr auto k_open_in_home = std::to_array<std::string_view>({
+    // programs
+    ".local/bin",
+    ".local/lib",
+    ".local/pipx",
+    ".local/share/pipx",
+    ".local/share/uv",
+    ".local/share/fnm",
+    ".local/share/mise",
+    ".local/share/pnpm",
+    ".local/share/virtualenvs",
+    "bin",
+    // C and C++
+    ".cache/ccache",
+    ".ccache",
+    ".conan/data",
+    ".conan2/p",
+    ".vcpkg",
+    // Rust, Go, Zig
+    ".cargo/bin",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".cargo/env",
+    ".cargo/git",
+    ".cargo/registry",
+    ".rustup",
+    "go",
+    "sdk",
+    ".config/go",
+    ".cache/go-build",
+    ".cache/zig",
+    // Python
+    ".pyenv",
+    ".cache/pip",
+    ".cache/uv",
+    ".cache/pypoetry",
+    ".virtualenvs",
+    "anaconda3",
+    "mambaforge",
+    "micromamba",
+    "miniconda3",
+    "miniforge3",
+    ".conda/envs",
+    ".conda/pkgs",
+    // JavaScript
+    ".nvm",
+    ".volta",
+    ".fnm",
+    ".bun",
+    ".deno",
+    ".npm/_cacache",
+    ".npm-global",
+    ".yarn",
+    ".cache/deno",
+    ".cache/node",
+    ".cache/pnpm",
+    ".cache/yarn",
+    // JVM
+    ".sdkman",
+    ".gradle/caches",
+    ".gradle/wrapper",
+    ".m2/repository",
+    ".m2/wrapper",
+    ".ivy2/cache",
+    ".cache/coursier",
+    ".konan",
+    // others
+    ".asdf",
+    ".opam",
+    ".ghcup",
+    ".stack",
+    ".cabal/bin",
+    ".cabal/packages",
+    ".cabal/store",
+    ".rbenv",
+    ".rvm",
+    ".gem/ruby",
+    ".bundle/cache",
+    ".mix",
+    ".hex/packages",
+    ".julia",
+    ".nuget/packages",
+    ".dotnet",
+    ".linuxbrew",
+    ".nix-profile",
+    "perl5",
+    // git's own settings
+    ".gitconfig",
+    ".gitignore",
+    ".gitattributes",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".config/git/attributes",
+});
+
+// Below a home folder, whatever else opens it. A `*` at the end stands for any rest of the name.
 constexpr auto k_in_home = std::to_array<std::string_view>({
     // keys
     ".ssh",
@@ -87,47 +186,107 @@ constexpr auto k_in_home = std::to_array<std::string_view>({
     ".node_repl_history",
 });
 
-constexpr auto k_of_the_machine = std::to_array<std::string_view>({
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
+// What a container, a service or a login is handed.
+constexpr auto k_handed_over = std::to_array<std::string_view>(
+    {"/run/secrets", "/run/credentials", "/run/user", "/var/run/secrets"});
+
+// What only root may read: of importance where root is who runs the tools.
+constexpr auto k_of_root = std::to_array<std::string_view>({
+    "/etc/shadow*",
+    "/etc/gshadow*",
+    "/etc/sudoers*",
+    "/etc/security/opasswd",
     "/etc/ssh/ssh_host_*",
     "/etc/ssl/private",
-    "/run/secrets",
-    "/var/run/secrets",
+    "/etc/pki/tls/private",
+    "/etc/letsencrypt",
     "/etc/krb5.keytab",
+    "/etc/credstore*",
+    "/etc/NetworkManager/system-connections",
+    "/etc/wpa_supplicant",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/ipsec.secrets",
+    "/etc/ppp",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/etc/mysql/debian.cnf",
+    "/etc/postfix/sasl_passwd*",
+    "/etc/exim4/passwd.client",
+    "/var/lib/docker",
+    "/var/lib/containerd",
+    "/var/lib/kubelet",
+    "/var/lib/sss",
+    "/var/lib/systemd/credential.secret",
+    "/var/lib/private",
+    "/var/backups",
+    "/var/spool/cron",
+    "/var/mail",
+    "/var/spool/mail",
 });
+
+// Where a home folder may be said to be, and nobody's is.
+constexpr auto k_of_the_system = std::to_array<std::string_view>({
+    "/",          "/bin",       "/boot",    "/dev",       "/etc",       "/lib",       "/lib32",
+    "/lib64",     "/libx32",    "/media",   "/mnt",       "/nix",       "/opt",       "/proc",
+    "/run",       "/sbin",      "/snap",    "/srv",       "/sys",       "/tmp",       "/usr",
+    "/usr/bin",   "/usr/games", "/usr/lib", "/usr/local", "/usr/sbin",  "/usr/share", "/var",
+    "/var/cache", "/var/lib",   "/var/log", "/var/run",   "/var/spool", "/var/tmp",
+});
+
+constexpr uid_t k_first_person = 1000;  // of the password file; below are the system's own
 
 constexpr auto k_of_a_repository =
     std::to_array<std::string_view>({"hooks", "config", "config.worktree"});
 
-// Most are not there, which one look tells; canonical() would take one for each step of the way.
-void add_real(std::vector<fs::path>& places, const fs::path& path) {
+// Empty where it does not exist, or is no folder of anybody's.
+fs::path real_home(const fs::path& home) {
   std::error_code error;
-  if (!fs::exists(path, error)) {
-    return;
-  }
-  fs::path real = fs::canonical(path, error);
-  if (!error && real != "/") {
-    places.push_back(std::move(real));
+  fs::path real = home.is_absolute() ? fs::canonical(home, error) : fs::path();
+  const bool is_somebodys =
+      !error && std::ranges::find(k_of_the_system, real.native()) == k_of_the_system.end();
+  return is_somebodys && fs::is_directory(real, error) ? real : fs::path();
+}
+
+void add_home(std::vector<fs::path>& homes, const fs::path& home) {
+  if (fs::path real = real_home(home);
+      !real.empty() && std::ranges::find(homes, real) == homes.end()) {
+    homes.push_back(std::move(real));
   }
 }
 
-void add_matches(std::vector<fs::path>& places, const fs::path& pattern) {
-  std::string name = pattern.filename().string();
-  if (!name.ends_with('*')) {
-    add_real(places, pattern);
-    return;
+void add_own_entry(std::vector<fs::path>& homes) {
+  std::array<char, 16'384> buffer;
+  passwd entry{};
+  passwd* found = nullptr;
+  if (::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
+      found != nullptr) {
+    add_home(homes, found->pw_dir);
   }
-  name.pop_back();
-  std::error_code error;
-  for (fs::directory_iterator entry(pattern.parent_path(), error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().filename().string().starts_with(name)) {
-      add_real(places, entry->path());
+}
+
+// Of the file alone: who is in a directory service has a home that only that could list.
+void add_people(std::vector<fs::path>& homes) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/etc/passwd", "re"), std::fclose);
+  std::array<char, 16'384> buffer;
+  passwd entry{};
+  passwd* found = nullptr;
+  while (file && ::fgetpwent_r(file.get(), &entry, buffer.data(), buffer.size(), &found) == 0) {
+    if (found->pw_uid >= k_first_person) {
+      add_home(homes, found->pw_dir);
     }
   }
+}
+
+std::vector<fs::path> outermost(std::vector<fs::path> folders) {
+  std::ranges::sort(folders);
+  std::vector<fs::path> outer;
+  for (fs::path& folder : folders) {
+    if (outer.empty() || !is_below(folder, outer.back())) {
+      outer.push_back(std::move(folder));
+    }
+  }
+  return outer;
 }
 
 }  // namespace
@@ -139,44 +298,47 @@ bool is_below(const fs::path& path, const fs::path& folder) {
          (inner.size() == outer.size() || outer.ends_with('/') || inner[outer.size()] == '/');
 }
 
-std::vector<fs::path> home_folders(const agent::Environment& environment) {
-  std::vector<fs::path> homes;
-  const auto add = [&](std::string_view home) {
-    if (home.starts_with('/') && std::ranges::find(homes, fs::path(home)) == homes.end()) {
-      homes.emplace_back(home);
-    }
-  };
-  add(agent::value_of(environment, "HOME"));
-  std::array<char, 16'384> buffer;
-  passwd entry{};
-  passwd* found = nullptr;
-  if (::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found) == 0 &&
-      found != nullptr) {
-    add(found->pw_dir);
-  }
+Homes find_homes(const agent::Environment& environment) {
+  Homes homes;
+  add_home(homes.own, agent::value_of(environment, "HOME"));
+  add_own_entry(homes.own);
+  std::vector<fs::path> all = homes.own;
+  add_home(all, "/root");
+  add_home(all, "/home");
+  add_people(all);
+  homes.closed = outermost(std::move(all));
   return homes;
 }
 
-std::vector<fs::path> secret_places(std::span<const fs::path> homes) {
+std::vector<fs::path> open_places(const fs::path& home) {
   std::vector<fs::path> places;
+  std::ranges::transform(k_open_in_home, std::back_inserter(places), [&](std::string_view place) {
+    return home / place;
+  });
+  return places;
+}
+
+std::vector<std::string> secret_places(std::span<const fs::path> homes) {
+  std::vector<std::string> places(k_handed_over.begin(), k_handed_over.end());
+  for (const std::string_view place : k_of_root) {
+    if (::geteuid() == 0 || ::access(std::string(place).c_str(), R_OK) == 0) {
+      places.emplace_back(place);
+    }
+  }
   for (const fs::path& home : homes) {
     for (const std::string_view place : k_in_home) {
-      add_matches(places, home / place);
+      places.push_back((home / place).string());
     }
   }
-  for (const std::string_view place : k_of_the_machine) {
-    add_matches(places, place);
+  return places;
+}
+
+std::vector<std::string> open_place_names() {
+  std::vector<std::string> names;
+  for (const std::string_view place : k_open_in_home) {
+    names.push_back("~/" + std::string(place));
   }
-  std::ranges::sort(places);
-  places.erase(std::ranges::unique(places).begin(), places.end());
-  std::vector<fs::path> outer;
-  for (const fs::path& place : places) {
-    if (std::ranges::none_of(places,
-                             [&](const fs::path& o) { return place != o && is_below(place, o); })) {
-      outer.push_back(place);
-    }
-  }
-  return outer;
+  return names;
 }
 
 std::vector<std::string> secret_place_names() {
@@ -184,7 +346,8 @@ std::vector<std::string> secret_place_names() {
   for (const std::string_view place : k_in_home) {
     names.push_back("~/" + std::string(place));
   }
-  names.insert(names.end(), k_of_the_machine.begin(), k_of_the_machine.end());
+  names.insert(names.end(), k_handed_over.begin(), k_handed_over.end());
+  names.insert(names.end(), k_of_root.begin(), k_of_root.end());
   return names;
 }
 

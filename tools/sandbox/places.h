@@ -1,4 +1,5 @@
-// Where secrets are kept on a machine, and what a workspace keeps from its own tools.
+// Where things are on a machine: homes, what in them is no secret, what is one anywhere, and what a
+// workspace keeps from its own tools.
 #pragma once
 #include "agent/environment.h"
 
@@ -12,14 +13,21 @@ namespace tools::sandbox {
 // Whether the path is the folder or anything in it, by their names alone.
 bool is_below(const std::filesystem::path& path, const std::filesystem::path& folder);
 
-// The user's, by HOME and by the password file; what does not exist is left out. Absolute.
-std::vector<std::filesystem::path> home_folders(const agent::Environment& environment);
+// Folders of people. Absolute and free of links; they exist, and none is a folder of the system.
+struct Homes {
+  std::vector<std::filesystem::path> own;     // the user's: what HOME says, then the password file
+  std::vector<std::filesystem::path> closed;  // everybody's; none inside another
+};
+Homes find_homes(const agent::Environment& environment);
 
-// Those that exist, free of links, sorted; none inside another.
-std::vector<std::filesystem::path> secret_places(std::span<const std::filesystem::path> homes);
+// What of a home programs may read: toolchains, their caches, git's own settings. Most do not
+// exist.
+std::vector<std::filesystem::path> open_places(const std::filesystem::path& home);
+std::vector<std::string> open_place_names();  // for people: "~/.cargo/bin"
 
-// The table behind it, for people: "~/.ssh", "/etc/shadow".
-std::vector<std::string> secret_place_names();
+// What stays closed inside whatever is open. A `*` at the end stands for any rest of the name.
+std::vector<std::string> secret_places(std::span<const std::filesystem::path> homes);
+std::vector<std::string> secret_place_names();  // for people: "~/.ssh", "/etc/shadow"
 
 // What of a writable folder is for reading only: what somebody or something else runs or obeys
 // later. Those that do not exist stand here, too, but for what belongs to a repository that is

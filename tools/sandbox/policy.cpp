@@ -1,11 +1,11 @@
 #include "tools/sandbox/policy.h"
 
-#include "tools/sandbox/places.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <system_error>
+#include <utility>
 
 namespace tools::sandbox {
 namespace {
@@ -20,7 +20,7 @@ using Paths = std::vector<fs::path>;
 // As the agent file has it: absolute, below `~/`, or from the agent file's folder.
 fs::path located(const std::string& path, const Surroundings& around) {
   if (path == "~" || path.starts_with("~/")) {
-    return (around.homes.empty() ? fs::path() : around.homes.front()) /
+    return (around.homes.own.empty() ? fs::path() : around.homes.own.front()) /
            path.substr(path.size() > 1 ? 2 : 1);
   }
   return around.agent_folder / path;
@@ -43,6 +43,17 @@ Result<Paths> existing(const std::vector<std::string>& paths,
   return found;
 }
 
+bool is_below_any(const fs::path& path, const Paths& folders) {
+  return std::ranges::any_of(folders, [&](const auto& folder) { return is_below(path, folder); });
+}
+
+// Where tools would find what is not the work's: all of a home, or what errand keeps for itself.
+bool is_private(const fs::path& folder, const Surroundings& around) {
+  const auto holds = [&](const fs::path& place) { return is_below(place, folder); };
+  return std::ranges::any_of(around.homes.closed, holds) ||
+         std::ranges::any_of(around.homes.own, holds) || is_below_any(folder, around.own);
+}
+
 Result<fs::path> checked_workspace(const Surroundings& around) {
   std::error_code error;
   fs::path workspace = fs::canonical(around.workspace, error);
@@ -52,22 +63,48 @@ Result<fs::path> checked_workspace(const Surroundings& around) {
         fmt::format(
             "cannot find the workspace `{}`: {}", around.workspace.string(), error.message()));
   }
-  const auto is_workspace = [&](const fs::path& home) {
-    std::error_code ignored;
-    return fs::canonical(home, ignored) == workspace;
-  };
-  if (workspace == "/" || std::ranges::any_of(around.homes, is_workspace)) {
-    return fail(
-        Code::sandbox_setup,
-        fmt::format("the tools of this agent could write everywhere in {}",
-                    workspace == "/" ? "/" : "the home folder `" + workspace.string() + "`"),
-        "run it in a project's own folder (--cwd DIR), or with `sandbox: read_only`");
+  if (workspace == "/" || is_private(workspace, around)) {
+    return fail(Code::sandbox_setup,
+                fmt::format("the tools of this agent could write everywhere in `{}`: it is {}",
+                            workspace.string(),
+                            workspace == "/"                      ? "the whole machine"
+                            : is_below_any(workspace, around.own) ? "errand's own folder"
+                                                                  : "a home folder, or holds one"),
+                "run it in a project's own folder (--cwd DIR), or with `sandbox: read_only`");
   }
   return workspace;
 }
 
-bool is_below_any(const fs::path& path, const Paths& folders) {
-  return std::ranges::any_of(folders, [&](const auto& folder) { return is_below(path, folder); });
+// Where it exists, and is not private as a whole.
+void open_folder(const fs::path& folder, const Surroundings& around, Paths& open) {
+  std::error_code error;
+  if (fs::path real = fs::canonical(folder, error);
+      !error && real != "/" && !is_private(real, around)) {
+    open.push_back(std::move(real));
+  }
+}
+
+Paths open_to_reading(const Surroundings& around) {
+  Paths open;
+  for (const fs::path& home : around.homes.own) {
+    for (const fs::path& place : open_places(home)) {
+      open_folder(place, around, open);
+    }
+  }
+  for (const fs::path& folder : around.search_path) {
+    open_folder(folder, around, open);
+  }
+  for (const fs::path& folder : {around.workspace, around.agent_folder}) {
+    open_folder(folder, around, open);
+  }
+  std::error_code error;
+  if (!around.run_folder.empty()) {
+    open.push_back(fs::weakly_canonical(around.run_folder, error));  // made when it is needed
+  }
+  if (fs::path file = fs::canonical(around.agent_file, error); !error) {
+    open.push_back(std::move(file));
+  }
+  return open;
 }
 
 std::vector<std::string> texts(const Paths& paths) {
@@ -76,14 +113,31 @@ std::vector<std::string> texts(const Paths& paths) {
   return all;
 }
 
+// Homes and errand's own folders, their secrets, and what is open there all the same.
+ReadingRules reading_rules(const Surroundings& around, const Paths& shown, const Paths& writable) {
+  ReadingRules rules{.closed = secret_places(around.homes.own), .open = {}};
+  for (const Paths* places : {&around.homes.closed, &around.homes.own, &around.own}) {
+    std::ranges::move(texts(*places), std::back_inserter(rules.closed));
+  }
+  for (const Paths& places : {open_to_reading(around), shown, writable}) {
+    std::ranges::move(texts(places), std::back_inserter(rules.open));
+  }
+  return rules;
+}
+
 std::optional<std::uint64_t> number(const std::optional<std::int64_t>& number) {
   return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
 }
 
 }  // namespace
 
-Result<Policy> Policy::create(const SandboxSpec& spec, const Surroundings& around) {
+Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
   Policy policy;
+  std::erase_if(around.own, [](const fs::path& folder) { return folder.is_relative(); });
+  for (fs::path& folder : around.own) {
+    std::error_code ignored;
+    folder = fs::weakly_canonical(folder, ignored);
+  }
   TRY_ASSIGN(const Paths named, existing(spec.write, "write", around));
   TRY_ASSIGN(const Paths shown, existing(spec.read, "read", around));
   policy.writable_ = named;
@@ -103,26 +157,19 @@ Result<Policy> Policy::create(const SandboxSpec& spec, const Surroundings& aroun
   }
   std::ranges::sort(policy.locked_);
   policy.locked_.erase(std::ranges::unique(policy.locked_).begin(), policy.locked_.end());
+  const auto is_writable = [&](const fs::path& own) { return is_below_any(own, policy.writable_); };
+  std::ranges::copy_if(around.own, std::back_inserter(policy.kept_), is_writable);
+  std::erase_if(around.own, is_writable);
   // Who names a locked place itself means it.
   std::erase_if(policy.locked_, [&](const fs::path& place) {
     return std::ranges::any_of(named, [&](const fs::path& path) { return is_below(path, place); });
   });
 
-  policy.hidden_ = secret_places(around.homes);
-  for (const fs::path& folder : around.own) {
-    std::error_code error;
-    if (fs::path real = fs::canonical(folder, error); !error) {
-      policy.hidden_.push_back(std::move(real));
-    }
-  }
-  std::erase_if(policy.hidden_, [&](const fs::path& place) {
-    const auto opens = [&](const fs::path& path) { return is_below(path, place); };
-    return is_below_any(place, shown) || std::ranges::any_of(shown, opens) ||
-           std::ranges::any_of(policy.writable_, opens);
-  });
   if (!around.temporary.empty()) {
     policy.writable_.push_back(around.temporary);
   }
+  policy.reading_ = reading_rules(around, shown, policy.writable_);
+  policy.homes_ = around.homes.closed;
   policy.limits_ = {.network = spec.network,
                     .egress_proxy = !spec.allow_hosts.empty(),
                     .memory = number(spec.memory),
@@ -136,14 +183,14 @@ Result<Policy> Policy::create(const SandboxSpec& spec, const Surroundings& aroun
 }
 
 Verdict Policy::reading(const fs::path& path) const {
-  return is_below_any(path, hidden_) ? Verdict::secret : Verdict::allowed;
+  return may_read(reading_, path.native()) ? Verdict::allowed : Verdict::closed;
 }
 
 Verdict Policy::writing(const fs::path& path) const {
   if (!is_below_any(path, writable_)) {
     return Verdict::outside;
   }
-  if (is_below_any(path, locked_)) {
+  if (is_below_any(path, locked_) || is_below_any(path, kept_)) {
     return Verdict::locked;
   }
   return reading(path);
@@ -153,7 +200,9 @@ Profile Policy::profile() const {
   Profile profile = limits_;
   profile.writable = texts(writable_);
   profile.locked = texts(locked_);
-  profile.hidden = texts(hidden_);
+  std::ranges::move(texts(kept_), std::back_inserter(profile.locked));
+  profile.reading = reading_;
+  profile.homes = texts(homes_);
   return profile;
 }
 

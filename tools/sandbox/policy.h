@@ -3,6 +3,7 @@
 #pragma once
 #include "agent/result.h"
 #include "agent/spec.h"
+#include "tools/sandbox/places.h"
 #include "tools/sandbox/profile.h"
 
 #include <cstdint>
@@ -15,33 +16,40 @@ namespace tools::sandbox {
 struct Surroundings {
   std::filesystem::path workspace;
   std::filesystem::path temporary;     // the programs' own; exists
+  std::filesystem::path run_folder;    // what the run keeps of its tools' output
   std::filesystem::path agent_folder;  // relative paths of the spec start here
-  std::vector<std::filesystem::path> homes;
-  std::vector<std::filesystem::path> own;     // errand's configuration and state: secret
+  std::filesystem::path agent_file;    // empty: there is none
+  Homes homes;
+  std::vector<std::filesystem::path> search_path;  // folders of PATH
+  std::vector<std::filesystem::path> own;          // errand's configuration and state
   std::vector<std::filesystem::path> obeyed;  // files that errand runs or reads as configuration
   bool writes = true;                         // there is a tool that could write
 };
 
-enum class Verdict : std::uint8_t { allowed, secret, outside, locked };
+enum class Verdict : std::uint8_t { allowed, closed, outside, locked };
 
 class Policy {
  public:
-  // For any mode but `off`. sandbox.setup: the workspace is / or a home folder; a path of the spec
-  // does not exist.
-  static agent::Result<Policy> create(const agent::SandboxSpec& spec, const Surroundings& around);
+  // For any mode but `off`. sandbox.setup: a workspace that may be written is /, a home folder, a
+  // parent of one, or errand's own; a path of the spec does not exist.
+  static agent::Result<Policy> create(const agent::SandboxSpec& spec, Surroundings around);
 
   // Of a path without links in it.
   Verdict reading(const std::filesystem::path& path) const;
   Verdict writing(const std::filesystem::path& path) const;
 
-  // Also those that do not exist.
+  // What others obey, also what does not exist yet.
   const std::vector<std::filesystem::path>& locked() const { return locked_; }
+  // What errand itself writes inside what may be written. Only mounts keep programs from it.
+  const std::vector<std::filesystem::path>& kept() const { return kept_; }
   Profile profile() const;
 
  private:
   std::vector<std::filesystem::path> writable_;
   std::vector<std::filesystem::path> locked_;
-  std::vector<std::filesystem::path> hidden_;
+  std::vector<std::filesystem::path> kept_;
+  ReadingRules reading_;
+  std::vector<std::filesystem::path> homes_;
   Profile limits_;  // network and numbers
 };
 

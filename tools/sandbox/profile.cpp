@@ -40,8 +40,14 @@ bool take(Profile& profile, char tag, std::string_view value) {
     case 'l':
       profile.locked.emplace_back(value);
       return true;
+    case 'x':
+      profile.reading.closed.emplace_back(value);
+      return true;
+    case 'r':
+      profile.reading.open.emplace_back(value);
+      return true;
     case 'h':
-      profile.hidden.emplace_back(value);
+      profile.homes.emplace_back(value);
       return true;
     case 'n':
       profile.network = true;
@@ -72,7 +78,9 @@ std::string encode(const Profile& profile) {
   std::string text;
   put_all(text, 'w', profile.writable);
   put_all(text, 'l', profile.locked);
-  put_all(text, 'h', profile.hidden);
+  put_all(text, 'x', profile.reading.closed);
+  put_all(text, 'r', profile.reading.open);
+  put_all(text, 'h', profile.homes);
   if (profile.network) {
     put(text, 'n', "");
   }

@@ -1,6 +1,8 @@
 // What a program may do, as a plain value: worked out in errand (policy.h), sent to a shim, put
 // into force there (enforcer.h). Neither YAML nor tools are known here.
 #pragma once
+#include "tools/sandbox/reading.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,9 +16,10 @@ namespace tools::sandbox {
 struct Profile {
   std::vector<std::string> writable;  // folders with all that is in them, and single files
   std::vector<std::string> locked;    // inside `writable`: readable only
-  std::vector<std::string> hidden;    // secret places: their contents cannot be read
-  bool network = false;               // internet sockets are allowed
-  bool egress_proxy = false;          // too, but in a network of its own (egress_proxy.h)
+  ReadingRules reading;
+  std::vector<std::string> homes;  // closed by `reading`, and empty but for what it opens there
+  bool network = false;            // internet sockets are allowed
+  bool egress_proxy = false;       // too, but in a network of its own (egress_proxy.h)
   // Of the whole call in a control group, else of each process, and of the user.
   std::optional<std::uint64_t> memory;     // bytes; of address space without a group
   std::optional<std::uint64_t> processes;  // at the same time

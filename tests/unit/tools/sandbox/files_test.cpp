@@ -29,7 +29,7 @@ class Workspace {
                                {.workspace = root() / "work",
                                 .temporary = {},
                                 .agent_folder = root() / "work",
-                                .homes = {root() / "home"},
+                                .homes = {.own = {root() / "home"}, .closed = {root() / "home"}},
                                 .own = {},
                                 .obeyed = {}});
     REQUIRE(made);

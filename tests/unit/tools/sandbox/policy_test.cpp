@@ -18,7 +18,12 @@ namespace {
 class Machine {
  public:
   Machine() {
-    for (const char* name : {"home/.ssh", "home/.config", "home/project/.git/hooks", "beside"}) {
+    for (const char* name : {"home/.ssh",
+                             "home/.config",
+                             "home/project/.git/hooks",
+                             "home/.cargo/bin",
+                             "home/tools",
+                             "beside"}) {
       fs::create_directories(root() / name);
     }
     for (const char* name : {"home/.ssh/id", "home/project/agent.yaml"}) {
@@ -39,8 +44,11 @@ class Machine {
     return Policy::create(spec,
                           {.workspace = workspace,
                            .temporary = root() / "tmp",
+                           .run_folder = {},
                            .agent_folder = project(),
-                           .homes = {home()},
+                           .agent_file = project() / "agent.yaml",
+                           .homes = {.own = {home()}, .closed = {home()}},
+                           .search_path = {home() / "tools", home()},
                            .own = {home() / ".config"},
                            .obeyed = {project() / "agent.yaml"},
                            .writes = writes});
@@ -70,14 +78,69 @@ TEST_CASE("sandbox: the workspace may be written, but for what is obeyed there",
   CHECK(policy->writing(machine.home() / "projectile") == Verdict::outside);
 }
 
-TEST_CASE("sandbox: everything may be read but secret places and errand's own", "[tools]") {
+TEST_CASE("sandbox: the system may be read, of homes what is made to be run, and the work",
+          "[tools]") {
   const Machine machine;
   const auto policy = machine.policy();
   REQUIRE(policy);
+  const fs::path home = machine.home();
   CHECK(policy->reading("/etc/passwd") == Verdict::allowed);
-  CHECK(policy->reading(machine.home() / ".sshrc") == Verdict::allowed);
-  CHECK(policy->reading(machine.home() / ".ssh/id") == Verdict::secret);
-  CHECK(policy->reading(machine.home() / ".config/config.yaml") == Verdict::secret);
+  CHECK(policy->reading(machine.root() / "beside/x") == Verdict::allowed);
+  CHECK(policy->reading(home / "project/src/main.cpp") == Verdict::allowed);
+  CHECK(policy->reading(home / ".cargo/bin/rg") == Verdict::allowed);
+  CHECK(policy->reading(home / "tools/mine") == Verdict::allowed);  // of PATH
+  for (const char* closed : {"",
+                             ".sshrc",
+                             ".ssh/id",
+                             ".config/config.yaml",
+                             ".cargo/credentials",
+                             ".cargo/credentials.toml",
+                             "projectile",
+                             ".token",
+                             "made/later"}) {
+    INFO(closed);
+    CHECK(policy->reading(home / closed) == Verdict::closed);
+  }
+}
+
+TEST_CASE("sandbox: a home that is opened keeps its secrets, those of later, too", "[tools]") {
+  const Machine machine;
+  const auto policy = machine.policy({.read = {"~"}});
+  REQUIRE(policy);
+  CHECK(policy->reading(machine.home() / "notes.txt") == Verdict::allowed);
+  CHECK(policy->reading(machine.home() / ".cargo/config.toml") == Verdict::allowed);
+  for (const char* secret : {".ssh/id",
+                             ".netrc",
+                             ".cargo/credentials.toml",
+                             ".config/gh/hosts.yml",
+                             ".config/chromium-beta/Cookies"}) {
+    INFO(secret);
+    CHECK(policy->reading(machine.home() / secret) == Verdict::closed);
+  }
+}
+
+TEST_CASE("sandbox: an agent file in a home or among errand's own opens no more than itself",
+          "[tools]") {
+  const Machine machine;
+  const bool is_own = GENERATE(false, true);
+  const fs::path folder = is_own ? machine.home() / ".config/agents" : machine.home();
+  fs::create_directories(folder);
+  std::ofstream(folder / "a.yaml") << "x";
+  const auto policy =
+      Policy::create({},
+                     {.workspace = machine.project(),
+                      .temporary = {},
+                      .run_folder = {},
+                      .agent_folder = folder,
+                      .agent_file = folder / "a.yaml",
+                      .homes = {.own = {machine.home()}, .closed = {machine.home()}},
+                      .search_path = {},
+                      .own = {machine.home() / ".config"},
+                      .obeyed = {}});
+  REQUIRE(policy);
+  CHECK(policy->reading(folder / "a.yaml") == Verdict::allowed);
+  CHECK(policy->reading(folder / "b.yaml") == Verdict::closed);
+  CHECK(policy->reading(machine.project() / "x") == Verdict::allowed);
 }
 
 TEST_CASE("sandbox: what the agent file names is open", "[tools]") {
@@ -101,10 +164,11 @@ TEST_CASE("sandbox: read_only leaves the temporary folder alone", "[tools]") {
   CHECK(policy->writing(machine.root() / "tmp/x") == Verdict::allowed);
 }
 
-TEST_CASE("sandbox: / and the home folder are no workspaces for who writes", "[tools]") {
+TEST_CASE("sandbox: a home, what holds one, and errand's own are no workspaces for who writes",
+          "[tools]") {
   const Machine machine;
-  const bool is_home = GENERATE(false, true);
-  const fs::path workspace = is_home ? machine.home() : fs::path("/");
+  const fs::path workspace =
+      GENERATE_REF(fs::path("/"), machine.root(), machine.home(), machine.home() / ".config");
   const auto policy = machine.policy_in(workspace);
   REQUIRE_FALSE(policy);
   CHECK(policy.error().code == agent::Code::sandbox_setup);
@@ -114,10 +178,21 @@ TEST_CASE("sandbox: / and the home folder are no workspaces for who writes", "[t
   CHECK(reader->writing(machine.home() / "x") == Verdict::outside);
 }
 
+TEST_CASE("sandbox: errand's own folder inside the workspace may be read there, and not written",
+          "[tools]") {
+  const Machine machine;
+  const auto policy = machine.policy({.write = {"~/.config"}});
+  REQUIRE(policy);
+  CHECK(policy->kept() == std::vector{machine.home() / ".config"});
+  CHECK(policy->reading(machine.home() / ".config/config.yaml") == Verdict::allowed);
+  CHECK(policy->writing(machine.home() / ".config/config.yaml") == Verdict::locked);
+}
+
 TEST_CASE("sandbox: a profile travels whole", "[tools]") {
   const Profile profile{.writable = {"/a", "/b c"},
                         .locked = {"/a/.git/hooks"},
-                        .hidden = {"/h/.ssh"},
+                        .reading = {.closed = {"/h", "/h/.c*"}, .open = {"/h/p"}},
+                        .homes = {"/h"},
                         .network = true,
                         .egress_proxy = true,
                         .memory = 1,
@@ -130,6 +205,6 @@ TEST_CASE("sandbox: a profile travels whole", "[tools]") {
 
 TEST_CASE("sandbox: what is no profile is refused", "[tools]") {
   using namespace std::string_literals;
-  const std::string text = GENERATE("w/a"s, "x/a\0"s, "\0"s, "mabc\0"s, "m\0"s, "u0\0"s, "u-1\0"s);
+  const std::string text = GENERATE("w/a"s, "?/a\0"s, "\0"s, "mabc\0"s, "m\0"s, "u0\0"s, "u-1\0"s);
   CHECK_FALSE(tools::sandbox::decode(text));
 }
