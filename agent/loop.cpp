@@ -223,11 +223,15 @@ class Run {
   Done start() {
     recorder_.record(request_.started);
     for (const Warning& warning : request_.warnings) {
-      recorder_.record(warning);
-      interceptors_.notify("warning", warning.message, cancellation_.stop());
+      warn(warning);
     }
     return heed(interceptors_.judge(
         {.point = HookPoint::run_start, .text = request_.started.prompt}, cancellation_.stop()));
+  }
+
+  void warn(const Warning& warning) {
+    recorder_.record(warning);
+    interceptors_.notify("warning", warning.message, cancellation_.stop());
   }
 
   // The ending of a decision, if there is one; what it adds is for the model to read.
@@ -438,6 +442,9 @@ class Run {
 
   RunResult finish(const Ending& ending) {
     close_open_calls();
+    for (std::string& sentence : ports_.toolbox.tidy_up()) {
+      warn({.message = std::move(sentence), .help = {}});
+    }
     RunResult result = make_result(recorder_.state(), ending);
     result.run_id = request_.run_id;
     guard_text(result);

@@ -95,6 +95,10 @@ class Toolbox {
                                       ToolWatcher& watcher,
                                       std::stop_token stop,
                                       std::stop_token kill) = 0;
+
+  // After the last call of the run: looks after what the calls have left. What a person has to
+  // know of that, in sentences.
+  virtual std::vector<std::string> tidy_up() { return {}; }
 };
 
 }  // namespace agent

@@ -63,6 +63,7 @@ struct Output {
   std::string help = {};            // for the user, where the failure ends the run
   std::int64_t exit_status = 0;
   bool task_failed = false;
+  bool is_fatal = false;  // the run cannot go on after it
   // Where the output was too long for memory: how many bytes the tool produced in all, and the file
   // in the run's folder that has them (empty where the disk refused it). `text` is then the head
   // and the tail, at least 100 kB each, joined without a mark. 0: `text` is the whole.

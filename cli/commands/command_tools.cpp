@@ -202,6 +202,9 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   const std::array<agent::ToolCall, 1> calls{
       agent::ToolCall{.id = "call_1", .name = parsed.positionals.front(), .arguments = arguments}};
   const auto results = toolbox->run(calls, watcher, cancellation.stop(), cancellation.kill());
+  for (const std::string& sentence : toolbox->tidy_up()) {
+    context.err << render_warning({.message = sentence, .help = {}}, context.color_err) << "\n\n";
+  }
   const agent::ToolResult& result = results.front();
   if (result.truncated) {
     tool_environment->folder().keep();  // the result names the file

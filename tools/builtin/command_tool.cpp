@@ -77,7 +77,7 @@ Output failed(ProgramResult result, const ProgramRequest& request) {
       append_line(output.text, fmt::format("[all of stderr: {}]", result.errors.spill_path));
     }
   }
-  tell_refused(output.text, result);
+  tell_notes(output.text, result);
   return output;
 }
 

@@ -157,7 +157,7 @@ Output Shell::call(const Json& arguments, const CallContext& context) {
   ProgramResult result =
       context.program_runner->run(request, {context.stop, context.kill, context.on_output});
   Output output = result.has_exited_cleanly() ? exited(result) : stopped(result, request);
-  tell_refused(output.text, result);
+  tell_notes(output.text, result);
   return output;
 }
 

@@ -1,6 +1,7 @@
 #include "tools/process/local_program_runner.h"
 
 #include "tools/process/egress_proxy.h"
+#include "tools/process/program_result.h"
 #include "tools/process/sandbox.h"
 #include "tools/sandbox/namespaces.h"
 
@@ -138,10 +139,12 @@ class Call {
   Call(const ProgramRequest& request,
        const ProgramControl& control,
        const Sandbox* sandbox,
+       std::string profile,
        agent::Dialer* dialer)
       : request_(request),
         control_(control),
         sandbox_(sandbox),
+        profile_(std::move(profile)),
         dialer_(dialer),
         output_{.fd = {}, .capture = Capture(request.temporary, request.limits)},
         errors_{.fd = {}, .capture = Capture(request.temporary, request.limits)} {}
@@ -169,7 +172,8 @@ class Call {
   const ProgramRequest& request_;
   const ProgramControl& control_;
   const Sandbox* sandbox_;  // null: no sandbox
-  agent::Dialer* dialer_;   // where that has an egress proxy
+  std::string profile_;
+  agent::Dialer* dialer_;  // where that has an egress proxy
   Stream output_;
   Stream errors_;
   Descriptor input_;
@@ -209,7 +213,7 @@ agent::Result<Running> Call::start(Supervisor& supervisor) {
                   .cwd = absolute_folder(request_.cwd),
                   .profile = {}};
   if (sandbox_ != nullptr) {
-    program.profile = sandbox_->profile();
+    program.profile = profile_;
     program.layers = sandbox_->in_force();
   }
   TRY_ASSIGN(Running running,
@@ -358,6 +362,7 @@ void Call::check_report(Running& running) {
   }
   is_over_ = true;
   result_.survivors = (*report)->survivors;
+  result_.have_locks_held = (*report)->have_locks_held;
   switch ((*report)->kind) {
     case Report::Kind::exited:
       result_.end = End::exited;
@@ -466,11 +471,29 @@ agent::Environment LocalProgramRunner::environment() const {
 
 ProgramResult LocalProgramRunner::run(const ProgramRequest& request,
                                       const ProgramControl& control) {
-  ProgramResult result = Call(request, control, sandbox_, dialer_).run(supervisor_);
-  if (sandbox_ != nullptr) {
-    result.violations = sandbox_->restore_locked();
+  if (sandbox_ == nullptr) {
+    return Call(request, control, nullptr, {}, dialer_).run(supervisor_);
   }
+  ProgramResult result =
+      Call(request, control, sandbox_, sandbox_->begin(), dialer_).run(supervisor_);
+  result.changes = sandbox_->end(result.have_locks_held);
   return result;
+}
+
+std::vector<std::string> LocalProgramRunner::tidy_up() {
+  std::vector<std::string> sentences;
+  if (sandbox_ == nullptr) {
+    return sentences;
+  }
+  const sandbox::ProtectedFiles::Sweep sweep = sandbox_->sweep();
+  for (const sandbox::ProtectedChange& change : sweep.changes) {
+    sentences.push_back(fmt::format("the tools of this run made what git or errand would obey: {}",
+                                    change_text(change)));
+  }
+  if (!sweep.is_whole) {
+    sentences.emplace_back("there are too many files to look for what git or errand would obey");
+  }
+  return sentences;
 }
 
 }  // namespace tools

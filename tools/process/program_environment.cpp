@@ -18,6 +18,7 @@ struct Default {
 constexpr std::array k_defaults = {
     Default{"CI", "1"},
     Default{"DEBIAN_FRONTEND", "noninteractive"},
+    Default{"GIT_OPTIONAL_LOCKS", "0"},
     Default{"GIT_PAGER", "cat"},
     Default{"GIT_TERMINAL_PROMPT", "0"},
     Default{"NO_COLOR", "1"},

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -14,6 +15,7 @@ namespace {
 
 using agent::Milliseconds;
 using End = ProgramResult::End;
+using sandbox::ProtectedChange;
 
 std::string_view signal_name(int number) {
   const char* const name = ::sigabbrev_np(number);
@@ -25,7 +27,36 @@ std::string timeout_text(std::string_view what, const std::optional<Milliseconds
       "{} {} and was stopped", what, agent::format_duration(time.value_or(Milliseconds(0))));
 }
 
+std::vector<std::string> described(const std::vector<ProtectedChange>& changes) {
+  std::vector<std::string> texts;
+  for (const ProtectedChange& change : changes) {
+    if (change.outcome != ProtectedChange::Outcome::noticed) {
+      texts.push_back(change_text(change));
+    }
+  }
+  return texts;
+}
+
 }  // namespace
+
+std::string change_text(const sandbox::ProtectedChange& change) {
+  const std::string found =
+      change.found_as.empty()
+          ? ""
+          : fmt::format(" (what it had become is `{}` now)", change.found_as.string());
+  switch (change.outcome) {
+    case ProtectedChange::Outcome::put_back:
+      return fmt::format("`{}` was put back{}", change.path.string(), found);
+    case ProtectedChange::Outcome::moved_aside:
+      return fmt::format(
+          "`{}` is called `{}` now", change.path.string(), change.found_as.filename().string());
+    case ProtectedChange::Outcome::stays:
+      return fmt::format("`{}` could not be put back{}", change.path.string(), found);
+    case ProtectedChange::Outcome::noticed:
+      return fmt::format("the objects, refs or index of `{}` have changed", change.path.string());
+  }
+  std::unreachable();
+}
 
 Output failed_end(const ProgramResult& result, const ProgramRequest& request) {
   using agent::Code;
@@ -66,12 +97,16 @@ Output failed_end(const ProgramResult& result, const ProgramRequest& request) {
       output = failure(Code::tool_failed, result.message);
       break;
   }
-  if (!result.violations.empty()) {
+  if (result.has_violations()) {
+    const auto exit_status = output.exit_status;
     output = failure(Code::sandbox_violation,
-                     fmt::format("it changed what tools must not change: {}; that was put back",
-                                 fmt::join(result.violations, ", ")),
+                     fmt::format("it changed what git or errand obey: {}",
+                                 fmt::join(described(result.changes), ", ")),
                      "Leave these files alone; say what you want changed in them.");
-    output.exit_status = result.exit_status;
+    output.exit_status = exit_status;
+    output.is_fatal = std::ranges::any_of(result.changes, [](const ProtectedChange& change) {
+      return change.outcome == ProtectedChange::Outcome::stays;
+    });
   }
   if (result.survivors > 0) {
     output.message += fmt::format("; {} of its processes could not be ended", result.survivors);
@@ -79,7 +114,12 @@ Output failed_end(const ProgramResult& result, const ProgramRequest& request) {
   return output;
 }
 
-void tell_refused(std::string& text, const ProgramResult& result) {
+void tell_notes(std::string& text, const ProgramResult& result) {
+  for (const ProtectedChange& change : result.changes) {
+    if (change.outcome == ProtectedChange::Outcome::noticed) {
+      append_line(text, fmt::format("[{}]", change_text(change)));
+    }
+  }
   if (!result.refused.empty()) {
     append_line(text,
                 fmt::format("[refused: {}; the sandbox allows no connection there]",

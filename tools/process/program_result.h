@@ -14,8 +14,12 @@ Output failed_end(const ProgramResult& result, const ProgramRequest& request);
 // Hands on what `captured` holds, with a last line in brackets for what was lost.
 void put_text(Output& output, Captured captured);
 
-// Says at the end of the text which hosts the program was kept from.
-void tell_refused(std::string& text, const ProgramResult& result);
+// Says at the end of the text which hosts the program was kept from, and what it changed of git's
+// own data.
+void tell_notes(std::string& text, const ProgramResult& result);
+
+// "`PATH` was put back".
+std::string change_text(const sandbox::ProtectedChange& change);
 
 // Puts `line` on a line of its own at the end of `text`.
 void append_line(std::string& text, std::string_view line);

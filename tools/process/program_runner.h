@@ -1,11 +1,13 @@
 // Where programs run: the port that keeps them apart from the user's machine. Tools, hooks and
 // guardrails know only this; the one implementation today is processes of the machine itself
-// (process.h).
+// (local_program_runner.h).
 #pragma once
 #include "agent/environment.h"
 #include "agent/spec.h"
 #include "tools/process/capture.h"
+#include "tools/sandbox/protected_files.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -54,13 +56,19 @@ struct ProgramResult {
   int error_number = 0;           // when not_started; 0: see `message`
   std::string message;            // when not_started or lost: why, in one line
   Captured output;
-  Captured errors;                      // stderr, unless it was merged
-  int survivors = 0;                    // processes of the call that could not be ended
-  std::vector<std::string> violations;  // locked places that it changed; they were put back
-  std::vector<std::string> refused;     // "HOST:PORT" that it may not reach and tried to
+  Captured errors;                                // stderr, unless it was merged
+  int survivors = 0;                              // processes of the call that could not be ended
+  bool have_locks_held = false;                   // Report's
+  std::vector<sandbox::ProtectedChange> changes;  // of what git and errand obey
+  std::vector<std::string> refused;               // "HOST:PORT" that it may not reach and tried to
 
+  bool has_violations() const {
+    return std::ranges::any_of(changes, [](const sandbox::ProtectedChange& change) {
+      return change.outcome != sandbox::ProtectedChange::Outcome::noticed;
+    });
+  }
   bool has_exited_cleanly() const {
-    return end == End::exited && survivors == 0 && violations.empty();
+    return end == End::exited && survivors == 0 && !has_violations();
   }
 };
 
@@ -71,6 +79,8 @@ class ProgramRunner {
   virtual agent::Environment environment() const { return {}; }
   // Runs the program until nothing of it is left. Thread-safe.
   virtual ProgramResult run(const ProgramRequest& request, const ProgramControl& control) = 0;
+  // When no more programs come: what they have left that a person has to know of, in sentences.
+  virtual std::vector<std::string> tidy_up() { return {}; }
 };
 
 }  // namespace tools

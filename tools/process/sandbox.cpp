@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ranges>
+#include <set>
 #include <string_view>
 #include <sys/stat.h>
 #include <system_error>
@@ -50,6 +51,24 @@ std::vector<fs::path> search_path(const agent::Environment& environment) {
     }
   }
   return folders;
+}
+
+// Readable folders with something closed in them: what comes to stand there is open to the next
+// program alone.
+std::vector<fs::path> partly_closed(const sandbox::ReadingRules& reading) {
+  std::set<fs::path> folders;
+  for (const std::string& rule : reading.closed) {
+    for (fs::path at = fs::path(rule).parent_path();
+         sandbox::may_read(reading, at.native()) && folders.insert(at).second && at != "/";
+         at = at.parent_path()) {
+    }
+  }
+  return {folders.begin(), folders.end()};
+}
+
+bool holds_the_same_names(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
+         a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
 }
 
 LayerSet wanted_layers(const agent::SandboxSpec& spec) {
@@ -103,18 +122,24 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::AgentSpec& agent,
     TRY_ASSIGN(sandbox->hosts_, HostList::create(agent.sandbox.allow_hosts));
   }
   if (options.runs_programs) {
-    TRY(sandbox->try_out(agent.sandbox, *options.supervisor));
+    sandbox->supervisor_ = options.supervisor;
+    TRY(sandbox->try_out(agent.sandbox));
   }
   return sandbox;
 }
 
-Result<void> Sandbox::try_out(const agent::SandboxSpec& spec, Supervisor& supervisor) {
-  sandbox::Profile profile = policy_.profile();
-  profile.untouchable = {::getpid(), supervisor.zygote()};
-  profile_ = sandbox::encode(profile);
-  auto layers = supervisor.try_profile(profile_);
+Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &started_);
+  profile_ = policy_.profile();
+  profile_.untouchable = {::getpid(), supervisor_->zygote()};
+  neighbours_ = partly_closed(profile_.reading);
+  protected_.emplace(policy_.protection());
+  const std::string profile = begin();
+  end(true);
+  has_run_ = false;
+  auto layers = supervisor_->try_profile(profile);
   if (!layers) {
-    layers = supervisor.try_profile(profile_);
+    layers = supervisor_->try_profile(profile);
   }
   if (!layers) {
     return fail(Code::sandbox_setup, layers.error().message);
@@ -142,8 +167,34 @@ Result<void> Sandbox::try_out(const agent::SandboxSpec& spec, Supervisor& superv
                 "this machine has no private mounts, which would keep them from it: name a place "
                 "outside of the working folder");
   }
-  TRY_ASSIGN(locked_, sandbox::LockedFiles::create(policy_.locked(), in_force_.has(Layer::mounts)));
   return {};
+}
+
+std::string Sandbox::begin() {
+  const std::uint64_t files = protected_->begin();
+  const std::scoped_lock lock(mutex_);
+  has_run_ = true;
+  std::vector<struct stat> neighbours(neighbours_.size());
+  for (std::size_t at = 0; at < neighbours_.size(); ++at) {
+    ::stat(neighbours_[at].c_str(), &neighbours[at]);
+  }
+  if (files != files_then_ ||
+      !std::ranges::equal(neighbours, neighbours_then_, holds_the_same_names)) {
+    supervisor_->retire(encoded_);
+    ++profile_.generation;
+    encoded_ = sandbox::encode(profile_);
+    files_then_ = files;
+    neighbours_then_ = std::move(neighbours);
+  }
+  return encoded_;
+}
+
+std::vector<sandbox::ProtectedChange> Sandbox::end(bool have_locks_held) {
+  return protected_->end(have_locks_held);
+}
+
+sandbox::ProtectedFiles::Sweep Sandbox::sweep() {
+  return has_run_ ? protected_->sweep(started_) : sandbox::ProtectedFiles::Sweep();
 }
 
 std::vector<std::string> Sandbox::names_of(bool are_in_force) const {

@@ -6,14 +6,18 @@
 #include "agent/spec.h"
 #include "tools/process/supervisor.h"
 #include "tools/sandbox/layers.h"
-#include "tools/sandbox/locked_files.h"
 #include "tools/sandbox/policy.h"
+#include "tools/sandbox/protected_files.h"
 #include "tools/web/host_list.h"
 
+#include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 namespace tools {
@@ -38,8 +42,6 @@ class Sandbox {
                                                         const SandboxOptions& options);
 
   const sandbox::Policy& policy() const { return policy_; }
-  // For Program; empty where the agent has no tool that runs one.
-  const std::string& profile() const { return profile_; }
   const sandbox::LayerSet& in_force() const { return in_force_; }
   // What programs may reach through their EgressProxy; null: they have none.
   const HostList* hosts() const { return hosts_ ? &*hosts_ : nullptr; }
@@ -50,23 +52,34 @@ class Sandbox {
   std::vector<std::string> missing() const;   // by name, those that would be of use here
   std::vector<std::string> warnings() const;  // a sentence for each that nothing stands in for
 
-  // To be called after each program: locked places that it changed, by path; they are put back.
-  std::vector<std::string> restore_locked() {
-    return locked_ ? locked_->restore() : std::vector<std::string>();
-  }
+  // Before each program: its profile. Where another file or folder stands at a place that the last
+  // one named, that is another profile.
+  std::string begin();
+  // After it: what it has changed or made of what git and errand obey, and what came of that.
+  std::vector<sandbox::ProtectedChange> end(bool have_locks_held);
+  // At the run's end: what programs have made somewhere below.
+  sandbox::ProtectedFiles::Sweep sweep();
 
  private:
   explicit Sandbox(sandbox::Policy policy) : policy_(std::move(policy)) {}
   std::vector<std::string> names_of(bool are_in_force) const;
-  agent::Result<void> try_out(const agent::SandboxSpec& spec, Supervisor& supervisor);
+  agent::Result<void> try_out(const agent::SandboxSpec& spec);
 
   sandbox::Policy policy_;
-  std::string profile_;
+  Supervisor* supervisor_ = nullptr;
+  timespec started_{};
+  std::mutex mutex_;
+  bool has_run_ = false;  // some program
+  sandbox::Profile profile_;
+  std::string encoded_;                            // `profile_`, as the last program had it
+  std::vector<std::filesystem::path> neighbours_;  // folders that are partly closed
+  std::vector<struct stat> neighbours_then_;       // as the last program found them
+  std::uint64_t files_then_ = 0;                   // ProtectedFiles::begin's number
   agent::Environment variables_;
   std::optional<HostList> hosts_;
   sandbox::LayerSet wanted_;
   sandbox::LayerSet in_force_;
-  std::unique_ptr<sandbox::LockedFiles> locked_;
+  std::optional<sandbox::ProtectedFiles> protected_;
 };
 
 // The folder for programs' own temporary files in a run's folder.

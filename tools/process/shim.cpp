@@ -355,6 +355,7 @@ Report Watch::result() const {
   }
   report.is_out_of_memory =
       report.kind == Report::Kind::signalled && shortages() > shortages_before_;
+  report.have_locks_held = enforcer_ != nullptr && enforcer_->have_locks_held();
   report.survivors = is_alone_ ? 0 : static_cast<int>(children_of_this_process().size());
   return report;
 }

@@ -212,6 +212,11 @@ std::optional<Shim> Supervisor::idle_shim(const std::string& profile) {
   return shim;
 }
 
+void Supervisor::retire(const std::string& profile) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(idle_, [&](const Shim& shim) { return shim.profile == profile; });
+}
+
 void Supervisor::give_back(Shim shim) {
   const std::scoped_lock lock(mutex_);
   idle_.push_back(std::move(shim));

@@ -34,6 +34,7 @@ struct Report {
   int value = 0;                  // exit status, signal number, or errno of what could not be done
   int survivors = 0;              // processes that SIGKILL did not end in time
   bool is_out_of_memory = false;  // signalled: the call as a whole wanted more than it may have
+  bool have_locks_held = false;   // what mounts lock was behind them at the end, too
 };
 
 class Supervisor;
@@ -85,6 +86,9 @@ class Supervisor {
   // Has a shim take the profile on, so that what this kernel can enforce of it is known before
   // the first program. os.failed as for spawn.
   agent::Result<sandbox::LayerSet> try_profile(const std::string& profile);
+
+  // Shims of this profile will not be used again.
+  void retire(const std::string& profile);
 
   // Nothing more will be started: zygote and shims may end while the caller tidies up.
   void dismiss();

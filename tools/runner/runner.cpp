@@ -365,11 +365,12 @@ class Runner::Round {
             ? std::optional<Fence>(
                   std::in_place, runner_.options_.seed, prepared.number, prepared.call.name)
             : std::nullopt;
+    const bool is_the_end = done.output.is_fatal;
     agent::ToolResult result = runner_.results_.make(
         prepared.call.id, prepared.call.name, std::move(done.output), fence ? &*fence : nullptr);
     runner_.has_kept_untrusted_ |= is_untrusted && !result.full_output.empty();
     result.duration_ms = done.duration_ms;
-    result.fatal = is_fatal(prepared, result) || ends_run(result);
+    result.fatal = is_the_end || is_fatal(prepared, result) || ends_run(result);
     results_[index] = std::move(result);
     watcher_.finished(results_[index]);
   }

@@ -9,6 +9,7 @@
 #include "agent/spec.h"
 #include "agent/toolbox.h"
 #include "tools/files/seen_files.h"
+#include "tools/process/program_runner.h"
 #include "tools/runner/tool_result.h"
 #include "tools/tool.h"
 
@@ -79,6 +80,11 @@ class Runner final : public agent::Toolbox {
                                      agent::ToolWatcher& watcher,
                                      std::stop_token stop,
                                      std::stop_token kill) override;
+
+  std::vector<std::string> tidy_up() override {
+    return options_.program_runner != nullptr ? options_.program_runner->tidy_up()
+                                              : std::vector<std::string>();
+  }
 
  private:
   struct Entry {

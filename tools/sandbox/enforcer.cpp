@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <iterator>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -75,6 +76,9 @@ Enforcer::Enforcer(const Profile& profile)
   const bool has_filter = install(system_call_filter(profile_, landlock)) == 0;
   if (has_mounts) {
     layers_.add(Layer::mounts);
+    std::ranges::copy_if(profile_.locked, std::back_inserter(mounted_), [](const std::string& at) {
+      return ::access(at.c_str(), F_OK) == 0;
+    });
   }
   if (egress_proxy_) {
     layers_.add(Layer::hosts);
@@ -129,6 +133,10 @@ int Enforcer::put_on() const {
     return error;
   }
   return drop_capabilities();
+}
+
+bool Enforcer::have_locks_held() const {
+  return layers_.has(Layer::mounts) && are_mounts(mounted_);
 }
 
 void Enforcer::kill_all() const {

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace tools::sandbox {
 
@@ -25,6 +27,8 @@ class Enforcer {
   // In the program's process, async-signal-safe: the rest; drops capabilities for good. 0 or errno.
   int put_on() const;
 
+  // In the shim: what was locked by mounts is still behind them. False without mounts.
+  bool have_locks_held() const;
   // In the shim: ends what its programs have started, as far as one word can.
   void kill_all() const;
   // How often programs wanted more memory than the whole call may have.
@@ -38,6 +42,7 @@ class Enforcer {
   agent::Descriptor rules_;  // empty: no Landlock
   agent::Descriptor egress_proxy_;
   LayerSet layers_;
+  std::vector<std::string> mounted_;  // locked places
 };
 
 }  // namespace tools::sandbox

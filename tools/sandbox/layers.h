@@ -32,9 +32,8 @@ constexpr auto k_layers = std::to_array<LayerRow>({
     {Layer::files, "files", "programs can read and write whatever you can"},
     {Layer::mounts,
      "mounts",
-     "programs can change modes, owners and times of your files, what they change in protected "
-     "files is undone after the call, not prevented, and what comes into the home folder during "
-     "the run cannot be read"},
+     "programs can change modes, owners and times of your files, and what they change of what git "
+     "and errand obey is undone after the call, not prevented"},
     {Layer::network, "network", "programs can reach the network"},
     {Layer::hosts, "hosts", "`sandbox.allow_hosts` cannot be kept"},
     {Layer::system_calls, "system_calls", "programs can use ptrace, mounts and the keyring"},

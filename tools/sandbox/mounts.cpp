@@ -170,7 +170,11 @@ bool lock_all(const Profile& profile) {
       return false;
     }
   }
-  return true;
+  return std::ranges::all_of(profile.writable, [&](const std::string& path) {
+    const bool is_inside = std::ranges::any_of(
+        profile.locked, [&](const std::string& place) { return path.starts_with(place + "/"); });
+    return !is_inside || ::access(path.c_str(), F_OK) != 0 || set_access(path, Access::write);
+  });
 }
 
 bool mount_new(const char* place, const char* type, const char* options) {
@@ -195,6 +199,14 @@ bool renew_devices() {
 }
 
 }  // namespace
+
+bool are_mounts(const std::vector<std::string>& places) {
+  return std::ranges::all_of(places, [](const std::string& place) {
+    struct statx status = {};
+    return ::statx(AT_FDCWD, place.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0 &&
+           (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  });
+}
 
 bool make_mounts_private(const Profile& profile) {
   return ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&

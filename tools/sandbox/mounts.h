@@ -5,6 +5,9 @@
 #pragma once
 #include "tools/sandbox/profile.h"
 
+#include <string>
+#include <vector>
+
 namespace tools::sandbox {
 
 // Where programs share memory by name. In private mounts it is their own, small, and writable.
@@ -16,5 +19,8 @@ constexpr const char* k_terminal_maker = "/dev/ptmx";
 // In a mount namespace of this process's own (namespaces.h). False where the kernel refuses; what
 // was done until then only hides more.
 bool make_mounts_private(const Profile& profile);
+
+// Whether something is mounted at each of them: who renames a place takes its mount along.
+bool are_mounts(const std::vector<std::string>& places);
 
 }  // namespace tools::sandbox

@@ -236,9 +236,6 @@ constexpr auto k_of_the_system = std::to_array<std::string_view>({
 
 constexpr uid_t k_first_person = 1000;  // of the password file; below are the system's own
 
-constexpr auto k_of_a_repository =
-    std::to_array<std::string_view>({"hooks", "config", "config.worktree"});
-
 // Empty where it does not exist, or is no folder of anybody's.
 fs::path real_home(const fs::path& home) {
   std::error_code error;
@@ -278,6 +275,15 @@ void add_people(std::vector<fs::path>& homes) {
   }
 }
 
+}  // namespace
+
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const std::string& inner = path.native();
+  const std::string& outer = folder.native();
+  return inner.starts_with(outer) &&
+         (inner.size() == outer.size() || outer.ends_with('/') || inner[outer.size()] == '/');
+}
+
 std::vector<fs::path> outermost(std::vector<fs::path> folders) {
   std::ranges::sort(folders);
   std::vector<fs::path> outer;
@@ -287,15 +293,6 @@ std::vector<fs::path> outermost(std::vector<fs::path> folders) {
     }
   }
   return outer;
-}
-
-}  // namespace
-
-bool is_below(const fs::path& path, const fs::path& folder) {
-  const std::string& inner = path.native();
-  const std::string& outer = folder.native();
-  return inner.starts_with(outer) &&
-         (inner.size() == outer.size() || outer.ends_with('/') || inner[outer.size()] == '/');
 }
 
 Homes find_homes(const agent::Environment& environment) {
@@ -352,22 +349,7 @@ std::vector<std::string> secret_place_names() {
 }
 
 std::vector<fs::path> locked_places(const fs::path& folder) {
-  std::vector<fs::path> places{folder / ".errand"};
-  std::error_code error;
-  const fs::path repository = folder / ".git";
-  if (!fs::is_directory(repository, error)) {
-    return places;
-  }
-  for (const std::string_view name : k_of_a_repository) {
-    places.push_back(repository / name);
-  }
-  for (fs::directory_iterator entry(repository / "modules", error), end; !error && entry != end;
-       entry.increment(error)) {
-    for (const std::string_view name : k_of_a_repository) {
-      places.push_back(entry->path() / name);
-    }
-  }
-  return places;
+  return {folder / ".errand", folder / ".git"};
 }
 
 }  // namespace tools::sandbox

@@ -13,6 +13,9 @@ namespace tools::sandbox {
 // Whether the path is the folder or anything in it, by their names alone.
 bool is_below(const std::filesystem::path& path, const std::filesystem::path& folder);
 
+// Without those that are inside another.
+std::vector<std::filesystem::path> outermost(std::vector<std::filesystem::path> folders);
+
 // Folders of people. Absolute and free of links; they exist, and none is a folder of the system.
 struct Homes {
   std::vector<std::filesystem::path> own;     // the user's: what HOME says, then the password file
@@ -29,9 +32,8 @@ std::vector<std::string> open_place_names();  // for people: "~/.cargo/bin"
 std::vector<std::string> secret_places(std::span<const std::filesystem::path> homes);
 std::vector<std::string> secret_place_names();  // for people: "~/.ssh", "/etc/shadow"
 
-// What of a writable folder is for reading only: what somebody or something else runs or obeys
-// later. Those that do not exist stand here, too, but for what belongs to a repository that is
-// none.
+// What of a writable folder is for reading only: what git and errand run or obey later. It need not
+// exist.
 std::vector<std::filesystem::path> locked_places(const std::filesystem::path& folder);
 
 }  // namespace tools::sandbox

@@ -1,5 +1,7 @@
 #include "tools/sandbox/policy.h"
 
+#include "tools/sandbox/repository.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,13 +28,23 @@ fs::path located(const std::string& path, const Surroundings& around) {
   return around.agent_folder / path;
 }
 
+bool has_obeyed_name(const fs::path& path) {
+  return is_obeyed_name(path.filename().native()) ||
+         std::ranges::any_of(
+             path, [](const fs::path& part) { return is_obeyed_anywhere(part.native()); });
+}
+
+// An exception to what is obeyed need not be there yet.
 Result<Paths> existing(const std::vector<std::string>& paths,
                        std::string_view key,
                        const Surroundings& around) {
   Paths found;
   for (const std::string& path : paths) {
     std::error_code error;
-    fs::path real = fs::canonical(located(path, around), error);
+    fs::path real = fs::weakly_canonical(located(path, around), error);
+    if (!error && !fs::exists(real, error) && !has_obeyed_name(real)) {
+      error = std::make_error_code(std::errc::no_such_file_or_directory);
+    }
     if (error) {
       return fail(Code::sandbox_setup,
                   fmt::format("`sandbox.{}` names `{}`: {}", key, path, error.message()),
@@ -145,26 +157,18 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
     TRY_ASSIGN(fs::path workspace, checked_workspace(around));
     policy.writable_.push_back(std::move(workspace));
   }
-  for (const fs::path& root : policy.writable_) {
-    std::ranges::copy(locked_places(root), std::back_inserter(policy.locked_));
-  }
+  policy.roots_ = outermost(policy.writable_);
   for (const fs::path& file : around.obeyed) {
     std::error_code ignored;
     const fs::path real = fs::weakly_canonical(file, ignored);
-    if (is_below_any(real, policy.writable_)) {
-      policy.locked_.push_back(real);
+    if (is_below_any(real, policy.roots_)) {
+      policy.obeyed_.push_back(real);
     }
   }
-  std::ranges::sort(policy.locked_);
-  policy.locked_.erase(std::ranges::unique(policy.locked_).begin(), policy.locked_.end());
-  const auto is_writable = [&](const fs::path& own) { return is_below_any(own, policy.writable_); };
+  std::ranges::copy_if(named, std::back_inserter(policy.allowed_), has_obeyed_name);
+  const auto is_writable = [&](const fs::path& own) { return is_below_any(own, policy.roots_); };
   std::ranges::copy_if(around.own, std::back_inserter(policy.kept_), is_writable);
   std::erase_if(around.own, is_writable);
-  // Who names a locked place itself means it.
-  std::erase_if(policy.locked_, [&](const fs::path& place) {
-    return std::ranges::any_of(named, [&](const fs::path& path) { return is_below(path, place); });
-  });
-
   if (!around.temporary.empty()) {
     policy.writable_.push_back(around.temporary);
   }
@@ -186,21 +190,43 @@ Verdict Policy::reading(const fs::path& path) const {
   return may_read(reading_, path.native()) ? Verdict::allowed : Verdict::closed;
 }
 
+bool Policy::is_obeyed(const fs::path& path) const {
+  const auto root =
+      std::ranges::find_if(roots_, [&](const fs::path& one) { return is_below(path, one); });
+  if (root == roots_.end()) {
+    return false;
+  }
+  const fs::path inner = path.lexically_relative(*root);
+  return (path.parent_path() == *root && is_obeyed_name(path.filename().native())) ||
+         std::ranges::any_of(
+             inner, [](const fs::path& part) { return is_obeyed_anywhere(part.native()); });
+}
+
 Verdict Policy::writing(const fs::path& path) const {
   if (!is_below_any(path, writable_)) {
     return Verdict::outside;
   }
-  if (is_below_any(path, locked_) || is_below_any(path, kept_)) {
+  if (is_below_any(path, kept_) ||
+      (!is_below_any(path, allowed_) && (is_below_any(path, obeyed_) || is_obeyed(path)))) {
     return Verdict::locked;
   }
   return reading(path);
 }
 
+ProtectedFiles::Options Policy::protection() const {
+  return {.roots = roots_, .files = obeyed_, .allowed = allowed_};
+}
+
 Profile Policy::profile() const {
   Profile profile = limits_;
   profile.writable = texts(writable_);
-  profile.locked = texts(locked_);
-  std::ranges::move(texts(kept_), std::back_inserter(profile.locked));
+  Paths locked = obeyed_;
+  for (const fs::path& root : roots_) {
+    std::ranges::move(locked_places(root), std::back_inserter(locked));
+  }
+  std::erase_if(locked, [&](const fs::path& place) { return is_below_any(place, allowed_); });
+  std::ranges::copy(kept_, std::back_inserter(locked));
+  profile.locked = texts(locked);
   profile.reading = reading_;
   profile.homes = texts(homes_);
   return profile;

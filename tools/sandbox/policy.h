@@ -5,6 +5,7 @@
 #include "agent/spec.h"
 #include "tools/sandbox/places.h"
 #include "tools/sandbox/profile.h"
+#include "tools/sandbox/protected_files.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -38,15 +39,19 @@ class Policy {
   Verdict reading(const std::filesystem::path& path) const;
   Verdict writing(const std::filesystem::path& path) const;
 
-  // What others obey, also what does not exist yet.
-  const std::vector<std::filesystem::path>& locked() const { return locked_; }
+  // What of the writable folders git and errand obey; also what does not exist yet.
+  ProtectedFiles::Options protection() const;
   // What errand itself writes inside what may be written. Only mounts keep programs from it.
   const std::vector<std::filesystem::path>& kept() const { return kept_; }
   Profile profile() const;
 
  private:
+  bool is_obeyed(const std::filesystem::path& path) const;
+
   std::vector<std::filesystem::path> writable_;
-  std::vector<std::filesystem::path> locked_;
+  std::vector<std::filesystem::path> roots_;    // the outermost of these but the temporary folder
+  std::vector<std::filesystem::path> obeyed_;   // single files in them, obeyed by this very run
+  std::vector<std::filesystem::path> allowed_;  // what else is obeyed in them and may be written
   std::vector<std::filesystem::path> kept_;
   ReadingRules reading_;
   std::vector<std::filesystem::path> homes_;

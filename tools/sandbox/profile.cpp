@@ -64,6 +64,9 @@ bool take(Profile& profile, char tag, std::string_view value) {
     case 'c':
       profile.cpu_time = number_of<std::uint64_t>(value);
       return profile.cpu_time.has_value();
+    case 'g':
+      profile.generation = number_of<std::uint64_t>(value).value_or(0);
+      return profile.generation > 0;
     case 'u':
       profile.untouchable.push_back(number_of<pid_t>(value).value_or(0));
       return profile.untouchable.back() > 0;
@@ -90,6 +93,9 @@ std::string encode(const Profile& profile) {
   put_number(text, 'm', profile.memory);
   put_number(text, 'p', profile.processes);
   put_number(text, 'c', profile.cpu_time);
+  if (profile.generation > 0) {
+    put(text, 'g', std::to_string(profile.generation));
+  }
   for (const pid_t pid : profile.untouchable) {
     put(text, 'u', std::to_string(pid));
   }

@@ -25,6 +25,7 @@ struct Profile {
   std::optional<std::uint64_t> processes;  // at the same time
   std::optional<std::uint64_t> cpu_time;   // seconds, each process
   std::vector<pid_t> untouchable;          // where the kernel keeps signals in by no other means
+  std::uint64_t generation = 0;            // of what it names: another one, other files
 
   bool has_sockets() const { return network || egress_proxy; }
   bool operator==(const Profile&) const = default;

@@ -67,7 +67,13 @@ TEST_CASE("sandbox: the workspace may be written, but for what is obeyed there",
   const fs::path project = machine.project();
   CHECK(policy->writing(project) == Verdict::allowed);
   CHECK(policy->writing(project / "src/main.cpp") == Verdict::allowed);
-  CHECK(policy->writing(project / ".git/index") == Verdict::allowed);
+  CHECK(policy->writing(project / ".git/index") == Verdict::locked);
+  CHECK(policy->writing(project / ".GIT/index") == Verdict::locked);
+  CHECK(policy->writing(project / "vendor/x/.git/config") == Verdict::locked);
+  CHECK(policy->writing(project / "a/.errand") == Verdict::locked);
+  CHECK(policy->writing(project / "agent.md") == Verdict::locked);
+  CHECK(policy->writing(project / "new.test.yaml") == Verdict::locked);
+  CHECK(policy->writing(project / "tests/new.test.yaml") == Verdict::allowed);
   CHECK(policy->writing(project / ".gitignore") == Verdict::allowed);
   CHECK(policy->writing(project / ".git/hooks/pre-commit") == Verdict::locked);
   CHECK(policy->writing(project / ".git/config") == Verdict::locked);

@@ -1,0 +1,266 @@
+#include "tools/sandbox/protected_files.h"
+
+#include "tests/unit/tools/process/process_support.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+#include <sys/stat.h>
+
+namespace fs = std::filesystem;
+using tools::sandbox::ProtectedChange;
+using tools::sandbox::ProtectedFiles;
+using Outcome = ProtectedChange::Outcome;
+
+namespace {
+
+// A workspace with a repository that has a module, and an agent beside the one that runs.
+class Project {
+ public:
+  explicit Project(std::vector<std::string> allowed = {}) {
+    for (const char* name : {".git/hooks",
+                             ".git/objects/ab",
+                             ".git/refs/heads",
+                             ".git/modules/a/b/objects",
+                             ".git/modules/a/b/refs",
+                             "module"}) {
+      fs::create_directories(at(name));
+    }
+    write(".git/hooks/pre-commit", "good");
+    write(".git/config", "[core]");
+    write(".git/HEAD", "ref: refs/heads/main");
+    write(".git/modules/a/b/HEAD", "ref: refs/heads/main");
+    write(".git/modules/a/b/config", "[core]\n\tworktree = ../../../../module\n");
+    write("module/.git", "gitdir: ../.git/modules/a/b");
+    write("errand.yaml", "another");
+    std::vector<fs::path> paths;
+    for (const std::string& name : allowed) {
+      paths.push_back(at(name));
+    }
+    files_ = std::make_unique<ProtectedFiles>(
+        ProtectedFiles::Options{.roots = {root()}, .files = {at("own.yaml")}, .allowed = paths});
+    files_->begin();
+  }
+
+  fs::path root() const { return fs::canonical(folder_.path()); }
+  fs::path at(const std::string& name) const { return root() / name; }
+  std::string text(const std::string& name) const { return tests::read_text(at(name)); }
+  void write(const std::string& name, std::string_view content) const {
+    std::ofstream(at(name)) << content;
+  }
+  ProtectedFiles& files() const { return *files_; }
+  // "NAME: outcome" of each change, sorted.
+  std::vector<std::string> end(bool have_mounts_held = false) const {
+    return told(files_->end(have_mounts_held));
+  }
+  std::vector<std::string> told(const std::vector<ProtectedChange>& changes) const {
+    std::vector<std::string> all;
+    for (const ProtectedChange& change : changes) {
+      const char* const outcome = change.outcome == Outcome::put_back      ? "put back"
+                                  : change.outcome == Outcome::moved_aside ? "moved"
+                                  : change.outcome == Outcome::stays       ? "stays"
+                                                                           : "noticed";
+      all.push_back(change.path.lexically_relative(root()).string() + ": " + outcome);
+    }
+    std::ranges::sort(all);
+    return all;
+  }
+  using Told = std::vector<std::string>;
+
+ private:
+  tests::TemporaryFolder folder_;
+  std::unique_ptr<ProtectedFiles> files_;
+};
+
+}  // namespace
+
+TEST_CASE("protected files: work that is nobody's business is not mentioned", "[tools]") {
+  const Project project;
+  project.write("main.cpp", "int main() {}");
+  project.write("agent.yaml.untrusted", "x");
+  fs::create_directories(project.at("src/agent.yaml"));
+  fs::last_write_time(project.at(".git/config"), fs::file_time_type::clock::now());
+  CHECK(project.end().empty());
+}
+
+TEST_CASE("protected files: what was changed is put back, what was found stands beside it",
+          "[tools]") {
+  const Project project;
+  project.write(".git/config", "evil");
+  fs::remove(project.at(".git/hooks/pre-commit"));
+  project.write(".git/modules/a/b/config", "evil");
+  project.write("module/.git", "gitdir: ../evil");
+  project.write("errand.yaml", "evil");
+  CHECK(project.end() == Project::Told{".git/config: put back",
+                                       ".git/hooks: put back",
+                                       ".git/modules/a/b/config: put back",
+                                       "errand.yaml: put back",
+                                       "module/.git: put back"});
+  CHECK(project.text(".git/config") == "[core]");
+  CHECK(project.text(".git/config.untrusted") == "evil");
+  CHECK(project.text(".git/hooks/pre-commit") == "good");
+  CHECK(fs::is_directory(project.at(".git/hooks.untrusted")));
+  CHECK(project.text("module/.git") == "gitdir: ../.git/modules/a/b");
+  CHECK(project.text("errand.yaml.untrusted") == "evil");
+  project.files().begin();
+  CHECK(project.end().empty());
+}
+
+TEST_CASE("protected files: what was made is given another name, again and again", "[tools]") {
+  const Project project;
+  for (const char* name : {"agent.yaml", "a.test.yaml", "AGENT.MD", ".git/commondir", "own.yaml"}) {
+    project.write(name, "evil");
+  }
+  project.write("agent.yaml.untrusted", "taken");
+  fs::create_directories(project.at(".errand/deep"));
+  fs::create_symlink("/etc/passwd", project.at("agent.yml"));
+  CHECK(project.end() == Project::Told{".errand: moved",
+                                       ".git/commondir: moved",
+                                       "AGENT.MD: moved",
+                                       "a.test.yaml: moved",
+                                       "agent.yaml: moved",
+                                       "agent.yml: moved",
+                                       "own.yaml: moved"});
+  CHECK(project.text("agent.yaml.untrusted") == "taken");
+  CHECK(project.text("agent.yaml.untrusted.2") == "evil");
+  CHECK_FALSE(fs::exists(project.at(".errand")));
+}
+
+TEST_CASE("protected files: a repository in the place of another gives way to that", "[tools]") {
+  const Project project;
+  fs::rename(project.at(".git"), project.at("moved"));
+  const bool is_link = GENERATE(false, true);
+  if (is_link) {
+    fs::create_directory_symlink(project.at("moved"), project.at(".git"));
+  } else {
+    fs::create_directories(project.at(".git/hooks"));
+    project.write(".git/hooks/post-merge", "evil");
+  }
+  project.write("moved/config", "evil");
+  CHECK(project.end() == Project::Told{".git/config: put back", ".git: put back"});
+  CHECK(project.text(".git/config") == "[core]");
+  CHECK(project.text(".git/hooks/pre-commit") == "good");
+  CHECK_FALSE(fs::exists(project.at(".git/hooks/post-merge")));
+  CHECK_FALSE(fs::exists(project.at("moved")));
+}
+
+TEST_CASE("protected files: modes do not keep anything from being put back", "[tools]") {
+  const Project project;
+  project.write(".git/config", "evil");
+  REQUIRE(::chmod(project.at(".git/hooks").c_str(), 0) == 0);
+  REQUIRE(::chmod(project.at(".git").c_str(), 0) == 0);
+  const auto told = project.end();
+  CHECK(std::ranges::find(told, ".git/config: put back") != told.end());
+  CHECK(std::ranges::find(told, ".git: put back") != told.end());
+  CHECK(project.text(".git/config") == "[core]");
+  CHECK(project.text(".git/hooks/pre-commit") == "good");
+}
+
+TEST_CASE("protected files: a repository that is gone cannot be put back, and that is said",
+          "[tools]") {
+  const Project project;
+  fs::remove_all(project.at(".git"));
+  const auto told = project.end();
+  CHECK(std::ranges::find(told, ".git: stays") != told.end());
+}
+
+TEST_CASE("protected files: a repository where none was, also one without .git", "[tools]") {
+  const Project project;
+  fs::remove_all(project.at(".git"));
+  fs::remove_all(project.at("module"));
+  project.end();
+  fs::remove_all(project.at(".git"));  // the settings that were put back
+  project.files().begin();
+  SECTION("by its usual name") {
+    fs::create_directories(project.at(".git/objects"));
+    CHECK(project.end() == Project::Told{".git: moved"});
+    CHECK(fs::exists(project.at(".git.untrusted/objects")));
+  }
+  SECTION("bare, in the folder itself") {
+    fs::create_directories(project.at("objects"));
+    fs::create_directories(project.at("refs"));
+    project.write("HEAD", "ref: refs/heads/main");
+    const auto told = project.end();
+    CHECK(std::ranges::find(told, "HEAD: moved") != told.end());
+    CHECK_FALSE(fs::exists(project.at("HEAD")));
+  }
+}
+
+TEST_CASE("protected files: objects, refs and the index are noticed and stay", "[tools]") {
+  const Project project;
+  project.write(".git/refs/heads/main", "0123");
+  CHECK(project.end() == Project::Told{".git: noticed"});
+  CHECK(project.text(".git/refs/heads/main") == "0123");
+}
+
+TEST_CASE("protected files: behind mounts that held, changes are the user's own", "[tools]") {
+  const Project project;
+  project.write(".git/config", "by the user");
+  project.write("errand.yaml", "evil");
+  CHECK(project.end(true) == Project::Told{"errand.yaml: put back"});
+  CHECK(project.text(".git/config") == "by the user");
+}
+
+TEST_CASE("protected files: what the user changes between calls stays, and is what counts",
+          "[tools]") {
+  const Project project;
+  CHECK(project.end().empty());
+  project.write(".git/config", "by the user");
+  project.files().begin();
+  CHECK(project.end().empty());
+  project.files().begin();
+  project.write(".git/config", "evil");
+  CHECK(project.end() == Project::Told{".git/config: put back"});
+  CHECK(project.text(".git/config") == "by the user");
+}
+
+TEST_CASE("protected files: of calls side by side, the state before the first counts", "[tools]") {
+  const Project project;
+  project.write(".git/config", "evil");
+  project.files().begin();  // a second call, after the first has changed something
+  CHECK(project.end() == Project::Told{".git/config: put back"});
+  CHECK(project.end().empty());
+  CHECK(project.text(".git/config") == "[core]");
+}
+
+TEST_CASE("protected files: what is named may be changed, and nothing beside it", "[tools]") {
+  const Project project({".git/hooks", "new.test.yaml"});
+  project.write(".git/hooks/pre-commit", "new");
+  project.write("new.test.yaml", "new");
+  project.write(".git/config", "evil");
+  CHECK(project.end() == Project::Told{".git/config: put back"});
+  CHECK(project.text(".git/hooks/pre-commit") == "new");
+}
+
+TEST_CASE("protected files: another place for mounts is another number", "[tools]") {
+  const Project project;
+  CHECK(project.end().empty());
+  const auto before = project.files().begin();
+  project.end();
+  CHECK(project.files().begin() == before);
+  project.end();
+  fs::rename(project.at(".git"), project.at("was"));
+  fs::create_directories(project.at(".git"));
+  CHECK(project.files().begin() != before);
+}
+
+TEST_CASE("protected files: a sweep finds what was made deep below, and only that", "[tools]") {
+  const Project project;
+  fs::create_directories(project.at("old/.git"));
+  timespec now{};
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  fs::create_directories(project.at("a/b/.git/hooks"));
+  fs::create_directories(project.at("c/objects"));
+  fs::create_directories(project.at("c/refs"));
+  project.write("c/HEAD", "ref: refs/heads/main");
+  project.write("a/.errand", "x");
+  const auto sweep = project.files().sweep(now);
+  CHECK(sweep.is_whole);
+  CHECK(project.told(sweep.changes) ==
+        Project::Told{"a/.errand: moved", "a/b/.git: moved", "c/HEAD: moved"});
+  CHECK(fs::exists(project.at("old/.git")));
+}

@@ -1,0 +1,224 @@
+#include "tools/sandbox/file_tree.h"
+
+#include "agent/descriptor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <optional>
+#include <stdio.h>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace tools::sandbox {
+namespace {
+
+using agent::Descriptor;
+namespace fs = std::filesystem;
+
+constexpr mode_t k_mode_bits = 07777;
+constexpr int k_most_names = 1'000;  // NAME.untrusted, NAME.untrusted.2, …
+constexpr int k_way = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+// The names in an open folder; it stays open.
+std::vector<std::string> names_in(int folder) {
+  std::vector<std::string> names;
+  const int own = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(own < 0 ? nullptr : ::fdopendir(own),
+                                                    ::closedir);
+  while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") {
+      names.emplace_back(name);
+    }
+  }
+  return names;
+}
+
+std::optional<std::string> content_of(int folder, const char* name, const struct stat& status) {
+  std::string content(static_cast<std::size_t>(status.st_size), '\0');
+  if (S_ISLNK(status.st_mode)) {
+    const ssize_t got = ::readlinkat(folder, name, content.data(), content.size());
+    return got == status.st_size ? std::optional(content) : std::nullopt;
+  }
+  const Descriptor file(::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  std::size_t done = 0;
+  while (file && done < content.size()) {
+    const ssize_t got = ::read(file.get(), content.data() + done, content.size() - done);
+    if (got <= 0) {
+      break;
+    }
+    done += static_cast<std::size_t>(got);
+  }
+  return file && done == content.size() ? std::optional(content) : std::nullopt;
+}
+
+// A folder that its owner has shut, or somebody for him.
+void open_for_owner(const Descriptor& folder) {
+  struct stat status = {};
+  if (::fstat(folder.get(), &status) == 0) {
+    ::chmod(fmt::format("/proc/self/fd/{}", folder.get()).c_str(), (status.st_mode | 0700) & 07777);
+  }
+}
+
+enum class Way : std::uint8_t { as_it_is, open, make };
+
+// The folder that holds the path, entered step by step. Empty where it cannot be.
+Descriptor parent_of(const fs::path& path, Way way) {
+  Descriptor folder(::open("/", k_way));
+  for (const fs::path& part : path.parent_path().relative_path()) {
+    Descriptor next(::openat(folder.get(), part.c_str(), k_way));
+    if (!next && errno == EACCES && way != Way::as_it_is) {
+      open_for_owner(folder);
+      next = Descriptor(::openat(folder.get(), part.c_str(), k_way));
+    }
+    if (!next && errno == ENOENT && way == Way::make) {
+      ::mkdirat(folder.get(), part.c_str(), 0755);
+      next = Descriptor(::openat(folder.get(), part.c_str(), k_way));
+    }
+    if (!next) {
+      return {};
+    }
+    folder = std::move(next);
+  }
+  if (way != Way::as_it_is && ::faccessat(folder.get(), ".", W_OK | X_OK, 0) != 0) {
+    open_for_owner(folder);
+  }
+  return folder;
+}
+
+bool write_file(int parent, const char* name, const struct stat& status, std::string_view content) {
+  const Descriptor file(
+      ::openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  while (file && !content.empty()) {
+    const ssize_t written = ::write(file.get(), content.data(), content.size());
+    if (written < 0 && errno != EINTR) {
+      return false;
+    }
+    content.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
+  }
+  // The owner only where the process may; the mode after it, because a new owner clears bits.
+  return file && (::fchown(file.get(), status.st_uid, status.st_gid) == 0 || errno == EPERM) &&
+         ::fchmod(file.get(), status.st_mode & k_mode_bits) == 0;
+}
+
+bool is_before(const timespec& a, const timespec& b) {
+  return std::pair(a.tv_sec, a.tv_nsec) < std::pair(b.tv_sec, b.tv_nsec);
+}
+
+// Nobody who changes a file can set the time of its last change back.
+bool looks_the_same(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_mode == b.st_mode &&
+         a.st_size == b.st_size && !is_before(a.st_ctim, b.st_ctim) &&
+         !is_before(b.st_ctim, a.st_ctim);
+}
+
+}  // namespace
+
+FileTree FileTree::read(const fs::path& path, std::size_t& room, const FileTree* before) {
+  FileTree tree;
+  tree.path_ = path;
+  std::vector<fs::path> left{path};
+  while (!left.empty()) {
+    const fs::path at = std::move(left.back());
+    left.pop_back();
+    const Descriptor parent = parent_of(at, Way::as_it_is);
+    const std::string name = at.filename();
+    Entry entry;
+    if (!parent || ::fstatat(parent.get(), name.c_str(), &entry.status, AT_SYMLINK_NOFOLLOW) != 0) {
+      continue;
+    }
+    if (S_ISDIR(entry.status.st_mode)) {
+      const Descriptor folder(
+          ::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      entry.is_known = static_cast<bool>(folder);
+      for (const std::string& inner :
+           folder ? names_in(folder.get()) : std::vector<std::string>()) {
+        left.push_back(at / inner);
+      }
+    } else if (S_ISREG(entry.status.st_mode) || S_ISLNK(entry.status.st_mode)) {
+      const auto size = static_cast<std::size_t>(entry.status.st_size);
+      const auto known = before != nullptr ? before->entries_.find(at) : tree.entries_.end();
+      std::optional<std::string> content;
+      if (before != nullptr && known != before->entries_.end() && known->second.is_known &&
+          looks_the_same(known->second.status, entry.status)) {
+        content = known->second.content;
+      } else if (size <= room) {
+        content = content_of(parent.get(), name.c_str(), entry.status);
+      }
+      entry.is_known = content.has_value() && size <= room;
+      room -= entry.is_known ? size : 0;
+      entry.content = std::move(content).value_or("");
+    }
+    tree.entries_.emplace(at, std::move(entry));
+  }
+  return tree;
+}
+
+bool FileTree::is_same(const FileTree& other) const {
+  return std::ranges::equal(entries_, other.entries_, [](const auto& a, const auto& b) {
+    const Entry& mine = a.second;
+    const Entry& theirs = b.second;
+    return a.first == b.first && mine.status.st_mode == theirs.status.st_mode &&
+           mine.is_known == theirs.is_known &&
+           (mine.is_known ? mine.content == theirs.content
+                          : looks_the_same(mine.status, theirs.status));
+  });
+}
+
+bool FileTree::put_back() const {
+  bool is_back = true;
+  std::vector<const Entry*> folders;
+  for (const auto& [path, entry] : entries_) {
+    const std::string name = fs::path(path).filename();
+    const Descriptor parent = parent_of(path, Way::make);
+    if (!parent || !entry.is_known) {
+      is_back = false;
+    } else if (S_ISDIR(entry.status.st_mode)) {
+      is_back = ::mkdirat(parent.get(), name.c_str(), 0700) == 0 && is_back;
+    } else if (S_ISLNK(entry.status.st_mode)) {
+      is_back = ::symlinkat(entry.content.c_str(), parent.get(), name.c_str()) == 0 && is_back;
+    } else if (S_ISREG(entry.status.st_mode)) {
+      is_back = write_file(parent.get(), name.c_str(), entry.status, entry.content) && is_back;
+    }
+  }
+  // What is in a folder comes before its mode, which may shut it.
+  for (auto one = entries_.rbegin(); one != entries_.rend(); ++one) {
+    if (S_ISDIR(one->second.status.st_mode)) {
+      const Descriptor parent = parent_of(one->first, Way::as_it_is);
+      is_back = parent &&
+                ::fchmodat(parent.get(),
+                           fs::path(one->first).filename().c_str(),
+                           one->second.status.st_mode & k_mode_bits,
+                           0) == 0 &&
+                is_back;
+    }
+  }
+  return is_back;
+}
+
+fs::path move_aside(const fs::path& path, const fs::path& root) {
+  const bool is_inside = path.native().starts_with(root.native() + "/");
+  const Descriptor parent = parent_of(path, is_inside ? Way::open : Way::as_it_is);
+  const std::string name = path.filename();
+  for (int number = 1; parent && number <= k_most_names; ++number) {
+    const std::string aside =
+        number == 1 ? name + ".untrusted" : fmt::format("{}.untrusted.{}", name, number);
+    if (::renameat2(parent.get(), name.c_str(), parent.get(), aside.c_str(), RENAME_NOREPLACE) ==
+        0) {
+      return path.parent_path() / aside;
+    }
+    if (errno != EEXIST) {
+      return {};
+    }
+  }
+  return {};
+}
+
+}  // namespace tools::sandbox

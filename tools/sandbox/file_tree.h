@@ -1,0 +1,44 @@
+// A file or folder as it was, with all that was in it: to see later what became of it, and to put
+// it back. Never follows a link that somebody may have put in the way.
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <sys/stat.h>
+
+namespace tools::sandbox {
+
+class FileTree {
+ public:
+  // Of an absolute path free of links. Takes what it holds from `room` (bytes); content that has
+  // no room, or cannot be read, is told by size and times alone and cannot be put back. What
+  // `before` has and looks the same from outside is not read again.
+  static FileTree read(const std::filesystem::path& path,
+                       std::size_t& room,
+                       const FileTree* before = nullptr);
+
+  bool is_there() const { return !entries_.empty(); }
+  // Content, kind and mode are the same.
+  bool is_same(const FileTree& other) const;
+  // Where nothing is, with folders on the way where they are missing. False: it is not as it was.
+  bool put_back() const;
+
+ private:
+  struct Entry {
+    struct stat status = {};
+    std::string content;  // of a file; the target of a link
+    bool is_known = true;
+  };
+
+  std::filesystem::path path_;
+  std::map<std::string, Entry> entries_;  // by path
+};
+
+// Gives what stands at the path another name beside it: NAME.untrusted, or with a number where that
+// is taken. Empty where there is nothing, or it could not be (errno says why). Folders on the way
+// below `root` that refuse to be entered are opened for their owner.
+std::filesystem::path move_aside(const std::filesystem::path& path,
+                                 const std::filesystem::path& root);
+
+}  // namespace tools::sandbox

@@ -1,0 +1,348 @@
+#include "tools/sandbox/protected_files.h"
+
+#include "tools/sandbox/places.h"
+#include "tools/sandbox/repository.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <ranges>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+
+namespace tools::sandbox {
+namespace {
+
+using agent::Descriptor;
+namespace fs = std::filesystem;
+using Outcome = ProtectedChange::Outcome;
+
+constexpr std::size_t k_most_bytes = 16u << 20;  // of all places together
+constexpr std::size_t k_most_swept = 1'000'000;  // of a sweep
+constexpr std::size_t k_most_refs = 10'000;
+
+struct Named {
+  std::string name;
+  unsigned char type;
+};
+
+std::vector<Named> entries_of(const fs::path& folder) {
+  std::vector<Named> entries;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), ::closedir);
+  while (const dirent* entry = open != nullptr ? ::readdir(open.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") {
+      entries.push_back({.name = std::string(name), .type = entry->d_type});
+    }
+  }
+  return entries;
+}
+
+void note(const fs::path& path, std::vector<struct stat>& all) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) == 0) {
+    status.st_atim = {};  // who reads it changes nothing
+    all.push_back(status);
+  }
+}
+
+// Objects by their folders, refs one by one: enough to see that something was written.
+std::vector<struct stat> data_of(const fs::path& git) {
+  std::vector<struct stat> all;
+  for (const char* name : {"HEAD", "index", "packed-refs", "objects/pack"}) {
+    note(git / name, all);
+  }
+  for (int first = 0; first < 256; ++first) {
+    note(git / "objects" / fmt::format("{:02x}", first), all);
+  }
+  std::vector<fs::path> left{git / "refs"};
+  while (!left.empty() && all.size() < k_most_refs) {
+    const fs::path at = std::move(left.back());
+    left.pop_back();
+    for (const Named& entry : entries_of(at)) {
+      note(at / entry.name, all);
+      if (entry.type == DT_DIR) {
+        left.push_back(at / entry.name);
+      }
+    }
+  }
+  return all;
+}
+
+bool is_same(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool is_same_data(const std::vector<struct stat>& a, const std::vector<struct stat>& b) {
+  return std::ranges::equal(a, b, [](const struct stat& x, const struct stat& y) {
+    return x.st_ino == y.st_ino && x.st_size == y.st_size && is_same(x.st_mtim, y.st_mtim) &&
+           is_same(x.st_ctim, y.st_ctim);
+  });
+}
+
+bool is_same_folder(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_mode == b.st_mode;
+}
+
+bool is_there(const fs::path& path) {
+  struct stat status = {};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+// A file system that does not say when something was made says at least when it was changed.
+bool is_made_since(const fs::path& path, const timespec& since) {
+  struct statx status = {};
+  if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME | STATX_CTIME, &status) !=
+      0) {
+    return false;
+  }
+  const bool has_birth = (status.stx_mask & STATX_BTIME) != 0;
+  const statx_timestamp& time = has_birth ? status.stx_btime : status.stx_ctime;
+  return std::pair(time.tv_sec, static_cast<long>(time.tv_nsec)) >=
+         std::pair(static_cast<long long>(since.tv_sec), since.tv_nsec);
+}
+
+bool is_folder(const Named& entry, const fs::path& path) {
+  struct stat status = {};
+  return entry.type == DT_DIR || (entry.type == DT_UNKNOWN && ::lstat(path.c_str(), &status) == 0 &&
+                                  S_ISDIR(status.st_mode));
+}
+
+}  // namespace
+
+bool ProtectedFiles::is_allowed(const Path& place) const {
+  return std::ranges::any_of(options_.allowed, [&](const Path& allowed) {
+    return is_below(place, allowed) || is_below(allowed, place);
+  });
+}
+
+bool ProtectedFiles::is_mounted(const Path& place) const {
+  return std::ranges::any_of(options_.roots,
+                             [&](const Path& root) {
+                               return is_below(place, root / ".git") ||
+                                      is_below(place, root / ".errand");
+                             }) ||
+         std::ranges::any_of(options_.files,
+                             [&](const Path& file) { return is_below(place, file); });
+}
+
+ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops, const State* before) const {
+  State state;
+  std::size_t room = k_most_bytes;
+  const auto is_ours = [&](const Path& path) {
+    return std::ranges::any_of(options_.roots,
+                               [&](const Path& root) { return is_below(path, root); }) &&
+           !is_allowed(path);
+  };
+  const auto add_place = [&](const Path& path) {
+    if (!is_ours(path) || !is_there(path)) {
+      return;
+    }
+    const auto known = before != nullptr ? before->places.find(path) : state.places.end();
+    const bool is_known = before != nullptr && known != before->places.end();
+    state.places.emplace(path, FileTree::read(path, room, is_known ? &known->second : nullptr));
+  };
+  for (std::size_t at = 0; at < tops.size(); ++at) {
+    const Repository repository = find_repository(tops[at]);
+    for (const Path& folder : repository.folders) {
+      GitFolder found{.handle = Descriptor(
+                          ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))};
+      if (is_ours(folder) && found.handle && ::fstat(found.handle.get(), &found.status) == 0) {
+        found.data = data_of(folder);
+        state.folders.emplace(folder, std::move(found));
+      }
+    }
+    std::ranges::for_each(repository.obeyed, add_place);
+    for (const Path& tree : repository.trees) {
+      if (is_ours(tree) && std::ranges::find(tops, tree) == tops.end()) {
+        tops.push_back(tree);
+      }
+    }
+    for (const Named& entry : entries_of(tops[at])) {
+      const Path path = tops[at] / entry.name;
+      if (is_obeyed_name(entry.name) && !state.folders.contains(path)) {
+        add_place(path);
+      }
+    }
+  }
+  std::ranges::for_each(options_.files, add_place);
+  state.tops = std::move(tops);
+  return state;
+}
+
+std::uint64_t ProtectedFiles::begin() {
+  const std::scoped_lock lock(mutex_);
+  if (running_++ > 0) {
+    return generation_;
+  }
+  const State before = std::exchange(base_, {});
+  base_ = look(options_.roots, &before);
+  std::vector<struct stat> mounted;
+  for (const Path& root : options_.roots) {
+    note(root / ".git", mounted);
+    note(root / ".errand", mounted);
+  }
+  for (const Path& file : options_.files) {
+    note(file, mounted);
+  }
+  const auto is_same_file = [](const struct stat& a, const struct stat& b) {
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  };
+  generation_ += std::ranges::equal(mounted, mounted_, is_same_file) ? 0 : 1;
+  mounted_ = std::move(mounted);
+  return generation_;
+}
+
+// One comparison with what was there, and what comes of it.
+class ProtectedFiles::Undoing {
+ public:
+  Undoing(const ProtectedFiles& files, bool have_mounts_held)
+      : files_(files), base_(files.base_), have_mounts_held_(have_mounts_held) {}
+
+  std::vector<ProtectedChange> take() {
+    for (const auto& [path, folder] : base_.folders) {
+      if (!is_behind_a_mount(path)) {
+        check_folder(path, folder);
+      }
+    }
+    State now = files_.look(base_.tops, nullptr);
+    for (const auto& [path, folder] : now.folders) {
+      if (!base_.folders.contains(path) &&
+          std::ranges::find(base_.tops, path.parent_path()) != base_.tops.end()) {
+        add(moved(path));
+      } else if (!base_.folders.contains(path) &&
+                 std::ranges::find(base_.tops, path) != base_.tops.end()) {
+        add(moved(path / "HEAD"));
+      }
+    }
+    now = files_.look(base_.tops, nullptr);
+    for (const auto& [path, tree] : base_.places) {
+      const auto found = now.places.find(path);
+      if (!is_behind_a_mount(path) && (found == now.places.end() || !found->second.is_same(tree))) {
+        add(put_back(path, tree));
+      }
+    }
+    for (const auto& [path, tree] : now.places) {
+      if (!base_.places.contains(path)) {
+        add(moved(path));
+      }
+    }
+    for (const auto& [path, folder] : base_.folders) {
+      const auto found = now.folders.find(path);
+      if (!is_behind_a_mount(path) && found != now.folders.end() &&
+          !is_same_data(found->second.data, folder.data)) {
+        add({.path = path, .outcome = Outcome::noticed});
+      }
+    }
+    return std::move(changes_);
+  }
+
+ private:
+  void add(ProtectedChange change) { changes_.push_back(std::move(change)); }
+
+  bool is_behind_a_mount(const Path& path) const {
+    return have_mounts_held_ && files_.is_mounted(path);
+  }
+
+  const Path& root_of(const Path& place) const {
+    const auto root = std::ranges::find_if(files_.options_.roots,
+                                           [&](const Path& one) { return is_below(place, one); });
+    return root == files_.options_.roots.end() ? place : *root;
+  }
+
+  ProtectedChange moved(const Path& place) const {
+    Path aside = move_aside(place, root_of(place));
+    const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
+    return {.path = place, .outcome = outcome, .found_as = std::move(aside)};
+  }
+
+  ProtectedChange put_back(const Path& place, const FileTree& tree) const {
+    Path aside = move_aside(place, root_of(place));
+    const bool is_free = !is_there(place);
+    const bool is_back = is_free && tree.put_back();
+    std::size_t room = k_most_bytes;
+    return {.path = place,
+            .outcome = is_back && FileTree::read(place, room).is_same(tree) ? Outcome::put_back
+                                                                            : Outcome::stays,
+            .found_as = std::move(aside)};
+  }
+
+  // The folder is found again by its handle, wherever it was moved.
+  void check_folder(const Path& path, const GitFolder& folder) {
+    struct stat now = {};
+    const bool is_there_now = ::lstat(path.c_str(), &now) == 0;
+    if (is_there_now && is_same_folder(now, folder.status)) {
+      return;
+    }
+    const bool is_itself =
+        is_there_now && now.st_dev == folder.status.st_dev && now.st_ino == folder.status.st_ino;
+    ProtectedChange change{.path = path};
+    const std::string handle = fmt::format("/proc/self/fd/{}", folder.handle.get());
+    if (!is_itself) {
+      change.found_as = is_there_now ? move_aside(path, root_of(path)) : Path();
+      std::error_code error;
+      const Path moved_to = fs::read_symlink(handle, error);
+      if (!error) {
+        fs::rename(moved_to, path, error);
+      }
+    }
+    ::chmod(handle.c_str(), folder.status.st_mode & 07777);
+    if (::lstat(path.c_str(), &now) == 0 && is_same_folder(now, folder.status)) {
+      change.outcome = Outcome::put_back;
+    }
+    add(std::move(change));
+  }
+
+  const ProtectedFiles& files_;
+  const State& base_;
+  bool have_mounts_held_;
+  std::vector<ProtectedChange> changes_;
+};
+
+std::vector<ProtectedChange> ProtectedFiles::end(bool have_mounts_held) {
+  const std::scoped_lock lock(mutex_);
+  --running_;
+  return Undoing(*this, have_mounts_held).take();
+}
+
+ProtectedFiles::Sweep ProtectedFiles::sweep(const timespec& since) {
+  const std::scoped_lock lock(mutex_);
+  Sweep sweep;
+  std::size_t seen = 0;
+  std::vector<Path> left = options_.roots;
+  const auto move = [&](const Path& path, const Path& root) {
+    Path aside = move_aside(path, root);
+    const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
+    sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = std::move(aside)});
+  };
+  while (!left.empty()) {
+    const Path at = std::move(left.back());
+    left.pop_back();
+    for (const Named& entry : entries_of(at)) {
+      const Path path = at / entry.name;
+      if (++seen > k_most_swept) {
+        sweep.is_whole = false;
+        return sweep;
+      }
+      if (is_obeyed_anywhere(entry.name)) {
+        const bool was_there = base_.places.contains(path) || base_.folders.contains(path);
+        if (!was_there && is_made_since(path, since) && !is_allowed(path)) {
+          move(path, at);
+        }
+      } else if (is_folder(entry, path)) {
+        left.push_back(path);
+      }
+    }
+    if (is_git_folder(at) && is_made_since(at / "HEAD", since) && !is_allowed(at / "HEAD")) {
+      move(at / "HEAD", at);
+    }
+  }
+  return sweep;
+}
+
+}  // namespace tools::sandbox

@@ -1,0 +1,83 @@
+// Keeps an eye on what git and errand obey in the folders that programs may write: what a program
+// has changed there is put back after its call, what it has made is given another name. Nothing is
+// lost: what was found stands beside it as NAME.untrusted.
+#pragma once
+#include "agent/descriptor.h"
+#include "tools/sandbox/file_tree.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+#include <sys/stat.h>
+#include <utility>
+#include <vector>
+
+namespace tools::sandbox {
+
+// What became of a place that a program has changed or made.
+struct ProtectedChange {
+  enum class Outcome : std::uint8_t {
+    put_back,
+    moved_aside,
+    stays,    // it could not be undone
+    noticed,  // git's own data: it is not undone
+  };
+  std::filesystem::path path;
+  Outcome outcome = Outcome::stays;
+  std::filesystem::path found_as = {};  // the other name of what was found; empty: nothing was
+};
+
+// Thread-safe. Calls may overlap: what stood there before the first of them is what counts.
+class ProtectedFiles {
+ public:
+  struct Options {
+    std::vector<std::filesystem::path> roots;    // folders that programs may write
+    std::vector<std::filesystem::path> files;    // single places in them, obeyed by this very run
+    std::vector<std::filesystem::path> allowed;  // places in them that are not protected
+  };
+  explicit ProtectedFiles(Options options) : options_(std::move(options)) {}
+
+  // Before a program. What may be mounted over is at: another number, another file or folder.
+  std::uint64_t begin();
+
+  // After it. Where the mounts held all the time, what stood behind them is as it was.
+  std::vector<ProtectedChange> end(bool have_mounts_held);
+
+  // At the run's end: what was made since then below the roots, wherever it is. `is_whole` is false
+  // where there was too much to look through.
+  struct Sweep {
+    std::vector<ProtectedChange> changes;
+    bool is_whole = true;
+  };
+  Sweep sweep(const timespec& since);
+
+ private:
+  using Path = std::filesystem::path;
+  struct GitFolder {
+    struct stat status = {};
+    agent::Descriptor handle;
+    std::vector<struct stat> data;  // objects, refs, index
+  };
+  struct State {
+    std::vector<Path> tops;             // folders where names are obeyed
+    std::map<Path, FileTree> places;    // what is obeyed, where it is there
+    std::map<Path, GitFolder> folders;  // git's own
+  };
+  class Undoing;
+
+  State look(std::vector<Path> tops, const State* before) const;
+  bool is_allowed(const Path& place) const;
+  bool is_mounted(const Path& place) const;
+
+  Options options_;
+  std::mutex mutex_;
+  State base_;
+  std::vector<struct stat> mounted_;  // what stood at the places of mounts
+  int running_ = 0;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace tools::sandbox

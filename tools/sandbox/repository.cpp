@@ -1,0 +1,162 @@
+#include "tools/sandbox/repository.h"
+
+#include "agent/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <fstream>
+#include <ranges>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace tools::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto k_obeyed_by_git = std::to_array<std::string_view>({"config",
+                                                                  "config.worktree",
+                                                                  "hooks",
+                                                                  "commondir",
+                                                                  "gitdir",
+                                                                  "info",
+                                                                  "objects/info/alternates",
+                                                                  "objects/info/http-alternates"});
+// What `run` takes where no agent is named.
+constexpr auto k_agents =
+    std::to_array<std::string_view>({"agent.yaml", "agent.yml", "errand.yaml", "agent.md"});
+constexpr std::size_t k_most_modules = 1'000;
+constexpr int k_deepest_module = 8;            // names of modules may have slashes
+constexpr std::size_t k_most_text = 1u << 16;  // of a file that names another
+
+std::string text_of(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(fs::symlink_status(file, error))) {
+    return {};
+  }
+  std::ifstream in(file, std::ios::binary);
+  std::string text(k_most_text, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+  return text;
+}
+
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> inner;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->is_directory(error) && !entry->is_symlink(error)) {
+      inner.push_back(entry->path());
+    }
+  }
+  return inner;
+}
+
+fs::path based_on(const fs::path& folder, std::string_view path) {
+  std::error_code error;
+  fs::path real = fs::weakly_canonical(folder / path, error);
+  return error ? fs::path() : real;
+}
+
+// `worktree = ../../../module` of a module's settings.
+fs::path worktree_of(const fs::path& git) {
+  constexpr std::string_view k_key = "worktree";
+  const std::string text = text_of(git / "config");
+  for (const auto part : std::views::split(text, '\n')) {
+    std::string_view line = agent::trimmed(std::string_view(part.begin(), part.end()));
+    if (line.starts_with(k_key)) {
+      line = agent::trimmed(line.substr(k_key.size()));
+      return line.starts_with('=') ? based_on(git, agent::trimmed(line.substr(1))) : fs::path();
+    }
+  }
+  return {};
+}
+
+class Finder {
+ public:
+  void add(const fs::path& git) {
+    if (git.empty() || std::ranges::find(found_.folders, git) != found_.folders.end()) {
+      return;
+    }
+    found_.folders.push_back(git);
+    for (const std::string_view name : k_obeyed_by_git) {
+      found_.obeyed.push_back(git / name);
+    }
+    add_modules(git / "modules", k_deepest_module);
+    for (const fs::path& worktree : folders_in(git / "worktrees")) {
+      for (const std::string_view name : {"commondir", "gitdir", "config.worktree"}) {
+        found_.obeyed.push_back(worktree / name);
+      }
+      const std::string link = text_of(worktree / "gitdir");
+      add_tree(based_on(worktree, agent::trimmed(link)).parent_path());
+    }
+  }
+
+  Repository take() { return std::move(found_); }
+
+ private:
+  void add_modules(const fs::path& folder, int depth) {
+    for (const fs::path& inner : folders_in(folder)) {
+      if (found_.folders.size() > k_most_modules || depth == 0) {
+        return;
+      }
+      if (is_git_folder(inner)) {
+        add(inner);
+        add_tree(worktree_of(inner));
+      } else {
+        add_modules(inner, depth - 1);
+      }
+    }
+  }
+
+  void add_tree(const fs::path& tree) {
+    if (!tree.empty()) {
+      found_.trees.push_back(tree);
+    }
+  }
+
+  Repository found_;
+};
+
+}  // namespace
+
+bool is_git_folder(const fs::path& folder) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(folder / "HEAD", error)) &&
+         fs::exists(folder / "objects", error) && fs::exists(folder / "refs", error);
+}
+
+Repository find_repository(const fs::path& folder) {
+  constexpr std::string_view k_link = "gitdir:";
+  Finder finder;
+  std::error_code error;
+  const fs::path git = folder / ".git";
+  if (fs::is_directory(fs::symlink_status(git, error))) {
+    finder.add(git);
+  } else if (const std::string link = text_of(git); link.starts_with(k_link)) {
+    const fs::path target =
+        based_on(folder, agent::trimmed(std::string_view(link).substr(k_link.size())));
+    const std::string common = text_of(target / "commondir");
+    finder.add(target);
+    finder.add(common.empty() ? fs::path() : based_on(target, agent::trimmed(common)));
+  } else if (is_git_folder(folder)) {
+    finder.add(folder);
+  }
+  return finder.take();
+}
+
+bool is_obeyed_anywhere(std::string_view name) {
+  const std::string lower = agent::to_lower(name);
+  return lower == ".git" || lower == ".errand";
+}
+
+bool is_obeyed_name(std::string_view name) {
+  const std::string lower = agent::to_lower(name);
+  return is_obeyed_anywhere(lower) || std::ranges::find(k_agents, lower) != k_agents.end() ||
+         lower.ends_with(".test.yaml");
+}
+
+}  // namespace tools::sandbox

@@ -1,0 +1,29 @@
+// What git obeys in a folder, whoever calls it there: to keep it from whom nobody trusts.
+#pragma once
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace tools::sandbox {
+
+struct Repository {
+  std::vector<std::filesystem::path> folders;  // git's own: `.git`, and those of modules
+  std::vector<std::filesystem::path>
+      obeyed;                                // settings, hooks and the like; also what is not there
+  std::vector<std::filesystem::path> trees;  // where its modules and worktrees are checked out
+};
+
+// That of the folder itself, not of one above it; empty where it has none. Absolute paths, as the
+// files of the repository have them: they may lead anywhere.
+Repository find_repository(const std::filesystem::path& folder);
+
+// Whether git would take the folder for a repository of its own, whatever it is called.
+bool is_git_folder(const std::filesystem::path& folder);
+
+// Whether git or errand would obey a file of this name in the folder it works in; on any file
+// system, so that case counts for nothing.
+bool is_obeyed_name(std::string_view name);
+// The same of names that count wherever they stand.
+bool is_obeyed_anywhere(std::string_view name);
+
+}  // namespace tools::sandbox
