@@ -29,6 +29,14 @@ struct Timeouts {
   bool operator==(const Timeouts&) const = default;
 };
 
+// A place of the agent file where the value of a variable stands.
+struct EnvironmentUse {
+  std::string name;
+  Where where;
+
+  bool operator==(const EnvironmentUse&) const = default;
+};
+
 struct ModelSpec {
   std::string name;         // "anthropic/claude-sonnet-4-5", "auto", "replay/demo.replay.yaml"
   std::string protocol;     // empty: by the provider's preset
@@ -46,6 +54,9 @@ struct ModelSpec {
   std::optional<std::int64_t> max_in_flight;
   std::optional<Price> cost;   // what the user says that it costs
   std::optional<Where> where;  // of the name in the agent file, for messages
+  std::optional<Where> api_key_where;
+  std::vector<EnvironmentUse> in_base_url;  // what ${env:} put there
+  std::vector<EnvironmentUse> in_headers;
 };
 
 // Who is asked where the model fails for good, in this order.
@@ -215,6 +226,8 @@ struct AgentSpec {
   SandboxSpec sandbox;
   HooksSpec hooks;
   GuardrailsSpec guardrails;
+  // What ${env:} put anywhere else: the model's server can come to see it.
+  std::vector<EnvironmentUse> in_texts;
 };
 
 }  // namespace agent

@@ -77,6 +77,17 @@ constexpr Option k_deny{
     .repeated = true,
 };
 
+constexpr Option k_key_host{
+    .name = "--key-host",
+    .value = "NAME=URL",
+    .kind = Kind::key_value,
+    .environment = "ERRAND_KEY_HOSTS",
+    .help = "the value of the variable NAME may go to the server URL; repeatable",
+    .details = "URL is scheme, host and port: LLM_KEY=https://llm.corp.example. Several servers "
+               "stand with commas between them, several variables in ERRAND_KEY_HOSTS with blanks.",
+    .repeated = true,
+};
+
 constexpr auto k_run_options = std::to_array<Option>({
     {.name = "--prompt",
      .short_name = "-p",
@@ -109,6 +120,7 @@ constexpr auto k_run_options = std::to_array<Option>({
      .kind = Kind::directory,
      .help = "change to DIR before anything else",
      .details = "Paths on the command line are then relative to it."},
+    k_key_host,
     k_sandbox,
     {.name = "--timeout",
      .value = "DURATION",
@@ -187,7 +199,7 @@ constexpr auto k_run_options = std::to_array<Option>({
 });
 
 constexpr auto k_output_options = std::to_array<Option>({k_output});
-constexpr auto k_check_options = std::to_array<Option>({k_output, k_color});
+constexpr auto k_check_options = std::to_array<Option>({k_output, k_key_host, k_color});
 constexpr auto k_test_options = std::to_array<Option>({
     {.name = "--jobs",
      .short_name = "-j",

@@ -2,6 +2,7 @@
 
 #include "agent/duration.h"
 #include "agent/schema/json_schema.h"
+#include "cli/key_hosts.h"
 #include "cli/known_names.h"
 #include "cli/open_sandbox.h"
 #include "cli/price_book.h"
@@ -76,6 +77,7 @@ void override_model(agent::ModelSpec& model, const std::string& name) {
   if (label_of(model.name) != label || label == providers::k_replay) {
     model.protocol.clear();
     model.base_url.clear();
+    model.in_base_url.clear();
     model.api_key_env.clear();
   }
   if (model.name != name) {
@@ -190,12 +192,14 @@ Result<void> check_has_exchanges(const Parsed& parsed, const providers::Resolved
 // the night. One that is asked already, because of `auto` or --model, is left out.
 Result<void> resolve_models(Plan& plan,
                             const agent::Environment& environment,
-                            const std::optional<providers::Cassette>& recording) {
+                            const std::optional<providers::Cassette>& recording,
+                            KeyRequests& keys) {
   const auto resolve = [&](const agent::ModelSpec& spec) {
     return providers::resolve(
         spec,
         recording ? providers::replay_environment(environment, recording->run.key_variable, spec)
-                  : environment);
+                  : environment,
+        keys.check());
   };
   TRY_ASSIGN(auto model, resolve(plan.agent.model));
   if (model.picked) {
@@ -226,6 +230,14 @@ Result<void> resolve_models(Plan& plan,
           fmt::format("resolving the judge of the guardrail `{}`", check.name)));
     }
     plan.judges.push_back({.resolved = std::move(*judge), .spec = *check.model});
+  }
+  for (const auto* choices : {&plan.chain, &plan.judges}) {
+    for (const providers::Choice& choice : *choices) {
+      keys.add_texts(plan.agent, choice.resolved);
+    }
+  }
+  if (!recording) {  // a replay sends nothing
+    plan.key_requests = keys.take();
   }
   return {};
 }
@@ -261,7 +273,9 @@ std::expected<Plan, std::vector<Error>> prepare(
     TRY_ASSIGN(const auto prompt, prompt_from_outside(parsed, plan.agent));
     TRY_ASSIGN(plan.text, config::render(plan.agent, parameters, prompt, context.environment));
     TRY(attach_mentioned(parsed, plan.text.attachments));
-    TRY(resolve_models(plan, context.environment, *recording));
+    TRY_ASSIGN(auto hosts, key_hosts_of(plan.settings.user, parsed, context.environment));
+    KeyRequests keys(std::move(hosts));
+    TRY(resolve_models(plan, context.environment, *recording, keys));
     for (auto* choices : {&plan.chain, &plan.judges}) {
       for (providers::Choice& choice : *choices) {
         TRY(check_has_exchanges(parsed, choice.resolved));

@@ -23,6 +23,8 @@ struct Plan {
   config::Rendered text;
   std::vector<providers::Choice> chain;   // the model, then its fallbacks
   std::vector<providers::Choice> judges;  // those of the guardrails that have a model of their own
+  // What goes to a server without anybody's word: to be settled before the first request.
+  std::vector<providers::KeyRequest> key_requests;
   std::vector<agent::Warning> warnings;
 
   const providers::Resolved& model() const { return chain.front().resolved; }

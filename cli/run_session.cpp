@@ -54,6 +54,9 @@ Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
                                                      std::string run_id,
                                                      Plan plan,
                                                      std::optional<providers::Cassette> recording) {
+  if (!plan.key_requests.empty()) {
+    return agent::fail(providers::refusal(plan.key_requests.front()));
+  }
   std::unique_ptr<RunSession> session(new RunSession(world, std::move(run_id), std::move(plan)));
   TRY(session->open_journal());
   TRY(session->open_workshop(recording.has_value()));

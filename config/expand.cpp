@@ -53,12 +53,16 @@ std::optional<Reference> next_reference(std::string_view text, std::size_t at) {
   return std::nullopt;
 }
 
+// Whether the variable's own value stands for the reference.
+bool is_taken(const Reference& reference, const agent::Environment& environment) {
+  const auto variable = environment.find(reference.name);
+  return variable != environment.end() && (!variable->second.empty() || !reference.standard);
+}
+
 std::optional<std::string> value_of(const Reference& reference,
                                     const agent::Environment& environment) {
-  const auto variable = environment.find(reference.name);
-  const bool is_set = variable != environment.end();
-  if (is_set && (!variable->second.empty() || !reference.standard)) {
-    return agent::to_valid_utf8(variable->second);
+  if (is_taken(reference, environment)) {
+    return agent::to_valid_utf8(environment.find(reference.name)->second);
   }
   if (reference.standard) {
     return std::string(*reference.standard);
@@ -139,6 +143,9 @@ void expand_text(Value& value,
     } else {
       const std::string found = replacement(*reference, value, environment, problems);
       expanded += is_template ? quoted_for_template(found) : found;
+      if (is_taken(*reference, environment)) {
+        value.variables.emplace_back(reference->name);
+      }
     }
     at = reference->offset + std::max(reference->length, k_open.size());
     if (reference->name == "$") {

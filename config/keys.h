@@ -47,6 +47,7 @@ enum class Shape : std::uint8_t {
   model,         // "auto" or "PROVIDER/NAME"
   named_model,   // "PROVIDER/NAME"
   url,           // http or https
+  origin,        // the same, no more than scheme, host and port
   host,          // HOST or HOST:PORT
   host_pattern,  // the same, or with *. before it
   sandbox_mode,  // "read_only", "workspace_write" or "off"

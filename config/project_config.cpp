@@ -18,6 +18,7 @@ using Standard = agent::PermissionSpec::Standard;
 
 constexpr auto k_project_keys = std::to_array<Key>({
     // clang-format off
+    {.path = "key_hosts", .type = Type::anything, .help = "Not here: a project does not say where the user's keys go.", .example = {}},
     {.path = "permissions", .type = Type::map, .help = "Rules for agents that work in this project, beside those of the agent file (`errand-agent(5)`). They can only tighten.", .example = "{deny: [\"write_file(vendor/**)\"]}"},
     {.path = "permissions.default", .type = Type::choice, .help = "What holds where no rule speaks of a call; the stricter of this and the agent file's.", .example = "ask", .choices = "auto|allow|ask|deny"},
     {.path = "permissions.allow", .type = Type::anything, .help = "Not here: a project gives no rights.", .example = {}},
@@ -45,6 +46,15 @@ void refuse_loosening(const Value& permissions, Problems& problems) {
                     "`{}` here",
                     standard->value.text),
         k_help);
+  }
+}
+
+void refuse_key_hosts(const Value& root, Problems& problems) {
+  if (const Entry* hosts = root.find("key_hosts")) {
+    problems.add(hosts->key_span,
+                 "a project's settings cannot say where keys go: `key_hosts` would give them to "
+                 "whoever wrote the project",
+                 "say it in your own config.yaml, or with --key-host");
   }
 }
 
@@ -79,6 +89,7 @@ std::expected<ProjectConfig, std::vector<agent::Error>> load_project_config(
   ProjectConfig config;
   auto errors =
       read_settings_file(file, k_project_keys, [&](const Value& root, Problems& problems) {
+        refuse_key_hosts(root, problems);
         if (const Value* permissions = value_at(root, "permissions")) {
           refuse_loosening(*permissions, problems);
           config.permissions = build_permissions(*permissions, {}, known, problems);

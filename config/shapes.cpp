@@ -103,6 +103,17 @@ bool is_host(std::string_view text) {
                                                       [](char c) { return agent::is_digit(c); })));
 }
 
+bool is_origin(std::string_view text) {
+  if (!is_url(text)) {
+    return false;
+  }
+  std::string_view rest = text.substr(text.find("://") + 3);
+  if (rest.ends_with('/')) {
+    rest.remove_suffix(1);
+  }
+  return is_host(rest);
+}
+
 }  // namespace
 
 bool fits(Shape shape, std::string_view text) {
@@ -129,6 +140,8 @@ bool fits(Shape shape, std::string_view text) {
       return text != "auto" && is_model(text);
     case Shape::url:
       return is_url(text);
+    case Shape::origin:
+      return is_origin(text);
     case Shape::host:
       return is_host(text);
     case Shape::host_pattern:
@@ -163,6 +176,8 @@ std::string_view pattern(Shape shape) {
       return R"(^[^/ \t\n]+/[^ \t\n]+$)";
     case Shape::url:
       return R"(^https?://[^/ \t\n][^ \t\n]*$)";
+    case Shape::origin:
+      return R"(^https?://([a-zA-Z0-9._-]+|\[[a-zA-Z0-9:.]+\])(:[1-9][0-9]{0,4})?/?$)";
     case Shape::host:
       return R"(^([a-zA-Z0-9._-]+|\[[a-zA-Z0-9:.]+\])(:[1-9][0-9]{0,4})?$)";
     case Shape::host_pattern:
@@ -197,6 +212,8 @@ std::string_view describe(Shape shape) {
       return "PROVIDER/NAME";
     case Shape::url:
       return "an address that begins with http:// or https://";
+    case Shape::origin:
+      return "a server's address without a path: https://llm.example, http://10.0.0.5:8000";
     case Shape::host:
       return "a host, or a host and a port: intranet.example, 127.0.0.1:8080";
     case Shape::host_pattern:

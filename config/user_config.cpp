@@ -32,6 +32,9 @@ constexpr auto k_user_keys = std::to_array<Key>({
     {.path = "prices.*.tiers[].cache_write", .type = Type::money, .help = "Input tokens that went into the provider's cache.", .example = "7.50", .may_be_zero = true},
     {.path = "prices.*.tiers[].cache_write_1h", .type = Type::money, .help = "Of these, what is kept for an hour.", .example = "12", .may_be_zero = true},
     {.path = "prices.*.tiers[].reasoning", .type = Type::money, .help = "Output tokens that are thoughts.", .example = "22.50", .may_be_zero = true},
+    {.path = "key_hosts", .type = Type::map, .help = "Where the values of environment variables may go, beside this machine and the provider that a key belongs to.", .example = "{CORP_LLM_KEY: [\"https://llm.corp.example\"]}", .shape = Shape::variable},
+    {.path = "key_hosts.*", .type = Type::list, .help = "The servers that may get the value of this variable.", .example = "[\"https://llm.corp.example\", \"http://10.0.0.5:8000\"]", .min = 1},
+    {.path = "key_hosts.*[]", .type = Type::text, .help = "A server: scheme, host, and its port where that is not the usual one. http:// allows to send the value unencrypted, and only there.", .example = "https://llm.corp.example", .shape = Shape::origin},
     {.path = "permissions", .type = Type::map, .help = "Rules for all agents, beside those of the agent file (`errand-agent(5)`). A prompt that is answered with `always` adds to `allow`.", .example = "{deny: [\"shell(git push *)\"]}"},
     {.path = "permissions.allow", .type = Type::list, .help = "Calls that run.", .example = "[\"shell(git diff *)\"]"},
     {.path = "permissions.allow[]", .type = Type::text, .help = "A rule: TOOL, or TOOL(ARGUMENT).", .example = "shell(git diff *)", .shape = Shape::filled},
@@ -42,10 +45,25 @@ constexpr auto k_user_keys = std::to_array<Key>({
     // clang-format on
 });
 
+void build_key_hosts(const Value& map, const Problems& problems, std::vector<KeyHost>& hosts) {
+  for (const Entry& entry : map.entries) {
+    for (const Value& url : entry.value.items) {
+      if (!is_free_key(entry.key)) {
+        hosts.push_back({.variable = entry.key,
+                         .url = url.text,
+                         .where = problems.source().where(url.span)});
+      }
+    }
+  }
+}
+
 UserConfig build(const Value& root, const KnownNames& known, Problems& problems) {
   UserConfig config;
   if (const Value* permissions = value_at(root, "permissions")) {
     config.permissions = build_permissions(*permissions, {}, known, problems);
+  }
+  if (const Value* hosts = value_at(root, "key_hosts")) {
+    build_key_hosts(*hosts, problems, config.key_hosts);
   }
   const Value* prices = value_at(root, "prices");
   if (prices == nullptr) {

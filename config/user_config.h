@@ -18,9 +18,17 @@
 
 namespace config {
 
+// A server that the value of a variable may go to.
+struct KeyHost {
+  std::string variable;
+  std::string url;  // scheme, host and port
+  agent::Where where;
+};
+
 struct UserConfig {
   std::map<std::string, agent::Price, std::less<>> prices;  // by PROVIDER/MODEL
   agent::PermissionSpec permissions;                        // without a standard
+  std::vector<KeyHost> key_hosts;
 };
 
 // Its keys, in the order of the man page.
@@ -36,5 +44,9 @@ UserConfigResult load_user_config(const std::filesystem::path& file, const Known
 // The text of such a file with one more rule in `permissions.allow`; all else in it stays as it is.
 // config.invalid where the text is none that can be added to.
 agent::Result<std::string> with_allowed(const std::string& text, const std::string& rule);
+// The same with one more address in `key_hosts` for the variable.
+agent::Result<std::string> with_key_host(const std::string& text,
+                                         const std::string& variable,
+                                         const std::string& url);
 
 }  // namespace config

@@ -1,6 +1,9 @@
 #include "providers/model_list.h"
 
 #include "agent/json.h"
+#include "providers/http/url.h"
+#include "providers/key_hosts.h"
+#include "providers/presets.h"
 #include "providers/wire/classify.h"
 #include "providers/wire/wire.h"
 #include "providers/wire/wire_text.h"
@@ -55,11 +58,15 @@ constexpr auto k_listings = std::to_array<Listing>({
     {"openai_responses", "/models", "", "data", "id", "", "", ""},
 });
 
-// Bedrock's models are listed by another host than they are run by.
+// Amazon lists Bedrock's models by another host than it runs them by. A host that is not Amazon's
+// is never made into another one: the key goes along.
 std::string address_of(const Resolved& resolved) {
   std::string base = resolved.base_url;
   constexpr std::string_view k_runtime = "//bedrock-runtime";
-  if (const auto at = base.find(k_runtime); at != std::string::npos) {
+  const auto origin = origin_of(base, Code::config_invalid);
+  const auto preset = std::ranges::find(presets(), "bedrock", &Preset::name);
+  if (const auto at = base.find(k_runtime);
+      at != std::string::npos && origin && is_own_origin(*preset, *origin)) {
     base.replace(at, k_runtime.size(), "//bedrock");
   }
   return base;

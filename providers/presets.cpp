@@ -18,6 +18,7 @@ constexpr auto k_presets = std::to_array<Preset>({
      .protocol = "openai_chat",
      .base_url = "https://api.openai.com/v1",
      .base_url_variable = "OPENAI_BASE_URL",
+     .other_origins = "https://eu.api.openai.com https://us.api.openai.com",
      .key_variable = "OPENAI_API_KEY",
      .default_model = "gpt-5-mini",
      .description = "OpenAI's models over Chat Completions"},
@@ -41,6 +42,9 @@ constexpr auto k_presets = std::to_array<Preset>({
     {.name = "bedrock",
      .protocol = "bedrock",
      .base_url_variable = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+     .other_origins = "https://bedrock-runtime.{region}.amazonaws.com "
+                      "https://bedrock-runtime-fips.{region}.amazonaws.com "
+                      "https://bedrock-runtime.{region}.amazonaws.com.cn",
      .key_variable = "AWS_BEARER_TOKEN_BEDROCK",
      .description = "Amazon Bedrock; a bearer token, or AWS_ACCESS_KEY_ID and "
                     "AWS_SECRET_ACCESS_KEY; AWS_REGION says where"},
@@ -126,10 +130,21 @@ constexpr auto k_presets = std::to_array<Preset>({
      .description = "plays a script of replies; no key, no network"},
 });
 
+constexpr auto k_other_key_variables = std::to_array<OtherKeyVariable>({
+    {.name = "ANTHROPIC_AUTH_TOKEN", .preset = "anthropic"},
+    {.name = "COHERE_API_KEY", .preset = {}},
+    {.name = "GOOGLE_API_KEY", .preset = "gemini"},
+    {.name = "HUGGING_FACE_HUB_TOKEN", .preset = "huggingface"},
+});
+
 }  // namespace
 
 std::span<const Preset> presets() {
   return k_presets;
+}
+
+std::span<const OtherKeyVariable> other_key_variables() {
+  return k_other_key_variables;
 }
 
 }  // namespace providers

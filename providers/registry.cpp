@@ -2,6 +2,7 @@
 
 #include "agent/text.h"
 #include "providers/http/url.h"
+#include "providers/preset_address.h"
 #include "providers/recording/replay_provider.h"
 #include "providers/resilience/circuit_breaker.h"
 #include "providers/resilience/fallback_provider.h"
@@ -44,14 +45,6 @@ constexpr auto k_protocols = std::to_array<Protocol>({
     {k_replay, nullptr},
 });
 
-// Keys of providers that have no preset of their own, or a second variable.
-constexpr auto k_other_key_variables = std::to_array<std::string_view>({
-    "ANTHROPIC_AUTH_TOKEN",
-    "COHERE_API_KEY",
-    "GOOGLE_API_KEY",
-    "HUGGING_FACE_HUB_TOKEN",
-});
-
 std::span<const Protocol> protocols() {
   return k_protocols;
 }
@@ -88,86 +81,6 @@ agent::Result<void> check_protocol(const std::string& name) {
   }
   return invalid(fmt::format("`model.protocol` names the unknown protocol `{}`", name),
                  suggestion(protocols(), name));
-}
-
-// `source` is the key or the variable that holds the URL.
-agent::Result<std::string> checked_base_url(std::string url, std::string_view source) {
-  while (url.ends_with('/')) {
-    url.pop_back();
-  }
-  auto parts = parse_url(url, Code::config_invalid);
-  if (!parts) {
-    auto error = std::move(parts).error();
-    error.message = fmt::format("`{}`: {}", source, error.message);
-    return agent::fail(std::move(error));
-  }
-  if (parts->has_credentials) {
-    return invalid(fmt::format("`{}` holds a user name or a password", source),
-                   "Leave them out; a key is named by `model.api_key_env`.");
-  }
-  if (parts->has_query) {
-    return invalid(fmt::format("`{}` holds a query or a fragment", source),
-                   "Give the address only, up to the part before the protocol's own path.");
-  }
-  return url;
-}
-
-// OLLAMA_HOST may be a host, host:port, :port, a URL, or the address that the server binds.
-std::string ollama_url(std::string host) {
-  std::string scheme = "http://";
-  std::string default_port = ":11434";
-  if (const auto end = host.find("://"); end != std::string::npos) {
-    scheme = host.substr(0, end + 3);
-    host.erase(0, end + 3);
-    default_port.clear();  // the scheme's own
-  }
-  const auto slash = std::min(host.find('/'), host.size());
-  auto path = host.substr(slash);
-  host.resize(slash);
-  const auto bracket = host.rfind(']');
-  const auto colon = host.find(':', bracket == std::string::npos ? 0 : bracket);
-  auto port = colon == std::string::npos ? default_port : host.substr(colon);
-  auto name = host.substr(0, colon);
-  if (name.empty() || name == "0.0.0.0" || name == "[::]") {
-    name = "127.0.0.1";
-  }
-  while (path.ends_with('/')) {
-    path.pop_back();
-  }
-  return scheme + name + port + path;
-}
-
-// AZURE_OPENAI_ENDPOINT is the resource's address, or that of its API.
-std::string azure_url(std::string endpoint) {
-  while (endpoint.ends_with('/')) {
-    endpoint.pop_back();
-  }
-  const auto scheme = endpoint.find("://");
-  const bool has_path =
-      endpoint.find('/', scheme == std::string::npos ? 0 : scheme + 3) != std::string::npos;
-  return has_path ? endpoint : endpoint + "/openai/v1";
-}
-
-agent::Result<std::string> preset_base_url(const Preset& preset, const Environment& environment) {
-  auto value = preset.base_url_variable.empty()
-                   ? std::string{}
-                   : agent::trimmed_value_of(environment, preset.base_url_variable);
-  if (value.empty() && preset.name == k_bedrock) {
-    return bedrock_address(environment);
-  }
-  if (value.empty()) {
-    if (preset.base_url.empty() && !preset.base_url_variable.empty()) {
-      return invalid(
-          fmt::format("{} is not set, the address of {}", preset.base_url_variable, preset.name),
-          fmt::format("Set it: export {}=https://…, or name the server in `model.base_url`.",
-                      preset.base_url_variable));
-    }
-    return std::string(preset.base_url);
-  }
-  value = preset.name == "ollama"  ? ollama_url(std::move(value))
-          : preset.name == "azure" ? azure_url(std::move(value))
-                                   : std::move(value);
-  return checked_base_url(std::move(value), preset.base_url_variable);
 }
 
 agent::Result<void> read_key(Resolved& resolved, const Environment& environment) {
@@ -211,7 +124,6 @@ agent::Result<Resolved> pick(const Environment& environment) {
                         .api_key_env = std::string(preset.key_variable),
                         .picked = true,
                         .picked_because = fmt::format("{} is set", preset.key_variable)};
-      TRY(read_key(resolved, environment));
       return resolved;
     }
     variables.push_back(preset.key_variable);
@@ -270,8 +182,9 @@ agent::Result<Resolved> resolve_preset(const ModelSpec& spec, const Environment&
     TRY_ASSIGN(resolved.base_url, checked_base_url(spec.base_url, "model.base_url"));
   }
   // A key goes to the provider that it belongs to, not to whoever `base_url` names.
+  const auto origin = origin_of(resolved.base_url, Code::config_invalid);
   const bool is_own_server = spec.base_url.empty() || resolved.base_url == preset->base_url ||
-                             (preset->name == k_bedrock && is_aws_host(resolved.base_url));
+                             (preset->name == k_bedrock && origin && is_own_origin(*preset, *origin));
   if (resolved.api_key_env.empty() && is_own_server) {
     resolved.api_key_env = preset->key_variable;
   }
@@ -330,14 +243,58 @@ agent::Result<Resolved> resolve_name(const ModelSpec& spec, const Environment& e
   }
   TRY(check_replay(resolved, spec));
   TRY(check_ollama(resolved));
+  return resolved;
+}
+
+// A value that says by itself where it goes is nobody else's word: `${env:LLM_URL}/v1`.
+bool is_its_own_address(const agent::EnvironmentUse& use,
+                        const Origin& origin,
+                        const Environment& environment) {
+  const auto own =
+      origin_of(std::string(agent::value_of(environment, use.name)), Code::config_invalid);
+  return own && *own == origin;
+}
+
+// What the request to the model says of the environment.
+agent::Result<void> check_keys(const Resolved& resolved,
+                               const ModelSpec& spec,
+                               const Environment& environment,
+                               const KeyCheck& may_send) {
+  const bool sends_nothing = resolved.api_key_env.empty() && spec.in_headers.empty() &&
+                             spec.in_base_url.empty();
+  if (resolved.protocol == k_replay || sends_nothing) {
+    return {};
+  }
+  TRY_ASSIGN(const Origin origin, origin_of(resolved.base_url, Code::config_invalid));
+  const auto check = [&](const std::string& name,
+                         KeyRequest::Place place,
+                         const std::optional<agent::Where>& where) {
+    return may_send({.variable = name, .origin = origin, .place = place, .where = where});
+  };
+  if (!resolved.api_key_env.empty()) {
+    TRY(check(resolved.api_key_env, KeyRequest::Place::key, spec.api_key_where));
+  }
+  for (const agent::EnvironmentUse& use : spec.in_headers) {
+    TRY(check(use.name, KeyRequest::Place::header, use.where));
+  }
+  for (const agent::EnvironmentUse& use : spec.in_base_url) {
+    if (!is_its_own_address(use, origin, environment)) {
+      TRY(check(use.name, KeyRequest::Place::address, use.where));
+    }
+  }
+  return {};
+}
+
+agent::Result<void> read_credentials(Resolved& resolved,
+                                     const ModelSpec& spec,
+                                     const Environment& environment) {
   if (resolved.provider == k_bedrock && spec.api_key_env.empty() && !resolved.api_key_env.empty() &&
       agent::trimmed_value_of(environment, resolved.api_key_env).empty()) {
     TRY_ASSIGN(resolved.signer, bedrock_signer(resolved.base_url, environment));
     resolved.api_key_env = "AWS_SECRET_ACCESS_KEY";
-    return resolved;
+    return {};
   }
-  TRY(read_key(resolved, environment));
-  return resolved;
+  return read_key(resolved, environment);
 }
 
 // The same name at two addresses is two models.
@@ -353,7 +310,10 @@ std::vector<std::string> protocol_names() {
 }
 
 std::vector<std::string> key_variables(const std::vector<std::string>& of_agent) {
-  std::vector<std::string> names(k_other_key_variables.begin(), k_other_key_variables.end());
+  std::vector<std::string> names;
+  for (const auto& other : other_key_variables()) {
+    names.emplace_back(other.name);
+  }
   for (const auto& preset : presets()) {
     if (!preset.key_variable.empty()) {
       names.emplace_back(preset.key_variable);
@@ -365,12 +325,24 @@ std::vector<std::string> key_variables(const std::vector<std::string>& of_agent)
   return names;
 }
 
-agent::Result<Resolved> resolve(const ModelSpec& spec, const Environment& environment) {
-  auto resolved = resolve_name(spec, environment);
-  if (!resolved) {
+agent::Result<Resolved> resolve(const ModelSpec& spec,
+                                const Environment& environment,
+                                const KeyCheck& may_send) {
+  const auto done = [&]() -> agent::Result<Resolved> {
+    TRY_ASSIGN(auto resolved, resolve_name(spec, environment));
+    TRY(check_keys(resolved, spec, environment, may_send));
+    TRY(read_credentials(resolved, spec, environment));
+    return resolved;
+  };
+  auto resolved = done();
+  if (!resolved && !resolved.error().where) {
     resolved.error().where = spec.where;
   }
   return resolved;
+}
+
+agent::Result<Resolved> resolve(const ModelSpec& spec, const Environment& environment) {
+  return resolve(spec, environment, strict_check(KeyHosts(environment)));
 }
 
 bool is_free(const Resolved& resolved) {

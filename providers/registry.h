@@ -9,6 +9,7 @@
 #include "agent/replay_script.h"
 #include "agent/result.h"
 #include "agent/spec.h"
+#include "providers/key_hosts.h"
 #include "providers/presets.h"
 #include "providers/resilience/model_states.h"
 #include "providers/resilience/stoppable_provider.h"
@@ -51,8 +52,13 @@ struct Resolved {
   std::string name() const { return provider + "/" + model; }
 };
 
-// Errors: config.invalid (unknown provider or protocol, bad URL, contradiction), provider.auth (the
-// key's variable is unset or empty; `auto` found no key). No network, no file.
+// `may_send` is asked for each value of the environment that goes to the server. Errors: those of
+// `may_send`; config.invalid (unknown provider or protocol, bad URL, contradiction), provider.auth
+// (the key's variable is unset or empty; `auto` found no key). No network, no file.
+agent::Result<Resolved> resolve(const agent::ModelSpec& spec,
+                                const agent::Environment& environment,
+                                const KeyCheck& may_send);
+// Where the user has said nothing about it.
 agent::Result<Resolved> resolve(const agent::ModelSpec& spec,
                                 const agent::Environment& environment);
 

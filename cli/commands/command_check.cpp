@@ -1,6 +1,7 @@
 // `errand check`: every mistake of every file, before anything runs.
 #include "agent/outcome.h"
 #include "cli/commands/commands.h"
+#include "cli/key_hosts.h"
 #include "cli/known_names.h"
 #include "cli/policy.h"
 #include "cli/price_book.h"
@@ -44,9 +45,15 @@ Error in_file(Error error, const std::string& file) {
 
 class Checker {
  public:
-  explicit Checker(const Context& context) : context_(context) {
+  Checker(const Parsed& parsed, const Context& context) : context_(context) {
     if (const auto user = load_user_settings(context.environment)) {
       book_.emplace(*user, context.environment);
+      auto hosts = key_hosts_of(*user, parsed, context.environment);
+      if (hosts) {
+        hosts_ = *std::move(hosts);
+      } else {
+        add_own(hosts.error());
+      }
     } else {
       std::ranges::for_each(user.error(), [this](const Error& error) { add_own(error); });
     }
@@ -57,17 +64,19 @@ class Checker {
         config::load_agent(context_.cwd / file, context_.environment, known_names());
     Checked checked{
         .file = file, .errors = std::move(report.errors), .warnings = std::move(report.warnings)};
+    KeyRequests keys(hosts_);
     if (report.agent) {
-      check_model(report.agent->model, *report.agent, checked);
+      check_model(report.agent->model, *report.agent, keys, checked);
       for (const agent::ModelSpec& fallback : report.agent->fallback.models) {
-        check_model(fallback, *report.agent, checked);
+        check_model(fallback, *report.agent, keys, checked);
       }
       for (const agent::GuardrailSpec& guardrail : report.agent->guardrails.checks) {
         if (guardrail.model) {
-          check_model(*guardrail.model, *report.agent, checked);
+          check_model(*guardrail.model, *report.agent, keys, checked);
         }
       }
     }
+    std::ranges::move(refusals(keys.take()), std::back_inserter(checked.errors));
     if (report.agent) {
       check_permissions(*report.agent, checked);
     }
@@ -103,13 +112,17 @@ class Checker {
   }
 
   // What loading alone does not see. A missing key is no mistake of the file.
-  void check_model(const agent::ModelSpec& spec, const agent::AgentSpec& agent, Checked& checked) {
-    const auto model = providers::resolve(spec, context_.environment);
+  void check_model(const agent::ModelSpec& spec,
+                   const agent::AgentSpec& agent,
+                   KeyRequests& keys,
+                   Checked& checked) {
+    const auto model = providers::resolve(spec, context_.environment, keys.check());
     if (!model) {
       auto& list = model.error().code == Code::provider_auth ? checked.warnings : checked.errors;
       list.push_back(in_file(model.error(), checked.file));
       return;
     }
+    keys.add_texts(agent, *model);
     check_price(spec, *model, agent, checked);
     if (model->protocol == providers::k_replay) {
       const auto script =
@@ -157,6 +170,7 @@ class Checker {
   }
 
   const Context& context_;
+  providers::KeyHosts hosts_{context_.environment};
   std::optional<PriceBook> book_;  // of a config.yaml that can be read
   std::vector<Checked> own_files_;
 };
@@ -197,7 +211,7 @@ void write_text(const std::vector<Checked>& files, Context& context) {
 }  // namespace
 
 agent::Result<int> command_check(const Parsed& parsed, Context& context) {
-  Checker checker(context);
+  Checker checker(parsed, context);
   std::vector<Checked> agents;
   for (const std::string& file : parsed.positionals) {
     agents.push_back(checker.check(file));

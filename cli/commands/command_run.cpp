@@ -4,6 +4,7 @@
 #include "agent/text.h"
 #include "cli/commands/commands.h"
 #include "cli/early_end.h"
+#include "cli/key_hosts.h"
 #include "cli/plan.h"
 #include "cli/run_session.h"
 #include "cli/run_sinks.h"
@@ -94,11 +95,12 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   const bool is_guarded = plan && tools::has_output_checks(plan->agent.guardrails);
   TRY_ASSIGN(const RunSinks sinks,
              open_audience(parsed, context, is_guarded, redactor, cancellation));
-  const auto end_with = [&](std::vector<Error> errors) {
+  const auto end_with = [&](std::vector<Error> errors, int signal = 0) {
     return end_early({.errors = std::move(errors),
                       .run_id = run_id,
                       .agent_file = parsed.positionals.empty() ? "" : parsed.positionals.front(),
                       .cwd = context.cwd.string(),
+                      .signal = signal,
                       .quiet = parsed.has("--quiet"),
                       .color = context.color_err},
                      *sinks.answer,
@@ -109,6 +111,14 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   }
   hide_secrets(*plan, redactor);
   const SignalWatcher signals(cancellation);
+  if (auto refused = settle(std::exchange(plan->key_requests, {}),
+                            {.redactor = redactor,
+                             .cancellation = cancellation,
+                             .user_config = plan->settings.user.file,
+                             .color = context.color_err});
+      !refused.empty()) {
+    return end_with(std::move(refused), cancellation.signal_number());
+  }
   const auto session = RunSession::open({.parsed = parsed,
                                          .context = context,
                                          .supervisor = *supervisor,

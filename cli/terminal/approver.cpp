@@ -2,18 +2,16 @@
 
 #include "agent/json.h"
 #include "agent/text.h"
-#include "cli/output.h"
+#include "cli/terminal/change_settings.h"
 #include "cli/terminal/render_error.h"
 #include "cli/terminal/terminal.h"
 #include "config/user_config.h"
-#include "config/yaml/source.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 namespace cli {
@@ -21,7 +19,6 @@ namespace {
 
 using agent::Answer;
 
-constexpr std::size_t k_largest_config = 1'048'576;
 constexpr std::size_t k_longest_answer = 100;
 
 class AlwaysYes final : public agent::Approver {
@@ -98,28 +95,13 @@ class Person final : public agent::Approver {
 
   // Where it cannot be written, it still holds for this run.
   void keep(const std::string& rule) const {
-    const auto kept = write(rule);
+    const auto kept = change_settings(options_.user_config, [&](const std::string& text) {
+      return config::with_allowed(text, rule);
+    });
     Terminal::say(kept ? fmt::format("errand: added to {}\n", options_.user_config.string())
                        : fmt::format("errand: warning: only for this run: {}; {}\n",
                                      terminal_.clean(kept.error().message),
                                      terminal_.clean(kept.error().help)));
-  }
-
-  agent::Result<void> write(const std::string& rule) const {
-    std::string text;
-    std::error_code error;
-    if (std::filesystem::exists(options_.user_config, error)) {
-      TRY_ASSIGN(text, config::read_text_file(options_.user_config, k_largest_config));
-    }
-    TRY_ASSIGN(const std::string changed, config::with_allowed(text, rule));
-    std::filesystem::create_directories(options_.user_config.parent_path(), error);
-    TRY_ASSIGN(const auto file, Output::to_file(options_.user_config.string()));
-    file->write(changed);
-    file->commit();
-    if (file->failure() != nullptr) {
-      return agent::fail(*file->failure());
-    }
-    return {};
   }
 
   ApproverOptions options_;

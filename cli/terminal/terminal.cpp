@@ -35,6 +35,16 @@ class StopSignal {
   std::stop_callback<Wake> callback_;
 };
 
+// For poll(): -1 where there is no deadline.
+int until(std::chrono::steady_clock::time_point deadline) {
+  using namespace std::chrono;
+  if (deadline == steady_clock::time_point::max()) {
+    return -1;
+  }
+  const auto left = ceil<milliseconds>(deadline - steady_clock::now()).count();
+  return static_cast<int>(std::clamp<milliseconds::rep>(left, 0, 60'000));
+}
+
 bool is_ours(int terminal) {
   const pid_t group = ::tcgetpgrp(terminal);  // -1: a terminal that controls nobody
   return group < 0 || group == ::getpgrp();
@@ -76,18 +86,22 @@ void Terminal::forget_typed() {
   ::tcflush(STDIN_FILENO, TCIFLUSH);
 }
 
-std::optional<std::string> Terminal::read_line(const std::stop_token& stop, std::size_t limit) {
+std::optional<std::string> Terminal::read_line(const std::stop_token& stop,
+                                               std::size_t limit,
+                                               std::chrono::steady_clock::time_point deadline) {
   const StopSignal stopped(stop);
   std::string line;
   for (;;) {
     std::array<pollfd, 2> ready{pollfd{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
                                 pollfd{.fd = stopped.descriptor(), .events = POLLIN, .revents = 0}};
-    if (::poll(ready.data(), ready.size(), -1) < 0) {
-      continue;
-    }
-    if (ready[1].revents != 0) {
+    const int count_ready = ::poll(ready.data(), ready.size(), until(deadline));
+    const bool is_late = count_ready == 0 && std::chrono::steady_clock::now() >= deadline;
+    if (is_late || (count_ready > 0 && ready[1].revents != 0)) {
       say("\n");
       return std::nullopt;
+    }
+    if (count_ready <= 0) {
+      continue;
     }
     char c = 0;
     const ssize_t count = ::read(STDIN_FILENO, &c, 1);

@@ -2,6 +2,7 @@
 #pragma once
 #include "agent/secrets/redact.h"
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <stop_token>
@@ -28,8 +29,11 @@ class Terminal {
   // What was typed before is no answer to what is asked now.
   static void forget_typed();
   // The next line, at most `limit` bytes of it; the end of the input is an empty line. nullopt soon
-  // after `stop`, with the prompt's line ended.
-  static std::optional<std::string> read_line(const std::stop_token& stop, std::size_t limit);
+  // after `stop`, or at the deadline, with the prompt's line ended.
+  static std::optional<std::string> read_line(
+      const std::stop_token& stop,
+      std::size_t limit,
+      std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max());
 
  private:
   const agent::Redactor& redactor_;

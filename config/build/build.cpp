@@ -100,9 +100,16 @@ agent::ModelSpec build_model(const Value& value, const KnownNames& known, Proble
   model.protocol = text_at(value, "protocol");
   model.base_url = text_at(value, "base_url");
   model.api_key_env = text_at(value, "api_key_env");
+  if (const Value* url = value_at(value, "base_url")) {
+    model.in_base_url = build_uses(*url, problems);
+  }
+  if (const Value* key = value_at(value, "api_key_env")) {
+    model.api_key_where = problems.source().where(key->span);
+  }
   model.stream = boolean_at(value, "stream", true);
   const Value& headers = map_at(value, "headers");
   check_headers(headers, problems);
+  model.in_headers = build_uses(headers, problems);
   for (const Entry& entry : headers.entries) {
     model.headers.emplace_back(entry.key, entry.value.text);
   }
@@ -454,6 +461,7 @@ agent::AgentSpec build_agent(const Value& root,
   spec.session = build_session(map_at(root, "session"));
   spec.sandbox = build_sandbox(map_at(root, "sandbox"), known, problems);
   spec.guardrails = build_guardrails(map_at(root, "guardrails"), known, problems);
+  spec.in_texts = build_text_uses(root, problems);
   return spec;
 }
 

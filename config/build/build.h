@@ -48,6 +48,12 @@ agent::Environment build_tool_env(const Value& env,
                                   const ToolWorld& world,
                                   Problems& problems);
 
+// The variables whose values stand in the texts of a value, as expansion has put them there.
+std::vector<agent::EnvironmentUse> build_uses(const Value& value, const Problems& problems);
+// Those of the whole file that a model can come to see, but for what is sent beside a request's
+// body: `base_url` and `headers`.
+std::vector<agent::EnvironmentUse> build_text_uses(const Value& root, const Problems& problems);
+
 // Templates of `instructions` and `prompt`, on the tree before expansion: undefined names are
 // errors, parameters that no template names are warnings.
 void check_templates(const Value& root, Problems& problems);

@@ -26,6 +26,7 @@ struct Value {
   Span span;                   // of the value; for maps and lists of their beginning
   std::size_t content = 0;     // scalars: where the characters begin, behind quote or header
   std::string text;            // scalars: as written, unescaped and folded
+  std::vector<std::string> variables = {};  // scalars: of the environment, whose values it holds
   std::vector<Value> items;    // lists
   std::vector<Entry> entries;  // maps
 

@@ -1,9 +1,15 @@
 #include "providers/http/url.h"
 
+#include "agent/text.h"
+
 #include <curl/curl.h>
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
 #include <memory>
+#include <netinet/in.h>
 
 namespace providers {
 namespace {
@@ -24,6 +30,26 @@ std::string part(const CurlUrl& url, CURLUPart what, unsigned flags = 0) {
   return text == nullptr ? std::string{} : std::string(text);
 }
 
+// The host as it is compared; empty where it is not a plain one.
+std::string plain_host(const Url& url) {
+  if (url.has_zone) {
+    return {};
+  }
+  if (url.host.starts_with('[')) {
+    in6_addr address{};
+    std::array<char, INET6_ADDRSTRLEN> form{};
+    const std::string inside = url.host.substr(1, url.host.size() - 2);
+    const bool is_address = ::inet_pton(AF_INET6, inside.c_str(), &address) == 1 &&
+                            ::inet_ntop(AF_INET6, &address, form.data(), form.size()) != nullptr;
+    return is_address ? fmt::format("[{}]", form.data()) : std::string{};
+  }
+  const bool is_plain = std::ranges::all_of(url.host, [](char c) {
+    const char low = agent::to_lower(c);
+    return (low >= 'a' && low <= 'z') || agent::is_digit(c) || c == '-' || c == '_' || c == '.';
+  });
+  return is_plain && !url.host.ends_with('.') ? agent::to_lower(url.host) : std::string{};
+}
+
 CURLUcode read(const CurlUrl& url, const std::string& text) {
   return curl_url_set(url.get(), CURLUPART_URL, text.c_str(), CURLU_NON_SUPPORT_SCHEME);
 }
@@ -31,8 +57,11 @@ CURLUcode read(const CurlUrl& url, const std::string& text) {
 }  // namespace
 
 bool Url::is_loopback() const {
-  return host == "localhost" || host.ends_with(".localhost") || host.starts_with("127.") ||
-         host == "[::1]";
+  const std::string name = plain_host(*this);
+  in_addr address{};
+  return name == "localhost" || name == "[::1]" ||
+         (::inet_pton(AF_INET, name.c_str(), &address) == 1 &&
+          ntohl(address.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET);
 }
 
 agent::Result<Url> parse_url(const std::string& text, agent::Code code) {
@@ -51,7 +80,9 @@ agent::Result<Url> parse_url(const std::string& text, agent::Code code) {
       .port = part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT),
       .has_credentials =
           !part(url, CURLUPART_USER).empty() || !part(url, CURLUPART_PASSWORD).empty(),
-      .has_query = !part(url, CURLUPART_QUERY).empty() || !part(url, CURLUPART_FRAGMENT).empty()};
+      .has_query = !part(url, CURLUPART_QUERY).empty() || !part(url, CURLUPART_FRAGMENT).empty(),
+      .has_path = part(url, CURLUPART_PATH).size() > 1,
+      .has_zone = !part(url, CURLUPART_ZONEID).empty()};
   if (parts.scheme != "http" && parts.scheme != "https") {
     return agent::fail(
         code,
@@ -60,6 +91,27 @@ agent::Result<Url> parse_url(const std::string& text, agent::Code code) {
         "Only http and https are spoken.");
   }
   return parts;
+}
+
+agent::Result<Origin> origin_of(const std::string& text, agent::Code code) {
+  TRY_ASSIGN(const Url url, parse_url(text, code));
+  if (url.has_credentials) {
+    return agent::fail(
+        code,
+        fmt::format("`{}` holds a user name or a password", without_credentials(text)),
+        "Leave them out.");
+  }
+  const std::string host = plain_host(url);
+  if (host.empty()) {
+    return agent::fail(
+        code,
+        fmt::format("the host of `{}` can be taken for another one", agent::printable(text)),
+        "Write it with letters, digits, - and . alone, without a dot at its end; other names as "
+        "xn--….");
+  }
+  const bool is_usual = url.port == (url.scheme == "https" ? "443" : "80");
+  return Origin{.text = fmt::format("{}://{}{}", url.scheme, host, is_usual ? "" : ":" + url.port),
+                .is_loopback = url.is_loopback()};
 }
 
 std::string without_credentials(const std::string& text) {

@@ -22,11 +22,17 @@ agent::Result<std::string> region_of(const agent::Environment& environment) {
       "Set it: export AWS_REGION=us-east-1, or name the server in `model.base_url`.");
 }
 
+bool is_of_amazon(std::string_view base_url) {
+  const auto host = host_of(base_url);
+  return base_url.starts_with("https://") &&
+         (host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn"));
+}
+
 // "us-east-1" of bedrock-runtime.us-east-1.amazonaws.com; empty for other hosts.
 std::string_view region_in(std::string_view base_url) {
   constexpr std::string_view k_service = "bedrock-runtime";
   const auto service = base_url.find(k_service);
-  if (!is_aws_host(base_url) || service == std::string_view::npos) {
+  if (!is_of_amazon(base_url) || service == std::string_view::npos) {
     return {};
   }
   const auto dot = base_url.find('.', service);  // behind "-fips", too
@@ -40,12 +46,6 @@ agent::Result<std::string> bedrock_address(const agent::Environment& environment
   TRY_ASSIGN(const auto region, region_of(environment));
   return fmt::format(
       "https://bedrock-runtime.{}.amazonaws.com{}", region, region.starts_with("cn-") ? ".cn" : "");
-}
-
-bool is_aws_host(std::string_view base_url) {
-  const auto host = host_of(base_url);
-  return base_url.starts_with("https://") &&
-         (host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn"));
 }
 
 agent::Result<agent::AwsSigner> bedrock_signer(std::string_view base_url,

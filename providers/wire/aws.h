@@ -12,9 +12,6 @@ namespace providers {
 // Of the region in AWS_REGION or AWS_DEFAULT_REGION. config.invalid where there is none.
 agent::Result<std::string> bedrock_address(const agent::Environment& environment);
 
-// Whether keys of Amazon's may be sent there.
-bool is_aws_host(std::string_view base_url);
-
 // From AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; the region is the address's
 // own, or the environment's. Errors: provider.auth (no keys), config.invalid (no region).
 agent::Result<agent::AwsSigner> bedrock_signer(std::string_view base_url,

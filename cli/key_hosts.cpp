@@ -1,0 +1,158 @@
+#include "cli/key_hosts.h"
+
+#include "cli/terminal/key_question.h"
+#include "cli/terminal/terminal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+namespace cli {
+namespace {
+
+using agent::Code;
+using agent::Result;
+using providers::KeyHosts;
+using providers::KeyRequest;
+
+constexpr std::string_view k_blanks = " \t\n;";
+
+// Scheme, host and port, and nothing else.
+Result<providers::Origin> origin_from(const std::string& url, Code code) {
+  TRY_ASSIGN(const providers::Url parts, providers::parse_url(url, code));
+  if (parts.has_path || parts.has_query) {
+    return agent::fail(code,
+                       fmt::format("`{}` is more than a server's address", url),
+                       "Give scheme, host and port alone, as in https://llm.example:8443.");
+  }
+  return providers::origin_of(url, code);
+}
+
+std::vector<std::string> split_at(std::string_view text, std::string_view marks) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const auto end = std::min(text.find_first_of(marks), text.size());
+    if (end > 0) {
+      words.emplace_back(text.substr(0, end));
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+// NAME=URL[,URL…], several with blanks or semicolons between them. `source` is for messages.
+Result<void> allow_words(std::string_view text, std::string_view source, KeyHosts& hosts) {
+  const auto wrong = [&](const std::string& why) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("{}: {}", source, why),
+                       "for example CORP_LLM_KEY=https://llm.corp.example");
+  };
+  for (const std::string& word : split_at(text, k_blanks)) {
+    const auto equals = word.find('=');
+    const auto urls = equals == std::string::npos
+                          ? std::vector<std::string>{}
+                          : split_at(std::string_view(word).substr(equals + 1), ",");
+    if (equals == 0 || urls.empty()) {
+      return wrong(fmt::format("`{}` is not NAME=URL", word));
+    }
+    for (const std::string& url : urls) {
+      auto origin = origin_from(url, Code::cli_usage);
+      if (!origin) {
+        return wrong(origin.error().message);
+      }
+      hosts.allow(word.substr(0, equals), *std::move(origin));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<KeyHosts> key_hosts_of(const UserSettings& settings,
+                              const Parsed& parsed,
+                              const agent::Environment& environment) {
+  KeyHosts hosts(environment);
+  for (const config::KeyHost& host : settings.config.key_hosts) {
+    auto origin = origin_from(host.url, Code::config_invalid);
+    if (!origin) {
+      origin.error().where = host.where;
+      return agent::fail(std::move(origin).error());
+    }
+    hosts.allow(host.variable, *std::move(origin));
+  }
+  for (const std::string& text : parsed.all("--key-host")) {
+    TRY(allow_words(text, "`--key-host`", hosts));
+  }
+  // An option does not take back what the variable says: both are the user's own words.
+  TRY(allow_words(
+      agent::value_of(environment, "ERRAND_KEY_HOSTS"), "the variable ERRAND_KEY_HOSTS", hosts));
+  return hosts;
+}
+
+providers::KeyCheck KeyRequests::check() {
+  return [this](const KeyRequest& request) -> Result<void> {
+    add(request);
+    return {};
+  };
+}
+
+void KeyRequests::add_texts(const agent::AgentSpec& agent, const providers::Resolved& model) {
+  if (model.protocol == providers::k_replay || agent.in_texts.empty()) {
+    return;
+  }
+  const auto origin = providers::origin_of(model.base_url, Code::config_invalid);
+  for (const agent::EnvironmentUse& use : agent.in_texts) {
+    add({.variable = use.name,
+         .origin = origin ? *origin : providers::Origin{.text = model.base_url},
+         .place = KeyRequest::Place::text,
+         .where = use.where});
+  }
+}
+
+void KeyRequests::add(const KeyRequest& request) {
+  const bool is_known = std::ranges::any_of(requests_, [&](const KeyRequest& one) {
+    return one.variable == request.variable && one.origin == request.origin;
+  });
+  if (!is_known && !hosts_.allows(request)) {
+    requests_.push_back(request);
+  }
+}
+
+std::vector<agent::Error> refusals(const std::vector<KeyRequest>& requests) {
+  std::vector<agent::Error> errors;
+  std::ranges::transform(requests, std::back_inserter(errors), providers::refusal);
+  return errors;
+}
+
+std::vector<agent::Error> settle(const std::vector<KeyRequest>& requests,
+                                 const KeySettler& settler) {
+  if (!Terminal::is_there()) {
+    return refusals(requests);
+  }
+  for (const KeyRequest& request : requests) {
+    const KeyQuestion question{.variable = request.variable,
+                               .origin = request.origin.text,
+                               .file = request.where ? request.where->file : "the agent file"};
+    const KeyAnswer answer = ask_for_key(question,
+                                         !settler.user_config.empty(),
+                                         settler.color,
+                                         settler.redactor,
+                                         settler.cancellation.stop());
+    if (settler.cancellation.signal_number() != 0) {
+      return {{.code = Code::run_cancelled,
+               .message = "a signal ended the run before anything was sent",
+               .help = {}}};
+    }
+    if (answer == KeyAnswer::always) {
+      keep_key_host(question, settler.user_config, settler.redactor);
+    } else if (answer != KeyAnswer::once) {
+      return refusals({request});
+    }
+  }
+  return {};
+}
+
+}  // namespace cli

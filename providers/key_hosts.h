@@ -1,0 +1,60 @@
+// Whose key goes where: to which servers the value of a variable of the environment may be sent.
+// What is not allowed here is refused: an agent file comes from anywhere, and names both.
+#pragma once
+#include "agent/environment.h"
+#include "agent/error.h"
+#include "agent/result.h"
+#include "providers/http/url.h"
+#include "providers/presets.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace providers {
+
+// A value that is about to go to a server.
+struct KeyRequest {
+  // How the agent file names it. A text is all but what is named: the prompt, a tool, …
+  enum class Place : std::uint8_t { key, header, address, text };
+
+  std::string variable;
+  Origin origin;
+  Place place = Place::key;
+  std::optional<agent::Where> where;  // in the agent file
+
+  // The line of the user's settings, and the option, that allow it.
+  std::string setting() const;
+  std::string option() const;
+};
+
+class KeyHosts {
+ public:
+  // Loopback, and each preset's own origins for its key; where the environment names the address of
+  // a preset, that is one of them.
+  explicit KeyHosts(const agent::Environment& environment);
+
+  // More, by the user's own word.
+  void allow(std::string variable, Origin origin);
+
+  // A text may go to every origin that is known here; all else needs the word for that variable.
+  bool allows(const KeyRequest& request) const;
+
+ private:
+  std::map<std::string, std::set<std::string>, std::less<>> origins_;  // by variable
+  std::set<std::string> known_;
+};
+
+// Says yes, or an Error of config.invalid.
+using KeyCheck = std::function<agent::Result<void>(const KeyRequest&)>;
+KeyCheck strict_check(KeyHosts hosts);
+agent::Error refusal(const KeyRequest& request);
+
+// Whether the provider has this origin besides what its variables say.
+bool is_own_origin(const Preset& preset, const Origin& origin);
+
+}  // namespace providers
