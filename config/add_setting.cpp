@@ -92,13 +92,15 @@ std::size_t size_of(const UserConfig& config) {
          config.permissions.deny.size() + config.key_hosts.size();
 }
 
-// The changed text is read again: it says what it said, and one thing more.
+// The changed text is read again: it says what it said, and one thing more. A text that is no
+// settings yet, as `permissions:` alone, only has to become some.
 agent::Result<std::string> with_item(const std::string& text,
                                      const Place& place,
                                      const std::function<bool(const UserConfig&)>& has_it) {
   std::string changed = text;
   const auto before = parse_user_config(text, "config.yaml");
-  if (auto source = Source::create(text, "config.yaml"); source && before && !has_it(*before)) {
+  const bool had_it = before && has_it(*before);
+  if (auto source = Source::create(text, "config.yaml"); source && !had_it) {
     Problems problems(*source);
     const auto root = parse_yaml(*source, {0, source->text().size()}, {}, problems);
     const auto [offset, added] = insertion(*source, root.value_or(Value{}), place);
@@ -106,9 +108,8 @@ agent::Result<std::string> with_item(const std::string& text,
     changed.insert(std::min(offset, changed.size()), added);
   }
   const auto after = parse_user_config(changed, "config.yaml");
-  const bool is_added = before && after && has_it(*after) &&
-                        size_of(*after) == size_of(*before) + (has_it(*before) ? 0 : 1);
-  if (!is_added) {
+  const bool is_more = !before || !after || size_of(*after) == size_of(*before) + (had_it ? 0 : 1);
+  if (!after || !has_it(*after) || !is_more) {
     return agent::fail(
         agent::Code::config_invalid,
         "the settings, as they are written, cannot be added to",

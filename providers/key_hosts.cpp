@@ -30,34 +30,34 @@ bool matches(std::string_view pattern, const Origin& origin) {
           re2::RE2::QuoteMeta(std::string(pattern.substr(mark + k_region_mark.size()))));
 }
 
-// What is said of the value in a message: "`model.api_key_env` sends OPENAI_API_KEY".
+// What would happen, up to the server: "`api_key_env` would send the key OPENAI_API_KEY".
 std::string sentence(const KeyRequest& request) {
   const std::string& name = request.variable;
   switch (request.place) {
     case Place::key:
-      return fmt::format("`api_key_env` sends the key {}", name);
+      return fmt::format("`api_key_env` would send the key {}", name);
     case Place::header:
-      return fmt::format("a header sends the value of {}", name);
+      return fmt::format("a header would send the value of {}", name);
     case Place::address:
-      return fmt::format("`base_url` sends the value of {}", name);
+      return fmt::format("`base_url` would send the value of {}", name);
     case Place::text:
-      return fmt::format("the agent can send the value of {}", name);
+      return fmt::format("the agent could send the value of {}", name);
   }
   return name;
 }
 
-const Preset* preset_of(std::string_view variable) {
+// Whose key it is: nullopt for no provider's, null for that of one without a preset.
+std::optional<const Preset*> owner_of(std::string_view variable) {
   const auto other = std::ranges::find(other_key_variables(), variable, &OtherKeyVariable::name);
+  const bool is_other = other != other_key_variables().end();
   const auto found = std::ranges::find_if(presets(), [&](const Preset& preset) {
-    return !preset.key_variable.empty() && preset.key_variable == variable;
+    return is_other ? preset.name == other->preset
+                    : !preset.key_variable.empty() && preset.key_variable == variable;
   });
   if (found != presets().end()) {
     return &*found;
   }
-  if (other == other_key_variables().end() || other->preset.empty()) {
-    return nullptr;
-  }
-  return &*std::ranges::find(presets(), other->preset, &Preset::name);
+  return is_other ? std::optional<const Preset*>(nullptr) : std::nullopt;
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ KeyHosts::KeyHosts(const agent::Environment& environment) {
     if (!origin) {
       continue;  // whoever asks for the preset is told
     }
-    known_.insert(origin->text);
+    addresses_.insert(origin->text);
     if (!preset.key_variable.empty()) {
       origins_[std::string(preset.key_variable)].insert(origin->text);
     }
@@ -102,38 +102,40 @@ KeyHosts::KeyHosts(const agent::Environment& environment) {
 }
 
 void KeyHosts::allow(std::string variable, Origin origin) {
-  known_.insert(origin.text);
   origins_[std::move(variable)].insert(std::move(origin.text));
 }
 
 bool KeyHosts::allows(const KeyRequest& request) const {
   const Origin& origin = request.origin;
-  if (origin.is_loopback) {
+  const auto has_origin = [&](const auto& entry) { return entry.second.contains(origin.text); };
+  const auto is_named = [&](std::string_view variable) {
+    const auto found = origins_.find(variable);
+    return found != origins_.end() && has_origin(*found);
+  };
+  if (origin.is_loopback || is_named(request.variable)) {
     return true;
   }
-  if (request.place == Place::text) {
-    return known_.contains(origin.text) || std::ranges::any_of(presets(), [&](const auto& preset) {
-             return is_own_origin(preset, origin);
-           });
+  if (const auto owner = owner_of(request.variable); owner && request.place != Place::text) {
+    return *owner != nullptr &&
+           (is_named((*owner)->key_variable) || is_own_origin(**owner, origin));
   }
-  const Preset* const preset = preset_of(request.variable);
-  const std::string_view name =
-      preset != nullptr ? preset->key_variable : std::string_view(request.variable);
-  const auto said = [&](std::string_view variable) {
-    const auto found = origins_.find(variable);
-    return found != origins_.end() && found->second.contains(origin.text);
-  };
-  return said(request.variable) || said(name) ||
-         (preset != nullptr && is_own_origin(*preset, origin));
+  if (request.place != Place::key && request.place != Place::text) {
+    return false;
+  }
+  const bool is_of_provider =
+      addresses_.contains(origin.text) ||
+      std::ranges::any_of(presets(), [&](const auto& one) { return is_own_origin(one, origin); });
+  return is_of_provider ||
+         (request.place == Place::text && std::ranges::any_of(origins_, has_origin));
 }
 
 agent::Error refusal(const KeyRequest& request) {
   return {.code = Code::config_invalid,
-          .message = fmt::format("{} to {}, which nobody but the agent file says",
+          .message = fmt::format("{} to {}, and no setting of yours allows it",
                                  sentence(request),
                                  request.origin.text),
-          .help = fmt::format("where you trust that server with it: `{}` in your own config.yaml, "
-                              "or {}",
+          .help = fmt::format("if it is to go there, write `{}` into your own config.yaml, or "
+                              "give {}",
                               request.setting(),
                               request.option()),
           .where = request.where};

@@ -41,12 +41,13 @@ class KeyHosts {
   // More, by the user's own word.
   void allow(std::string variable, Origin origin);
 
-  // A text may go to every origin that is known here; all else needs the word for that variable.
+  // A text may go to every origin that is known here. A key that no provider here has as its own
+  // may go to any of them: `api_key_env` is how a model's own is named.
   bool allows(const KeyRequest& request) const;
 
  private:
   std::map<std::string, std::set<std::string>, std::less<>> origins_;  // by variable
-  std::set<std::string> known_;
+  std::set<std::string> addresses_;  // of presets, as the environment names them
 };
 
 // Says yes, or an Error of config.invalid.

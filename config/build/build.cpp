@@ -78,6 +78,12 @@ void check_headers(const Value& headers, Problems& problems) {
     if (entry.value.text.find('\n') != std::string::npos) {
       problems.add(entry.value.span, "a header cannot hold a line end", "write it in one line");
     }
+    // Whoever serves several hosts at one address goes by it: the key would be another host's.
+    if (agent::to_lower(entry.key) == "host") {
+      problems.add(entry.key_span,
+                   "the header `Host` cannot be set: it follows from `base_url`",
+                   "name the server in `base_url`");
+    }
   }
 }
 

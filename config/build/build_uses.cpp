@@ -35,7 +35,7 @@ void add_below(const Value& value, bool has_models, const Problems& problems, Us
   }
   for (const Entry& entry : value.entries) {
     const bool is_request = has_models && (entry.key == "base_url" || entry.key == "headers");
-    if (!is_free_key(entry.key) && !is_request) {
+    if (!is_request) {
       add_below(entry.value, has_models, problems, uses);
     }
   }

@@ -68,3 +68,58 @@ prices:
   }
   CHECK(lines == std::vector<int>{1, 3, 4, 4, 5, 10, 11});
 }
+
+TEST_CASE("user config: servers that keys may go to", "[config]") {
+  const auto config = config::parse_user_config(
+      "key_hosts:\n  A_KEY: [\"https://a.example\", \"http://10.0.0.5:8000/\"]\n  x-note: 1\n",
+      "config.yaml");
+  REQUIRE(config);
+  REQUIRE(config->key_hosts.size() == 2);
+  CHECK(config->key_hosts[0].variable == "A_KEY");
+  CHECK(config->key_hosts[1].url == "http://10.0.0.5:8000/");
+  CHECK(config->key_hosts[1].where.line == 2);
+  for (const char* url : {"https://a.example/v1",
+                          "https://*.example",
+                          "a.example",
+                          "https://u@a.example",
+                          "https://a.example?x",
+                          "https://a.example:0",
+                          "https://",
+                          "ftp://a.example"}) {
+    INFO(url);
+    CHECK_FALSE(config::parse_user_config(
+        "key_hosts: {A: [\"" + std::string(url) + "\"]}\n", "config.yaml"));
+  }
+  CHECK_FALSE(config::parse_user_config("key_hosts: {A: []}\n", "config.yaml"));
+  CHECK_FALSE(config::parse_user_config("key_hosts: {A: \"https://a.example\"}\n", "config.yaml"));
+  CHECK_FALSE(config::parse_user_config("key_hosts: {A-B: [\"https://a.ex\"]}\n", "config.yaml"));
+}
+
+TEST_CASE("user config: a server is added, and nothing else changes", "[config]") {
+  const auto [text, wanted] = GENERATE(table<std::string, std::string>({
+      {"", "key_hosts:\n  KEY:\n    - \"https://a.ex\"\n"},
+      {"# mine", "# mine\nkey_hosts:\n  KEY:\n    - \"https://a.ex\"\n"},
+      {"permissions: {deny: [shell]} # no\n",
+       "permissions: {deny: [shell]} # no\nkey_hosts:\n  KEY:\n    - \"https://a.ex\"\n"},
+      {"key_hosts:\n  B: [\"http://b\"] # b\n",
+       "key_hosts:\n  KEY: [\"https://a.ex\"]\n  B: [\"http://b\"] # b\n"},
+      {"key_hosts: {B: [\"http://b\"]}\n",
+       "key_hosts: {KEY: [\"https://a.ex\"], B: [\"http://b\"]}\n"},
+      {"key_hosts:\n  KEY:\n    # first\n    - http://b\n",
+       "key_hosts:\n  KEY:\n    # first\n    - \"https://a.ex\"\n    - http://b\n"},
+      {"key_hosts: {KEY: [http://b]}\n", "key_hosts: {KEY: [\"https://a.ex\", http://b]}\n"},
+      {"key_hosts: {KEY: [https://a.ex]}\n", "key_hosts: {KEY: [https://a.ex]}\n"},
+  }));
+  const auto changed = config::with_key_host(text, "KEY", "https://a.ex");
+  REQUIRE(changed);
+  CHECK(*changed == wanted);
+}
+
+TEST_CASE("user config: what cannot be added to is left alone", "[config]") {
+  for (const char* text : {"{permissions: {}}\n", "permissions: {}\n...\n", "nothing\n", "a: [\n"}) {
+    INFO(text);
+    const auto changed = config::with_key_host(text, "KEY", "https://a.ex");
+    REQUIRE_FALSE(changed);
+    CHECK(changed.error().help.find(R"(key_hosts: {KEY: ["https://a.ex"]})") != std::string::npos);
+  }
+}

@@ -196,7 +196,10 @@ TEST_CASE("registry: a base_url of one's own gets a key only where one is named"
   auto spec = at("openai/gpt-5", "", "https://gateway.example/v1");
   CHECK(must(resolve(spec, k_keys)).api_key.empty());
   spec.api_key_env = "OPENAI_API_KEY";
-  CHECK(must(resolve(spec, k_keys)).api_key == "sk-oai-1");
+  CHECK(must_fail(resolve(spec, k_keys)).code == Code::config_invalid);
+  providers::KeyHosts hosts(k_keys);
+  hosts.allow("OPENAI_API_KEY", {.text = "https://gateway.example"});
+  CHECK(must(resolve(spec, k_keys, providers::strict_check(hosts))).api_key == "sk-oai-1");
 }
 
 TEST_CASE("registry: the preset's own address written out is still the preset", "[providers]") {
