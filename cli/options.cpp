@@ -533,7 +533,8 @@ constexpr auto k_planned =
 
 constexpr auto k_variables = std::to_array<Variable>({
     {"ANTHROPIC_API_KEY, OPENAI_API_KEY",
-     "The keys of the providers. An agent file names another variable with model.api_key_env."},
+     "The keys of the providers. An agent file names another variable with model.api_key_env; "
+     "errand-agent(5) says where keys go."},
     {"HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE", "Proxy and certificates, as curl knows them."},
     {"NO_COLOR", "Where it is set and not empty, nothing is coloured."},
     {"TMPDIR", "Where a run keeps the long outputs of its tools; /tmp by default."},

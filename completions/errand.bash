@@ -94,8 +94,8 @@ _errand() {
   fi
   case $command in
     'run')
-      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --record --replay --no-session --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--record|--replay|--log-file|--color|'
+      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --record --replay --no-session --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--record|--replay|--log-file|--color|'
       _errand_scan
       case $option in
         -p|--prompt) : ;;
@@ -103,6 +103,7 @@ _errand() {
         -P|--param) : ;;
         -m|--model) : ;;
         -C|--cwd) _errand_directories ;;
+        --key-host) : ;;
         --sandbox) _errand_words 'read_only workspace_write off' ;;
         --timeout) : ;;
         --max-turns) : ;;
@@ -125,11 +126,12 @@ _errand() {
       esac
       ;;
     'check')
-      options='--output -o --color --help -h'
-      valued='|-o|--output|--color|'
+      options='--output -o --key-host --color --help -h'
+      valued='|-o|--output|--key-host|--color|'
       _errand_scan
       case $option in
         -o|--output) _errand_words 'text json' ;;
+        --key-host) : ;;
         --color) _errand_words 'auto always never' ;;
         *) matched=no ;;
       esac

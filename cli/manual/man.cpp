@@ -5,6 +5,7 @@
 #include "cli/help.h"
 #include "cli/manual/man_guardrails.h"
 #include "cli/manual/man_hooks.h"
+#include "cli/manual/man_keys.h"
 #include "cli/manual/man_permissions.h"
 #include "cli/manual/man_secrets.h"
 #include "cli/manual/man_tools.h"
@@ -294,6 +295,9 @@ std::string provider_section() {
     if (!preset.base_url_variable.empty()) {
       text += fmt::format("or\n.Ev {}\n", preset.base_url_variable);
     }
+    if (!preset.other_origins.empty()) {
+      text += fmt::format(".br\nIts own are also:\n{}\n", literal(preset.other_origins));
+    }
     if (!preset.key_variable.empty()) {
       text += fmt::format(".br\nKey:\n.Ev {}\n", preset.key_variable);
     }
@@ -516,6 +520,7 @@ std::string agent_page() {
   text += sandbox_section() + told_section();
   text += web_section();
   text += secrets_section();
+  text += keys_section();
   text += user_section() + project_section();
   text += provider_section();
   text += ".Sh EXAMPLES\nA reviewer with a parameter and a command as a tool:\n";
