@@ -25,7 +25,8 @@ int end_early(const EarlyEnd& end, AnswerSink& answer, std::ostream& err) {
   for (const agent::Error& error : end.errors) {
     err << render(error, end.color) << "\n";
   }
-  agent::RunResult result = agent::make_result(agent::State({}), {.error = end.errors.front(), .signal = end.signal});
+  agent::RunResult result =
+      agent::make_result(agent::State({}), {.error = end.errors.front(), .signal = end.signal});
   result.run_id = end.run_id;
   if (!end.quiet) {
     const agent::ExitRow& row = agent::exit_row(result.exit_code);

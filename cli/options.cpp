@@ -83,8 +83,9 @@ constexpr Option k_key_host{
     .kind = Kind::key_value,
     .environment = "ERRAND_KEY_HOSTS",
     .help = "the value of the variable NAME may go to the server URL; repeatable",
-    .details = "URL is scheme, host and port: LLM_KEY=https://llm.corp.example. Several servers "
-               "stand with commas between them, several variables in ERRAND_KEY_HOSTS with blanks.",
+    .details =
+        "URL is scheme, host and port: LLM_KEY=https://llm.corp.example. Several servers "
+        "stand with commas between them, several variables in ERRAND_KEY_HOSTS with blanks.",
     .repeated = true,
 };
 

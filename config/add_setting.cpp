@@ -53,9 +53,10 @@ Insertion insertion(const Source& source, const Value& root, const Place& place)
   const Entry* top = root.find(place.map);
   if (top == nullptr) {
     const bool is_open = !source.text().empty() && source.text().back() != '\n';
-    return {.offset = source.text().size(),
-            .text = fmt::format(
-                "{}{}:\n  {}:\n    - {}\n", is_open ? "\n" : "", place.map, place.list, place.item)};
+    return {
+        .offset = source.text().size(),
+        .text = fmt::format(
+            "{}{}:\n  {}:\n    - {}\n", is_open ? "\n" : "", place.map, place.list, place.item)};
   }
   const std::string entry = fmt::format("{}: [{}]", place.list, place.item);
   const Value& map = top->value;

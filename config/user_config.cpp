@@ -49,9 +49,8 @@ void build_key_hosts(const Value& map, const Problems& problems, std::vector<Key
   for (const Entry& entry : map.entries) {
     for (const Value& url : entry.value.items) {
       if (!is_free_key(entry.key)) {
-        hosts.push_back({.variable = entry.key,
-                         .url = url.text,
-                         .where = problems.source().where(url.span)});
+        hosts.push_back(
+            {.variable = entry.key, .url = url.text, .where = problems.source().where(url.span)});
       }
     }
   }

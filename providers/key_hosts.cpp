@@ -130,15 +130,15 @@ bool KeyHosts::allows(const KeyRequest& request) const {
 }
 
 agent::Error refusal(const KeyRequest& request) {
-  return {.code = Code::config_invalid,
-          .message = fmt::format("{} to {}, and no setting of yours allows it",
-                                 sentence(request),
-                                 request.origin.text),
-          .help = fmt::format("if it is to go there, write `{}` into your own config.yaml, or "
-                              "give {}",
-                              request.setting(),
-                              request.option()),
-          .where = request.where};
+  return {
+      .code = Code::config_invalid,
+      .message = fmt::format(
+          "{} to {}, and no setting of yours allows it", sentence(request), request.origin.text),
+      .help = fmt::format("if it is to go there, write `{}` into your own config.yaml, or "
+                          "give {}",
+                          request.setting(),
+                          request.option()),
+      .where = request.where};
 }
 
 KeyCheck strict_check(KeyHosts hosts) {

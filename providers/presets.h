@@ -14,8 +14,8 @@ struct Preset {
   // Origins of the provider's own beside that of base_url, with a blank between two; {region} is
   // the name of one of Amazon's. Never a name below which others can have theirs.
   std::string_view other_origins;
-  std::string_view key_variable;       // empty: it needs no key
-  std::string_view default_model;      // what `auto` asks for; empty: `auto` never picks it
+  std::string_view key_variable;   // empty: it needs no key
+  std::string_view default_model;  // what `auto` asks for; empty: `auto` never picks it
   std::string_view description;
 };
 std::span<const Preset> presets();

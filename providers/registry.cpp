@@ -183,8 +183,9 @@ agent::Result<Resolved> resolve_preset(const ModelSpec& spec, const Environment&
   }
   // A key goes to the provider that it belongs to, not to whoever `base_url` names.
   const auto origin = origin_of(resolved.base_url, Code::config_invalid);
-  const bool is_own_server = spec.base_url.empty() || resolved.base_url == preset->base_url ||
-                             (preset->name == k_bedrock && origin && is_own_origin(*preset, *origin));
+  const bool is_own_server =
+      spec.base_url.empty() || resolved.base_url == preset->base_url ||
+      (preset->name == k_bedrock && origin && is_own_origin(*preset, *origin));
   if (resolved.api_key_env.empty() && is_own_server) {
     resolved.api_key_env = preset->key_variable;
   }
@@ -260,8 +261,8 @@ agent::Result<void> check_keys(const Resolved& resolved,
                                const ModelSpec& spec,
                                const Environment& environment,
                                const KeyCheck& may_send) {
-  const bool sends_nothing = resolved.api_key_env.empty() && spec.in_headers.empty() &&
-                             spec.in_base_url.empty();
+  const bool sends_nothing =
+      resolved.api_key_env.empty() && spec.in_headers.empty() && spec.in_base_url.empty();
   if (resolved.protocol == k_replay || sends_nothing) {
     return {};
   }

@@ -54,7 +54,8 @@ KeyAnswer ask_for_key(const KeyQuestion& question,
                             paint("1", terminal.clean(question.variable), color),
                             terminal.with_marks(question.origin)));
   for (;;) {
-    Terminal::say(fmt::format("Send it there? [y] once, {}[N] no: ", may_keep ? "[a] always, " : ""));
+    Terminal::say(
+        fmt::format("Send it there? [y] once, {}[N] no: ", may_keep ? "[a] always, " : ""));
     const auto line = Terminal::read_line(stop, k_longest_answer_line, deadline);
     if (!line) {
       return KeyAnswer::nobody;

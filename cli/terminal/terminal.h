@@ -30,10 +30,10 @@ class Terminal {
   static void forget_typed();
   // The next line, at most `limit` bytes of it; the end of the input is an empty line. nullopt soon
   // after `stop`, or at the deadline, with the prompt's line ended.
-  static std::optional<std::string> read_line(
-      const std::stop_token& stop,
-      std::size_t limit,
-      std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max());
+  static std::optional<std::string> read_line(const std::stop_token& stop,
+                                              std::size_t limit,
+                                              std::chrono::steady_clock::time_point deadline =
+                                                  std::chrono::steady_clock::time_point::max());
 
  private:
   const agent::Redactor& redactor_;

@@ -15,8 +15,7 @@ using Uses = std::vector<agent::EnvironmentUse>;
 constexpr auto k_local = std::to_array<std::string_view>(
     {"version", "limits", "permissions", "retry", "sandbox", "session"});
 // Where models are: what their requests carry is looked at for each of them.
-constexpr auto k_with_models =
-    std::to_array<std::string_view>({"model", "fallback", "guardrails"});
+constexpr auto k_with_models = std::to_array<std::string_view>({"model", "fallback", "guardrails"});
 
 bool is_one_of(std::span<const std::string_view> words, std::string_view key) {
   return std::ranges::find(words, key) != words.end();

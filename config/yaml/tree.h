@@ -23,12 +23,12 @@ struct Entry;
 struct Value {
   Kind kind = Kind::null;
   Style style = Style::plain;
-  Span span;                   // of the value; for maps and lists of their beginning
-  std::size_t content = 0;     // scalars: where the characters begin, behind quote or header
-  std::string text;            // scalars: as written, unescaped and folded
+  Span span;                // of the value; for maps and lists of their beginning
+  std::size_t content = 0;  // scalars: where the characters begin, behind quote or header
+  std::string text;         // scalars: as written, unescaped and folded
   std::vector<std::string> variables = {};  // scalars: of the environment, whose values it holds
-  std::vector<Value> items;    // lists
-  std::vector<Entry> entries;  // maps
+  std::vector<Value> items;                 // lists
+  std::vector<Entry> entries;               // maps
 
   bool is_scalar() const { return kind < Kind::list; }
   const Entry* find(std::string_view key) const;  // nullptr also where this is no map

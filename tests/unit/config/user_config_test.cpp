@@ -87,8 +87,8 @@ TEST_CASE("user config: servers that keys may go to", "[config]") {
                           "https://",
                           "ftp://a.example"}) {
     INFO(url);
-    CHECK_FALSE(config::parse_user_config(
-        "key_hosts: {A: [\"" + std::string(url) + "\"]}\n", "config.yaml"));
+    CHECK_FALSE(config::parse_user_config("key_hosts: {A: [\"" + std::string(url) + "\"]}\n",
+                                          "config.yaml"));
   }
   CHECK_FALSE(config::parse_user_config("key_hosts: {A: []}\n", "config.yaml"));
   CHECK_FALSE(config::parse_user_config("key_hosts: {A: \"https://a.example\"}\n", "config.yaml"));
@@ -116,7 +116,8 @@ TEST_CASE("user config: a server is added, and nothing else changes", "[config]"
 }
 
 TEST_CASE("user config: what cannot be added to is left alone", "[config]") {
-  for (const char* text : {"{permissions: {}}\n", "permissions: {}\n...\n", "nothing\n", "a: [\n"}) {
+  for (const char* text :
+       {"{permissions: {}}\n", "permissions: {}\n...\n", "nothing\n", "a: [\n"}) {
     INFO(text);
     const auto changed = config::with_key_host(text, "KEY", "https://a.ex");
     REQUIRE_FALSE(changed);

@@ -144,9 +144,8 @@ TEST_CASE("key hosts: a model is not resolved before its key may go there", "[pr
 }
 
 TEST_CASE("key hosts: an address of the environment says by itself where it goes", "[providers]") {
-  const Environment environment = {{"LLM_URL", "https://llm.corp.example/base"},
-                                   {"KEY", "k-1"},
-                                   {"GITHUB_TOKEN", "gh-1"}};
+  const Environment environment = {
+      {"LLM_URL", "https://llm.corp.example/base"}, {"KEY", "k-1"}, {"GITHUB_TOKEN", "gh-1"}};
   const auto with_address = [](std::string url, std::string variable, std::string key = {}) {
     auto spec = custom(url, key);
     spec.in_base_url = {{.name = std::move(variable), .where = {}}};
@@ -154,14 +153,13 @@ TEST_CASE("key hosts: an address of the environment says by itself where it goes
   };
   CHECK(refused(with_address("https://llm.corp.example/base/v1", "LLM_URL"), environment).empty());
   // What the file puts behind it can be another server.
-  CHECK_FALSE(
-      refused(with_address("https://llm.corp.example.evil.example", "LLM_URL"), environment)
-          .empty());
+  CHECK_FALSE(refused(with_address("https://llm.corp.example.evil.example", "LLM_URL"), environment)
+                  .empty());
   CHECK_FALSE(
       refused(with_address("https://evil.example/gh-1", "GITHUB_TOKEN"), environment).empty());
   CHECK_FALSE(
       refused(with_address("https://gh-1.evil.example", "GITHUB_TOKEN"), environment).empty());
   // That the key belongs there is still the file's word.
-  CHECK_FALSE(
-      refused(with_address("https://llm.corp.example/base", "LLM_URL", "KEY"), environment).empty());
+  CHECK_FALSE(refused(with_address("https://llm.corp.example/base", "LLM_URL", "KEY"), environment)
+                  .empty());
 }

@@ -43,11 +43,13 @@ TEST_CASE("url: what readers of URLs disagree about has no origin", "[providers]
            "https://evil.example\\.api.openai.com",
            "https://api.openai.com.",
            "https://api.openai.com%2f.evil.example",
-           "https://api\xE3\x80\x82openai\xE3\x80\x82" "com",           // U+3002
-           "https://api\xEF\xBC\x8Eopenai\xEF\xBC\x8E" "com",           // U+FF0E
-           "https://api\xEF\xBD\xA1openai.com",                         // U+FF61
-           "https://\xD0\xB0pi.openai.com",                             // a Cyrillic a
-           "https://api.openai.com\xC2\xAD.evil.example",               // a soft hyphen
+           "https://api\xE3\x80\x82openai\xE3\x80\x82"
+           "com",  // U+3002
+           "https://api\xEF\xBC\x8Eopenai\xEF\xBC\x8E"
+           "com",                                          // U+FF0E
+           "https://api\xEF\xBD\xA1openai.com",            // U+FF61
+           "https://\xD0\xB0pi.openai.com",                // a Cyrillic a
+           "https://api.openai.com\xC2\xAD.evil.example",  // a soft hyphen
            "https://api.openai.com .evil.example",
            "https://api.openai.com\n.evil.example",
            "https://[fe80::1%25eth0]",
