@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -71,10 +70,7 @@ Result<void> allow_words(std::string_view text, std::string_view source, KeyHost
 
 }  // namespace
 
-Result<KeyHosts> key_hosts_of(const UserSettings& settings,
-                              const Parsed& parsed,
-                              const agent::Environment& environment) {
-  KeyHosts hosts(environment);
+Result<void> allow_settings(const UserSettings& settings, KeyHosts& hosts) {
   for (const config::KeyHost& host : settings.config.key_hosts) {
     auto origin = origin_from(host.url, Code::config_invalid);
     if (!origin) {
@@ -83,6 +79,11 @@ Result<KeyHosts> key_hosts_of(const UserSettings& settings,
     }
     hosts.allow(host.variable, *std::move(origin));
   }
+  return {};
+}
+
+Result<KeyHosts> key_hosts_of(const Parsed& parsed, const agent::Environment& environment) {
+  KeyHosts hosts(environment);
   for (const std::string& text : parsed.all("--key-host")) {
     TRY(allow_words(text, "`--key-host`", hosts));
   }
@@ -121,26 +122,31 @@ void KeyRequests::add(const KeyRequest& request) {
   }
 }
 
-std::vector<agent::Error> refusals(const std::vector<KeyRequest>& requests) {
+std::vector<agent::Error> refusals(const std::vector<KeyRequest>& requests,
+                                   const agent::Redactor& redactor) {
   std::vector<agent::Error> errors;
-  std::ranges::transform(requests, std::back_inserter(errors), providers::refusal);
+  for (const KeyRequest& request : requests) {
+    agent::Error error = providers::refusal(request);
+    error.message = redactor.apply(error.message);
+    error.help = redactor.apply(error.help);
+    errors.push_back(std::move(error));
+  }
   return errors;
 }
 
 std::vector<agent::Error> settle(const std::vector<KeyRequest>& requests,
                                  const KeySettler& settler) {
   if (!Terminal::is_there()) {
-    return refusals(requests);
+    return refusals(requests, settler.redactor);
   }
   for (const KeyRequest& request : requests) {
     const KeyQuestion question{.variable = request.variable,
                                .origin = request.origin.text,
                                .file = request.where ? request.where->file : "the agent file"};
-    const KeyAnswer answer = ask_for_key(question,
-                                         !settler.user_config.empty(),
-                                         settler.color,
-                                         settler.redactor,
-                                         settler.cancellation.stop());
+    const bool may_keep =
+        !settler.user_config.empty() && settler.redactor.is_clean(question.origin);
+    const KeyAnswer answer = ask_for_key(
+        question, may_keep, settler.color, settler.redactor, settler.cancellation.stop());
     if (settler.cancellation.signal_number() != 0) {
       return {{.code = Code::run_cancelled,
                .message = "a signal ended the run before anything was sent",
@@ -149,7 +155,7 @@ std::vector<agent::Error> settle(const std::vector<KeyRequest>& requests,
     if (answer == KeyAnswer::always) {
       keep_key_host(question, settler.user_config, settler.redactor);
     } else if (answer != KeyAnswer::once) {
-      return refusals({request});
+      return refusals({request}, settler.redactor);
     }
   }
   return {};

@@ -16,10 +16,11 @@
 
 namespace cli {
 
-// Errors: config.invalid (the settings), cli.usage (option and variable).
-agent::Result<providers::KeyHosts> key_hosts_of(const UserSettings& settings,
-                                                const Parsed& parsed,
+// By option and variable. cli.usage.
+agent::Result<providers::KeyHosts> key_hosts_of(const Parsed& parsed,
                                                 const agent::Environment& environment);
+// By the settings. config.invalid.
+agent::Result<void> allow_settings(const UserSettings& settings, providers::KeyHosts& hosts);
 
 // Gathers what is not allowed, each once, in the order of the questions.
 class KeyRequests {
@@ -41,7 +42,9 @@ class KeyRequests {
   std::vector<providers::KeyRequest> requests_;
 };
 
-std::vector<agent::Error> refusals(const std::vector<providers::KeyRequest>& requests);
+// An address can have a secret in it: what is said of it goes through the redactor.
+std::vector<agent::Error> refusals(const std::vector<providers::KeyRequest>& requests,
+                                   const agent::Redactor& redactor);
 
 struct KeySettler {
   const agent::Redactor& redactor;

@@ -273,7 +273,8 @@ std::expected<Plan, std::vector<Error>> prepare(
     TRY_ASSIGN(const auto prompt, prompt_from_outside(parsed, plan.agent));
     TRY_ASSIGN(plan.text, config::render(plan.agent, parameters, prompt, context.environment));
     TRY(attach_mentioned(parsed, plan.text.attachments));
-    TRY_ASSIGN(auto hosts, key_hosts_of(plan.settings.user, parsed, context.environment));
+    TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
+    TRY(allow_settings(plan.settings.user, hosts));
     KeyRequests keys(std::move(hosts));
     TRY(resolve_models(plan, context.environment, *recording, keys));
     for (auto* choices : {&plan.chain, &plan.judges}) {

@@ -1,5 +1,6 @@
 // `errand check`: every mistake of every file, before anything runs.
 #include "agent/outcome.h"
+#include "agent/secrets/redact.h"
 #include "cli/commands/commands.h"
 #include "cli/key_hosts.h"
 #include "cli/known_names.h"
@@ -45,14 +46,12 @@ Error in_file(Error error, const std::string& file) {
 
 class Checker {
  public:
-  Checker(const Parsed& parsed, const Context& context) : context_(context) {
+  Checker(const Context& context, providers::KeyHosts hosts)
+      : context_(context), redactor_(context.environment), hosts_(std::move(hosts)) {
     if (const auto user = load_user_settings(context.environment)) {
       book_.emplace(*user, context.environment);
-      auto hosts = key_hosts_of(*user, parsed, context.environment);
-      if (hosts) {
-        hosts_ = *std::move(hosts);
-      } else {
-        add_own(hosts.error());
+      if (const auto allowed = allow_settings(*user, hosts_); !allowed) {
+        add_own(allowed.error());
       }
     } else {
       std::ranges::for_each(user.error(), [this](const Error& error) { add_own(error); });
@@ -76,7 +75,7 @@ class Checker {
         }
       }
     }
-    std::ranges::move(refusals(keys.take()), std::back_inserter(checked.errors));
+    std::ranges::move(refusals(keys.take(), redactor_), std::back_inserter(checked.errors));
     if (report.agent) {
       check_permissions(*report.agent, checked);
     }
@@ -170,7 +169,8 @@ class Checker {
   }
 
   const Context& context_;
-  providers::KeyHosts hosts_{context_.environment};
+  agent::Redactor redactor_;
+  providers::KeyHosts hosts_;
   std::optional<PriceBook> book_;  // of a config.yaml that can be read
   std::vector<Checked> own_files_;
 };
@@ -211,7 +211,8 @@ void write_text(const std::vector<Checked>& files, Context& context) {
 }  // namespace
 
 agent::Result<int> command_check(const Parsed& parsed, Context& context) {
-  Checker checker(parsed, context);
+  TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
+  Checker checker(context, std::move(hosts));
   std::vector<Checked> agents;
   for (const std::string& file : parsed.positionals) {
     agents.push_back(checker.check(file));

@@ -48,7 +48,8 @@ agent::Environment build_tool_env(const Value& env,
                                   const ToolWorld& world,
                                   Problems& problems);
 
-// The variables whose values stand in the texts of a value, as expansion has put them there.
+// The variables whose values stand in the texts of a value, as expansion has put them there; of
+// each the first place.
 std::vector<agent::EnvironmentUse> build_uses(const Value& value, const Problems& problems);
 // Those of the whole file that a model can come to see, but for what is sent beside a request's
 // body: `base_url` and `headers`.

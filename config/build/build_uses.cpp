@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 namespace config {
 namespace {
@@ -21,56 +23,70 @@ bool is_one_of(std::span<const std::string_view> words, std::string_view key) {
   return std::ranges::find(words, key) != words.end();
 }
 
-void add(const Value& value, const Problems& problems, Uses& uses) {
-  for (const std::string& name : value.variables) {
-    uses.push_back({.name = name, .where = problems.source().where(value.span)});
-  }
-}
+// The first use of each variable: a file may name one a hundred thousand times.
+class UseCollector {
+ public:
+  explicit UseCollector(const Problems& problems) : problems_(problems) {}
 
-void add_below(const Value& value, bool has_models, const Problems& problems, Uses& uses) {
-  add(value, problems, uses);
-  for (const Value& item : value.items) {
-    add_below(item, has_models, problems, uses);
-  }
-  for (const Entry& entry : value.entries) {
-    const bool is_request = has_models && (entry.key == "base_url" || entry.key == "headers");
-    if (!is_request) {
-      add_below(entry.value, has_models, problems, uses);
+  void add(const std::string& name, Span span) {
+    if (seen_.insert(name).second) {
+      uses_.push_back({.name = name, .where = problems_.source().where(span)});
     }
   }
-}
 
-// `env: [NAME]` is short for the value of NAME.
-void add_handed_on(const Value& tools, const Problems& problems, Uses& uses) {
-  for (const Value& tool : tools.items) {
-    const bool is_short = tool.entries.size() == 1 && tool.find("env") == nullptr;
-    const Value& map = is_short ? tool.entries.front().value : tool;
-    const Value* env = value_at(map, "env");
-    for (const Value& name : env != nullptr ? env->items : std::vector<Value>{}) {
-      uses.push_back({.name = name.text, .where = problems.source().where(name.span)});
+  void add_below(const Value& value, bool has_models) {
+    for (const std::string& name : value.variables) {
+      add(name, value.span);
+    }
+    for (const Value& item : value.items) {
+      add_below(item, has_models);
+    }
+    for (const Entry& entry : value.entries) {
+      const bool is_request = has_models && (entry.key == "base_url" || entry.key == "headers");
+      if (!is_request) {
+        add_below(entry.value, has_models);
+      }
     }
   }
-}
+
+  // `env: [NAME]` is short for the value of NAME.
+  void add_handed_on(const Value& tools) {
+    for (const Value& tool : tools.items) {
+      const bool is_short = tool.entries.size() == 1 && tool.find("env") == nullptr;
+      const Value& map = is_short ? tool.entries.front().value : tool;
+      if (const Value* env = value_at(map, "env")) {
+        std::ranges::for_each(env->items, [&](const Value& name) { add(name.text, name.span); });
+      }
+    }
+  }
+
+  Uses take() { return std::move(uses_); }
+
+ private:
+  const Problems& problems_;
+  std::set<std::string, std::less<>> seen_;
+  Uses uses_;
+};
 
 }  // namespace
 
 Uses build_uses(const Value& value, const Problems& problems) {
-  Uses uses;
-  add_below(value, false, problems, uses);
-  return uses;
+  UseCollector collector(problems);
+  collector.add_below(value, false);
+  return collector.take();
 }
 
 Uses build_text_uses(const Value& root, const Problems& problems) {
-  Uses uses;
+  UseCollector collector(problems);
   for (const Entry& entry : root.entries) {
     if (!is_free_key(entry.key) && !is_one_of(k_local, entry.key)) {
-      add_below(entry.value, is_one_of(k_with_models, entry.key), problems, uses);
+      collector.add_below(entry.value, is_one_of(k_with_models, entry.key));
     }
   }
   if (const Value* tools = value_at(root, "tools")) {
-    add_handed_on(*tools, problems, uses);
+    collector.add_handed_on(*tools);
   }
-  return uses;
+  return collector.take();
 }
 
 }  // namespace config
