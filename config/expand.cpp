@@ -80,23 +80,23 @@ std::string replacement(const Reference& reference,
                         const Value& value,
                         const agent::Environment& environment,
                         Problems& problems) {
-  const Span span = span_of(reference, value, problems);
+  const auto complain = [&](std::string message, std::string help) {
+    problems.add(span_of(reference, value, problems), std::move(message), std::move(help));
+  };
   if (reference.length == 0) {
-    problems.add(span, "the reference to a variable is not closed", "write `${env:NAME}`");
+    complain("the reference to a variable is not closed", "write `${env:NAME}`");
     return {};
   }
   if (!fits(Shape::variable, reference.name)) {
-    problems.add(span,
-                 fmt::format("`{}` is no name of a variable", reference.name),
-                 "write `${env:NAME}` or `${env:NAME:-default}`");
+    complain(fmt::format("`{}` is no name of a variable", reference.name),
+             "write `${env:NAME}` or `${env:NAME:-default}`");
     return {};
   }
   if (auto found = value_of(reference, environment)) {
     return *std::move(found);
   }
-  problems.add(span,
-               fmt::format("the environment variable `{}` is not set", reference.name),
-               fmt::format("set it, or give a default: `${{env:{}:-default}}`", reference.name));
+  complain(fmt::format("the environment variable `{}` is not set", reference.name),
+           fmt::format("set it, or give a default: `${{env:{}:-default}}`", reference.name));
   return {};
 }
 
