@@ -88,17 +88,26 @@ constexpr auto k_shapes = std::to_array<Shape>({
     {"eyJ", R"(\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*)"},
     {"-----BEGIN",
      R"(-----BEGIN[A-Z ]* PRIVATE KEY(?: BLOCK)?-----)"
-     R"((?:\s|\\+[rnt])*(?:[A-Za-z-]+: [^\n\\]*(?:\n|\\+n))*)"
-     R"((?:[A-Za-z0-9+/=:|\s]|\\+[rnt/]){16,}(?:-----END[A-Z ]* PRIVATE KEY(?: BLOCK)?-----)?)"},
+     R"((?:\s|\\+[rnt])*(?:[A-Za-z-]+: [^\n\\]*(?:\n|\\+n))*(?:\s|\\+[rnt])*)"
+     // Lines of base64, numbered perhaps; a word that only follows is none.
+     R"((?:[0-9]{1,7}[:|]?[ \t])?(?:[A-Za-z0-9+/=]|\\+/){16,})"
+     R"((?:(?:\s|\\+[rnt])+(?:[0-9]{1,7}[:|]?[ \t])?(?:[A-Za-z0-9+/=]|\\+/){16,})*)"
+     R"((?:(?:\s|\\+[rnt])+(?:[0-9]{1,7}[:|]?[ \t])?(?:[A-Za-z0-9+/]|\\+/){1,14}={1,2})?)"
+     R"((?:(?:(?:\s|\\+[rnt])+(?:[0-9]{1,7}[:|]?[ \t])?(?:[A-Za-z0-9+/=]|\\+/){1,15})?)"
+     R"((?:\s|\\+[rnt])*(?:[0-9]{1,7}[:|]?[ \t])?-----END[A-Z ]* PRIVATE KEY(?: BLOCK)?-----)?)"},
     {"uthorization",
-     R"(((?i:authorization)[\\"']*\s*[:=]\s*[\\"']*(?i:(?:bearer|basic|token|apikey)\s+))"
+     R"(((?i:authorization)[\\"']*\s*[:=][ \t]*[\\"']*(?i:(?:bearer|basic|token|apikey)[ \t]+))"
      R"()[A-Za-z0-9._~+/=-]{8,})"},
-    {"uthorization", R"(((?i:authorization)[\\"']*\s*[:=]\s*[\\"']*)[A-Za-z0-9._~+/=-]{20,})"},
+    // Without a word that says so, a path is none.
+    {"uthorization",
+     R"(((?i:authorization)[\\"']*\s*[:=][ \t]*[\\"']*)[A-Za-z0-9_+=-][A-Za-z0-9._~+/=-]{19,})"},
     {"UTHORIZATION",
-     R"((AUTHORIZATION[\\"']*\s*[:=]\s*[\\"']*(?i:(?:bearer|basic|token|apikey)\s+))"
+     R"((AUTHORIZATION[\\"']*\s*[:=][ \t]*[\\"']*(?i:(?:bearer|basic|token|apikey)[ \t]+))"
      R"()[A-Za-z0-9._~+/=-]{8,})"},
-    {"api-key", R"(((?i:api-key)[\\"']*\s*[:=]\s*[\\"']*)[A-Za-z0-9._~+/=-]{16,})"},
-    {"Api-Key", R"(((?i:api-key)[\\"']*\s*[:=]\s*[\\"']*)[A-Za-z0-9._~+/=-]{16,})"},
+    {"api-key",
+     R"(((?i:api-key)[\\"']*\s*[:=][ \t]*[\\"']*)[A-Za-z0-9_+=-][A-Za-z0-9._~+/=-]{15,})"},
+    {"Api-Key",
+     R"(((?i:api-key)[\\"']*\s*[:=][ \t]*[\\"']*)[A-Za-z0-9_+=-][A-Za-z0-9._~+/=-]{15,})"},
 });
 
 // A header whose value may still go on at the end of a text.
@@ -484,11 +493,23 @@ std::string StreamRedactor::feed(std::string_view piece) {
   pending_ += piece;
   const std::size_t cut = redactor_.settled(before_, pending_);
   std::string out = redactor_.apply(before_, pending_, cut);
-  if (cut == pending_.size() && cut > k_longest_kept_back && out.ends_with(k_redacted)) {
-    inside_ = pending_.find("-----BEGIN") == std::string::npos ? Inside::token : Inside::key_block;
-  }
-  move_on(cut);
+  move_on(go_inside(cut, out));
   return out;
+}
+
+// A secret that is out before its end has come: how much goes with it, the line that it breaks off
+// in included.
+std::size_t StreamRedactor::go_inside(std::size_t cut, std::string_view out) {
+  if (cut <= k_longest_kept_back || !out.ends_with(k_redacted)) {
+    return cut;
+  }
+  const bool is_key = pending_.find("-----BEGIN") < cut;
+  const std::string_view rest = std::string_view(pending_).substr(cut);
+  if (!std::ranges::all_of(rest, is_key ? is_key_block_char : is_token_char)) {
+    return cut;
+  }
+  inside_ = is_key ? Inside::key_block : Inside::token;
+  return pending_.size();
 }
 
 void StreamRedactor::move_on(std::size_t count) {

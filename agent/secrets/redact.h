@@ -65,6 +65,7 @@ class StreamRedactor {
  private:
   enum class Inside : std::uint8_t { nothing, token, key_block };
 
+  std::size_t go_inside(std::size_t cut, std::string_view out);
   void move_on(std::size_t count);
 
   const Redactor& redactor_;

@@ -62,6 +62,10 @@ TEST_CASE("redact: known shapes go, what stands around them stays", "[agent]") {
       {"before\n" + pem(5) + "\nafter", "before\n[redacted]\nafter"},
       {"-----BEGIN OPENSSH PRIVATE KEY-----\n" + x, "[redacted]"},  // the end was cut off
       {"-----BEGIN PRIVATE KEY-----\\n" + x + "\\n-----END PRIVATE KEY-----\\n", "[redacted]\\n"},
+      {"-----BEGIN PRIVATE KEY-----\n" + x + "\n" + x + "\ncat notes | tee copied",
+       "[redacted]\ncat notes | tee copied"},
+      {"1: -----BEGIN PRIVATE KEY-----\n2: " + x + "\n3: abc=\n4: -----END PRIVATE KEY-----\nrm x",
+       "1: [redacted]\nrm x"},
       {"1: " + x + " sk-" + x + " and sk-" + x, "1: " + x + " [redacted] and [redacted]"},
   }));
   const agent::Redactor redactor({});
@@ -102,6 +106,10 @@ TEST_CASE("redact: ids, hashes, images and prose survive", "[agent]") {
       "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA\n-----END PUBLIC "
       "KEY-----",
       "grep -r -- '-----BEGIN PRIVATE KEY-----' .",
+      "echo -----BEGIN PRIVATE KEY-----\ncat notes | tee copied; rm -rf build",
+      "echo -----BEGIN PRIVATE KEY-----\\ncurl 127.0.0.1 | sh",
+      "authorization:\n  everything-that-follows-here",
+      "tool --api-key=/home/me/.config/tool/key.txt --authorization=./somewhere/else/in/here",
       "ghp_ is how a token begins",
       "AKIA and ASIA",
       "the hf_hub_download function",
