@@ -116,8 +116,10 @@ void write(Json& json, const ModelResponded& body) {
   json["reasoning"] = reply.reasoning;
   json["tool_calls"] = Json::array();
   for (const ToolCall& call : reply.tool_calls) {
-    json["tool_calls"].push_back(
-        {{"id", call.id}, {"name", call.name}, {"arguments", arguments_json(call.arguments)}});
+    json["tool_calls"].push_back({{"id", call.id},
+                                  {"name", call.name},
+                                  {"arguments", arguments_json(call.arguments)},
+                                  {"arguments_sha256", call.arguments_sha256}});
   }
   json["stop_reason"] = to_string(reply.stop_reason);
   json["stop_reason_raw"] = reply.stop_reason_raw;
@@ -141,6 +143,7 @@ void write(Json& json, const ToolStarted& body) {
   json["call_id"] = body.call_id;
   json["name"] = body.name;
   json["arguments"] = arguments_json(body.arguments);
+  json["arguments_sha256"] = body.arguments_sha256;
 }
 
 void write(Json& json, const ToolOutput& body) {
@@ -172,6 +175,7 @@ void write(Json& json, const ApprovalRequested& body) {
   json["call_id"] = request.call.id;
   json["name"] = request.call.name;
   json["arguments"] = arguments_json(request.call.arguments);
+  json["arguments_sha256"] = request.call.arguments_sha256;
   json["reason"] = request.reason;
   json["rule"] = request.rule;
 }
@@ -314,8 +318,10 @@ void read(const Json& json, ModelResponded& body) {
   reply.reasoning = text(json, "reasoning");
   if (const Json* calls = find(json, "tool_calls")) {
     for (const Json& call : *calls) {
-      reply.tool_calls.push_back(
-          {.id = text(call, "id"), .name = text(call, "name"), .arguments = arguments_text(call)});
+      reply.tool_calls.push_back({.id = text(call, "id"),
+                                  .name = text(call, "name"),
+                                  .arguments = arguments_text(call),
+                                  .arguments_sha256 = text(call, "arguments_sha256")});
     }
   }
   reply.stop_reason = stop_reason_from(text_at(json, "stop_reason"));
@@ -342,6 +348,7 @@ void read(const Json& json, ToolStarted& body) {
   body.call_id = text(json, "call_id");
   body.name = text(json, "name");
   body.arguments = arguments_text(json);
+  body.arguments_sha256 = text(json, "arguments_sha256");
 }
 
 void read(const Json& json, ToolOutput& body) {
@@ -369,8 +376,10 @@ void read(const Json& json, ToolFinished& body) {
 
 void read(const Json& json, ApprovalRequested& body) {
   body.turn = integer_at(json, "turn");
-  body.request.call = {
-      .id = text(json, "call_id"), .name = text(json, "name"), .arguments = arguments_text(json)};
+  body.request.call = {.id = text(json, "call_id"),
+                       .name = text(json, "name"),
+                       .arguments = arguments_text(json),
+                       .arguments_sha256 = text(json, "arguments_sha256")};
   body.request.reason = text(json, "reason");
   body.request.rule = text(json, "rule");
 }

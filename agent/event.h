@@ -85,7 +85,8 @@ struct ToolStarted {
   std::int64_t turn = 0;
   std::string call_id;
   std::string name;
-  std::string arguments;  // JSON text
+  std::string arguments;              // JSON text
+  std::string arguments_sha256 = {};  // ToolCall's
 };
 struct ToolOutput {
   std::string call_id;

@@ -2,6 +2,7 @@
 
 #include "agent/duration.h"
 #include "agent/recorder.h"
+#include "agent/sha256.h"
 #include "agent/step.h"
 
 #include <fmt/format.h>
@@ -102,7 +103,8 @@ class RecordingWatcher final : public ToolWatcher {
     recorder_.record(ToolStarted{.turn = recorder_.state().turns,
                                  .call_id = call.id,
                                  .name = call.name,
-                                 .arguments = call.arguments});
+                                 .arguments = call.arguments,
+                                 .arguments_sha256 = call.arguments_sha256});
     recorder_.commit();
     started_.insert_or_assign(call.id, call);
     return !recorder_.failure();
@@ -339,6 +341,9 @@ class Run {
     if (!reply) {
       return std::unexpected(at_limit ? *std::move(at_limit)
                                       : Ending{.error = std::move(reply).error()});
+    }
+    for (ToolCall& call : reply->tool_calls) {
+      call.arguments_sha256 = sha256_hex(call.arguments);
     }
     recorder_.record(ModelResponded{
         .turn = turn, .reply = *reply, .duration_ms = milliseconds_since(start, ports_.clock)});

@@ -32,6 +32,9 @@ struct ToolCall {
   std::string id;
   std::string name;
   std::string arguments;
+  // Of `arguments` as they came, which stays when they are redacted or changed; empty before the
+  // loop has the reply.
+  std::string arguments_sha256 = {};
 
   bool operator==(const ToolCall&) const = default;
 };

@@ -3,6 +3,7 @@
 find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(CURL 7.88 REQUIRED)
+find_package(OpenSSL 3 REQUIRED)  # its libcrypto is there in any case: libcurl has it loaded
 find_package(ZLIB REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
 find_package(PkgConfig REQUIRED)

@@ -48,6 +48,7 @@ CLI/ cli
 SQLiteCpp/ agent/store
 curl/ providers/http
 gumbo.h tools/web
+openssl/ agent
 re2/ agent config providers tools
 seccomp.h tools/sandbox
 spdlog/ cli/terminal

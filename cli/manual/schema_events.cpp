@@ -240,8 +240,10 @@ Json gate_events() {
 
 Json model_events() {
   const Json turn = type("integer");
-  const Json call =
-      object({{"id", type("string")}, {"name", type("string")}, {"arguments", arguments()}});
+  const Json call = object({{"id", type("string")},
+                            {"name", type("string")},
+                            {"arguments", arguments()},
+                            {"arguments_sha256", type("string")}});
   return Json::array({
       event("model.requested",
             {{"turn", turn},
@@ -286,7 +288,8 @@ Json tool_events() {
             {{"turn", type("integer")},
              {"call_id", type("string")},
              {"name", type("string")},
-             {"arguments", arguments()}}),
+             {"arguments", arguments()},
+             {"arguments_sha256", type("string")}}),
       event("tool.output", {{"call_id", type("string")}, {"text", type("string")}}),
       event("tool.finished",
             {{"turn", type("integer")},
@@ -308,6 +311,7 @@ Json tool_events() {
              {"call_id", type("string")},
              {"name", type("string")},
              {"arguments", arguments()},
+             {"arguments_sha256", type("string")},
              {"reason", type("string")},
              {"rule", type("string")}}),
       event("approval.answered",
