@@ -1,6 +1,7 @@
 #include "tools/web/html_text.h"
 
 #include "agent/text.h"
+#include "tools/web/html_bounds.h"
 #include "tools/web/html_tree.h"
 
 #include <fmt/format.h>
@@ -337,12 +338,20 @@ class Reader {
 agent::Result<std::string> html_to_text(std::string_view page,
                                         const Url& base,
                                         const std::stop_token& stop) {
-  TRY_ASSIGN(const HtmlTree tree, HtmlTree::parse(std::string(page), stop));
+  BoundedPage bounded = bounded_page(page);
+  const std::string note =
+      bounded.tags_left_out == 0
+          ? std::string()
+          : fmt::format(
+                "[{} tag{} of the page left out: nested too deeply; the text is all here]\n",
+                bounded.tags_left_out,
+                bounded.tags_left_out == 1 ? "" : "s");
+  TRY_ASSIGN(const HtmlTree tree, HtmlTree::parse(std::move(bounded.page), stop));
   Reader reader(base, stop);
   if (!reader.read(tree.root())) {
     return agent::fail(agent::Code::tool_cancelled, "stopped while reading the page");
   }
-  return reader.take();
+  return note + reader.take();
 }
 
 }  // namespace tools

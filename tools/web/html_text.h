@@ -10,8 +10,9 @@
 
 namespace tools {
 
-// `page` is valid UTF-8; links are resolved from `base`. tool.result_unusable: it takes too much
-// memory to be taken apart. tool.cancelled: `stop` was requested.
+// `page` is valid UTF-8; links are resolved from `base`. In time linear in the page: tags that are
+// nested too deeply are left out, which the first line then says. tool.result_unusable: it takes
+// too much memory or time to be taken apart all the same. tool.cancelled: `stop` was requested.
 agent::Result<std::string> html_to_text(std::string_view page,
                                         const Url& base,
                                         const std::stop_token& stop);

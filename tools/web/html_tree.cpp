@@ -1,27 +1,24 @@
 #include "tools/web/html_tree.h"
 
-#include "agent/text.h"
-
+#include <chrono>
 #include <csetjmp>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <utility>
 
 namespace tools {
 namespace {
 
 constexpr std::size_t k_max_memory = 256u << 20;
+constexpr std::chrono::seconds k_max_time{
+    5};                               // of the processor; a bounded page takes a tenth of it
 constexpr unsigned k_look_each = 64;  // allocations; one may cost a walk up a deep tree
 
-// gumbo takes the body of a page apart, child by child on the stack, where a <frameset> replaces
-// it. Such a page has nothing to read but what stands in <noframes>.
-void neutralise_framesets(std::string& page) {
-  constexpr std::string_view k_name = "<frameset";
-  const std::string lower = agent::to_lower(page);
-  for (std::size_t at = lower.find(k_name); at != std::string::npos;
-       at = lower.find(k_name, at + 1)) {
-    page.replace(at + 1, 1, "x");
-  }
+std::chrono::nanoseconds processor_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 }  // namespace
@@ -71,10 +68,10 @@ class HtmlTree::Memory {
 
   void* take(std::size_t size) {
     const bool is_time_to_look = ++count_ % k_look_each == 0;
+    const bool has_ended =
+        is_time_to_look && (stop_.stop_requested() || processor_time() - begin_ > k_max_time);
     void* const memory =
-        used_ + size <= k_max_memory && !(is_time_to_look && stop_.stop_requested())
-            ? std::malloc(sizeof(Block) + size)
-            : nullptr;
+        used_ + size <= k_max_memory && !has_ended ? std::malloc(sizeof(Block) + size) : nullptr;
     if (memory == nullptr) {
       std::longjmp(way_out_, 1);  // NOLINT(cert-err52-cpp)
     }
@@ -94,6 +91,7 @@ class HtmlTree::Memory {
   }
 
   std::stop_token stop_;
+  std::chrono::nanoseconds begin_ = processor_time();
   std::jmp_buf way_out_{};
   Block first_{.next = &first_, .previous = &first_, .size = 0};
   std::size_t used_ = 0;
@@ -106,7 +104,6 @@ HtmlTree::~HtmlTree() = default;
 HtmlTree::HtmlTree(HtmlTree&&) noexcept = default;
 
 agent::Result<HtmlTree> HtmlTree::parse(std::string page, const std::stop_token& stop) {
-  neutralise_framesets(page);
   HtmlTree tree(std::make_unique<std::string>(std::move(page)), std::make_unique<Memory>(stop));
   const GumboOutput* const output = tree.memory_->parse(*tree.page_);
   if (output == nullptr && stop.stop_requested()) {

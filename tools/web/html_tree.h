@@ -13,7 +13,7 @@ namespace tools {
 
 class HtmlTree {
  public:
-  // tool.result_unusable, tool.cancelled: as html_to_text().
+  // Of a bounded page (html_bounds.h). tool.result_unusable, tool.cancelled: as html_to_text().
   static agent::Result<HtmlTree> parse(std::string page, const std::stop_token& stop);
 
   ~HtmlTree();
