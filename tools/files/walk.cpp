@@ -5,7 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <linux/magic.h>
+#include <optional>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +22,52 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t k_max_entries = 100'000;    // of one folder
 constexpr std::size_t k_max_visited = 1'000'000;  // of one walk
+
+// File systems that hold files, by the number that statfs() gives: a walk goes from one into
+// another. What the kernel or a program makes up as it is read (proc, sysfs, cgroup, FUSE) is
+// entered only where it is named; what is new in the kernel is, too.
+constexpr auto k_of_files = std::to_array<unsigned long>({
+    EXT4_SUPER_MAGIC,  // and ext2, ext3
+    XFS_SUPER_MAGIC,
+    BTRFS_SUPER_MAGIC,
+    F2FS_SUPER_MAGIC,
+    TMPFS_MAGIC,
+    RAMFS_MAGIC,
+    OVERLAYFS_SUPER_MAGIC,
+    SQUASHFS_MAGIC,
+    EROFS_SUPER_MAGIC_V1,
+    ISOFS_SUPER_MAGIC,
+    UDF_SUPER_MAGIC,
+    MSDOS_SUPER_MAGIC,
+    EXFAT_SUPER_MAGIC,
+    REISERFS_SUPER_MAGIC,
+    NILFS_SUPER_MAGIC,
+    ECRYPTFS_SUPER_MAGIC,
+    NFS_SUPER_MAGIC,
+    SMB_SUPER_MAGIC,
+    CIFS_SUPER_MAGIC,
+    SMB2_SUPER_MAGIC,
+    CEPH_SUPER_MAGIC,
+    V9FS_MAGIC,
+    0x2FC12FC1,  // ZFS
+    0xCA451A4E,  // bcachefs
+    0x7366746E,  // ntfs3
+    0x3153464A,  // JFS
+    0x482B,      // HFS+
+    0x786F4256,  // VirtualBox's shared folders
+});
+
+std::optional<dev_t> device_of(const fs::path& folder) {
+  struct stat status = {};
+  return ::lstat(folder.c_str(), &status) == 0 ? std::optional(status.st_dev) : std::nullopt;
+}
+
+bool holds_files(const fs::path& folder) {
+  struct statfs status = {};
+  return ::statfs(folder.c_str(), &status) == 0 &&
+         std::ranges::find(k_of_files, static_cast<unsigned long>(status.f_type) & 0xFFFFFFFFUL) !=
+             k_of_files.end();
+}
 
 // Compares as the paths of what is in them would: "a.b" stands before "a/c".
 bool comes_before(const FolderEntry& a, const FolderEntry& b) {
@@ -50,24 +101,27 @@ class Walker {
 
   Result<WalkEnd> walk(const NamedPath& root) {
     TRY_ASSIGN(Folder folder, read_folder(root, stop_));
-    show(root, "", folder, 1);
+    std::error_code ignored;
+    show({.named = root, .device = device_of(fs::canonical(root.path, ignored))}, "", folder, 1);
     end_.stopped = stop_.stop_requested();
     return end_;
   }
 
  private:
+  struct Place {
+    NamedPath named;
+    std::optional<dev_t> device;
+  };
+
   // False: the walk is over.
-  bool show(const NamedPath& at,
-            const std::string& prefix,
-            const Folder& folder,
-            std::size_t depth) {
+  bool show(const Place& at, const std::string& prefix, const Folder& folder, std::size_t depth) {
     end_.is_whole = end_.is_whole && folder.is_whole;
     return std::ranges::all_of(folder.entries, [&](const FolderEntry& entry) {
       return show_entry(at, prefix, entry, depth);
     });
   }
 
-  bool show_entry(const NamedPath& at,
+  bool show_entry(const Place& at,
                   const std::string& prefix,
                   const FolderEntry& entry,
                   std::size_t depth) {
@@ -85,7 +139,7 @@ class Walker {
                              : visit_(prefix + entry.name, entry) == Walk::go_on;
   }
 
-  bool enter(const NamedPath& at,
+  bool enter(const Place& at,
              const std::string& prefix,
              const FolderEntry& entry,
              std::size_t depth) {
@@ -96,10 +150,15 @@ class Walker {
       ++end_.too_deep;
       return true;
     }
-    const NamedPath below{.shown = join_shown(at.shown, entry.name),
-                          .path = at.path / entry.name,
-                          .policy = at.policy};
-    const auto folder = read_folder(below, stop_);
+    const NamedPath named{.shown = join_shown(at.named.shown, entry.name),
+                          .path = at.named.path / entry.name,
+                          .policy = at.named.policy};
+    const Place below{.named = named, .device = device_of(named.path)};
+    if (below.device != at.device && !holds_files(named.path)) {
+      ++end_.made_up;
+      return true;
+    }
+    const auto folder = read_folder(named, stop_);
     if (!folder) {
       ++end_.unread;
       return true;
@@ -144,6 +203,13 @@ std::string WalkEnd::notes() const {
   }
   if (too_deep > 0) {
     notes += fmt::format("[{} folder{} too deep to enter]\n", too_deep, too_deep == 1 ? "" : "s");
+  }
+  if (made_up > 0) {
+    notes += fmt::format(
+        "[{} folder{} not entered: no files on a disk are there (as in /proc); name one to look in "
+        "it]\n",
+        made_up,
+        made_up == 1 ? "" : "s");
   }
   if (!is_whole) {
     notes += "[there is more than was looked at: name a folder further down]\n";

@@ -1,5 +1,5 @@
 // Folders, in one fixed order: what is in one, and what is below one. Links are shown, not
-// followed; `.git` is never entered.
+// followed; `.git` is never entered, and no other file system that holds no files.
 #pragma once
 #include "tools/files/regular_file.h"
 
@@ -40,6 +40,7 @@ struct WalkEnd {
   bool stopped = false;      // by the stop token
   std::size_t unread = 0;    // folders that could not be read
   std::size_t too_deep = 0;  // folders below max_depth
+  std::size_t made_up = 0;   // folders of other file systems that hold no files: proc, sysfs, FUSE
   bool is_whole = true;      // false: over a million entries, or a folder over its own limit
 
   // What the model must know about the gaps: "[2 folders could not be read]"; lines or empty.
