@@ -137,7 +137,10 @@ Report load_agent(const std::filesystem::path& file,
   const auto absolute = std::filesystem::absolute(file, failure);
   const auto directory = (failure ? file : absolute).lexically_normal().parent_path();
   const bool markdown = file.extension() == ".md";
-  return parse_agent(*text, file.string(), directory, markdown, environment, known);
+  Report report = parse_agent(*text, file.string(), directory, markdown, environment, known);
+  hide_text_behind_link(file, report.errors);
+  hide_text_behind_link(file, report.warnings);
+  return report;
 }
 
 }  // namespace config

@@ -3,11 +3,11 @@
 #include "config/build/build_permissions.h"
 #include "config/read.h"
 #include "config/settings.h"
+#include "config/yaml/source.h"
 
 #include <fmt/format.h>
 
 #include <array>
-#include <system_error>
 #include <utility>
 
 namespace config {
@@ -80,21 +80,28 @@ std::span<const Key> project_keys() {
 
 std::expected<ProjectConfig, std::vector<agent::Error>> load_project_config(
     const fs::path& folder, const KnownNames& known) {
-  fs::path file = folder / ".errand" / "config.yaml";
-  std::error_code failure;
-  for (fs::path at = folder; !fs::exists(file, failure) && at.has_relative_path();) {
+  const fs::path name = fs::path(".errand") / "config.yaml";
+  fs::path at = folder;
+  auto text = read_file_inside(at, name, k_largest_settings_file);
+  while (text && !*text && at.has_relative_path()) {
     at = at.parent_path();
-    file = at / ".errand" / "config.yaml";
+    text = read_file_inside(at, name, k_largest_settings_file);
+  }
+  if (!text) {
+    return std::unexpected(std::vector{std::move(text).error()});
   }
   ProjectConfig config;
-  auto errors =
-      read_settings_file(file, k_project_keys, [&](const Value& root, Problems& problems) {
-        refuse_key_hosts(root, problems);
-        if (const Value* permissions = value_at(root, "permissions")) {
-          refuse_loosening(*permissions, problems);
-          config.permissions = build_permissions(*permissions, {}, known, problems);
-        }
-      });
+  auto errors = read_settings(text->value_or(""),
+                              (at / name).string(),
+                              k_project_keys,
+                              [&](const Value& root, Problems& problems) {
+                                refuse_key_hosts(root, problems);
+                                if (const Value* permissions = value_at(root, "permissions")) {
+                                  refuse_loosening(*permissions, problems);
+                                  config.permissions =
+                                      build_permissions(*permissions, {}, known, problems);
+                                }
+                              });
   if (!errors.empty()) {
     return std::unexpected(std::move(errors));
   }

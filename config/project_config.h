@@ -20,7 +20,9 @@ struct ProjectConfig {
 // Its keys, in the order of the man page.
 std::span<const Key> project_keys();
 
-// The nearest such file at or above `folder`; none is an empty one. Never throws.
+// The nearest such file at or above `folder`; none is an empty one. It must be a regular file in a
+// real `.errand` folder: a link could lead to a file that its writer may not read, and a mistake in
+// it would show a line of that. Never throws.
 std::expected<ProjectConfig, std::vector<agent::Error>> load_project_config(
     const std::filesystem::path& folder, const KnownNames& known);
 

@@ -251,7 +251,13 @@ agent::Result<agent::ReplayScript> parse_replay_script(std::string_view text,
 
 agent::Result<agent::ReplayScript> load_replay_script(const std::filesystem::path& file) {
   TRY_ASSIGN(const std::string text, read_text_file(file, k_largest_script));
-  return parse_replay_script(text, file.string());
+  auto script = parse_replay_script(text, file.string());
+  if (!script) {
+    std::vector mistakes{std::move(script).error()};
+    hide_text_behind_link(file, mistakes);
+    return agent::fail(std::move(mistakes.front()));
+  }
+  return script;
 }
 
 }  // namespace config

@@ -8,11 +8,6 @@
 #include <utility>
 
 namespace config {
-namespace {
-
-constexpr std::size_t k_largest_settings_file = 1'048'576;
-
-}  // namespace
 
 std::vector<agent::Error> read_settings(std::string_view text,
                                         const std::string& shown_file,

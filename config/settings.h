@@ -5,6 +5,7 @@
 #include "config/yaml/problems.h"
 #include "config/yaml/tree.h"
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <span>
@@ -13,6 +14,8 @@
 #include <vector>
 
 namespace config {
+
+constexpr std::size_t k_largest_settings_file = 1'048'576;  // bytes
 
 using BuildSettings = std::function<void(const Value& root, Problems& problems)>;
 

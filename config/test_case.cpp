@@ -191,12 +191,11 @@ std::span<const Key> test_case_keys() {
   return k_case_keys;
 }
 
-std::expected<TestCase, std::vector<agent::Error>> load_test_case(const fs::path& file) {
-  auto text = read_text_file(file, k_largest_case_file);
-  if (!text) {
-    return std::unexpected(std::vector{std::move(text).error()});
-  }
-  auto source = Source::create(*std::move(text), file.string());
+namespace {
+
+std::expected<TestCase, std::vector<agent::Error>> parse_test_case(std::string text,
+                                                                   const fs::path& file) {
+  auto source = Source::create(std::move(text), file.string());
   if (!source) {
     return std::unexpected(std::vector{std::move(source).error()});
   }
@@ -208,6 +207,20 @@ std::expected<TestCase, std::vector<agent::Error>> load_test_case(const fs::path
   }
   if (!problems.is_empty()) {
     return std::unexpected(problems.take_errors());
+  }
+  return test;
+}
+
+}  // namespace
+
+std::expected<TestCase, std::vector<agent::Error>> load_test_case(const fs::path& file) {
+  auto text = read_text_file(file, k_largest_case_file);
+  if (!text) {
+    return std::unexpected(std::vector{std::move(text).error()});
+  }
+  auto test = parse_test_case(*std::move(text), file);
+  if (!test) {
+    hide_text_behind_link(file, test.error());
   }
   return test;
 }

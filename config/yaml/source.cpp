@@ -1,5 +1,6 @@
 #include "config/yaml/source.h"
 
+#include "agent/descriptor.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
@@ -7,10 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <iterator>
 #include <optional>
 #include <sys/stat.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace config {
@@ -90,22 +91,6 @@ agent::Error open_error(const std::filesystem::path& file, int number) {
       "check the file's permissions");
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) {
-      ::close(number_);
-    }
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
-
 agent::Result<void> check_is_readable(const std::filesystem::path& file,
                                       const struct stat& status,
                                       std::size_t limit) {
@@ -155,6 +140,20 @@ agent::Result<std::string> read_all(int descriptor,
   }
   text.resize(length);
   return text;
+}
+
+// Non-blocking: opening a pipe must not wait for its other end.
+constexpr int k_reading = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+agent::Result<std::string> read_opened(const agent::Descriptor& descriptor,
+                                       const std::filesystem::path& file,
+                                       std::size_t limit) {
+  struct stat status{};
+  if (::fstat(descriptor.get(), &status) != 0) {
+    return agent::fail(open_error(file, errno));
+  }
+  TRY(check_is_readable(file, status, limit));
+  return read_all(descriptor.get(), file, limit, static_cast<std::size_t>(status.st_size));
 }
 
 }  // namespace
@@ -247,17 +246,64 @@ agent::Where Source::where(Span span) const {
 }
 
 agent::Result<std::string> read_text_file(const std::filesystem::path& file, std::size_t limit) {
-  // Non-blocking: opening a pipe must not wait for its other end.
-  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (descriptor.get() < 0) {
+  const agent::Descriptor descriptor(::open(file.c_str(), k_reading));
+  if (!descriptor) {
     return agent::fail(open_error(file, errno));
   }
-  struct stat status{};
-  if (::fstat(descriptor.get(), &status) != 0) {
-    return agent::fail(open_error(file, errno));
+  return read_opened(descriptor, file, limit);
+}
+
+void hide_text_behind_link(const std::filesystem::path& file, std::vector<agent::Error>& mistakes) {
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  const std::filesystem::path below = (here / file).lexically_relative(here);
+  bool is_linked = std::filesystem::is_symlink(file, error);
+  std::filesystem::path at = here;
+  for (const std::filesystem::path& part : below) {
+    at /= part;
+    is_linked = is_linked || (part != ".." && std::filesystem::is_symlink(at, error));
   }
-  TRY(check_is_readable(file, status, limit));
-  return read_all(descriptor.get(), file, limit, static_cast<std::size_t>(status.st_size));
+  if (!is_linked) {
+    return;
+  }
+  const std::filesystem::path real = std::filesystem::canonical(file, error);
+  for (agent::Error& mistake : mistakes) {
+    mistake.message = "a mistake in a file that is reached by a symbolic link";
+    mistake.help = fmt::format("its text is shown only where the file itself is named: {}",
+                               agent::printable(real.string()));
+    if (mistake.where) {
+      mistake.where->excerpt.clear();
+    }
+  }
+}
+
+agent::Result<std::optional<std::string>> read_file_inside(const std::filesystem::path& root,
+                                                           const std::filesystem::path& relative,
+                                                           std::size_t limit) {
+  const std::filesystem::path file = root / relative;
+  agent::Descriptor at(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (auto part = relative.begin(); at && part != relative.end(); ++part) {
+    const bool is_last = std::next(part) == relative.end();
+    at = agent::Descriptor(
+        ::openat(at.get(),
+                 part->c_str(),
+                 O_NOFOLLOW | (is_last ? k_reading : O_PATH | O_DIRECTORY | O_CLOEXEC)));
+  }
+  if (at) {
+    TRY_ASSIGN(std::string text, read_opened(at, file, limit));
+    return text;
+  }
+  const int number = errno;
+  if (number == ELOOP || number == ENOTDIR) {
+    return agent::fail(
+        file_error(file,
+                   fmt::format("`{}` is reached by a symbolic link, or is in what is no folder",
+                               agent::printable(file.string())),
+                   "put the file itself there: links are not followed, because they could lead to "
+                   "files that its writer may not read"));
+  }
+  return number == ENOENT ? agent::Result<std::optional<std::string>>(std::nullopt)
+                          : agent::fail(open_error(file, number));
 }
 
 }  // namespace config

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,5 +52,17 @@ class Source {
 // The whole of a regular file of at most `limit` bytes; config.invalid otherwise. A pipe or device
 // is never opened for longer than it takes to see what it is.
 agent::Result<std::string> read_text_file(const std::filesystem::path& file, std::size_t limit);
+
+// Mistakes in a file that a link leads to, without a word of its text: who wrote the link need not
+// be one who may read that file. A link counts as the last part of the path, and in each
+// part below the current folder.
+void hide_text_behind_link(const std::filesystem::path& file, std::vector<agent::Error>& mistakes);
+
+// As read_text_file(), of a file that whoever wrote the folder `root` has put there: no part of
+// `relative` may be a link, so that nothing outside is read and shown in the message of a mistake.
+// nullopt: it is not there.
+agent::Result<std::optional<std::string>> read_file_inside(const std::filesystem::path& root,
+                                                           const std::filesystem::path& relative,
+                                                           std::size_t limit);
 
 }  // namespace config
