@@ -6,6 +6,7 @@
 #include "tools/permissions/permissions.h"
 #include "tools/web/host_list.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -30,13 +31,21 @@ config::KnownNames known_names() {
           .hook_warning = tools::missed_changes};
 }
 
-std::vector<std::string> key_variables_of(const agent::AgentSpec& agent) {
-  std::vector<std::string> named{agent.model.api_key_env};
-  for (const agent::ModelSpec& model : agent.fallback.models) {
+std::vector<std::string> key_variables_of(const agent::AgentSpec& agent,
+                                          const agent::Environment& environment) {
+  std::vector<std::string> named;
+  const auto add = [&](const agent::ModelSpec& model) {
     named.push_back(model.api_key_env);
-  }
+    if (const auto resolved = providers::resolve(model, environment)) {
+      named.push_back(resolved->api_key_env);
+    }
+  };
+  add(agent.model);
+  std::ranges::for_each(agent.fallback.models, add);
   for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
-    named.push_back(check.model ? check.model->api_key_env : "");
+    if (check.model) {
+      add(*check.model);
+    }
   }
   return providers::key_variables(named);
 }

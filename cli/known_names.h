@@ -12,6 +12,7 @@ namespace cli {
 config::KnownNames known_names();
 
 // The variables that hold a model's key, of this agent and of all presets: no tool inherits them.
-std::vector<std::string> key_variables_of(const agent::AgentSpec& agent);
+std::vector<std::string> key_variables_of(const agent::AgentSpec& agent,
+                                          const agent::Environment& environment);
 
 }  // namespace cli

@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 using agent::Result;
 
 // The variables that no tool inherits: all in which keys are expected, and those that are used.
-std::vector<std::string> secret_variables(const Plan& plan) {
-  std::vector<std::string> names = key_variables_of(plan.agent);
+std::vector<std::string> secret_variables(const Plan& plan, const agent::Environment& environment) {
+  std::vector<std::string> names = key_variables_of(plan.agent, environment);
   for (const auto* choices : {&plan.chain, &plan.judges}) {
     for (const providers::Choice& choice : *choices) {
       names.push_back(choice.resolved.api_key_env);
@@ -34,7 +34,7 @@ std::vector<std::string> secret_variables(const Plan& plan) {
 
 // What hooks and guardrails are run with.
 agent::Environment without_keys(agent::Environment environment, const Plan& plan) {
-  for (const std::string& name : secret_variables(plan)) {
+  for (const std::string& name : secret_variables(plan, environment)) {
     environment.erase(name);
   }
   return environment;
@@ -171,7 +171,8 @@ Result<void> RunSession::open_io(std::optional<providers::Cassette> recording) {
 }
 
 Result<void> RunSession::open_toolbox() {
-  tools::RunnerOptions options = tool_environment_->runner_options(secret_variables(plan_));
+  tools::RunnerOptions options =
+      tool_environment_->runner_options(secret_variables(plan_, world_.context.environment));
   options.redact_secrets = plan_.agent.guardrails.redact_secrets;
   options.permissions = &*permissions_;
   options.fail_on_denied = world_.parsed.has("--fail-on-denied");

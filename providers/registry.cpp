@@ -45,6 +45,9 @@ constexpr auto k_protocols = std::to_array<Protocol>({
     {k_replay, nullptr},
 });
 
+// Not one of a preset, nor of a provider that has none: half of the credentials of AWS.
+constexpr std::string_view k_aws_secret = "AWS_SECRET_ACCESS_KEY";
+
 std::span<const Protocol> protocols() {
   return k_protocols;
 }
@@ -292,7 +295,7 @@ agent::Result<void> read_credentials(Resolved& resolved,
   if (resolved.provider == k_bedrock && spec.api_key_env.empty() && !resolved.api_key_env.empty() &&
       agent::trimmed_value_of(environment, resolved.api_key_env).empty()) {
     TRY_ASSIGN(resolved.signer, bedrock_signer(resolved.base_url, environment));
-    resolved.api_key_env = "AWS_SECRET_ACCESS_KEY";
+    resolved.api_key_env = k_aws_secret;
     return {};
   }
   return read_key(resolved, environment);
@@ -322,6 +325,9 @@ std::vector<std::string> key_variables(const std::vector<std::string>& of_agent)
   }
   std::ranges::copy_if(
       of_agent, std::back_inserter(names), [](const auto& name) { return !name.empty(); });
+  if (std::ranges::find(of_agent, k_aws_secret) != of_agent.end()) {
+    names.emplace_back("AWS_SESSION_TOKEN");  // the other half of it
+  }
   std::ranges::sort(names);
   return names;
 }

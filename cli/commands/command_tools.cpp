@@ -66,10 +66,10 @@ struct Chosen {
 
 Result<Chosen> tools_of(const std::optional<std::string>& file, Context& context) {
   if (!file) {
-    return Chosen{.agent = {.tools = builtin_tools()}, .key_variables = key_variables_of({})};
+    return Chosen{.agent = {.tools = builtin_tools()}, .key_variables = key_variables_of({}, {})};
   }
   TRY_ASSIGN(agent::AgentSpec spec, load(*file, context));
-  auto variables = key_variables_of(spec);
+  auto variables = key_variables_of(spec, context.environment);
   return Chosen{.agent = std::move(spec), .key_variables = std::move(variables)};
 }
 
