@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -108,6 +109,8 @@ constexpr scmp_datum_t k_tiocsti = 0x5412;
 constexpr scmp_datum_t k_tioclinux = 0x541c;
 constexpr int k_fchmodat2 = 452;                       // libseccomp may be too old for its name
 constexpr scmp_datum_t k_nameless_file = 020'000'000;  // O_TMPFILE without O_DIRECTORY
+constexpr scmp_datum_t k_io_priority_of_process = 1;   // IOPRIO_WHO_PROCESS
+constexpr scmp_datum_t k_core_scheduling = 62;         // PR_SCHED_CORE
 constexpr scmp_datum_t k_socket_type = 0xf;            // without SOCK_CLOEXEC and SOCK_NONBLOCK
 
 class Filter {
@@ -185,6 +188,26 @@ void refuse_sockets(Filter& filter, bool allows_network) {
   filter.refuse_where("socketpair", EACCES, has_bits(1, k_socket_type, SOCK_RAW));
 }
 
+// Processor, priority and input and output of a process are its own to set: the caller is 0, and
+// another process is named by its number, by its group or by its user. What `taskset`, `nice`,
+// `ionice` and `chrt` do to the program that they start is allowed; a thread that names itself by
+// its number is refused, since no filter can tell whose number that is.
+void refuse_scheduling_of_others(Filter& filter) {
+  const auto refuse_others = [&](const char* name, unsigned argument, scmp_datum_t own) {
+    filter.refuse_where(
+        name, EPERM, {.arg = argument, .op = SCMP_CMP_NE, .datum_a = own, .datum_b = 0});
+  };
+  for (const char* name :
+       {"sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"}) {
+    refuse_others(name, 0, 0);
+  }
+  refuse_others("setpriority", 0, PRIO_PROCESS);
+  refuse_others("setpriority", 1, 0);
+  refuse_others("ioprio_set", 0, k_io_priority_of_process);
+  refuse_others("ioprio_set", 1, 0);
+  filter.refuse_where("prctl", EPERM, is(0, k_core_scheduling));
+}
+
 // A file that is opened for reading alone can be emptied by it.
 void refuse_truncation(Filter& filter) {
   filter.refuse("truncate", EPERM);
@@ -250,6 +273,7 @@ std::vector<sock_filter> system_call_filter(const Profile& profile, int landlock
       "prlimit64", EPERM, {.arg = 0, .op = SCMP_CMP_NE, .datum_a = 0, .datum_b = 0});
   filter.refuse_where("ioctl", EPERM, is(1, k_tiocsti));
   filter.refuse_where("ioctl", EPERM, is(1, k_tioclinux));
+  refuse_scheduling_of_others(filter);
   refuse_set_user_id(filter);
   refuse_sockets(filter, profile.has_sockets());
   if (landlock < 3) {
