@@ -142,7 +142,7 @@ class Application {
     TRY_ASSIGN(auto place, known_place(name, *old));
     TRY_ASSIGN(const PatchedText text,
                patched_text(old->content, file.hunks, shown(name), context_.stop));
-    TRY(place->draft(text.content, &old->status, file.is_executable));
+    TRY(place->draft(text.content, place.get(), file.is_executable));
     report_ += fmt::format("patched {}{}\n", shown(name), places_of(text.lines));
     steps_.push_back({.place = std::move(place)});
     return {};
@@ -187,7 +187,7 @@ class Application {
     TRY_ASSIGN(auto place, new_place(to));
     TRY_ASSIGN(const PatchedText text,
                patched_text(old.content, file.hunks, shown(from), context_.stop));
-    TRY(place->draft(text.content, &old.status, file.is_executable));
+    TRY(place->draft(text.content, old_place.get(), file.is_executable));
     report_ += fmt::format("renamed {} to {}{}\n", shown(from), shown(to), places_of(text.lines));
     steps_.push_back({.place = std::move(place)});
     steps_.push_back({.place = std::move(old_place), .removes = true});

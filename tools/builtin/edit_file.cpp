@@ -329,7 +329,7 @@ Result<Output> edit_file(const agent::Json& arguments, const CallContext& contex
   const Edit edit = locate(content, old_string, new_string);
   const std::string shown = one_line(name.shown, 400);
   TRY(check(edit, content, shown, agent::bool_at(arguments, "replace_all")));
-  TRY(place->draft(edited(content, edit), &file.status));
+  TRY(place->draft(edited(content, edit), place.get()));
   TRY(place->take_place());
   const std::size_t count = edit.places.size();
   return Output{.text = fmt::format("edited {} ({} replacement{})\n{}",

@@ -5,12 +5,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <expected>
 #include <fcntl.h>
 #include <optional>
 #include <stdio.h>
 #include <sys/random.h>
+#include <sys/xattr.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -60,13 +63,85 @@ mode_t with_execution(mode_t mode, bool is_executable) {
   return is_executable ? without | ((mode & k_read_bits) >> 2U) : without;
 }
 
-// The owner only where the process may; the mode after it, because a new owner clears bits.
-int take_over(const Descriptor& file, const struct stat& old) {
+// What people and systems hang on a file, whatever is in it. Not what vouches for its content, such
+// as security.capability and security.ima, and not what a file system keeps for itself.
+constexpr std::string_view k_access_list = "system.posix_acl_access";
+constexpr auto k_kept_attributes = std::to_array<std::string_view>(
+    {"user.", k_access_list, "system.nfs4_acl", "security.selinux", "security.SMACK64"});
+
+bool is_kept(std::string_view attribute) {
+  return std::ranges::any_of(k_kept_attributes, [&](std::string_view kept) {
+    return kept.ends_with('.') ? attribute.starts_with(kept) : attribute == kept;
+  });
+}
+
+// What `read` puts in a buffer of the size that it asks for; an errno.
+template <typename Read>
+std::expected<std::string, int> read_attribute(const Read& read) {
+  for (int attempt = 0; attempt < 3; ++attempt) {  // it may grow in between
+    const ssize_t size = read(nullptr, 0);
+    std::string text(size > 0 ? static_cast<std::size_t>(size) : 0, '\0');
+    const ssize_t got = size > 0 ? read(text.data(), text.size()) : size;
+    if (got >= 0) {
+      text.resize(static_cast<std::size_t>(got));
+      return text;
+    }
+    if (errno != ERANGE) {
+      return std::unexpected(errno);
+    }
+  }
+  return std::unexpected(ERANGE);
+}
+
+// `old` is open as a path alone: it need not be one that may be read.
+int take_attributes(const Descriptor& file, const Descriptor& old) {
+  const std::string path = fmt::format("/proc/self/fd/{}", old.get());
+  const auto names = read_attribute(
+      [&](char* buffer, std::size_t size) { return ::listxattr(path.c_str(), buffer, size); });
+  if (!names && names.error() != ENOTSUP) {
+    return names.error();
+  }
+  bool has_list = false;
+  for (std::string_view rest = names ? std::string_view(*names) : ""; !rest.empty();) {
+    const std::string name(rest.substr(0, rest.find('\0')));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    if (!is_kept(name)) {
+      continue;
+    }
+    has_list = has_list || name == k_access_list;
+    const auto value = read_attribute([&](char* buffer, std::size_t size) {
+      return ::getxattr(path.c_str(), name.c_str(), buffer, size);
+    });
+    if (!value) {
+      return value.error();
+    }
+    const bool is_set = ::fsetxattr(file.get(), name.c_str(), value->data(), value->size(), 0) == 0;
+    if (!is_set && !(name.starts_with("security.") && (errno == EPERM || errno == ENOTSUP))) {
+      return errno;  // labels are the system's to give
+    }
+  }
+  // A new file may have got the list of its folder.
+  const bool is_clear = has_list ||
+                        ::fremovexattr(file.get(), std::string(k_access_list).c_str()) == 0 ||
+                        errno == ENODATA || errno == ENOTSUP;
+  return is_clear ? 0 : errno;
+}
+
+// As the kernel does it where a file is written to: who runs it is to be who it says no more.
+mode_t mode_of_new_content(mode_t mode) {
+  const mode_t groups = (mode & S_IXGRP) != 0 ? S_ISGID : 0;
+  return mode & k_mode_bits & ~(S_ISUID | groups);
+}
+
+// The owner only where the process may; the mode last, because a new owner and a list change it.
+int take_over(const Descriptor& file, const struct stat& old, const Descriptor& old_path) {
   const bool is_given = ::fchown(file.get(), old.st_uid, old.st_gid) == 0;
   if (!is_given && errno != EPERM && errno != EINVAL) {
     return errno;
   }
-  return ::fchmod(file.get(), old.st_mode & k_mode_bits) == 0 ? 0 : errno;
+  const int failed = take_attributes(file, old_path);
+  return failed != 0 || ::fchmod(file.get(), mode_of_new_content(old.st_mode)) == 0 ? failed
+                                                                                    : errno;
 }
 
 // A network file system may say only here that the disk is full.
@@ -189,9 +264,35 @@ Result<void> AtomicFileWrite::check_is(const struct stat& seen) const {
       "Read the file again and repeat the change.");
 }
 
+// Written in place it would change files that are somewhere else under other names, where nobody
+// said that tools may write; renamed over, it would be cut off from them in silence.
+Result<void> AtomicFileWrite::check_one_name() const {
+  if (old_.st_nlink <= 1) {
+    return {};
+  }
+  const std::string shown = one_line(file_.shown, 400);
+  return fail(
+      Code::tool_failed,
+      fmt::format("`{}` has {} names (hard links), and a change would reach the others or "
+                  "cut it off from them",
+                  shown,
+                  old_.st_nlink),
+      "Where it may be cut off, copy it first (cp -p FILE NEW && mv NEW FILE); else leave it, "
+      "and say what you want changed.");
+}
+
 Result<void> AtomicFileWrite::draft(std::string_view content,
-                                    const struct stat* like,
+                                    const AtomicFileWrite* like,
                                     std::optional<bool> is_executable) {
+  Descriptor old;
+  if (like != nullptr) {
+    TRY(like->check_one_name());
+    old = Descriptor(
+        ::openat(like->folder_.get(), like->name_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!old) {
+      return file_error("write", file_.shown, errno);
+    }
+  }
   draft_ = hidden_name();
   Descriptor descriptor(
       ::openat(folder_.get(), draft_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -200,7 +301,7 @@ Result<void> AtomicFileWrite::draft(std::string_view content,
     draft_.clear();
   }
   failed = failed != 0 ? failed : write_all(descriptor, content);
-  failed = failed != 0 || like == nullptr ? failed : take_over(descriptor, *like);
+  failed = failed != 0 || like == nullptr ? failed : take_over(descriptor, like->old_, old);
   failed = failed != 0 ? failed : error_of(::fstat(descriptor.get(), &new_));
   if (failed == 0 && is_executable) {
     const mode_t mode = with_execution(new_.st_mode & k_mode_bits, *is_executable);
@@ -349,13 +450,23 @@ void AtomicFileWrite::note() const {
   }
 }
 
+Result<void> check_place_to_write(const NamedPath& file) {
+  if (file.policy == nullptr) {
+    return {};
+  }
+  TRY_ASSIGN(const fs::path target, follow_links(file));
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(target.parent_path(), error) / target.filename();
+  return check_verdict(file.policy->writing(error ? target : real), "write", file);
+}
+
 Result<Replaced> replace_file(const NamedPath& file, std::string_view content) {
   TRY_ASSIGN(const auto place, AtomicFileWrite::open(file));
   TRY(place->check_known());
-  const struct stat* const old = place->exists() ? &place->old_status() : nullptr;
-  TRY(place->draft(content, old));
+  TRY(place->draft(content, place->exists() ? place.get() : nullptr));
   TRY(place->take_place());
-  return Replaced{.is_new = old == nullptr, .old_size = old == nullptr ? 0 : old->st_size};
+  return Replaced{.is_new = !place->exists(),
+                  .old_size = place->exists() ? place->old_status().st_size : 0};
 }
 
 }  // namespace tools

@@ -37,10 +37,12 @@ class AtomicFileWrite {
   // tool.failed where it is not the file any more that `seen` is the status of.
   agent::Result<void> check_is(const struct stat& seen) const;
 
-  // Writes the new content beside the place, with the mode and, where allowed, the owner of `like`
-  // (null: as new files have it), executable or not where `is_executable` says so.
+  // Writes the new content beside the place, with the mode (but for set-user-ID and set-group-ID),
+  // access control list, extended attributes and, where allowed, the owner of the file at `like`
+  // (null: as new files have it), executable or not where `is_executable` says so. tool.failed
+  // where that file has further names (hard links), or the disk is full.
   agent::Result<void> draft(std::string_view content,
-                            const struct stat* like,
+                            const AtomicFileWrite* like,
                             std::optional<bool> is_executable = std::nullopt);
 
   // The draft takes the place for good.
@@ -66,6 +68,7 @@ class AtomicFileWrite {
   agent::Result<void> enter_folder(const std::filesystem::path& path);
   agent::Result<void> check_place();
   agent::Result<void> check_still() const;
+  agent::Result<void> check_one_name() const;
   int rename_new(const std::string& from, const std::string& to) const;
   int back_up();
   void drop_backup();
@@ -86,13 +89,16 @@ class AtomicFileWrite {
   Stage stage_ = Stage::prepared;
 };
 
+// sandbox.violation where AtomicFileWrite::open would refuse the place; makes nothing.
+agent::Result<void> check_place_to_write(const NamedPath& file);
+
 struct Replaced {
   bool is_new = false;
   std::int64_t old_size = 0;
 };
 
-// One file, whole, in place of the old one: mode and, where allowed, owner stay. Errors: as open,
-// and where the model does not know what it would replace. No file is left over after a failure.
+// One file, whole, in place of the old one, as draft() has it. Errors: as open and draft, and where
+// the model does not know what it would replace. No file is left over after a failure.
 agent::Result<Replaced> replace_file(const NamedPath& file, std::string_view content);
 
 }  // namespace tools
