@@ -44,6 +44,10 @@ struct ApprovalRequest {
   std::string reason;      // why it is asked for
   std::string rule;        // of `permissions`, that says yes to this very call
   bool may_always = true;  // in `permissions.allow`, that rule would be enough
+  // For the eyes of the person alone, never kept: what it would change in files, as a unified diff
+  // (empty: nothing, or nobody knows), and why nobody knows.
+  std::string changes = {};
+  std::string changes_unknown = {};
 };
 enum class Answer : std::uint8_t {
   once,

@@ -147,8 +147,7 @@ Result<void> RunSession::settle_permissions() {
   }
   approver_ = open_approver({.says_yes = says_yes,
                              .color = world_.context.color_err,
-                             .user_config = plan_.settings.user.file},
-                            world_.redactor);
+                             .user_config = plan_.settings.user.file});
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include "agent/error.h"
 #include "agent/http.h"
 #include "agent/json.h"
+#include "agent/result.h"
 #include "agent/spec.h"
 #include "agent/toolbox.h"
 
@@ -99,6 +100,18 @@ class Tool {
   // Of arguments that `call` would take.
   virtual Access access(const agent::Json& arguments) const {
     return {.target = agent::dump(arguments)};
+  }
+  // What the call would change in files, as a unified diff for the person who is asked for a yes;
+  // empty: nothing, or it is not files that it changes. An error says why that cannot be known.
+  virtual agent::Result<std::string> changes(const agent::Json& /*arguments*/,
+                                             const CallContext& /*context*/) const {
+    return std::string();
+  }
+  // What would stop the call though permissions let it run, as far as that is known without running
+  // it; the errors are those of `call`.
+  virtual agent::Result<void> check(const agent::Json& /*arguments*/,
+                                    const CallContext& /*context*/) const {
+    return {};
   }
   virtual bool parallel() const { return false; }    // may run beside other parallel calls
   virtual bool idempotent() const { return false; }  // may be repeated after a transient failure

@@ -1,17 +1,20 @@
 #include "cli/terminal/approver.h"
 
-#include "agent/json.h"
 #include "agent/text.h"
+#include "cli/terminal/call_sheet.h"
 #include "cli/terminal/change_settings.h"
 #include "cli/terminal/render_error.h"
 #include "cli/terminal/terminal.h"
+#include "cli/terminal/written_out.h"
 #include "config/user_config.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace cli {
@@ -29,27 +32,50 @@ class AlwaysYes final : public agent::Approver {
 
 class Person final : public agent::Approver {
  public:
-  Person(ApproverOptions options, const agent::Redactor& redactor)
-      : options_(std::move(options)), terminal_(redactor) {}
+  explicit Person(ApproverOptions options) : options_(std::move(options)) {}
 
   std::string_view name() const override { return "person"; }
 
   Answer ask(const agent::ApprovalRequest& request, std::stop_token stop) override {
     const bool offers_always = request.may_always && !options_.user_config.empty();
+    const Terminal::Size size = Terminal::size();
+    const CallSheet whole = whole_sheet(request, size.columns);
+    const CallSheet sheet =
+        request.changes.empty() ? whole : sheet_of_changes(request, size.columns);
+    const std::size_t shown = sheet.size() <= room(size) ? sheet.size() : room(size) - 1;
+    const bool has_more = shown < sheet.size() || !request.changes.empty();
     Terminal::forget_typed();
-    Terminal::say(fmt::format("\n{} asks to be run: {}\n{}",
-                              paint("1", terminal_.clean(request.call.name), options_.color),
-                              terminal_.clean(request.reason),
-                              terminal_.with_marks(shown(request.call))));
+    Terminal::say("\n" + heading(request, size.columns) + sheet.lines(0, shown));
+    if (shown < sheet.size()) {
+      Terminal::say(fmt::format("  not shown: {} more lines, {} bytes; [v] shows all\n",
+                                sheet.size() - shown,
+                                sheet.bytes(shown)));
+    }
     for (;;) {
-      Terminal::say(fmt::format("Allow it? [y] once, [r] in this run, {}[s] stop the run, [N] no: ",
-                                offers_always ? "[a] always, " : ""));
+      Terminal::say(
+          fmt::format("Allow it? {}[y] once, [r] in this run, {}[s] stop the run, [N] no: ",
+                      has_more ? "[v] view all, " : "",
+                      offers_always ? "[a] always, " : ""));
       const auto line = Terminal::read_line(stop, k_longest_answer);
       if (!line) {
         return Answer::nobody;
       }
-      const auto answer = meaning(agent::trimmed(*line), offers_always);
+      const std::string word = agent::to_lower(agent::trimmed(*line));
+      if (word == "v" || word == "view") {
+        if (!page(whole, size, stop)) {
+          return Answer::nobody;
+        }
+        continue;
+      }
+      const auto answer = meaning(word, offers_always);
       if (answer == Answer::always) {
+        const auto keeps = confirm_rule(request.rule, size, stop);
+        if (!keeps) {
+          return Answer::nobody;
+        }
+        if (!*keeps) {
+          continue;
+        }
         keep(request.rule);
       }
       if (answer) {
@@ -59,18 +85,92 @@ class Person final : public agent::Approver {
   }
 
  private:
-  // A command line or a patch as it stands, all else as JSON.
-  static std::string shown(const agent::ToolCall& call) {
-    const auto arguments = agent::parse_json(call.arguments);
-    for (const std::string_view plain : {"command", "patch"}) {
-      if (arguments && arguments->size() == 1 && arguments->contains(plain)) {
-        return std::string(agent::text_at(*arguments, plain));
-      }
-    }
-    return call.arguments;
+  // What a call's own lines may take so that its heading and the question stay in sight.
+  static std::size_t room(const Terminal::Size& size) {
+    constexpr std::size_t k_around = 7;
+    constexpr std::size_t k_least = 5;
+    return std::max(k_least, size.rows - std::min(size.rows, k_around));
   }
 
-  // nullopt: no answer to this question.
+  std::string heading(const agent::ApprovalRequest& request, std::size_t columns) const {
+    const std::string& tool = request.call.name;
+    CallSheet sheet(columns);
+    sheet.add_line(fmt::format("{} asks to be run: {}", tool, request.reason));
+    std::string text = sheet.lines(0, sheet.size());
+    return text.starts_with(tool) ? paint("1", tool, options_.color) + text.substr(tool.size())
+                                  : text;
+  }
+
+  static void add_changes(CallSheet& sheet, const agent::ApprovalRequest& request) {
+    sheet.add_text("what it would change", request.changes);
+  }
+
+  static CallSheet sheet_of_changes(const agent::ApprovalRequest& request, std::size_t columns) {
+    CallSheet sheet(columns);
+    add_changes(sheet, request);
+    sheet.explain_characters();
+    return sheet;
+  }
+
+  static CallSheet whole_sheet(const agent::ApprovalRequest& request, std::size_t columns) {
+    CallSheet sheet(columns);
+    if (!request.changes.empty()) {
+      add_changes(sheet, request);
+    }
+    sheet.add_arguments(request.call);
+    if (!request.changes_unknown.empty()) {
+      sheet.add_line("  what it would change cannot be said: " + request.changes_unknown);
+    }
+    sheet.explain_characters();
+    return sheet;
+  }
+
+  // Page by page; false: the run is to stop.
+  static bool page(const CallSheet& sheet,
+                   const Terminal::Size& size,
+                   const std::stop_token& stop) {
+    const std::size_t step =
+        std::max<std::size_t>(5, size.rows - std::min<std::size_t>(size.rows, 2));
+    for (std::size_t begin = 0; begin < sheet.size(); begin += step) {
+      const std::size_t end = std::min(begin + step, sheet.size());
+      Terminal::say(sheet.lines(begin, end));
+      if (end == sheet.size()) {
+        Terminal::say(fmt::format("-- all {} lines shown\n", end));
+        break;
+      }
+      Terminal::say(fmt::format("-- {} of {} lines; Enter: more, [q] back: ", end, sheet.size()));
+      const auto line = Terminal::read_line(stop, k_longest_answer);
+      if (!line) {
+        return false;
+      }
+      if (agent::to_lower(agent::trimmed(*line)) == "q") {
+        break;
+      }
+    }
+    return true;
+  }
+
+  // nullopt: the run is to stop.
+  std::optional<bool> confirm_rule(const std::string& rule,
+                                   const Terminal::Size& size,
+                                   const std::stop_token& stop) const {
+    CallSheet sheet(size.columns);
+    sheet.add_text("the rule that allows it, in every run", rule);
+    sheet.explain_characters();
+    if (!page(sheet, size, stop)) {
+      return std::nullopt;
+    }
+    Terminal::say(fmt::format("Keep this rule in {}? [y] yes, [N] no: ",
+                              written_out_line(options_.user_config.string())));
+    const auto line = Terminal::read_line(stop, k_longest_answer);
+    if (!line) {
+      return std::nullopt;
+    }
+    const std::string word = agent::to_lower(agent::trimmed(*line));
+    return word == "y" || word == "yes";
+  }
+
+  // In small letters; nullopt: no answer to this question.
   static std::optional<Answer> meaning(std::string_view line, bool offers_always) {
     struct Word {
       std::string_view letter;
@@ -83,9 +183,8 @@ class Person final : public agent::Approver {
                                                   {"r", "run", Answer::run},
                                                   {"a", "always", Answer::always},
                                                   {"s", "stop", Answer::stop}});
-    const std::string lower = agent::to_lower(line);
     for (const Word& word : k_words) {
-      if ((lower == word.letter || lower == word.word) &&
+      if ((line == word.letter || line == word.word) &&
           (word.answer != Answer::always || offers_always)) {
         return word.answer;
       }
@@ -98,27 +197,26 @@ class Person final : public agent::Approver {
     const auto kept = change_settings(options_.user_config, [&](const std::string& text) {
       return config::with_allowed(text, rule);
     });
-    Terminal::say(kept ? fmt::format("errand: added to {}\n", options_.user_config.string())
-                       : fmt::format("errand: warning: only for this run: {}; {}\n",
-                                     terminal_.clean(kept.error().message),
-                                     terminal_.clean(kept.error().help)));
+    Terminal::say(
+        kept ? fmt::format("errand: added to {}\n", written_out_line(options_.user_config.string()))
+             : fmt::format("errand: warning: only for this run: {}; {}\n",
+                           written_out_line(kept.error().message),
+                           written_out_line(kept.error().help)));
   }
 
   ApproverOptions options_;
-  Terminal terminal_;
 };
 
 }  // namespace
 
-std::unique_ptr<agent::Approver> open_approver(ApproverOptions options,
-                                               const agent::Redactor& redactor) {
+std::unique_ptr<agent::Approver> open_approver(ApproverOptions options) {
   if (options.says_yes) {
     return std::make_unique<AlwaysYes>();
   }
   if (!Terminal::is_there()) {
     return nullptr;
   }
-  return std::make_unique<Person>(std::move(options), redactor);
+  return std::make_unique<Person>(std::move(options));
 }
 
 }  // namespace cli

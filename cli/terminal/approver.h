@@ -1,7 +1,6 @@
 // Who says yes to a call that needs it: a person at a terminal, or --yes.
 #pragma once
 #include "agent/environment.h"
-#include "agent/secrets/redact.h"
 #include "agent/toolbox.h"
 
 #include <filesystem>
@@ -16,8 +15,7 @@ struct ApproverOptions {
 };
 
 // Null where there is nobody to ask: stdin or stderr is no terminal, or it belongs to another job.
-// `redactor` is borrowed.
-std::unique_ptr<agent::Approver> open_approver(ApproverOptions options,
-                                               const agent::Redactor& redactor);
+// The person is shown every byte of a call, secrets included.
+std::unique_ptr<agent::Approver> open_approver(ApproverOptions options);
 
 }  // namespace cli

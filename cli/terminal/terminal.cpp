@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -54,6 +55,13 @@ bool is_ours(int terminal) {
 
 bool Terminal::is_there() {
   return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1 && is_ours(STDIN_FILENO);
+}
+
+Terminal::Size Terminal::size() {
+  winsize window{};
+  const bool is_known =
+      ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_row > 0 && window.ws_col > 0;
+  return is_known ? Size{.rows = window.ws_row, .columns = window.ws_col} : Size{};
 }
 
 void Terminal::say(std::string_view text) {

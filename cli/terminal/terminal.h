@@ -20,6 +20,13 @@ class Terminal {
   // `redactor` is borrowed.
   explicit Terminal(const agent::Redactor& redactor) : redactor_(redactor) {}
 
+  struct Size {
+    std::size_t rows = 24;
+    std::size_t columns = 80;
+  };
+  // Of stderr; the default where it does not say.
+  static Size size();
+
   static void say(std::string_view text);
   // Without secrets, and safe to show.
   std::string clean(std::string_view text) const;

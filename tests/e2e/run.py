@@ -19,6 +19,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import tomllib
@@ -241,6 +242,9 @@ class Process:
             return self._own(os.open("/dev/full", os.O_WRONLY))[0], None
         if how[0] == "pty":
             master, slave = self._own(*pty.openpty())
+            if len(how) > 1:
+                columns, rows = map(int, how[1].split("x"))
+                termios.tcsetwinsize(slave, (rows, columns))
             return slave, master
         read, write = self._own(*os.pipe())
         if how[0] == "gone":  # a pipe without a reader

@@ -5,6 +5,7 @@
 #include "tools/files/atomic_file_write.h"
 #include "tools/files/patch.h"
 #include "tools/files/patched_text.h"
+#include "tools/files/unified_diff.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -50,6 +51,31 @@ Result<Original> read(const NamedPath& name, const CallContext& context) {
   TRY_ASSIGN(const RegularFile file, open_regular(name));
   TRY_ASSIGN(std::string content, read_whole(file, name, k_apply_patch_max_file, context.stop));
   return Original{.content = std::move(content), .status = file.status};
+}
+
+// A file and what the patch makes of it, as a diff with the lines that are really there.
+Result<std::string> changes_of_file(const FilePatch& file, const CallContext& context) {
+  Original old;
+  if (file.kind != Kind::create) {
+    TRY_ASSIGN(const NamedPath from,
+               resolve(file.old_path.empty() ? file.new_path : file.old_path, context));
+    TRY_ASSIGN(old, read(from, context));
+  }
+  TRY_ASSIGN(const PatchedText text,
+             patched_text(old.content, file.hunks, one_line(file.path(), 400), context.stop));
+  std::string changes;
+  if (file.kind == Kind::rename) {
+    changes += fmt::format(
+        "rename from {}\nrename to {}\n", one_line(file.old_path), one_line(file.new_path));
+  }
+  if (file.is_executable) {
+    changes += fmt::format("new mode: {}executable\n", *file.is_executable ? "" : "not ");
+  }
+  const bool goes = file.kind == Kind::remove;
+  return changes + unified_diff(file.kind == Kind::create ? "/dev/null" : file.old_path,
+                                old.content,
+                                goes ? "/dev/null" : file.new_path,
+                                goes ? std::string_view() : text.content);
 }
 
 bool only_adds(const FilePatch& file) {
@@ -295,6 +321,21 @@ class ApplyPatch final : public Tool {
       }
     }
     return access;
+  }
+
+  Result<std::string> changes(const agent::Json& arguments,
+                              const CallContext& context) const override {
+    TRY_ASSIGN(const auto files, parse_patch(agent::text_at(arguments, "patch")));
+    std::string changes;
+    for (const FilePatch& file : files) {
+      TRY_ASSIGN(const std::string of_file, changes_of_file(file, context));
+      changes += of_file;
+    }
+    return changes;
+  }
+
+  Result<void> check(const agent::Json& arguments, const CallContext& context) const override {
+    return check_access(access(arguments), context);
   }
 
   Output call(const agent::Json& arguments, const CallContext& context) override {

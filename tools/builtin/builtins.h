@@ -1,6 +1,7 @@
 // The makers of the built-in tools but shell, one source file each. Which of them an agent
 // gets, and under which name, is registry.h's.
 #pragma once
+#include "agent/result.h"
 #include "agent/spec.h"
 #include "tools/tool.h"
 
@@ -23,6 +24,9 @@ std::unique_ptr<Tool> make_task_failed(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_todo(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_web_fetch(const agent::ToolSpec& spec);
 
+// sandbox.violation where the file tools would refuse one of the files.
+agent::Result<void> check_access(const Access& access, const CallContext& context);
+
 // How much of its own output a tool shows before it says how to go on: below the runner's cap, so
 // that nothing is cut out of the middle.
 constexpr std::size_t k_page_bytes = 28'000;
@@ -36,6 +40,8 @@ class FunctionTool final : public Tool {
     bool idempotent = false;
     Access::Kind access = Access::Kind::nothing;  // at the argument `path`, but where `target` says
     std::string (*target)(const agent::Json& arguments) = nullptr;
+    agent::Result<std::string> (*changes)(const agent::Json& arguments,
+                                          const CallContext& context) = nullptr;
   };
 
   FunctionTool(agent::ToolInfo info, Policy policy, Call function)
@@ -49,6 +55,14 @@ class FunctionTool final : public Tool {
             .target = policy_.target != nullptr
                           ? policy_.target(arguments)
                           : std::string(agent::text_at(arguments, "path", "."))};
+  }
+  agent::Result<std::string> changes(const agent::Json& arguments,
+                                     const CallContext& context) const override {
+    return policy_.changes != nullptr ? policy_.changes(arguments, context) : std::string();
+  }
+  agent::Result<void> check(const agent::Json& arguments,
+                            const CallContext& context) const override {
+    return check_access(access(arguments), context);
   }
   Output call(const agent::Json& arguments, const CallContext& context) override {
     return function_(arguments, context);

@@ -23,6 +23,15 @@ class DeadlineTool final : public Tool {
   bool idempotent() const override { return tool_->idempotent(); }
   Access access(const agent::Json& arguments) const override { return tool_->access(arguments); }
 
+  agent::Result<std::string> changes(const agent::Json& arguments,
+                                     const CallContext& context) const override {
+    return tool_->changes(arguments, context);
+  }
+  agent::Result<void> check(const agent::Json& arguments,
+                            const CallContext& context) const override {
+    return tool_->check(arguments, context);
+  }
+
   Output call(const agent::Json& arguments, const CallContext& context) override {
     std::stop_source stop;
     const std::stop_callback outer(context.stop, [&stop] { stop.request_stop(); });

@@ -3,6 +3,7 @@
 #include "tools/builtin/builtins.h"
 #include "tools/feedback.h"
 #include "tools/files/atomic_file_write.h"
+#include "tools/files/unified_diff.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -316,6 +317,18 @@ Result<void> check_arguments(std::string_view old_string, std::string_view new_s
   return {};
 }
 
+Result<std::string> changes_of_edit(const agent::Json& arguments, const CallContext& context) {
+  const std::string_view old_string = agent::text_at(arguments, "old_string");
+  const std::string_view new_string = agent::text_at(arguments, "new_string");
+  TRY(check_arguments(old_string, new_string));
+  TRY_ASSIGN(const NamedPath name, resolve(agent::text_at(arguments, "path"), context));
+  TRY_ASSIGN(const RegularFile file, open_regular(name));
+  TRY_ASSIGN(const std::string content, read_whole(file, name, k_edit_file_max_file, context.stop));
+  const Edit edit = locate(content, old_string, new_string);
+  TRY(check(edit, content, one_line(name.shown, 400), agent::bool_at(arguments, "replace_all")));
+  return unified_diff(name.shown, content, name.shown, edited(content, edit));
+}
+
 Result<Output> edit_file(const agent::Json& arguments, const CallContext& context) {
   const std::string_view old_string = agent::text_at(arguments, "old_string");
   const std::string_view new_string = agent::text_at(arguments, "new_string");
@@ -353,7 +366,7 @@ std::unique_ptr<Tool> make_edit_file(const agent::ToolSpec& spec) {
                                      "changed lines. White space counts. Read the file first.",
                       .parameters = k_edit_file_parameters,
                       .repeatable = spec.repeatable},
-      FunctionTool::Policy{.access = Access::Kind::writes},
+      FunctionTool::Policy{.access = Access::Kind::writes, .changes = changes_of_edit},
       call_edit_file);
 }
 

@@ -3,6 +3,8 @@
 #include "tools/builtin/builtins.h"
 #include "tools/builtin/deadline.h"
 #include "tools/builtin/shell.h"
+#include "tools/files/atomic_file_write.h"
+#include "tools/files/regular_file.h"
 
 #include <algorithm>
 #include <array>
@@ -80,6 +82,31 @@ bool runs_programs(const agent::ToolSpec& tool) {
 bool writes(const agent::ToolSpec& tool) {
   const Builtin* builtin = builtin_of(tool);
   return builtin == nullptr || builtin->runs_programs || builtin->writes_files;
+}
+
+agent::Result<void> check_access(const Access& access, const CallContext& context) {
+  const auto check_one = [&](std::string_view path) -> agent::Result<void> {
+    TRY_ASSIGN(const NamedPath name, resolve(path, context));
+    switch (access.kind) {
+      case Access::Kind::names:
+        return check_listing(name);
+      case Access::Kind::reads:
+        return check_reading(name);
+      case Access::Kind::writes:
+        return check_place_to_write(name);
+      case Access::Kind::nothing:
+      case Access::Kind::commands:
+      case Access::Kind::fetches:
+      case Access::Kind::program:
+        break;
+    }
+    return {};
+  };
+  TRY(check_one(access.target.empty() ? "." : access.target));
+  for (const std::string& path : access.further) {
+    TRY(check_one(path));
+  }
+  return {};
 }
 
 std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec) {

@@ -81,6 +81,36 @@ agent::Error reworded(agent::Error error, const Url& url) {
   return error;
 }
 
+bool is_named(const std::vector<HostPort>& allowed, const Url& url) {
+  return std::ranges::any_of(allowed, [&](const HostPort& host) { return host.covers(url); });
+}
+
+Result<void> check_place(const std::vector<HostPort>& allowed, const Url& url) {
+  if (is_named(allowed, url)) {
+    return {};
+  }
+  if (url.scheme != "https") {
+    return fail(Code::tool_policy_blocked,
+                fmt::format("{} is plain http, which the agent file does not allow", url.origin()),
+                "Use https.");
+  }
+  if (!url.has_standard_port()) {
+    return fail(
+        Code::tool_policy_blocked,
+        fmt::format("port {} of {} is not one that the agent file allows", url.port, url.host),
+        std::string(k_own_way));
+  }
+  return {};
+}
+
+std::unexpected<agent::Error> no_public_address(const Url& url, std::string_view address) {
+  return fail(
+      Code::tool_policy_blocked,
+      fmt::format(
+          "{} is {}: no public address, and the agent file does not allow it", url.host, address),
+      std::string(k_own_way));
+}
+
 // One call on its way through the redirects.
 class Fetch {
  public:
@@ -89,7 +119,7 @@ class Fetch {
 
   Result<Output> run(Url url) {
     for (int redirects = 0;; ++redirects) {
-      TRY(check_place(url));
+      TRY(check_place(allowed_, url));
       TRY_ASSIGN(const FetchedPage page, get(url));
       const std::string_view location = agent::header(page.response.headers, "location");
       if (!is_redirect(page.response.status) || location.empty()) {
@@ -111,29 +141,6 @@ class Fetch {
   }
 
  private:
-  bool is_allowed(const Url& url) const {
-    return std::ranges::any_of(allowed_, [&](const HostPort& host) { return host.covers(url); });
-  }
-
-  Result<void> check_place(const Url& url) const {
-    if (is_allowed(url)) {
-      return {};
-    }
-    if (url.scheme != "https") {
-      return fail(
-          Code::tool_policy_blocked,
-          fmt::format("{} is plain http, which the agent file does not allow", url.origin()),
-          "Use https.");
-    }
-    if (!url.has_standard_port()) {
-      return fail(
-          Code::tool_policy_blocked,
-          fmt::format("port {} of {} is not one that the agent file allows", url.port, url.host),
-          std::string(k_own_way));
-    }
-    return {};
-  }
-
   std::optional<std::string> refusal(const Url& from, const Url& to) const {
     if (from.scheme == "https" && to.scheme == "http") {
       return "from https to plain http";
@@ -156,7 +163,7 @@ class Fetch {
   }
 
   Result<FetchedPage> get(const Url& url) const {
-    const bool is_trusted = is_allowed(url);
+    const bool is_trusted = is_named(allowed_, url);
     std::string refused;  // written by another thread, which is done when send() is
     const agent::AddressFilter may_connect = [&](const sockaddr& address) {
       const std::string_view why = is_trusted ? std::string_view{} : reserved_for(address);
@@ -183,11 +190,7 @@ class Fetch {
     };
     auto response = context_.http->send(request, take, context_.stop);
     if (!response && response.error().code == Code::provider_network && !refused.empty()) {
-      return fail(Code::tool_policy_blocked,
-                  fmt::format("{} is {}: no public address, and the agent file does not allow it",
-                              url.host,
-                              refused),
-                  std::string(k_own_way));
+      return no_public_address(url, refused);
     }
     if (!response) {
       return fail(reworded(std::move(response).error(), url));
@@ -247,6 +250,13 @@ class WebFetch final : public Tool {
     const auto url = parse_url(agent::text_at(arguments, "url"));
     return url ? Access{.kind = Access::Kind::fetches, .target = url->text()}
                : Access{.kind = Access::Kind::nothing, .target = {}};
+  }
+  // Where a name leads is seen when a socket is opened.
+  Result<void> check(const agent::Json& arguments, const CallContext& /*context*/) const override {
+    TRY_ASSIGN(const Url url, parse_url(agent::text_at(arguments, "url")));
+    TRY(check_place(allowed_, url));
+    const std::string_view why = reserved_for(url.host);
+    return why.empty() || is_named(allowed_, url) ? Result<void>() : no_public_address(url, why);
   }
   Output call(const agent::Json& arguments, const CallContext& context) override {
     auto url = parse_url(agent::text_at(arguments, "url"));

@@ -3,11 +3,14 @@
 #include "tools/builtin/builtins.h"
 #include "tools/feedback.h"
 #include "tools/files/atomic_file_write.h"
+#include "tools/files/unified_diff.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 namespace tools {
 namespace {
@@ -65,6 +68,19 @@ Output call_write_file(const agent::Json& arguments, const CallContext& context)
               "wrote {} bytes to {} ({})\n", content.size(), one_line(file->shown), before)};
 }
 
+agent::Result<std::string> changes_of_write(const agent::Json& arguments,
+                                            const CallContext& context) {
+  TRY_ASSIGN(const NamedPath name, resolve(agent::text_at(arguments, "path"), context));
+  const std::string_view content = agent::text_at(arguments, "content");
+  std::error_code error;
+  if (!std::filesystem::exists(name.path, error)) {
+    return unified_diff("/dev/null", {}, name.shown, content);
+  }
+  TRY_ASSIGN(const RegularFile file, open_regular(name));
+  TRY_ASSIGN(const std::string old, read_whole(file, name, k_max_looked_at, context.stop));
+  return unified_diff(name.shown, old, name.shown, content);
+}
+
 }  // namespace
 
 std::unique_ptr<Tool> make_write_file(const agent::ToolSpec& spec) {
@@ -74,7 +90,7 @@ std::unique_ptr<Tool> make_write_file(const agent::ToolSpec& spec) {
                                      "To change a part of a file, use edit_file.",
                       .parameters = k_write_file_parameters,
                       .repeatable = spec.repeatable},
-      FunctionTool::Policy{.access = Access::Kind::writes},
+      FunctionTool::Policy{.access = Access::Kind::writes, .changes = changes_of_write},
       call_write_file);
 }
 

@@ -145,6 +145,15 @@ void note_seen(const RegularFile& file, const NamedPath& name) {
   }
 }
 
+Result<void> check_reading(const NamedPath& file) {
+  if (file.policy == nullptr) {
+    return {};
+  }
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(file.path, error);
+  return check_verdict(file.policy->reading(error ? file.path : real), "read", file);
+}
+
 Result<void> check_listing(const NamedPath& folder) {
   if (folder.policy == nullptr) {
     return {};

@@ -59,6 +59,9 @@ agent::Result<void> check_verdict(sandbox::Verdict verdict,
                                   std::string_view doing,
                                   const NamedPath& file);
 
+// The same of what open_regular() would read, without opening it.
+agent::Result<void> check_reading(const NamedPath& file);
+
 // sandbox.violation where the folder is in a secret place.
 agent::Result<void> check_listing(const NamedPath& folder);
 

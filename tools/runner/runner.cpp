@@ -210,9 +210,36 @@ class Runner::Round {
       prepared.needs_yes.reset();
       permit(prepared);  // the yes to a call before may be one to this
       if (prepared.needs_yes) {
+        show_changes(prepared);
         settle(prepared, watcher_.ask(*prepared.needs_yes));
       }
     }
+  }
+
+  void show_changes(Prepared& prepared) const {
+    agent::ApprovalRequest& request = *prepared.needs_yes;
+    try {
+      auto changes =
+          prepared.entry->configured.tool->changes(prepared.arguments, context_to_look());
+      if (changes) {
+        request.changes = *std::move(changes);
+      } else {
+        request.changes_unknown = std::move(changes).error().message;
+      }
+    } catch (const std::exception& error) {
+      request.changes_unknown = error.what();
+    }
+  }
+
+  CallContext context_to_look() const {
+    const RunnerOptions& options = runner_.options_;
+    return {.cwd = options.cwd,
+            .temporary = options.temporary,
+            .environment = options.environment,
+            .policy = options.policy,
+            .stop = stop_,
+            .kill = kill_,
+            .on_output = {}};
   }
 
   void settle(Prepared& prepared, agent::Answer answer) {

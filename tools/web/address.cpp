@@ -120,6 +120,15 @@ std::string_view reserved_for(const sockaddr& address) {
   return reserved_for(read(address));
 }
 
+std::string_view reserved_for(std::string_view host) {
+  std::string text(host);
+  const bool is_six = text.starts_with('[') && text.ends_with(']');
+  text = is_six ? text.substr(1, text.size() - 2) : text;
+  Address address{.size = text.contains(':') ? std::size_t{16} : std::size_t{4}};
+  const int family = address.size == 16 ? AF_INET6 : AF_INET;
+  return ::inet_pton(family, text.c_str(), address.bytes.data()) == 1 ? reserved_for(address) : "";
+}
+
 std::string to_text(const sockaddr& address) {
   const Address bytes = read(address);
   std::array<char, INET6_ADDRSTRLEN> text{};

@@ -22,6 +22,9 @@ std::span<const AddressRange> reserved_addresses();
 // What the address is reserved for ("loopback"); empty: it is a public one.
 std::string_view reserved_for(const sockaddr& address);
 
+// The same of a URL's host where that is an address ("127.0.0.1", "[::1]"); empty: it is a name.
+std::string_view reserved_for(std::string_view host);
+
 // Without the port: "10.0.0.1", "::1".
 std::string to_text(const sockaddr& address);
 
