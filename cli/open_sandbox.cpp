@@ -16,6 +16,23 @@ void apply_sandbox_option(agent::SandboxSpec& sandbox, const Parsed& parsed) {
   }
 }
 
+namespace {
+
+tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& context) {
+  return {.workspace = context.cwd,
+          .temporary = {},
+          .secrets = {config_folder(context.environment),
+                      data_folder(context.environment),
+                      state_folder(context.environment)},
+          .obeyed = tools::obeyed_files(agent, context.cwd),
+          .runs_programs = false,
+          .writes = std::ranges::any_of(agent.tools, tools::writes),
+          .environment = context.environment,
+          .supervisor = nullptr};
+}
+
+}  // namespace
+
 agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox(const agent::AgentSpec& agent,
                                                             const Context& context,
                                                             const RunFolder& folder,
@@ -23,18 +40,19 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox(const agent::AgentSp
   if (agent.sandbox.mode == Mode::off) {
     return nullptr;
   }
-  return tools::Sandbox::create(
-      agent,
-      {.workspace = context.cwd,
-       .temporary = folder.path(),
-       .secrets = {config_folder(context.environment),
-                   data_folder(context.environment),
-                   state_folder(context.environment)},
-       .obeyed = tools::obeyed_files(agent, context.cwd),
-       .runs_programs = std::ranges::any_of(agent.tools, tools::runs_programs),
-       .writes = std::ranges::any_of(agent.tools, tools::writes),
-       .environment = context.environment,
-       .supervisor = &supervisor});
+  tools::SandboxOptions options = options_for(agent, context);
+  options.temporary = folder.path();
+  options.runs_programs = std::ranges::any_of(agent.tools, tools::runs_programs);
+  options.supervisor = &supervisor;
+  return tools::Sandbox::create(agent, options);
+}
+
+agent::Result<std::unique_ptr<tools::Sandbox>> open_file_rules(const agent::AgentSpec& agent,
+                                                               const Context& context) {
+  if (agent.sandbox.mode == Mode::off) {
+    return nullptr;
+  }
+  return tools::Sandbox::create(agent, options_for(agent, context));
 }
 
 agent::SandboxInForce describe(const agent::SandboxSpec& sandbox, const tools::Sandbox* opened) {

@@ -19,6 +19,10 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox(const agent::AgentSp
                                                             const RunFolder& folder,
                                                             tools::Supervisor& supervisor);
 
+// The same of what errand's own file tools may reach: nothing is started, made or tried out.
+agent::Result<std::unique_ptr<tools::Sandbox>> open_file_rules(const agent::AgentSpec& agent,
+                                                               const Context& context);
+
 // For run.started; `opened` may be null.
 agent::SandboxInForce describe(const agent::SandboxSpec& sandbox, const tools::Sandbox* opened);
 

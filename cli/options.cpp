@@ -241,7 +241,7 @@ constexpr auto k_call_options = std::to_array<Option>({
     k_sandbox,
 });
 
-constexpr auto k_policy_options = std::to_array<Option>({k_allow, k_deny, k_output});
+constexpr auto k_policy_options = std::to_array<Option>({k_allow, k_deny, k_sandbox, k_output});
 
 constexpr auto k_run_positionals = std::to_array<Positional>({
     {.name = "AGENT",
@@ -354,7 +354,8 @@ constexpr auto k_call_examples = std::to_array<Example>({
     {"errand tools call run_tests --agent agent.yaml", "a tool that an agent file configures"},
 });
 constexpr auto k_policy_examples = std::to_array<Example>({
-    {"errand policy check agent.yaml shell 'git push origin main'", "allow, ask or deny, and why"},
+    {"errand policy check agent.yaml shell 'git push origin main'",
+     "allow, ask, deny or refused, and why"},
     {"errand policy check agent.yaml write_file docs/a.md -o json", "for scripts"},
 });
 constexpr auto k_models_examples = std::to_array<Example>({
@@ -441,8 +442,11 @@ constexpr auto k_commands = std::to_array<Command>({
      .summary = "say whether a call may run, and why",
      .description =
          "Says what the permissions of an agent make of a call, with the settings of the "
-         "project and the user: allow, ask or deny, and which rule says so. Nothing is "
-         "run. Exits with 0 where the call is allowed, and with 92 where it is not.",
+         "project and the user: allow, ask or deny, and which rule says so; or refused, where "
+         "the sandbox or the tool itself would not let it happen after a yes either, as far as "
+         "that is known beforehand. For tools that run programs it says which network these "
+         "have. Nothing is run. Exits with 0 where the call is allowed, and with 92 where it is "
+         "not.",
      .positionals = k_policy_positionals,
      .options = k_policy_options,
      .examples = k_policy_examples,

@@ -1,18 +1,25 @@
-// `errand policy check`: what permissions say of a call, and why, without running it.
+// `errand policy check`: what would become of a call, and why, without running it.
 #include "agent/clock.h"
 #include "agent/outcome.h"
 #include "cli/commands/commands.h"
 #include "cli/help.h"
 #include "cli/known_names.h"
+#include "cli/open_sandbox.h"
 #include "cli/policy.h"
 #include "cli/terminal/render_error.h"
 #include "config/load.h"
+#include "tools/builtin/registry.h"
+#include "tools/files/atomic_file_write.h"
+#include "tools/permissions/command_line.h"
 #include "tools/runner/runner.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace cli {
@@ -21,6 +28,7 @@ namespace {
 using agent::Code;
 using agent::Json;
 using agent::Result;
+namespace fs = std::filesystem;
 
 // Every mistake but the last goes to stderr at once; the last one is the ending.
 std::unexpected<agent::Error> end_with(std::vector<agent::Error> errors, Context& context) {
@@ -42,6 +50,58 @@ Json arguments_of(const std::string& text) {
   return {{"command", text}, {"path", text}, {"url", text}, {"pattern", "*"}, {"patch", patch}};
 }
 
+// A file that the command line itself writes (`> FILE`) and the sandbox would not let it.
+Result<void> check_line(const std::string& line,
+                        const Context& context,
+                        const tools::sandbox::Policy& policy) {
+  const fs::path home(agent::value_of(context.environment, "HOME"));
+  Result<void> done;
+  const auto may_write = [&](const fs::path& file) {
+    if (done) {
+      done = tools::check_place_to_write({.shown = file.string(), .path = file, .policy = &policy});
+    }
+    return done.has_value();
+  };
+  static_cast<void>(tools::CommandLine(line, {.cwd = context.cwd, .home = home})
+                        .is_allowed([](std::string_view) { return true; }, may_write));
+  return done;
+}
+
+// What stops the call though it is permitted: what a run would say, as far as it is known now.
+Result<void> check_call(const tools::Tool& tool,
+                        const Json& arguments,
+                        const tools::Sandbox* sandbox,
+                        const Context& context) {
+  const fs::path temporary;
+  const tools::Access access = tool.access(arguments);
+  if (access.kind == tools::Access::Kind::commands) {
+    return sandbox != nullptr ? check_line(access.target, context, sandbox->policy())
+                              : Result<void>();
+  }
+  return tool.check(arguments,
+                    {.cwd = context.cwd,
+                     .temporary = temporary,
+                     .environment = context.environment,
+                     .policy = sandbox != nullptr ? &sandbox->policy() : nullptr,
+                     .stop = {},
+                     .kill = {},
+                     .on_output = {}});
+}
+
+std::string network_of(const agent::SandboxSpec& sandbox) {
+  if (sandbox.mode == agent::SandboxSpec::Mode::off) {
+    return "off: what it runs reaches all that you reach, the network included";
+  }
+  const std::string_view mode = to_string(sandbox.mode);
+  if (sandbox.network) {
+    return fmt::format("{}: what it runs reaches every host", mode);
+  }
+  return sandbox.allow_hosts.empty()
+             ? fmt::format("{}: what it runs has no network", mode)
+             : fmt::format(
+                   "{}: what it runs reaches {} alone", mode, fmt::join(sandbox.allow_hosts, ", "));
+}
+
 }  // namespace
 
 Result<int> command_policy_check(const Parsed& parsed, Context& context) {
@@ -51,6 +111,7 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
     return end_with(std::move(report.errors), context);
   }
   report.agent->file = parsed.positionals[0];
+  apply_sandbox_option(report.agent->sandbox, parsed);
   auto settings = load_settings(context.environment, context.cwd);
   if (!settings) {
     return end_with(std::move(settings).error(), context);
@@ -66,24 +127,42 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
   }
   TRY_ASSIGN(const tools::ConfiguredTool configured, tools::configure_tool(*spec));
   const std::string text = parsed.positionals.size() > 2 ? parsed.positionals[2] : "{}";
+  const Json arguments = arguments_of(text);
   const tools::PermissionDecision decision =
-      permissions.judge(name, configured.tool->access(arguments_of(text)));
-  const std::string_view verdict = to_string(decision.verdict);
+      permissions.judge(name, configured.tool->access(arguments));
+  TRY_ASSIGN(const auto sandbox, open_file_rules(*report.agent, context));
+  const auto passes = check_call(*configured.tool, arguments, sandbox.get(), context);
+  const bool is_refused = !passes && decision.verdict != tools::Verdict::deny;
+  const std::string_view permission = to_string(decision.verdict);
+  const std::string_view verdict = is_refused ? "refused" : permission;
+  const std::string& reason = is_refused ? passes.error().message : decision.reason;
+  const bool runs_programs = tools::runs_programs(*spec);
   if (parsed.value("--output") == "json") {
+    const agent::SandboxInForce limits = describe(report.agent->sandbox, nullptr);
     const Json rule = decision.yes_rule.empty() ? Json(nullptr) : Json(decision.yes_rule);
-    context.out << agent::dump({{"schema", "errand.policy/1"},
-                                {"verdict", verdict},
-                                {"reason", decision.reason},
-                                {"offered", !permissions.always_denies(name)},
-                                {"rule", rule}})
-                << "\n";
+    context.out
+        << agent::dump(
+               {{"schema", "errand.policy/1"},
+                {"verdict", verdict},
+                {"reason", reason},
+                {"offered", !permissions.always_denies(name)},
+                {"rule", rule},
+                {"permission", {{"verdict", permission}, {"reason", decision.reason}}},
+                {"sandbox",
+                 {{"mode", limits.mode}, {"network", limits.network}, {"hosts", limits.hosts}}}})
+        << "\n";
   } else {
-    context.out << fmt::format("{}: {}\n", verdict, decision.reason);
-    if (!decision.yes_rule.empty()) {
+    context.out << fmt::format("{}: {}\n", verdict, reason);
+    if (is_refused) {
+      context.out << fmt::format("permissions alone: {}: {}\n", permission, decision.reason);
+    } else if (!decision.yes_rule.empty()) {
       context.out << fmt::format("a yes to it: {}\n", decision.yes_rule);
     }
+    if (runs_programs && decision.verdict != tools::Verdict::deny) {
+      context.out << fmt::format("sandbox: {}\n", network_of(report.agent->sandbox));
+    }
   }
-  return decision.verdict == tools::Verdict::allow
+  return passes && decision.verdict == tools::Verdict::allow
              ? 0
              : agent::row(Code::tool_confirmation_required).exit_code;
 }

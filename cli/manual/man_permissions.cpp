@@ -105,9 +105,43 @@ or no, which is also what Enter and the end of input mean.
 Elsewhere nothing is asked: the run ends with exit code 92, and says which rule would
 allow the call.
 .Pp
+The person is shown every byte of the call, by the names of its arguments, each line behind
+.Ql |
+and what goes on behind
+.Ql \&: .
+Nothing is redacted on that terminal; what is kept or printed is
+.Pq Sx SECRETS .
+Printable ASCII passes, and so do Latin letters with accents, kana, Chinese characters, Hangul, and
+words of Greek or Cyrillic in which one letter at least looks like no Latin one; everything else is
+written out as
+.Ql \eu{202e} ,
+a byte that is no UTF-8 as
+.Ql \ex{ff} .
+Where files would change, a unified diff is shown, and
+.Ic v
+also shows the arguments.
+What does not fit is counted, and
+.Ic v
+shows all of it page by page.
+.Ic always
+shows the rule, and asks again before it is written.
+.Pp
 .Dl errand policy check agent.yaml shell \(aqgit push origin main\(aq
 .Pp
-says what the rules make of a call, and why.
+says what the rules make of a call, and why:
+.Ic allow , ask
+or
+.Ic deny ,
+or
+.Ic refused
+where the sandbox or the tool itself would stop it all the same: a file that tools may not read or
+write, also behind
+.Ql >
+in a command line, or a page that
+.Ic web_fetch
+does not reach.
+Where a name leads, and what programs do of their own accord, is only seen when they run; of them it
+says which network they have.
 )mdoc";
 }
 

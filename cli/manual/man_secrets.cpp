@@ -14,6 +14,15 @@ also of those in
 .Ic env
 of a tool, and the shapes of many providers' keys.
 .Pp
+A call that a person is asked about is shown to them as it is.
+Beside the redacted arguments of a call stands
+.Ic arguments_sha256
+.Pq in Ic model.responded , tool.started , approval.requested No and the journal :
+SHA-256, in lower-case hex, of the arguments as the model sent them; where the protocol has them as
+JSON and not as text, of that JSON without blanks, and of
+.Ql {}
+where there were none.
+.Pp
 Out of what tools say goes also what only looks like a secret: what stands behind
 a name that says so
 .Pq Ql password: , Ql \(dqapi_key\(dq: , Ql --token

@@ -37,6 +37,20 @@ Everything is checked and written beside its place first; then all files change,
 The lines that stay or go must be in the file exactly; line numbers may be off where the lines
 are unique.
 .Pp
+A file that is changed keeps its mode, its owner where that is allowed, its access control list,
+.Ql user.*
+attributes and label.
+Set-user-ID, set-group-ID and capabilities do not survive a change of what is in it.
+A file with hard links is refused: in place a change would reach it under names elsewhere, and a
+new file would be cut off from them.
+.Pp
+.Ic glob
+and
+.Ic grep
+do not go on from one file system into another that holds no files on a disk
+.Pq Pa /proc , /sys , No FUSE ,
+unless the path that they are given is in it; what was left out is said.
+.Pp
 .Ic ask_user
 asks where stdin and stderr are a terminal, and waits as long as the run or its own
 .Ic timeout
