@@ -199,7 +199,8 @@ class Bounder {
     const std::uint32_t number = number_of(tag.name);
     if (!is_alone && (open_.size() >= k_most_open_elements ||
                       (is_formatting && formatting_ >= k_most_open_formatting))) {
-      leave_out(tag);
+      at_ = tag.end;
+      ++out_.tags_left_out;
       ++left_out_[number];
       return;
     }
@@ -229,7 +230,7 @@ class Bounder {
     const std::uint32_t number = number_of(tag.name);
     if (const auto left = left_out_.find(number); left != left_out_.end() && left->second > 0) {
       --left->second;
-      leave_out(tag);
+      at_ = tag.end;
       return;
     }
     keep(tag.kept_end);
@@ -241,10 +242,6 @@ class Bounder {
     close_to(number, 0);
   }
 
-  void leave_out(const Tag& tag) {
-    at_ = tag.end;
-    ++out_.tags_left_out;
-  }
 
   // Up to the end tag, which the next round reads; a text without one goes to the end of the page.
   void raw_text(std::string_view name) {
@@ -265,6 +262,9 @@ class Bounder {
     constexpr auto k_terms = std::to_array<std::string_view>({"dt", "dd"});
     if (is_among(name, k_end_paragraphs)) {
       close_to(number_of("p"), k_holds_paragraphs);
+    }
+    if (name == "a") {  // what is in it stays open
+      std::erase_if(open_, [a = number_of(name)](const Open& open) { return open.name == a; });
     }
     if (name == "li" || name == "option" || name == "tr") {
       close_to(number_of(name), name == "tr" ? k_holds_cells : k_holds_items);

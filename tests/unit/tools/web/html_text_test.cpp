@@ -69,7 +69,7 @@ TEST_CASE("html: no page takes the process's stack, memory or time", "[tools]") 
   for (int at = 0; at < 150'000; ++at) {
     attributes += " a" + std::to_string(at);
   }
-  const std::string end = GENERATE("x", "x<FRAMESET>");
+  const std::string end = GENERATE("QED", "QED<FRAMESET>");
   const std::string page =
       GENERATE_REF(repeated("<span>", 170'000),
                    repeated("<div><p>", 125'000),
@@ -88,7 +88,7 @@ TEST_CASE("html: no page takes the process's stack, memory or time", "[tools]") 
   const std::string text = text_of(page + end);
   CHECK((std::clock() - begin) / CLOCKS_PER_SEC < 6);
   INFO(page.substr(0, 20) << " gave " << text.substr(0, 200));
-  CHECK((text.ends_with("x") || text.contains("too tangled") || page.starts_with("<svg>")));
+  CHECK((text.contains("QED") || text.contains("too tangled") || page.starts_with("<svg>")));
 }
 
 TEST_CASE("html: what is left out of a page that is nested too deeply is said", "[tools]") {
@@ -96,7 +96,8 @@ TEST_CASE("html: what is left out of a page that is nested too deeply is said", 
       text_of(repeated("<span>", 200'000) + "deep" + repeated("</span>", 200'000) + "<p>after") ==
       "[199500 tags of the page left out: nested too deeply; the text is all here]\ndeep\n\nafter");
   CHECK(text_of(repeated("<div>", 499) + "x" + repeated("</div>", 499)) == "x");
-  CHECK(text_of(repeated("<li>a<p>b", 3'000)).starts_with("- a\n\nb\n- a"));
+  CHECK_FALSE(text_of(repeated("<li>a<p>b", 3'000)).contains("left out"));
+  CHECK_FALSE(text_of(repeated("<a name=x>a <div>b</div>", 3'000)).contains("left out"));
   CHECK_FALSE(
       text_of(repeated("<p>a <b>b", 60) + repeated("<tr><td>c<p>d", 3'000)).contains("left out"));
   CHECK_FALSE(text_of("<script>" + repeated("if (a<b) x='<div>';", 1'000) + "</script>x")
