@@ -205,12 +205,13 @@ _errand() {
       esac
       ;;
     'policy check')
-      options='--allow --deny --output -o --help -h'
-      valued='|--allow|--deny|-o|--output|'
+      options='--allow --deny --sandbox --output -o --help -h'
+      valued='|--allow|--deny|--sandbox|-o|--output|'
       _errand_scan
       case $option in
         --allow) : ;;
         --deny) : ;;
+        --sandbox) _errand_words 'read_only workspace_write off' ;;
         -o|--output) _errand_words 'text json' ;;
         *) matched=no ;;
       esac

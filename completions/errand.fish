@@ -93,6 +93,7 @@ complete -c errand -n '__errand_using tools call' -s h -l help -d 'show this hel
 complete -c errand -n '__errand_using tools call' -a 'apply_patch ask_user edit_file glob grep list_directory read_file shell task_failed todo web_fetch write_file'
 complete -c errand -n '__errand_using policy check' -l allow -x -d 'a yes in advance to the calls that RULE names; repeatable'
 complete -c errand -n '__errand_using policy check' -l deny -x -d 'deny the calls that RULE names; repeatable'
+complete -c errand -n '__errand_using policy check' -l sandbox -x -a 'read_only workspace_write off' -d 'what tools may write: read_only, workspace_write or off (anything)'
 complete -c errand -n '__errand_using policy check' -s o -l output -x -a 'text json' -d 'what stdout gets: text (the default) or json'
 complete -c errand -n '__errand_using policy check' -s h -l help -d 'show this help'
 complete -c errand -n '__errand_using policy check' -k -a '(__errand_agents)'

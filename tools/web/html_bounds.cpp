@@ -242,7 +242,6 @@ class Bounder {
     close_to(number, 0);
   }
 
-
   // Up to the end tag, which the next round reads; a text without one goes to the end of the page.
   void raw_text(std::string_view name) {
     const std::string mark = "</" + std::string(name);
