@@ -12,6 +12,8 @@ std::string web_section() {
 fetches one page by https and gives it to the model as text: HTML as Markdown without
 scripts, styles and what is hidden, text and JSON as they are, all in UTF-8.
 What is no text is refused.
+Of tags that are nested deeper than 500, and of formatting that is left open 64 times, only the text
+is read; the first line of the result then says so.
 A call ends after 30 s
 .Pq Ic timeout ,
 and reads 1,000,000 bytes, or as many as it asks for up to 10,000,000, counted after
