@@ -166,6 +166,17 @@ struct SandboxSpec {
 std::string_view to_string(SandboxSpec::Mode mode);
 std::optional<SandboxSpec::Mode> sandbox_mode_from(std::string_view word);
 
+// How a command of a hook or a guardrail is run: confined as the programs of tools are, but for
+// what is said here.
+struct CommandSandbox {
+  bool is_off = false;
+  std::optional<bool> network;     // allowed; absent: as for tools
+  std::vector<std::string> read;   // beside what tools may
+  std::vector<std::string> write;  // the same
+
+  auto operator<=>(const CommandSandbox&) const = default;
+};
+
 // A command that is told of a point of the run, and may answer.
 struct HookSpec {
   enum class Kind : std::uint8_t { observe, guard, transform };
@@ -176,6 +187,8 @@ struct HookSpec {
   Milliseconds timeout{60'000};
   Kind kind = Kind::observe;  // what its own failure means
   bool may_fail = false;      // `on_error: ignore`: it means nothing
+  CommandSandbox sandbox = {};
+  Environment env = {};  // beside what all programs are told
 };
 
 struct HooksSpec {
@@ -196,6 +209,8 @@ struct GuardrailSpec {
   std::string tool;  // as HookSpec::matcher, for tool_call and tool_result
   Action action = Action::deny;
   Milliseconds timeout{60'000};    // of commands and models
+  CommandSandbox sandbox = {};     // of commands
+  Environment env = {};            // the same, beside what all programs are told
   std::optional<ModelSpec> model;  // that judges; absent: the agent's own
 };
 

@@ -15,7 +15,7 @@ agent::Result<GuardrailSet> open_guardrails(const Plan& plan,
                                             const fs::path& kill_file,
                                             agent::Provider& own,
                                             const providers::Dependencies& dependencies,
-                                            tools::UserPrograms programs,
+                                            tools::UserProgramsOf programs_of,
                                             const agent::Redactor& redactor,
                                             agent::Clock& clock) {
   GuardrailSet guarded;
@@ -23,7 +23,7 @@ agent::Result<GuardrailSet> open_guardrails(const Plan& plan,
   if (spec.checks.empty() && spec.kill_switch.empty()) {
     return guarded;
   }
-  tools::GuardrailWorld world{.programs = std::move(programs),
+  tools::GuardrailWorld world{.programs_of = std::move(programs_of),
                               .redactor = &redactor,
                               .clock = &clock,
                               .judges = {},

@@ -25,7 +25,7 @@ agent::Result<GuardrailSet> open_guardrails(const Plan& plan,
                                             const std::filesystem::path& kill_file,
                                             agent::Provider& own,
                                             const providers::Dependencies& dependencies,
-                                            tools::UserPrograms programs,
+                                            tools::UserProgramsOf programs_of,
                                             const agent::Redactor& redactor,
                                             agent::Clock& clock);
 

@@ -20,6 +20,10 @@ namespace {
 
 tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& context) {
   return {.workspace = context.cwd,
+          .agent_folder = agent.directory,
+          .agent_file = agent.file.empty()
+                            ? std::filesystem::path()
+                            : agent.directory / std::filesystem::path(agent.file).filename(),
           .temporary = {},
           .secrets = {config_folder(context.environment),
                       data_folder(context.environment),
@@ -44,7 +48,26 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox(const agent::AgentSp
   options.temporary = folder.path();
   options.runs_programs = std::ranges::any_of(agent.tools, tools::runs_programs);
   options.supervisor = &supervisor;
-  return tools::Sandbox::create(agent, options);
+  return tools::Sandbox::create(agent.sandbox, options);
+}
+
+agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox_of(const agent::CommandSandbox& command,
+                                                               const agent::AgentSpec& agent,
+                                                               const Context& context,
+                                                               const RunFolder& folder,
+                                                               tools::Supervisor& supervisor) {
+  if (agent.sandbox.mode == Mode::off) {
+    return nullptr;
+  }
+  agent::SandboxSpec sandbox = agent.sandbox;
+  sandbox.network = command.network.value_or(sandbox.network);
+  sandbox.read.insert(sandbox.read.end(), command.read.begin(), command.read.end());
+  sandbox.write.insert(sandbox.write.end(), command.write.begin(), command.write.end());
+  tools::SandboxOptions options = options_for(agent, context);
+  options.temporary = folder.path();
+  options.runs_programs = true;
+  options.supervisor = &supervisor;
+  return tools::Sandbox::create(sandbox, options);
 }
 
 agent::Result<std::unique_ptr<tools::Sandbox>> open_file_rules(const agent::AgentSpec& agent,
@@ -52,7 +75,7 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_file_rules(const agent::Agen
   if (agent.sandbox.mode == Mode::off) {
     return nullptr;
   }
-  return tools::Sandbox::create(agent, options_for(agent, context));
+  return tools::Sandbox::create(agent.sandbox, options_for(agent, context));
 }
 
 agent::SandboxInForce describe(const agent::SandboxSpec& sandbox, const tools::Sandbox* opened) {

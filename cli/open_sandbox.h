@@ -19,6 +19,13 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox(const agent::AgentSp
                                                             const RunFolder& folder,
                                                             tools::Supervisor& supervisor);
 
+// The same for a command of a hook or a guardrail that is not to run outside of it.
+agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox_of(const agent::CommandSandbox& command,
+                                                               const agent::AgentSpec& agent,
+                                                               const Context& context,
+                                                               const RunFolder& folder,
+                                                               tools::Supervisor& supervisor);
+
 // The same of what errand's own file tools may reach: nothing is started, made or tried out.
 agent::Result<std::unique_ptr<tools::Sandbox>> open_file_rules(const agent::AgentSpec& agent,
                                                                const Context& context);

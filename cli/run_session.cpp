@@ -70,10 +70,7 @@ Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
 }
 
 RunSession::RunSession(RunWorld world, std::string run_id, Plan plan)
-    : world_(world),
-      run_id_(std::move(run_id)),
-      plan_(std::move(plan)),
-      unconfined_(world.supervisor) {}
+    : world_(world), run_id_(std::move(run_id)), plan_(std::move(plan)) {}
 
 void RunSession::warn(std::string message, std::string help) {
   plan_.warnings.push_back({.message = std::move(message), .help = std::move(help)});
@@ -199,20 +196,22 @@ Result<void> RunSession::open_provider() {
   return {};
 }
 
-tools::UserPrograms RunSession::user_programs() {
-  return {.folder = plan_.agent.directory,
-          .temporary = tool_environment_->folder().path(),
-          .environment = without_keys(world_.context.environment, plan_),
-          .program_runner = &unconfined_};
-}
-
 Result<void> RunSession::open_gates() {
+  TRY_ASSIGN(user_places_,
+             UserPlaces::open(plan_.agent,
+                              without_keys(world_.context.environment, plan_),
+                              world_.context,
+                              *tool_environment_,
+                              world_.supervisor));
+  const tools::UserProgramsOf programs_of = [this](const agent::CommandSandbox& sandbox) {
+    return user_places_->of(sandbox);
+  };
   if (!plan_.agent.hooks.hooks.empty()) {
     hooks_ = std::make_unique<tools::Hooks>(
         plan_.agent.hooks,
         tools::HookOptions{
             .world = {.run_id = run_id_, .model = plan_.model().name(), .cwd = world_.context.cwd},
-            .programs = user_programs(),
+            .programs_of = programs_of,
             .clock = &io_->clock()});
   }
   TRY_ASSIGN(guarded_,
@@ -220,7 +219,7 @@ Result<void> RunSession::open_gates() {
                              kill_file_,
                              *provider_,
                              provider_dependencies(),
-                             user_programs(),
+                             programs_of,
                              world_.redactor,
                              tool_environment_->clock()));
   return {};

@@ -11,6 +11,7 @@
 #include "cli/plan.h"
 #include "cli/run_sinks.h"
 #include "cli/tool_environment.h"
+#include "cli/user_places.h"
 #include "providers/recording/cassette.h"
 #include "providers/recording/run_io.h"
 #include "providers/registry.h"
@@ -60,7 +61,6 @@ class RunSession {
 
   void warn(std::string message, std::string help = {});
   providers::Dependencies provider_dependencies();
-  tools::UserPrograms user_programs();
   agent::RunRequest make_request();
 
   RunWorld world_;
@@ -77,7 +77,7 @@ class RunSession {
   std::unique_ptr<tools::Runner> toolbox_;
   providers::ModelStates models_;
   std::unique_ptr<agent::Provider> provider_;
-  tools::LocalProgramRunner unconfined_;       // for the user's own commands
+  std::unique_ptr<UserPlaces> user_places_;
   std::unique_ptr<agent::Interceptor> hooks_;  // null: the agent has none
   GuardrailSet guarded_;
 };

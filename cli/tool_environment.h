@@ -41,6 +41,7 @@ class ToolEnvironment {
   std::vector<std::string> warnings() const;  // of the sandbox, in sentences
   RunFolder& folder() { return folder_; }
   tools::Sandbox* sandbox() { return sandbox_.get(); }  // null: no sandbox
+  agent::Dialer& dialer() { return dialer_; }
   agent::Http& http() { return http_; }
   agent::Clock& clock() { return clock_; }
 

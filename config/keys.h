@@ -43,6 +43,7 @@ enum class Shape : std::uint8_t {
   parameter_name,
   header_name,
   variable,      // the name of an environment variable
+  off,           // the one word
   variables,     // the same, or the beginning of several with a `*`
   model,         // "auto" or "PROVIDER/NAME"
   named_model,   // "PROVIDER/NAME"

@@ -148,6 +148,8 @@ bool fits(Shape shape, std::string_view text) {
       return is_host(text.starts_with(k_below) ? text.substr(k_below.size()) : text);
     case Shape::sandbox_mode:
       return agent::sandbox_mode_from(text).has_value();
+    case Shape::off:
+      return text == "off";
   }
   return false;
 }
@@ -184,6 +186,8 @@ std::string_view pattern(Shape shape) {
       return R"(^((\*\.)?[a-zA-Z0-9._-]+|\[[a-zA-Z0-9:.]+\])(:[1-9][0-9]{0,4})?$)";
     case Shape::sandbox_mode:
       return "^(read_only|workspace_write|off)$";
+    case Shape::off:
+      return "^off$";
   }
   return "";
 }
@@ -220,6 +224,8 @@ std::string_view describe(Shape shape) {
       return "a host, or what is below one: pypi.org, *.pypi.org, 127.0.0.1:8080";
     case Shape::sandbox_mode:
       return "read_only, workspace_write or off";
+    case Shape::off:
+      return "off, or a map with `network`, `read` and `write`";
   }
   return "";
 }

@@ -8,6 +8,7 @@
 #include "cli/price_book.h"
 #include "cli/settings.h"
 #include "cli/terminal/render_error.h"
+#include "cli/user_places.h"
 #include "config/load.h"
 #include "config/replay_script.h"
 #include "providers/registry.h"
@@ -77,6 +78,9 @@ class Checker {
     }
     std::ranges::move(refusals(keys.take(), redactor_), std::back_inserter(checked.errors));
     if (report.agent) {
+      if (const auto done = check_unconfined(*report.agent, context_); !done) {
+        checked.errors.push_back(in_file(done.error(), file));
+      }
       check_permissions(*report.agent, checked);
     }
     const std::string loaded = (context_.cwd / file).string();

@@ -44,7 +44,12 @@ A
 reads one line of JSON on stdin: point
 .Pq the name of the list ,
 text, and of calls and results tool_name and tool_input.
-It runs outside the sandbox and without the provider's keys.
+It runs as the commands of hooks do: in the agent file's folder, in the sandbox, with
+.Ic sandbox
+and
+.Ic env
+of its own; see
+.Xr errand-hooks 7 .
 Status 0 with nothing on stdout lets the text pass; status 2 does not, with the reason on
 stderr.
 In place of both it may write

@@ -460,13 +460,13 @@ agent::AgentSpec build_agent(const Value& root,
   std::vector<std::string> tool_names = known.tools;
   std::ranges::transform(spec.tools, std::back_inserter(tool_names), &agent::ToolSpec::name);
   spec.permissions = build_permissions(map_at(root, "permissions"), tool_names, known, problems);
-  spec.hooks = build_hooks(map_at(root, "hooks"), spec.tools, known, problems);
+  spec.hooks = build_hooks(map_at(root, "hooks"), spec.tools, world, problems);
   spec.output = build_output(map_at(root, "output"), directory, problems);
   spec.limits = build_limits(map_at(root, "limits"), problems);
   spec.retry = build_retry(map_at(root, "retry"), problems);
   spec.session = build_session(map_at(root, "session"));
   spec.sandbox = build_sandbox(map_at(root, "sandbox"), known, problems);
-  spec.guardrails = build_guardrails(map_at(root, "guardrails"), known, problems);
+  spec.guardrails = build_guardrails(map_at(root, "guardrails"), world, problems);
   spec.in_texts = build_text_uses(root, problems);
   return spec;
 }

@@ -42,9 +42,12 @@ struct ToolWorld {
 std::vector<agent::ToolSpec> build_tools(const Value& list,
                                          const ToolWorld& world,
                                          Problems& problems);
-// `env` of a tool. A variable that is not set is a mistake, a model's key a warning.
+// `sandbox` of a hook or a guardrail.
+agent::CommandSandbox build_command_sandbox(const Value& item);
+// `env` of a tool, a hook or a guardrail, `who` in messages. A variable that is not set is a
+// mistake, a model's key a warning.
 agent::Environment build_tool_env(const Value& env,
-                                  std::string_view tool,
+                                  std::string_view who,
                                   const ToolWorld& world,
                                   Problems& problems);
 

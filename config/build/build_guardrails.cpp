@@ -111,6 +111,8 @@ void check_keys(const Value& item, const GuardrailSpec& spec, Problems& problems
   };
   refuse("tool", !is_of_tool(spec.of), "`tool` is for checks of tool_call and tool_result");
   refuse("model", spec.kind != Look::judge, "`model` is for a `judge`");
+  refuse("sandbox", spec.kind != Look::command, "`sandbox` is for a `command`");
+  refuse("env", spec.kind != Look::command, "`env` is for a `command`");
   refuse("timeout", is_local(spec.kind), "`timeout` is for a `command` or a `judge`");
 }
 
@@ -122,7 +124,7 @@ std::string standard_name(const GuardrailSpec& spec) {
   return std::string(agent::prefix(agent::trimmed(name), k_longest_name));
 }
 
-GuardrailSpec build_check(const Value& item, Of of, const KnownNames& known, Problems& problems) {
+GuardrailSpec build_check(const Value& item, Of of, const ToolWorld& world, Problems& problems) {
   GuardrailSpec spec{.of = of, .name = text_at(item, "name"), .what = {}, .tool = {}, .model = {}};
   const Entry* kind = look_for_kind(item, spec, problems);
   const std::string action = text_at(item, "action");
@@ -145,7 +147,11 @@ GuardrailSpec build_check(const Value& item, Of of, const KnownNames& known, Pro
     }
   }
   if (const Value* model = value_at(item, "model")) {
-    spec.model = build_model(*model, known, problems);
+    spec.model = build_model(*model, world.known, problems);
+  }
+  spec.sandbox = build_command_sandbox(item);
+  if (const Value* env = value_at(item, "env")) {
+    spec.env = build_tool_env(*env, "a guardrail", world, problems);
   }
   return spec;
 }
@@ -167,7 +173,7 @@ void name_checks(std::vector<GuardrailSpec>& checks, std::set<std::string> names
 }  // namespace
 
 agent::GuardrailsSpec build_guardrails(const Value& map,
-                                       const KnownNames& known,
+                                       const ToolWorld& world,
                                        Problems& problems) {
   agent::GuardrailsSpec spec;
   spec.redact_secrets = boolean_at(map, "redact_secrets", spec.redact_secrets);
@@ -185,7 +191,7 @@ agent::GuardrailsSpec build_guardrails(const Value& map,
       if (item.kind != Kind::map) {
         continue;
       }
-      spec.checks.push_back(build_check(item, of, known, problems));
+      spec.checks.push_back(build_check(item, of, world, problems));
       const std::string& name = spec.checks.back().name;
       if (!name.empty() && !names.insert(name).second) {
         problems.add(value_at(item, "name")->span,

@@ -1,5 +1,6 @@
 #include "config/build/build_hooks.h"
 
+#include "config/build/build.h"
 #include "config/build/expression.h"
 #include "config/read.h"
 
@@ -41,7 +42,10 @@ void check_matcher(const Value& item, HookPoint point, Problems& problems) {
   }
 }
 
-HookSpec build_hook(const Value& item, HookPoint point) {
+HookSpec build_hook(const Value& item,
+                    HookPoint point,
+                    const ToolWorld& world,
+                    Problems& problems) {
   HookSpec hook{
       .point = point, .matcher = text_at(item, "matcher"), .command = text_at(item, "command")};
   hook.timeout = duration_at(item, "timeout").value_or(hook.timeout);
@@ -51,6 +55,11 @@ HookSpec build_hook(const Value& item, HookPoint point) {
               : kind == "transform" ? HookSpec::Kind::transform
                                     : standard_kind(point);
   hook.may_fail = text_at(item, "on_error") == "ignore";
+  hook.sandbox = build_command_sandbox(item);
+  if (const Value* env = value_at(item, "env")) {
+    hook.env =
+        build_tool_env(*env, fmt::format("the {} hook", agent::to_string(point)), world, problems);
+  }
   return hook;
 }
 
@@ -58,8 +67,9 @@ HookSpec build_hook(const Value& item, HookPoint point) {
 
 agent::HooksSpec build_hooks(const Value& map,
                              std::span<const agent::ToolSpec> tools,
-                             const KnownNames& known,
+                             const ToolWorld& world,
                              Problems& problems) {
+  const KnownNames& known = world.known;
   agent::HooksSpec spec;
   std::vector<const Value*> matchers;  // of the hooks, in the same order
   spec.dialect = text_at(map, "dialect", spec.dialect);
@@ -73,7 +83,7 @@ agent::HooksSpec build_hooks(const Value& map,
         continue;
       }
       check_matcher(item, *point, problems);
-      spec.hooks.push_back(build_hook(item, *point));
+      spec.hooks.push_back(build_hook(item, *point, world, problems));
       matchers.push_back(value_at(item, "matcher"));
     }
   }

@@ -1,7 +1,6 @@
 // `hooks` into what the run goes by.
 #pragma once
 #include "agent/spec.h"
-#include "config/known_names.h"
 #include "config/yaml/problems.h"
 #include "config/yaml/tree.h"
 
@@ -9,10 +8,12 @@
 
 namespace config {
 
+struct ToolWorld;
+
 // `tools` are the agent's.
 agent::HooksSpec build_hooks(const Value& map,
                              std::span<const agent::ToolSpec> tools,
-                             const KnownNames& known,
+                             const ToolWorld& world,
                              Problems& problems);
 
 }  // namespace config

@@ -52,4 +52,19 @@ agent::SandboxSpec build_sandbox(const Value& value, const KnownNames& known, Pr
   return sandbox;
 }
 
+agent::CommandSandbox build_command_sandbox(const Value& item) {
+  agent::CommandSandbox sandbox;
+  const Value* value = value_at(item, "sandbox");
+  if (value == nullptr) {
+    return sandbox;
+  }
+  sandbox.is_off = value->kind == Kind::text && value->text == "off";
+  if (value_at(*value, "network") != nullptr) {
+    sandbox.network = text_at(*value, "network") == "allow";
+  }
+  sandbox.read = texts_at(*value, "read");
+  sandbox.write = texts_at(*value, "write");
+  return sandbox;
+}
+
 }  // namespace config

@@ -9,11 +9,10 @@
 namespace config {
 namespace {
 
-void warn_of_key(std::string_view variable, std::string_view tool, Span span, Problems& problems) {
-  problems.warn(
-      span,
-      fmt::format("the tool `{}` gets `{}`, the key of a model", agent::printable(tool), variable),
-      "take it out if the tool can do without: what it starts can read the key");
+void warn_of_key(std::string_view variable, std::string_view who, Span span, Problems& problems) {
+  problems.warn(span,
+                fmt::format("{} gets `{}`, the key of a model", who, variable),
+                "take it out if it can do without: what it starts can read the key");
 }
 
 bool is_model_key(std::string_view variable, const ToolWorld& world) {
@@ -31,7 +30,7 @@ void hand_on_all(std::string_view beginning, const ToolWorld& world, agent::Envi
 }
 
 void hand_on(const Value& name,
-             std::string_view tool,
+             std::string_view who,
              const ToolWorld& world,
              agent::Environment& env,
              Problems& problems) {
@@ -52,13 +51,13 @@ void hand_on(const Value& name,
     return;
   }
   if (is_model_key(name.text, world)) {
-    warn_of_key(name.text, tool, name.span, problems);
+    warn_of_key(name.text, who, name.span, problems);
   }
   env.insert_or_assign(name.text, variable->second);
 }
 
 void give(const Entry& entry,
-          std::string_view tool,
+          std::string_view who,
           const ToolWorld& world,
           agent::Environment& env,
           Problems& problems) {
@@ -68,7 +67,7 @@ void give(const Entry& entry,
   for (const std::string& variable : world.key_variables) {
     const auto key = agent::trimmed_value_of(world.environment, variable);
     if (!key.empty() && entry.value.text.contains(key)) {
-      warn_of_key(variable, tool, entry.value.span, problems);
+      warn_of_key(variable, who, entry.value.span, problems);
       break;
     }
   }
@@ -78,15 +77,15 @@ void give(const Entry& entry,
 }  // namespace
 
 agent::Environment build_tool_env(const Value& value,
-                                  std::string_view tool,
+                                  std::string_view who,
                                   const ToolWorld& world,
                                   Problems& problems) {
   agent::Environment env;
   for (const Value& name : value.items) {
-    hand_on(name, tool, world, env, problems);
+    hand_on(name, who, world, env, problems);
   }
   for (const Entry& entry : value.entries) {
-    give(entry, tool, world, env, problems);
+    give(entry, who, world, env, problems);
   }
   return env;
 }

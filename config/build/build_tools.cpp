@@ -43,7 +43,8 @@ void read_settings(const Value& map,
   tool.repeatable = boolean_at(map, "repeatable", false);
   tool.untrusted = boolean_at(map, "untrusted", false);
   if (const Value* env = value_at(map, "env")) {
-    tool.env = build_tool_env(*env, tool.name, world, problems);
+    tool.env = build_tool_env(
+        *env, fmt::format("the tool `{}`", agent::printable(tool.name)), world, problems);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "tools/builtin/command_tool.h"
 
 #include "agent/json.h"
+#include "tools/process/closed_places.h"
 #include "tools/process/program_environment.h"
 #include "tools/process/program_result.h"
 
@@ -61,7 +62,7 @@ Output succeeded(ProgramResult result) {
   return output;
 }
 
-Output failed(ProgramResult result, const ProgramRequest& request) {
+Output failed(ProgramResult result, const ProgramRequest& request, const CallContext& context) {
   Output output = failed_end(result, request);
   put_text(output, std::move(result.output));
   const std::string_view errors = last_lines(result.errors.text);
@@ -76,6 +77,9 @@ Output failed(ProgramResult result, const ProgramRequest& request) {
     if (!result.errors.spill_path.empty()) {
       append_line(output.text, fmt::format("[all of stderr: {}]", result.errors.spill_path));
     }
+  }
+  if (context.policy != nullptr) {
+    append_closed_places(output.text, *context.policy, context.environment);
   }
   tell_notes(output.text, result);
   return output;
@@ -110,7 +114,7 @@ class CommandTool final : public Tool {
         context.program_runner->run(request, {context.stop, context.kill, context.on_output});
     return result.has_exited_cleanly() && result.exit_status == 0
                ? succeeded(std::move(result))
-               : failed(std::move(result), request);
+               : failed(std::move(result), request, context);
   }
 
  private:

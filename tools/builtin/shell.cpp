@@ -2,6 +2,7 @@
 
 #include "agent/duration.h"
 #include "agent/json.h"
+#include "tools/process/closed_places.h"
 #include "tools/process/program_environment.h"
 #include "tools/process/program_result.h"
 
@@ -157,6 +158,9 @@ Output Shell::call(const Json& arguments, const CallContext& context) {
   ProgramResult result =
       context.program_runner->run(request, {context.stop, context.kill, context.on_output});
   Output output = result.has_exited_cleanly() ? exited(result) : stopped(result, request);
+  if (output.exit_status != 0 && context.policy != nullptr) {
+    append_closed_places(output.text, *context.policy, context.environment);
+  }
   tell_notes(output.text, result);
   return output;
 }

@@ -3,7 +3,6 @@
 #include "agent/text.h"
 #include "tools/guardrails/guardrail_check.h"
 #include "tools/hooks/user_command.h"
-#include "tools/process/program_environment.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -68,11 +67,12 @@ class CommandCheck final : public GuardrailCheck {
   CommandCheck(GuardrailSpec spec, const UserPrograms& programs)
       : spec_(std::move(spec)),
         programs_(programs),
-        command_(spec_.what, spec_.what, programs_.folder) {}
+        environment_(user_environment(programs_, spec_.env)),
+        command_(spec_.what, spec_.what, programs_.directory) {}
 
   Finding look(const Subject& subject, std::stop_token stop) override {
     const auto done = command_.run(programs_,
-                                   quiet_environment(programs_.environment, programs_.folder),
+                                   environment_,
                                    agent::dump(question(subject)) + "\n",
                                    spec_.timeout,
                                    std::move(stop));
@@ -104,6 +104,7 @@ class CommandCheck final : public GuardrailCheck {
 
   GuardrailSpec spec_;
   UserPrograms programs_;
+  agent::Environment environment_;
   UserCommand command_;
 };
 

@@ -131,7 +131,7 @@ Guardrails::Guardrails(const agent::GuardrailsSpec& spec, fs::path kill_file, Gu
         row.check = make_text_check(check, *world.redactor);
         break;
       case GuardrailSpec::Kind::command:
-        row.check = make_command_check(check, world.programs);
+        row.check = make_command_check(check, world.programs_of(check.sandbox));
         break;
       case GuardrailSpec::Kind::judge:
         row.check = make_judge_check(check, *judge++, *world.clock);

@@ -17,7 +17,7 @@
 namespace tools {
 
 struct GuardrailWorld {
-  UserPrograms programs;
+  UserProgramsOf programs_of;
   const agent::Redactor* redactor = nullptr;  // borrowed, required
   agent::Clock* clock = nullptr;              // borrowed, required where a model judges
   std::vector<Judge> judges;                  // one for each `judge`, in the order of the checks

@@ -58,6 +58,8 @@ std::string hook_command(const agent::HooksSpec& spec,
 struct Hooks::Hook {
   HookSpec spec;
   NameMatcher matcher;
+  UserPrograms programs;
+  agent::Environment environment;
   UserCommand command;
 };
 
@@ -120,8 +122,8 @@ class Hooks::Round {
   Result<HookAnswer> run(const Hook& hook, agent::HookRan& event) {
     const HookOptions& options = hooks_.options_;
     const auto done = hook.command.run(
-        options.programs,
-        options.programs.environment,
+        hook.programs,
+        hook.environment,
         hook_input(hooks_.dialect_, hook_context_, options.world, options.clock->wall()),
         hook.spec.timeout,
         stop_);
@@ -263,16 +265,20 @@ class Hooks::Round {
 
 Hooks::Hooks(const agent::HooksSpec& spec, HookOptions options)
     : dialect_(*hook_dialect(spec.dialect)), options_(std::move(options)) {
-  if (!dialect_.folder_variable.empty()) {
-    options_.programs.environment[std::string(dialect_.folder_variable)] =
-        options_.world.cwd.string();
-  }
   for (const HookSpec& hook : spec.hooks) {
+    UserPrograms programs = options_.programs_of(hook.sandbox);
+    agent::Environment own = hook.env;
+    if (!dialect_.folder_variable.empty()) {
+      own.emplace(dialect_.folder_variable, options_.world.cwd.string());
+    }
+    agent::Environment environment = user_environment(programs, own);
+    UserCommand command(
+        hook.command, hook_command(spec, hook, options_.world.cwd), programs.directory);
     hooks_.push_back({.spec = hook,
                       .matcher = NameMatcher(hook.matcher),
-                      .command = UserCommand(hook.command,
-                                             hook_command(spec, hook, options_.world.cwd),
-                                             options_.programs.folder)});
+                      .programs = std::move(programs),
+                      .environment = std::move(environment),
+                      .command = std::move(command)});
   }
 }
 

@@ -15,7 +15,7 @@ namespace tools {
 
 struct HookOptions {
   HookWorld world;
-  UserPrograms programs;
+  UserProgramsOf programs_of;
   agent::Clock* clock = nullptr;  // borrowed
 };
 

@@ -44,6 +44,33 @@ std::vector<fs::path> script_files(std::string_view command, const fs::path& dir
   return files;
 }
 
+fs::path named_in(std::string_view command,
+                  const fs::path& directory,
+                  const std::function<bool(const fs::path&)>& is_meant) {
+  fs::path found;
+  const auto look = [&](std::string_view word) {
+    std::error_code error;
+    const fs::path path = fs::weakly_canonical(directory / word, error);
+    if (found.empty() && !word.empty() && !error && fs::exists(path, error) && is_meant(path)) {
+      found = path;
+    }
+  };
+  for (const ShellCommand& one : read_shell(command).commands) {
+    for (const std::string& word : one.words) {
+      const std::string_view text = word;
+      look(text);
+      for (const char sign : {'=', '/'}) {  // --file=X, -IX where X is absolute
+        const std::size_t at = text.find(sign);
+        look(at == std::string_view::npos ? "" : text.substr(sign == '=' ? at + 1 : at));
+      }
+    }
+    for (const ShellFile& file : one.files) {
+      look(file.path);
+    }
+  }
+  return found;
+}
+
 FileWatch::FileWatch(std::vector<fs::path> files) {
   for (fs::path& file : files) {
     std::string content = content_of(file);

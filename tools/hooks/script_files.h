@@ -2,6 +2,7 @@
 // change, because errand obeys it.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,12 @@ namespace tools {
 // only a running shell knows are not among them.
 std::vector<std::filesystem::path> script_files(std::string_view command,
                                                 const std::filesystem::path& directory);
+
+// The first file or folder that exists and that a word of the command line names, whole or after a
+// `=`, from `directory` on, and `is_meant` accepts; empty: none.
+std::filesystem::path named_in(std::string_view command,
+                               const std::filesystem::path& directory,
+                               const std::function<bool(const std::filesystem::path&)>& is_meant);
 
 // Files as they were when this was made.
 class FileWatch {

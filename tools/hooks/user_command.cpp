@@ -1,5 +1,8 @@
 #include "tools/hooks/user_command.h"
 
+#include "tools/process/closed_places.h"
+#include "tools/process/harmless_variables.h"
+#include "tools/process/program_environment.h"
 #include "tools/process/program_result.h"
 
 #include <fmt/format.h>
@@ -14,6 +17,20 @@ namespace {
 constexpr std::size_t k_most_output = 1u << 20;  // of each stream; the rest is lost
 
 }  // namespace
+
+agent::Environment user_environment(const UserPrograms& programs, const agent::Environment& own) {
+  agent::Environment environment =
+      quiet_environment(harmless_variables(programs.environment), programs.folder);
+  const agent::Environment place = programs.program_runner != nullptr
+                                       ? programs.program_runner->environment()
+                                       : agent::Environment();
+  for (const agent::Environment* more : {&place, &own}) {
+    for (const auto& [name, value] : *more) {
+      environment.insert_or_assign(name, value);
+    }
+  }
+  return environment;
+}
 
 std::expected<UserCommand::Done, std::string> UserCommand::run(
     const UserPrograms& programs,
@@ -39,6 +56,12 @@ std::expected<UserCommand::Done, std::string> UserCommand::run(
   ProgramResult result = programs.program_runner->run(request, {.stop = std::move(stop)});
   if (result.end != ProgramResult::End::exited) {
     return std::unexpected(failed_end(result, request).message);
+  }
+  if (result.has_violations()) {
+    return std::unexpected(failed_end(result, request).message);
+  }
+  if (result.exit_status != 0 && programs.policy != nullptr) {
+    append_closed_places(result.errors.text, *programs.policy, environment);
   }
   return Done{.exit_status = result.exit_status,
               .output = std::move(result.output.text),

@@ -1,5 +1,5 @@
-// A command line of the user's own, as hooks and guardrails run it: by `sh -c`, outside the
-// sandbox, told something on stdin.
+// A command line of the user's own, as hooks and guardrails run it: by `sh -c`, told something on
+// stdin.
 #pragma once
 #include "agent/environment.h"
 #include "agent/spec.h"
@@ -7,6 +7,7 @@
 
 #include <expected>
 #include <filesystem>
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -14,15 +15,26 @@
 
 namespace tools {
 
+namespace sandbox {
+class Policy;
+}
 class ProgramRunner;
 
-// What such commands are run with; borrowed but for the environment.
+// What such a command is run with; borrowed but for the environment.
 struct UserPrograms {
-  std::filesystem::path folder;     // where they start: the agent file's
+  std::filesystem::path folder;     // where it starts
+  std::filesystem::path directory;  // from where files that it names are found
   std::filesystem::path temporary;  // the run's own folder
-  agent::Environment environment;   // without provider keys
+  agent::Environment environment;   // of errand; the command gets what is harmless of it
   ProgramRunner* program_runner = nullptr;
+  const sandbox::Policy* policy = nullptr;  // what it may reach; null: all
 };
+
+// By how it is to be confined.
+using UserProgramsOf = std::function<UserPrograms(const agent::CommandSandbox&)>;
+
+// What the command is told, `own` beside what all programs are.
+agent::Environment user_environment(const UserPrograms& programs, const agent::Environment& own);
 
 class UserCommand {
  public:

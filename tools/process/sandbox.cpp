@@ -96,34 +96,31 @@ fs::path programs_temporary(const fs::path& run_folder) {
   return run_folder / "tmp";
 }
 
-Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::AgentSpec& agent,
+Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
                                                  const SandboxOptions& options) {
   sandbox::Surroundings around{.workspace = options.workspace,
                                .temporary = {},
                                .run_folder = options.temporary,
-                               .agent_folder = agent.directory,
-                               .agent_file = {},
+                               .agent_folder = options.agent_folder,
+                               .agent_file = options.agent_file,
                                .homes = sandbox::find_homes(options.environment),
                                .search_path = search_path(options.environment),
                                .own = options.secrets,
                                .obeyed = options.obeyed,
                                .writes = options.writes};
-  if (!agent.file.empty()) {
-    around.agent_file = fs::path(agent.directory) / fs::path(agent.file).filename();
-  }
   if (options.runs_programs) {
     TRY_ASSIGN(around.temporary, made_temporary(options.temporary));
   }
-  TRY_ASSIGN(auto policy, sandbox::Policy::create(agent.sandbox, around));
+  TRY_ASSIGN(auto policy, sandbox::Policy::create(spec, around));
   std::unique_ptr<Sandbox> sandbox(new Sandbox(std::move(policy)));
   sandbox->variables_ = cache_variables(options.environment, sandbox->policy_, around.temporary);
   sandbox->variables_.insert_or_assign("TMPDIR", around.temporary.string());
-  if (options.runs_programs && !agent.sandbox.allow_hosts.empty()) {
-    TRY_ASSIGN(sandbox->hosts_, HostList::create(agent.sandbox.allow_hosts));
+  if (options.runs_programs && !spec.allow_hosts.empty()) {
+    TRY_ASSIGN(sandbox->hosts_, HostList::create(spec.allow_hosts));
   }
   if (options.runs_programs) {
     sandbox->supervisor_ = options.supervisor;
-    TRY(sandbox->try_out(agent.sandbox));
+    TRY(sandbox->try_out(spec));
   }
   return sandbox;
 }

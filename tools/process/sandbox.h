@@ -24,6 +24,8 @@ namespace tools {
 
 struct SandboxOptions {
   std::filesystem::path workspace;             // absolute
+  std::filesystem::path agent_folder;          // relative paths of the spec start here
+  std::filesystem::path agent_file;            // empty: there is none
   std::filesystem::path temporary;             // the run's own folder
   std::vector<std::filesystem::path> secrets;  // errand's configuration and state
   std::vector<std::filesystem::path> obeyed;   // what errand itself obeys: no tool may change it
@@ -38,7 +40,7 @@ class Sandbox {
  public:
   // For a sandbox that is not off. sandbox.setup: the workspace is / or a home folder, a path that
   // is not there, a required layer that is missing. config.invalid: a host that is none.
-  static agent::Result<std::unique_ptr<Sandbox>> create(const agent::AgentSpec& agent,
+  static agent::Result<std::unique_ptr<Sandbox>> create(const agent::SandboxSpec& spec,
                                                         const SandboxOptions& options);
 
   const sandbox::Policy& policy() const { return policy_; }

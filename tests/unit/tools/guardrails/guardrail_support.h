@@ -57,10 +57,15 @@ class GuardrailStage {
     return std::make_unique<tools::Guardrails>(
         agent::GuardrailsSpec{.retries = retries, .checks = std::move(checks)},
         kill_file,
-        tools::GuardrailWorld{.programs = {.folder = world.folder.path(),
-                                           .temporary = world.temporary,
-                                           .environment = world.environment,
-                                           .program_runner = world.program_runner.get()},
+        tools::GuardrailWorld{.programs_of =
+                                  [this](const agent::CommandSandbox&) {
+                                    return tools::UserPrograms{
+                                        .folder = world.folder.path(),
+                                        .directory = world.folder.path(),
+                                        .temporary = world.temporary,
+                                        .environment = world.environment,
+                                        .program_runner = world.program_runner.get()};
+                                  },
                               .redactor = &redactor,
                               .clock = &clock,
                               .judges = std::move(judges),

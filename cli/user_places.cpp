@@ -1,0 +1,122 @@
+#include "cli/user_places.h"
+
+#include "cli/open_sandbox.h"
+#include "tools/hooks/hooks.h"
+#include "tools/hooks/script_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cli {
+namespace {
+
+using agent::CommandSandbox;
+using agent::Result;
+using Mode = agent::SandboxSpec::Mode;
+namespace fs = std::filesystem;
+
+bool can_write(const tools::Sandbox* sandbox, const fs::path& path) {
+  if (sandbox == nullptr) {
+    return false;  // nobody is kept from anything
+  }
+  const tools::sandbox::Verdict verdict = sandbox->policy().writing(path);
+  return verdict == tools::sandbox::Verdict::allowed || verdict == tools::sandbox::Verdict::locked;
+}
+
+std::set<CommandSandbox> wanted_by(const agent::AgentSpec& agent) {
+  std::set<CommandSandbox> wanted;
+  for (const agent::HookSpec& hook : agent.hooks.hooks) {
+    wanted.insert(hook.sandbox);
+  }
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    if (check.kind == agent::GuardrailSpec::Kind::command) {
+      wanted.insert(check.sandbox);
+    }
+  }
+  return wanted;
+}
+
+Result<void> check_words(std::string_view command,
+                         const CommandSandbox& sandbox,
+                         const fs::path& directory,
+                         const tools::Sandbox* rules) {
+  if (!sandbox.is_off) {
+    return {};
+  }
+  const fs::path named = tools::named_in(
+      command, directory, [&](const fs::path& path) { return can_write(rules, path); });
+  if (named.empty()) {
+    return {};
+  }
+  return agent::fail(
+      agent::Code::config_invalid,
+      fmt::format("the command `{}` runs outside of the sandbox and names `{}`, which tools can "
+                  "write",
+                  agent::printable(command),
+                  named.string()),
+      "put the file where tools cannot write, or take `sandbox: off` out of the command");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<UserPlaces>> UserPlaces::open(const agent::AgentSpec& agent,
+                                                     agent::Environment environment,
+                                                     const Context& context,
+                                                     ToolEnvironment& tools,
+                                                     tools::Supervisor& supervisor) {
+  TRY(check_unconfined(agent, context));
+  std::unique_ptr<UserPlaces> places(
+      new UserPlaces(std::move(environment), agent.directory, tools.folder().path()));
+  std::error_code error;
+  const fs::path directory = fs::weakly_canonical(agent.directory, error);
+  places->is_directory_writable_ = can_write(tools.sandbox(), directory);
+  for (const CommandSandbox& sandbox : wanted_by(agent)) {
+    Place place;
+    if (!sandbox.is_off) {
+      TRY_ASSIGN(place.sandbox,
+                 open_sandbox_of(sandbox, agent, context, tools.folder(), supervisor));
+    }
+    place.runner = std::make_unique<tools::LocalProgramRunner>(
+        supervisor, place.sandbox.get(), tools.dialer());
+    places->places_.emplace(sandbox, std::move(place));
+  }
+  return places;
+}
+
+tools::UserPrograms UserPlaces::of(const CommandSandbox& sandbox) const {
+  const Place& place = places_.at(sandbox);
+  const bool is_elsewhere = place.sandbox == nullptr && sandbox.is_off && is_directory_writable_;
+  return {.folder = is_elsewhere ? temporary_ : directory_,
+          .directory = directory_,
+          .temporary = temporary_,
+          .environment = environment_,
+          .program_runner = place.runner.get(),
+          .policy = place.sandbox ? &place.sandbox->policy() : nullptr};
+}
+
+Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& context) {
+  const std::set<CommandSandbox> wanted = wanted_by(agent);
+  if (std::ranges::none_of(wanted, &CommandSandbox::is_off)) {
+    return {};
+  }
+  TRY_ASSIGN(const auto rules, open_file_rules(agent, context));
+  for (const agent::HookSpec& hook : agent.hooks.hooks) {
+    TRY(check_words(tools::hook_command(agent.hooks, hook, context.cwd),
+                    hook.sandbox,
+                    agent.directory,
+                    rules.get()));
+  }
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    if (check.kind == agent::GuardrailSpec::Kind::command) {
+      TRY(check_words(check.what, check.sandbox, agent.directory, rules.get()));
+    }
+  }
+  return {};
+}
+
+}  // namespace cli

@@ -1,0 +1,53 @@
+// Where the commands of hooks and guardrails run: each in a sandbox of its own making, or outside
+// where the agent file says so.
+#pragma once
+#include "agent/result.h"
+#include "agent/spec.h"
+#include "cli/tool_environment.h"
+#include "tools/hooks/user_command.h"
+#include "tools/process/local_program_runner.h"
+#include "tools/process/sandbox.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+
+namespace cli {
+
+class UserPlaces {
+ public:
+  // All borrowed but for the environment, which is errand's without keys. sandbox.setup;
+  // config.invalid as for check_unconfined.
+  static agent::Result<std::unique_ptr<UserPlaces>> open(const agent::AgentSpec& agent,
+                                                         agent::Environment environment,
+                                                         const Context& context,
+                                                         ToolEnvironment& tools,
+                                                         tools::Supervisor& supervisor);
+
+  // Of a command of this agent.
+  tools::UserPrograms of(const agent::CommandSandbox& sandbox) const;
+
+ private:
+  struct Place {
+    std::unique_ptr<tools::Sandbox> sandbox;  // null: none
+    std::unique_ptr<tools::ProgramRunner> runner;
+  };
+  UserPlaces(agent::Environment environment,
+             std::filesystem::path directory,
+             std::filesystem::path temporary)
+      : environment_(std::move(environment)),
+        directory_(std::move(directory)),
+        temporary_(std::move(temporary)) {}
+
+  agent::Environment environment_;
+  std::filesystem::path directory_;     // the agent file's
+  std::filesystem::path temporary_;     // the run's own folder
+  bool is_directory_writable_ = false;  // by tools
+  std::map<agent::CommandSandbox, Place> places_;
+};
+
+// Whether no command that runs outside of the sandbox names what tools can write: else who writes
+// there says what runs. config.invalid.
+agent::Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& context);
+
+}  // namespace cli
