@@ -7,6 +7,7 @@
 #include "tests/support/play.h"
 #include "tools/files/patched_text.h"
 #include "tools/permissions/command_line.h"
+#include "tools/permissions/plain_command.h"
 #include "tools/process/proxy_request.h"
 #include "tools/web/url.h"
 
@@ -105,9 +106,21 @@ void command_line(std::string_view bytes) {
                                 {.cwd = "/nonexistent", .home = "/nonexistent"});
   demand(line.forbidden_by(forbidden) == tools::Match::yes || !line.unclear().empty(),
          "a forbidden command is seen");
-  const bool allowed = line.is_allowed([](std::string_view) { return true; },
-                                       [](const std::filesystem::path&) { return true; });
-  demand(!allowed || line.unclear().empty(), "what is unclear is not allowed");
+  const tools::CommandPattern everything("*");
+  const tools::CommandPattern* const rules[] = {&everything};
+  const bool allowed = tools::CommandLine(std::string(bytes), {.cwd = "/nonexistent", .home = "/"})
+                           .allowed_by(rules, [](const std::filesystem::path&) { return true; })
+                           .has_value();
+  const auto plain = tools::read_plain(bytes);
+  demand(!allowed || plain, "what is allowed is a plain line");
+  if (plain) {
+    const tools::ShellScript script = tools::read_shell(bytes);
+    demand(script.unclear.empty() && script.commands.size() == plain->size(),
+           "a plain line is read as any other");
+    for (std::size_t at = 0; at < plain->size(); ++at) {
+      demand(script.commands[at].words == (*plain)[at].words, "word by word");
+    }
+  }
 }
 
 // On a file that is nothing but a hunk's old lines, the hunk gives its new lines.

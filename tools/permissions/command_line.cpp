@@ -1,6 +1,8 @@
 #include "tools/permissions/command_line.h"
 
 #include "agent/text.h"
+#include "tools/permissions/plain_command.h"
+#include "tools/permissions/program_options.h"
 #include "tools/permissions/shell_programs.h"
 
 #include <fmt/format.h>
@@ -25,20 +27,38 @@ constexpr auto k_writers = std::to_array<std::string_view>(
      "mkdir",   "mkfifo", "mv",    "patch", "rm",       "rmdir",   "rsync",
      "setfacl", "shred",  "tee",   "touch", "truncate", "unlink"});
 
-constexpr auto k_harmless_files = std::to_array<std::string_view>(
-    {"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2"});
+bool is_part_of_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-';
+}
 
-// As a rule reads it: a word that holds blanks in quotes, so that it is not taken for several.
-std::string shown(const ShellCommand& command) {
-  std::string text;
-  for (const auto* words : {&command.assignments, &command.words}) {
-    for (const std::string& word : *words) {
-      text += text.empty() ? "" : " ";
-      const bool is_split = word.empty() || word.find_first_of(" \t\n") != std::string::npos;
-      text += is_split ? "'" + word + "'" : word;
+// "rm" in "/bin/rm", "a;rm x" and "X=rm", not in "--rm" or "rmdir".
+bool names(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != std::string_view::npos;
+       at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || !is_part_of_name(text[at - 1])) &&
+        (end == text.size() || !is_part_of_name(text[end]))) {
+      return true;
     }
   }
-  return text;
+  return false;
+}
+
+// Whether each name stands in what a command is given, and that is more than data.
+bool names_all(const ShellCommand& command, const std::vector<std::string>& wanted) {
+  const auto are_in = [&](const std::vector<std::string>& texts, std::size_t from) {
+    return std::ranges::all_of(wanted, [&](const std::string& name) {
+      return std::any_of(texts.begin() + static_cast<std::ptrdiff_t>(std::min(from, texts.size())),
+                         texts.end(),
+                         [&](const std::string& text) { return names(text, name); });
+    });
+  };
+  if (are_in(command.assignments, 0)) {
+    return true;
+  }
+  return !command.words.empty() && !coverage_of(command.words).is_data &&
+         (are_in(command.words, 1) || are_in(command.inputs, 0));
 }
 
 // What in a word may be a path: all of it, what stands behind `=` or `:`, or behind `-f`.
@@ -53,6 +73,47 @@ std::vector<std::string_view> paths_in(std::string_view word) {
     paths.push_back(word.substr(2));
   }
   return paths;
+}
+
+using Fit = CommandPattern::Fit;
+
+constexpr auto k_do_nothing = std::to_array<std::string_view>({":", "false", "true"});
+
+Fit best_fit(std::span<const CommandPattern* const> rules,
+             std::span<const std::string> words,
+             const Coverage& coverage) {
+  Fit best = Fit::no;
+  for (const CommandPattern* rule : rules) {
+    best = std::max(best, rule->fit(words, coverage.words));
+  }
+  return best;
+}
+
+// As a whole, or without what it stands behind (`nice`, `timeout 5`).
+std::expected<void, std::string> covered_by(std::span<const CommandPattern* const> rules,
+                                            const PlainCommand& command) {
+  std::string why;
+  for (const std::size_t start : command.starts) {
+    const std::span<const std::string> words = std::span(command.words).subspan(start);
+    const Coverage coverage = coverage_of(words);
+    const bool does_nothing =
+        words.size() == 1 && std::ranges::find(k_do_nothing, words[0]) != k_do_nothing.end();
+    const Fit fit = does_nothing ? Fit::yes : best_fit(rules, words, coverage);
+    if (fit == Fit::yes && !coverage.runs_its_input) {
+      return {};
+    }
+    if (fit == Fit::yes) {
+      why = fmt::format("`{}` would run what it reads, which no rule can allow", words[0]);
+    } else if (fit == Fit::but_for_options) {
+      const auto open = std::ranges::find(coverage.words, false) - coverage.words.begin();
+      why = fmt::format("`{}` of `{}` must stand in the rule; no `*` stands for it",
+                        agent::printable(words[static_cast<std::size_t>(open)]),
+                        words[0]);
+    } else if (why.empty()) {
+      why = fmt::format("no rule allows `{}`", words[0]);
+    }
+  }
+  return std::unexpected(std::move(why));
 }
 
 }  // namespace
@@ -84,7 +145,6 @@ void CommandLine::gather(Part part, int depth) {
     note("the name of a command is only known when it runs");
   }
   Started started = started_by(part.command);
-  part.is_clear = started.unclear.empty();
   part.is_wrapper = started.is_wrapper;
   const bool is_certain = part.is_certain;
   parts_.push_back(std::move(part));
@@ -95,8 +155,7 @@ void CommandLine::gather(Part part, int depth) {
   }
   for (Start& start : started.starts) {
     gather({.command = std::move(start.command),
-            .is_certain = is_certain && start.how != Start::How::may_run,
-            .is_read = start.how == Start::How::reads},
+            .is_certain = is_certain && start.how != Start::How::may_run},
            depth + 1);
   }
 }
@@ -110,7 +169,11 @@ Match CommandLine::forbidden_by(const TextPattern& commands) const {
     }
     worst = std::max(worst, match);
   }
-  return worst;
+  const std::vector<std::string> names = commands.names();
+  const bool is_named = std::ranges::any_of(parts_, [&](const Part& part) {
+    return !part.is_wrapper && !names.empty() && names_all(part.command, names);
+  });
+  return is_named ? std::max(worst, Match::maybe) : worst;
 }
 
 // Where a relative path may begin: here, or in any folder that the line names and may change to.
@@ -179,27 +242,24 @@ bool CommandLine::is_exactly(const TextPattern& rule) const {
   return rule.is_literal() && agent::trimmed(text_) == agent::trimmed(rule.literal());
 }
 
-bool CommandLine::is_allowed(const std::function<bool(std::string_view)>& is_allowed,
-                             const std::function<bool(const fs::path&)>& may_write) const {
-  const bool moves = std::ranges::any_of(parts_, [](const Part& part) {
-    const auto& words = part.command.words;
-    return !words.empty() &&
-           (words.front() == "cd" || words.front() == "pushd" || words.front() == "popd");
-  });
-  const bool writes_well = std::ranges::all_of(parts_, [&](const Part& part) {
-    return std::ranges::all_of(part.command.files, [&](const ShellFile& file) {
-      return !file.writes ||
-             std::ranges::find(k_harmless_files, file.path) != k_harmless_files.end() ||
-             (!has_unknown(file.path) && !file.path.starts_with('~') &&
-              (!moves || file.path.starts_with('/')) && may_write(folders_.cwd / file.path));
-    });
-  });
-  return unclear_.empty() && writes_well && std::ranges::all_of(parts_, [&](const Part& part) {
-           const std::string text = shown(part.command);
-           const bool is_transparent = part.is_wrapper && part.command.assignments.empty();
-           return text.empty() || part.is_read ||
-                  (part.is_clear && (is_transparent || is_allowed(text)));
-         });
+std::expected<void, std::string> CommandLine::allowed_by(
+    std::span<const CommandPattern* const> rules,
+    const std::function<bool(const fs::path&)>& may_write) const {
+  const auto line = read_plain(text_);
+  if (!line) {
+    return std::unexpected(fmt::format("no rule with wildcards allows it: {}", line.error()));
+  }
+  for (const PlainCommand& command : *line) {
+    for (const ShellFile& file : command.files) {
+      if (file.writes && file.path != "/dev/null" && !may_write(folders_.cwd / file.path)) {
+        return std::unexpected(fmt::format("no rule allows that it writes `{}`", file.path));
+      }
+    }
+    if (auto covered = covered_by(rules, command); !covered) {
+      return covered;
+    }
+  }
+  return {};
 }
 
 }  // namespace tools

@@ -1,13 +1,16 @@
 // What permissions can say of a command line: which of its commands and paths a rule forbids, and
 // whether rules allow all of it.
 #pragma once
+#include "tools/permissions/command_pattern.h"
 #include "tools/permissions/path_pattern.h"
 #include "tools/permissions/shell_script.h"
 #include "tools/permissions/text_pattern.h"
 
 #include <cstddef>
+#include <expected>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +26,8 @@ class CommandLine {
   // certain to hold.
   const std::vector<std::string>& unclear() const { return unclear_; }
 
+  // Yes where it is plainly seen to run what the rule forbids; maybe where the program's name
+  // stands in it as more than data.
   Match forbidden_by(const TextPattern& commands) const;
   enum class Effect : bool { reads, writes };
   // A path that a command is given may be read by it, and written where the command is known to.
@@ -30,18 +35,17 @@ class CommandLine {
 
   // Whether the rule stands for this very line, character for character.
   bool is_exactly(const TextPattern& rule) const;
-  // Whether every command is one that `is_allowed` knows (the words with a blank between them), and
-  // every file that is written one of which `may_write` says so. Never where something is unclear.
-  bool is_allowed(const std::function<bool(std::string_view command)>& is_allowed,
-                  const std::function<bool(const std::filesystem::path& file)>& may_write) const;
+  // Nothing where the line is a plain one (plain_command.h), each of its commands is covered by one
+  // of the rules, and each file that it writes is one of which `may_write` says so; else why not.
+  std::expected<void, std::string> allowed_by(
+      std::span<const CommandPattern* const> rules,
+      const std::function<bool(const std::filesystem::path& file)>& may_write) const;
 
  private:
   struct Part {
     ShellCommand command;
-    bool is_certain = true;  // else it may run, depending on what options mean
-    bool is_read = false;    // a file that is read as a program
-    bool is_clear = true;    // all that it starts is in here, too
-    bool is_wrapper = false;
+    bool is_certain = true;   // else it may run, depending on what options mean
+    bool is_wrapper = false;  // what it starts is all there is
   };
 
   void gather(Part part, int depth);

@@ -129,6 +129,7 @@ Result<Permissions::Rule> Permissions::parse(const agent::PermissionRule& source
   Rule rule{.source = source, .tool = TextPattern(parts.tool)};
   if (parts.argument) {
     rule.text = TextPattern(*parts.argument);
+    rule.command = CommandPattern(*parts.argument);
     if (auto path = PathPattern::compile(*parts.argument, {.cwd = world.cwd, .home = world.home})) {
       rule.path = std::move(*path);
     }
@@ -244,18 +245,21 @@ bool Permissions::allows(const Rule& rule, const Call& call) const {
                                             : rule.text->covers(call.access.target);
 }
 
-// Rules together: each command of a line may be allowed by another one.
-bool Permissions::is_allowed_line(const Call& call) const {
-  const auto covers = [&](const std::vector<Rule>& rules, std::string_view command) {
-    return std::ranges::any_of(rules, [&](const Rule& rule) {
-      return rule.text && rule.tool.covers(call.tool) && rule.text->covers(command);
-    });
-  };
-  return call.line->is_allowed(
-      [&](std::string_view command) {
-        return covers(granted_, command) || covers(allow_, command);
-      },
-      [&](const fs::path& file) { return may_write(file); });
+// Rules together: each command of a line may be allowed by another one. Not, and without a reason,
+// where no rule speaks of this tool's commands.
+std::expected<void, std::string> Permissions::is_allowed_line(const Call& call) const {
+  std::vector<const CommandPattern*> patterns;
+  for (const std::vector<Rule>* rules : {&granted_, &allow_}) {
+    for (const Rule& rule : *rules) {
+      if (rule.command && rule.tool.covers(call.tool)) {
+        patterns.push_back(&*rule.command);
+      }
+    }
+  }
+  if (call.line == nullptr || patterns.empty()) {
+    return std::unexpected("");
+  }
+  return call.line->allowed_by(patterns, [&](const fs::path& file) { return may_write(file); });
 }
 
 bool Permissions::may_write(const fs::path& file) const {
@@ -470,10 +474,14 @@ PermissionDecision Permissions::judge_one(std::string_view tool,
   if (allowed != allow_.end()) {
     return {.reason = named("allow", *allowed)};
   }
-  if (call.line != nullptr && is_allowed_line(call)) {
+  const auto allowed_line = is_allowed_line(call);
+  if (allowed_line) {
     return {.reason = "rules in `allow` name each of its commands"};
   }
   PermissionDecision decision = by_default(call);
+  if (decision.verdict != Verdict::allow && !allowed_line.error().empty()) {
+    decision.reason += "; " + allowed_line.error();
+  }
   if (decision.verdict == Verdict::ask && hook.is_allowed) {
     return {.reason = "a hook allows it"};
   }

@@ -5,12 +5,14 @@
 #include "agent/hook_decision.h"
 #include "agent/result.h"
 #include "agent/spec.h"
+#include "tools/permissions/command_pattern.h"
 #include "tools/permissions/path_pattern.h"
 #include "tools/permissions/text_pattern.h"
 #include "tools/permissions/url_pattern.h"
 #include "tools/tool.h"
 
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -74,9 +76,10 @@ class Permissions {
   struct Rule {
     agent::PermissionRule source;
     TextPattern tool;
-    std::optional<TextPattern> text;  // of the argument, where it has one
-    std::optional<PathPattern> path;  // the same, where that is one
-    std::optional<UrlPattern> url;    // likewise
+    std::optional<TextPattern> text = {};        // of the argument, where it has one
+    std::optional<CommandPattern> command = {};  // the same, for commands that are allowed
+    std::optional<PathPattern> path;             // the same, where that is one
+    std::optional<UrlPattern> url;               // likewise
   };
   struct Call;
 
@@ -92,7 +95,7 @@ class Permissions {
   PermissionDecision judge_one(std::string_view tool,
                                const Access& access,
                                const agent::HookDecision& hook) const;  // of one target
-  bool is_allowed_line(const Call& call) const;
+  std::expected<void, std::string> is_allowed_line(const Call& call) const;
   bool may_write(const std::filesystem::path& file) const;
   std::string unclear_reason(const Call& call) const;
   PermissionDecision by_default(const Call& call) const;

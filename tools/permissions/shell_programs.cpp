@@ -244,7 +244,6 @@ class Reading {
   }
 
   // The first word behind the options; `with_value` are letters of those that take one.
-  // The first word behind the options; `with_value` are letters of those that take one.
   std::size_t skip_options(std::string_view with_value) {
     std::size_t at = 1;
     while (at < words_.size() && words_[at].starts_with('-')) {

@@ -8,26 +8,18 @@
 #include <optional>
 
 namespace tools {
-namespace {
 
-// How wildcards are kept among the characters of a pattern.
-constexpr char k_star = '\x01';
-constexpr char k_one = '\x02';
-constexpr std::size_t k_longest_text = 65'536;  // beyond it, anything may be
-
-using Words = std::vector<std::string>;
-
-bool matches(std::string_view pattern, std::string_view text) {
+bool matches_items(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;
   std::size_t star = std::string_view::npos;
   std::size_t resume = 0;
   while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == k_star) {
+    if (p < pattern.size() && pattern[p] == k_any_text) {
       star = p++;
       resume = t;
     } else if (p < pattern.size() && !is_unknown(text[t]) &&
-               (pattern[p] == k_one || pattern[p] == text[t])) {
+               (pattern[p] == k_any_character || pattern[p] == text[t])) {
       ++p;
       ++t;
     } else if (star != std::string_view::npos) {
@@ -37,8 +29,14 @@ bool matches(std::string_view pattern, std::string_view text) {
       return false;
     }
   }
-  return pattern.find_first_not_of(k_star, p) == std::string_view::npos;
+  return pattern.find_first_not_of(k_any_text, p) == std::string_view::npos;
 }
+
+namespace {
+
+constexpr std::size_t k_longest_text = 65'536;  // beyond it, anything may be
+
+using Words = std::vector<std::string>;
 
 // Both sides have wildcards: reachable[p] says that text[0, t) can be what pattern[0, p) stands
 // for.
@@ -49,7 +47,7 @@ bool may_match(std::string_view pattern, std::string_view text) {
   std::vector<char> reachable(pattern.size() + 1, 0);
   const auto close = [&] {  // a star may stand for nothing
     for (std::size_t p = 0; p < pattern.size(); ++p) {
-      reachable[p + 1] |= static_cast<char>(pattern[p] == k_star && reachable[p] != 0);
+      reachable[p + 1] |= static_cast<char>(pattern[p] == k_any_text && reachable[p] != 0);
     }
   };
   reachable[0] = 1;
@@ -64,9 +62,9 @@ bool may_match(std::string_view pattern, std::string_view text) {
       }
     } else {
       for (std::size_t p = 0; p < pattern.size(); ++p) {
-        if (reachable[p] != 0 && pattern[p] == k_star) {
+        if (reachable[p] != 0 && pattern[p] == k_any_text) {
           next[p] = 1;
-        } else if (reachable[p] != 0 && (pattern[p] == k_one || pattern[p] == c)) {
+        } else if (reachable[p] != 0 && (pattern[p] == k_any_character || pattern[p] == c)) {
           next[p + 1] = 1;
         }
       }
@@ -78,7 +76,9 @@ bool may_match(std::string_view pattern, std::string_view text) {
 }
 
 Match match(std::string_view pattern, std::string_view word) {
-  return matches(pattern, word) ? Match::yes : may_match(pattern, word) ? Match::maybe : Match::no;
+  return matches_items(pattern, word) ? Match::yes
+         : may_match(pattern, word)   ? Match::maybe
+                                      : Match::no;
 }
 
 bool is_option_word(std::string_view word) {
@@ -110,7 +110,7 @@ Match has_option(std::string_view wanted, const Words& words) {
   return all ? Match::yes : found;
 }
 
-Words split_pattern(std::string_view pattern) {
+Words pattern_words(std::string_view pattern) {
   Words words;
   while (!pattern.empty()) {
     const std::size_t end = std::min(pattern.find(' '), pattern.size());
@@ -128,7 +128,7 @@ Match has_operands(const Words& wanted, const Words& words) {
   std::size_t at = 1;
   bool anywhere = false;
   for (const std::string& operand : wanted) {
-    if (operand == std::string(1, k_star)) {
+    if (operand == std::string(1, k_any_text)) {
       anywhere = true;
       continue;
     }
@@ -148,7 +148,7 @@ Match has_operands(const Words& wanted, const Words& words) {
 }
 
 Match in_other_words(std::string_view pattern, const Words& words) {
-  Words parts = split_pattern(pattern);
+  Words parts = pattern_words(pattern);
   if (parts.empty() || words.empty()) {
     return Match::no;
   }
@@ -187,20 +187,20 @@ TextPattern::TextPattern(std::string_view pattern) {
     if (c == '\\' && at + 1 < pattern.size()) {
       items += pattern[++at];
     } else if (c == '*' || c == '?') {
-      items += c == '*' ? k_star : k_one;
+      items += c == '*' ? k_any_text : k_any_character;
       is_literal_ = false;
     } else {
       items += c;
     }
   }
   items_.push_back(items);
-  if (items.size() > 2 && items.ends_with(std::string{' ', k_star})) {
+  if (items.size() > 2 && items.ends_with(std::string{' ', k_any_text})) {
     items_.push_back(items.substr(0, items.size() - 2));
   }
 }
 
 bool TextPattern::covers(std::string_view text) const {
-  return std::ranges::any_of(items_, [&](const auto& items) { return matches(items, text); });
+  return std::ranges::any_of(items_, [&](const auto& items) { return matches_items(items, text); });
 }
 
 bool TextPattern::may_cover(std::string_view text) const {
@@ -214,15 +214,30 @@ Match TextPattern::forbids(const Words& words) const {
   Words by_name = words;
   by_name.front() = base_name(words.front());
   Match result = in_other_words(items_.front(), words);
-  for (const std::string& items : {items_.back(), items_.back() + ' ' + k_star}) {
+  for (const std::string& items : {items_.back(), items_.back() + ' ' + k_any_text}) {
     for (const Words* reading : {&words, static_cast<const Words*>(&by_name)}) {
-      const Match found = matches(items, joined(*reading, false))    ? Match::yes
-                          : may_match(items, joined(*reading, true)) ? Match::maybe
-                                                                     : Match::no;
+      const Match found = matches_items(items, joined(*reading, false)) ? Match::yes
+                          : may_match(items, joined(*reading, true))    ? Match::maybe
+                                                                        : Match::no;
       result = std::max(result, found);
     }
   }
   return result;
+}
+
+std::vector<std::string> TextPattern::names() const {
+  Words names;
+  for (const std::string& part : pattern_words(items_.front())) {
+    const bool is_literal = part.find(k_any_text) == std::string::npos &&
+                            part.find(k_any_character) == std::string::npos;
+    if (names.empty() && !is_literal) {
+      return {};
+    }
+    if (is_literal && !is_option_word(part)) {
+      names.emplace_back(names.empty() ? base_name(part) : std::string_view(part));
+    }
+  }
+  return names;
 }
 
 std::string literal_pattern(std::string_view text) {

@@ -9,6 +9,13 @@
 
 namespace tools {
 
+// How wildcards are kept among the characters of a pattern that was read.
+constexpr char k_any_text = '\x01';
+constexpr char k_any_character = '\x02';
+
+// Whether such a pattern stands for the text, whatever its unknown parts (shell_script.h) may be.
+bool matches_items(std::string_view items, std::string_view text);
+
 enum class Match : std::uint8_t { no, maybe, yes };
 
 class TextPattern {
@@ -28,6 +35,9 @@ class TextPattern {
   // by any path, options in any order, bundled (`-fr`), apart (`-r -f`), abbreviated (`--forc`),
   // behind the operands, and options of the program in front of its subcommand.
   Match forbids(const std::vector<std::string>& words) const;
+  // The words of the pattern without options and wildcards, that of the program first and without
+  // its path; none where the program is not named.
+  std::vector<std::string> names() const;
 
  private:
   std::vector<std::string> items_;  // the pattern, and without ` *` at its end

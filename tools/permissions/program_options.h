@@ -1,0 +1,22 @@
+// What a `*` in a rule that allows may stand for. Of programs with options that write files, run
+// other programs or change the folder, a table names the options that do not: a `*` covers those
+// and no other; the rest must stand in the rule. Of all other programs it covers everything.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tools {
+
+struct Coverage {
+  std::vector<bool> words;  // which of a command's words a `*` may stand for
+  // It runs what it reads from its input, which no rule can speak of.
+  bool runs_its_input = false;
+  // All of its words are data to it: it runs none of them, and none changes what it runs.
+  bool is_data = false;
+};
+
+// The words as of PlainCommand, the program's name first.
+Coverage coverage_of(std::span<const std::string> words);
+
+}  // namespace tools
