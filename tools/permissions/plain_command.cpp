@@ -100,6 +100,12 @@ bool climbs(std::string_view path) {
   return path == ".." || path.starts_with("../") || path.ends_with("/..") || path.contains("/../");
 }
 
+// `cd -x` and `cd -` are no folders.
+bool is_below_here(std::string_view path) {
+  return !path.empty() && path.front() != '/' && path.front() != '-' &&
+         !path.contains(k_unknown_name) && !climbs(path);
+}
+
 struct PlainWord {
   std::string text;
   bool is_bare = true;  // no quotes
@@ -405,6 +411,9 @@ class PlainReader {
       command.starts.push_back(at);
       if (!is_program(words[at])) {
         return false;
+      }
+      if (words[at] == "cd" && (words.size() != at + 2 || !is_below_here(words[at + 1]))) {
+        return fail("`cd` leads to more than a folder in the working folder");
       }
       const auto wrapper = std::ranges::find(k_plain_wrappers, words[at], &PlainWrapper::name);
       if (wrapper == k_plain_wrappers.end()) {

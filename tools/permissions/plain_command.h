@@ -8,7 +8,8 @@
 //   assignment  = a harmless name, `=`, plain characters
 //   redirection = [0] < file, [1|2] > file, [1|2] >> file, [1|2] >& (1|2), behind a blank
 //
-// Comments and a backslash at the end of a line are read, too.
+// Comments and a backslash at the end of a line are read, too. `cd` is followed by one folder
+// below, and then nothing else in the line is a relative path.
 #pragma once
 #include "tools/permissions/shell_script.h"
 

@@ -21,7 +21,6 @@ enum class Operands : std::uint8_t {
   any,         // data
   none,        // not to be covered
   one,         // data, one of them; a second would be written
-  below,       // one folder in the working folder
   remote,      // the first names something far away; a path there may run programs
   subcommand,  // the first has a row of its own
   program,     // the first is a program, the rest are its words
@@ -46,7 +45,7 @@ struct ProgramOptions {
   std::string_view never_in = {};    // characters that no covered operand or value holds
   bool has_single_dash = false;      // `-name` is one option, not four letters
   bool begins_with_letters = false;  // `tar xf`
-  bool runs_operands = false;        // they are not just data
+  bool runs_operands = false;        // its words are more than data
 };
 
 constexpr std::string_view k_diff_words =
@@ -173,7 +172,6 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
     {.name = "file",
      .flags = "bhikLNnprsv0",
      .words = "--brief --mime --mime-type --mime-encoding --dereference"},
-    {.name = "cd", .operands = Operands::below},
 
     // ---- archives and transfers ----
     {.name = "tar",
@@ -458,7 +456,8 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
      .words = "--continue --abort --skip --quit --no-commit --no-edit --mainline= --signoff"},
     {.name = "git rm",
      .flags = "fnrq",
-     .words = "--cached --force --dry-run --quiet --ignore-unmatch"},
+     .words = "--cached --force --dry-run --quiet --ignore-unmatch",
+     .runs_operands = true},
     {.name = "git shortlog", .flags = "nsec", .words = k_log_words},
     {.name = "git show",
      .flags = "upswbaRzmcMC0123456789",
@@ -561,12 +560,6 @@ bool is_harmless_awk(std::string_view script) {
          !script.contains("getline");
 }
 
-bool is_below_here(std::string_view path) {
-  return !path.empty() && path.front() != '/' && path.front() != '-' && !path.contains('~') &&
-         path != ".." && !path.starts_with("../") && !path.ends_with("/..") &&
-         !path.contains("/../");
-}
-
 bool is_remote_name(std::string_view word) {
   return std::ranges::all_of(word, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -600,17 +593,17 @@ class CoverageReader {
     row_ = find_program(words_.front());
     const bool looks_up =
         words_.size() > 1 && words_[0] == "command" && (words_[1] == "-v" || words_[1] == "-V");
-    if (row_ == nullptr || looks_up) {
-      coverage_.is_data = looks_up || is_plain_program(words_.front());
+    const bool asks_version = words_.size() == 2 && words_[1] == "--version";
+    if (row_ == nullptr || looks_up || asks_version) {
+      coverage_.is_data = looks_up || asks_version || is_plain_program(words_.front());
       return std::move(coverage_);
     }
     read_words();
     if (row_ == nullptr) {
       return std::move(coverage_);
     }
-    const bool is_version = words_.back() == "--version";
     const Operands kind = row_->operands;
-    const bool reads_code = kind == Operands::source && operands_ == 0 && !has_code_ && !is_version;
+    const bool reads_code = kind == Operands::source && operands_ == 0 && !has_code_;
     coverage_.runs_its_input = coverage_.runs_its_input || reads_code;
     coverage_.is_data = !is_nested_ && kind != Operands::source && kind != Operands::program &&
                         kind != Operands::none && !row_->runs_operands &&
@@ -630,7 +623,7 @@ class CoverageReader {
     for (at_ = 1; at_ < words_.size() && !is_over_; ++at_) {
       const std::string_view word = words_[at_];
       if (row_->begins_with_letters && at_ == 1 && !word.starts_with('-')) {
-        read_letters(word);
+        read_bundle(word);
       } else if (only_operands_ || word.size() < 2 || word.front() != '-') {
         read_operand(word);
       } else if (word == "--") {
@@ -653,21 +646,15 @@ class CoverageReader {
       ++at_;
       cover(row_->operands != Operands::source);
     }
-    switch (row_->operands) {
-      case Operands::any:
-      case Operands::none:
-      case Operands::one:
-        break;
-      case Operands::source:
-        is_source_known_ = false;
-        has_code_ = has_code_ || harm == Harm::with_value;
-        // Python's `-c CODE` and `-m MODULE` end its options.
-        is_over_ = harm == Harm::with_value && (word.ends_with('c') || word.ends_with('m'));
-        break;
-      default:
-        if (harm == Harm::unknown) {
-          refuse_rest();
-        }
+    const bool has_order = row_->operands != Operands::any && row_->operands != Operands::none &&
+                           row_->operands != Operands::one;
+    if (row_->operands == Operands::source) {
+      is_source_known_ = false;
+      has_code_ = has_code_ || harm == Harm::with_value;
+      // Python's `-c CODE` and `-m MODULE` end its options.
+      is_over_ = harm == Harm::with_value && (word.ends_with('c') || word.ends_with('m'));
+    } else if (has_order && harm == Harm::unknown) {
+      refuse_rest();
     }
   }
   Harm harm_of(auto&& is_in) const {
@@ -710,6 +697,18 @@ class CoverageReader {
     return at_ + 1 < words_.size() ? std::string_view(words_[++at_]) : std::string_view();
   }
 
+  // `tvf`, whose values are the words behind it, each in its turn.
+  void read_bundle(std::string_view letters) {
+    cover(std::ranges::all_of(letters, [&](char letter) {
+      return row_->flags.contains(letter) || row_->with_value.contains(letter);
+    }));
+    for (const char letter : letters) {
+      if (row_->with_value.contains(letter)) {
+        read_value();
+      }
+    }
+  }
+
   void read_letters(std::string_view letters) {
     const std::size_t at = letters.find_first_not_of(row_->flags);
     if (at == std::string_view::npos) {
@@ -746,9 +745,6 @@ class CoverageReader {
         break;
       case Operands::one:
         cover(operands_ == 1);
-        break;
-      case Operands::below:
-        cover(operands_ == 1 && is_below_here(word));
         break;
       case Operands::remote:
         cover(!is_first || is_remote_name(word));

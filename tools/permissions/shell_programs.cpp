@@ -156,6 +156,12 @@ bool is_setting(std::string_view word) {
          });
 }
 
+// A file that is no script of its own: what a pipe or a descriptor brings.
+bool is_input(std::string_view word) {
+  return word == "-" || word.starts_with("/dev/") || word.starts_with("/proc/") ||
+         word.contains(k_unknown);
+}
+
 // "python" of "/usr/bin/python3.11".
 std::string_view without_version(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789.");
@@ -188,6 +194,9 @@ class Reading {
     } else if (name == "trap" && words_.size() > operand()) {
       read_text(words_[operand()], How::runs);
     } else if ((name == "." || name == "source") && words_.size() > operand()) {
+      if (is_input(words_[operand()])) {
+        unclear("reads its commands from elsewhere");
+      }
       add({words_.begin() + static_cast<std::ptrdiff_t>(operand()), words_.end()}, How::reads);
     } else if (name == "find") {
       read_find();
@@ -274,6 +283,7 @@ class Reading {
     at = std::min(at + row.operands, words_.size());
     Words inner(words_.begin() + static_cast<std::ptrdiff_t>(at), words_.end());
     if (!inner.empty() && (row.name == "xargs" || row.name == "parallel")) {
+      fill_in(inner, placeholder());
       inner.emplace_back(1, k_unknown);
     }
     started_.is_wrapper =
@@ -306,7 +316,7 @@ class Reading {
         ++at;
       }
     }
-    if (at < words_.size() && has_unknown(words_[at]) && !is_command) {
+    if (at < words_.size() && (has_unknown(words_[at]) || is_input(words_[at])) && !is_command) {
       unclear("reads a program that is only known when it runs");
     }
     if (is_command) {
@@ -337,13 +347,38 @@ class Reading {
       }
       Words inner;
       for (++at; at < words_.size() && words_[at] != ";" && words_[at] != "+"; ++at) {
-        std::string argument = words_[at];
-        for (std::size_t hole; (hole = argument.find("{}")) != std::string::npos;) {
-          argument.replace(hole, 2, 1, k_unknown);
-        }
-        inner.push_back(std::move(argument));
+        inner.push_back(words_[at]);
       }
+      fill_in(inner, "{}");
       add(std::move(inner), How::runs);
+    }
+  }
+
+  // What xargs puts its input in the place of: `-I {}`, `-i`, `--replace=X`.
+  std::string placeholder() const {
+    for (std::size_t at = 1; at + 1 < words_.size() && is_option(words_[at]); ++at) {
+      const std::string_view word = words_[at];
+      if (word == "-I") {
+        return words_[at + 1];
+      }
+      for (const std::string_view option : {"-I", "-i", "--replace="}) {
+        if (word.starts_with(option) && word.size() > option.size()) {
+          return std::string(word.substr(option.size()));
+        }
+      }
+    }
+    return "{}";
+  }
+
+  static void fill_in(Words& words, std::string_view place) {
+    if (place.empty()) {
+      return;
+    }
+    for (std::string& word : words) {
+      for (std::size_t at = word.find(place); at != std::string::npos;
+           at = word.find(place, at + 1)) {
+        word.replace(at, place.size(), 1, k_unknown);
+      }
     }
   }
 
@@ -374,7 +409,7 @@ class Reading {
         return;
       }
     }
-    if (at == words_.size() || words_[at] == "-") {
+    if (at == words_.size() || is_input(words_[at])) {
       unclear("reads its program from elsewhere");
     } else {
       add({words_.begin() + static_cast<std::ptrdiff_t>(at), words_.end()}, How::reads);
