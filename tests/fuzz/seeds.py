@@ -35,7 +35,7 @@ PROXIED = {
     "tunnel": "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\nProxy-Connection: Keep-Alive\r\n\r\n",
     "plain": "GET http://[::1]:8080/a?b HTTP/1.1\r\nHost: [::1]:8080\r\nConnection: close, x\r\nX: y\r\n\r\n",
 }
-COMMAND_LINES = pathlib.Path(__file__).resolve().parent.parent / "unit" / "tools" / "permissions" / "command_lines.txt"
+COMMAND_LINES = pathlib.Path(__file__).resolve().parent.parent / "unit" / "tools" / "permissions"
 CASSETTE = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "tests" / "greeting.cassette"
 
 
@@ -63,9 +63,10 @@ def main(folder):
         write(folder / "patch", name, text.encode())
     for name, text in PROXIED.items():
         write(folder / "proxy_request", name, text.encode())
-    for at, line in enumerate(COMMAND_LINES.read_text().splitlines()):
-        if line.startswith(("allow ", "ask ", "deny ")):
-            write(folder / "command_line", str(at), line[7:].replace("⏎", "\n").encode())
+    for file in COMMAND_LINES.glob("*_lines.txt"):
+        for at, line in enumerate(file.read_text().splitlines()):
+            if line.startswith(("allow ", "ask ", "deny ")):
+                write(folder / "command_line", f"{file.stem}.{at}", line[7:].replace("⏎", "\n").encode())
 
 
 if __name__ == "__main__":
