@@ -4,6 +4,10 @@ namespace cli {
 
 std::string_view permissions_section() {
   return R"mdoc(.Sh PERMISSIONS
+Rules are a fence for the model: they say which calls are made unasked, and do so as well as
+can be told beforehand.
+The sandbox is what holds: it says what a program can reach once it runs.
+.Pp
 A rule is a tool, or a tool and what it is called with:
 .Bl -tag -width Ds
 .It Ic read_*
@@ -28,13 +32,12 @@ A call of
 .Ic apply_patch
 is allowed where each file that it changes, makes, deletes or renames is.
 .It Ic "shell(git diff *)"
-Commands.
+Commands, word by word.
+A word
 .Ql *
-stands for anything, a blank and
-.Ql *
-at the end also for nothing, and
+stands for any number of words, in a word for the rest of it;
 .Ql \e
-takes the next character as it is.
+takes the next character as it is, and quotes keep the blanks of a word together.
 .It Ic "web_fetch(https://docs.example.com/*)"
 URLs: scheme, host, a port where it is not the usual one, and a path with wildcards; without a
 path, the whole host.
@@ -62,27 +65,118 @@ The first of these that speaks of a call decides:
 Rules of the user's settings are added to those of the agent file, and so are those of
 the project's, which can only tighten.
 .Pp
-A command line is read as a shell reads it: lists, pipes, substitutions, loops,
-functions, quotes, here-documents, and programs that run others
+A rule that allows commands matches lines of a small language alone, which is understood whole.
+Each command of the line must be allowed by a rule, and each file that it writes must be one that
+.Ic write_file
+may write.
+.Bl -bullet
+.It
+Commands stand in a row with
+.Ql \&; ,
+.Ql && ,
+.Ql || ,
+.Ql |
+or line breaks between them.
+.It
+Words are plain characters, quotes of both kinds, and
+.Ql \e .
+A word may hold
+.Ql *
+and
+.Ql \&?
+where it begins with something else, so that no file's name becomes an option:
+.Ql ./*.c ,
+not
+.Ql *.c .
+.It
+Redirections come last, each behind a blank:
+.Ql < ,
+.Ql > ,
+.Ql >> ,
+.Ql 2>&1 .
+Paths have no
+.Ql .. ,
+and of
+.Pa /dev
+only
+.Pa /dev/null
+is taken.
+.It
+Assignments in front are those of
+.Ev CARGO_TERM_COLOR , CI , CLICOLOR , COLUMNS , FORCE_COLOR , LANG , LC_ALL , LC_COLLATE , LC_CTYPE , LC_MESSAGES , LC_NUMERIC , LC_TIME , LINES , NO_COLOR , PYTHONUNBUFFERED , RUST_BACKTRACE , TERM
+and
+.Ev TZ ,
+with a value of letters and digits.
+.It
+.Ic command , env , nice , nohup , time
+and
+.Ic timeout Ar N
+without options are seen through:
+.Ql timeout 5 make test
+needs the rule for
+.Ql make test
+alone.
+.It
+.Ic cd
+leads to one folder below; relative paths of files and programs are then not taken.
+.It
+.Ic true , false
+and
+.Ic \&:
+by themselves need no rule.
+.El
+.Pp
+There are no variables, substitutions, loops, functions, subshells, here-documents,
+.Ql & ,
+braces or
+.Ql ~
+at the beginning of a word.
+A rule that is the whole line, character for character, allows any line.
+.Pp
+Some programs have options that write files, run programs or change the folder.
+Of these a
+.Ql *
+covers only options that are known to do none of that; all others must stand in the rule, as in
+.Ql shell(sort -o out/list *) .
+These programs are the usual ones for text
+.Pq Ic sort , sed , awk , find , rg , fd , less ,
+for archives and transfers
+.Pq Ic tar , zip , curl , wget , rsync , ssh , scp ,
+.Ic git
+and each of its commands,
+.Ic make ,
+what runs other programs
+.Pq Ic xargs , sudo , env , timeout , strace ,
+shells and interpreters.
+A program that another one runs must stand in the rule, too:
+.Ql shell(xargs grep *) .
+A shell or an interpreter without a file to run is allowed by no rule but the whole line.
+Of other programs a
+.Ql *
+covers everything.
+.Pp
+A rule that denies commands, or asks, is looked for in lines of any kind, in substitutions, loops and
+the programs that others run
 .Pq Ic sudo , env , xargs , find \-exec , sh \-c .
 .Bl -bullet
 .It
-It is denied, or asked for, where one of its commands is.
+A line is denied where a command of it is.
 There a rule also means the program by another path
 .Pq Pa /bin/rm , ./rm ,
-its options in any order, bundled or abbreviated, and more arguments.
+its options in any order, bundled or abbreviated, and more arguments, and
+.Ql *
+stands for anything.
 .It
-It is allowed where rules allow each of its commands, as they are written and without
-assignments in front, and each file that it writes.
-A rule that is the whole line, character for character, allows that line.
-.It
-What cannot be told before it runs (a variable as a command's name, an unclosed quote,
-.Ic eval
-of a variable, code for an interpreter) needs a yes as soon as a rule of
-.Ic deny
+A line needs a yes where the program's name stands in it as a word or in one, and not as what a
+program like
+.Ic echo , grep , cat
 or
-.Ic ask
-speaks of commands or paths.
+.Ic ls
+is given as data.
+.It
+So does what cannot be told before it runs: a variable as a command's name, an unclosed quote,
+.Ic eval
+of a variable, a shell or an interpreter that reads a pipe, code for an interpreter.
 .El
 .Pp
 A path that is denied to
@@ -128,7 +222,7 @@ shows the rule, and asks again before it is written.
 .Pp
 .Dl errand policy check agent.yaml shell \(aqgit push origin main\(aq
 .Pp
-says what the rules make of a call, and why:
+says what the rules make of a call, and why, of a line that no rule allows also what in it is to blame:
 .Ic allow , ask
 or
 .Ic deny ,

@@ -87,6 +87,9 @@ class Reader {
   char peek(std::size_t ahead = 0) const {
     return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
   }
+  bool is_word_end(std::size_t ahead) const {
+    return at_ + ahead >= text_.size() || k_word_ends.contains(text_[at_ + ahead]);
+  }
   // Where no word can begin; a process substitution is one.
   bool at_word_end() const {
     const bool substitutes = (peek() == '<' || peek() == '>') && peek(1) == '(';

@@ -57,8 +57,7 @@ Word Reader::read_word() {
         word.text += k_unknown_name;
         break;
       case '[':
-        is_set = is_set || !word.text.empty() ||
-                 !k_word_ends.contains(peek(1) == '[' ? peek(2) : peek(1));
+        is_set = is_set || !word.text.empty() || !is_word_end(peek(1) == '[' ? 2 : 1);
         word.text += c;
         skip();
         break;
