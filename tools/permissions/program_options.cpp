@@ -86,7 +86,7 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
               "--ignore-nonprinting --month-sort --human-numeric-sort --numeric-sort --random-sort "
               "--reverse --version-sort --check[= --key= --merge --stable --field-separator= "
               "--unique --zero-terminated --parallel= --buffer-size= --sort= --debug",
-     .needs_value = "oT --output --compress-program --temporary-directory --files0-from"},
+     .needs_value = "To --output --compress-program --temporary-directory --files0-from"},
     {.name = "uniq",
      .flags = "cdDiuz",
      .with_value = "fsw",
@@ -115,8 +115,8 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
      .needs_value = "f --file",
      .acts_alone = "i --in-place",
      .operands = Operands::sed},
-    {.name = "awk", .with_value = "Fv", .needs_value = "fiEl", .operands = Operands::awk},
-    {.name = "gawk", .with_value = "Fv", .needs_value = "fiEl", .operands = Operands::awk},
+    {.name = "awk", .with_value = "Fv", .needs_value = "Eilf", .operands = Operands::awk},
+    {.name = "gawk", .with_value = "Fv", .needs_value = "Eilf", .operands = Operands::awk},
     {.name = "mawk", .with_value = "Fv", .needs_value = "fW", .operands = Operands::awk},
     {.name = "nawk", .with_value = "Fv", .needs_value = "f", .operands = Operands::awk},
     {.name = "original-awk", .with_value = "Fv", .needs_value = "f", .operands = Operands::awk},
@@ -208,6 +208,12 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
     {.name = "ssh", .flags = "46aCnqTtvx", .with_value = "pl", .runs_operands = true},
     {.name = "scp", .flags = "pqrvC346", .with_value = "Pl"},
     {.name = "sftp", .flags = "46aCpqrv", .with_value = "Pl"},
+    {.name = "go",
+     .words = "-v -race -run= -count= -short -timeout= -cover -json -bench= -benchmem -tags= -n -x "
+              "-parallel= -failfast -list= -u -m -a -trimpath",
+     .has_single_dash = true},
+    {.name = "hg"},
+    {.name = "svn"},
     {.name = "nc", .operands = Operands::none},
     {.name = "ncat", .operands = Operands::none},
     {.name = "socat", .operands = Operands::none},
@@ -288,6 +294,12 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
     {.name = "ex", .operands = Operands::none},
     {.name = "emacs", .operands = Operands::none},
     {.name = "nano", .operands = Operands::none},
+    {.name = "nvim", .operands = Operands::none},
+    {.name = "vimdiff", .operands = Operands::none},
+    {.name = "tmux", .operands = Operands::none},
+    {.name = "screen", .operands = Operands::none},
+    {.name = "bun", .operands = Operands::none},
+    {.name = "deno", .operands = Operands::none},
     {.name = "sqlite3", .operands = Operands::none},
     {.name = "psql", .operands = Operands::none},
     {.name = "mysql", .operands = Operands::none},
@@ -332,6 +344,9 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
     {.name = "Rscript", .words = "--vanilla", .operands = Operands::source},
     {.name = "guile", .operands = Operands::source},
     {.name = "osascript", .operands = Operands::source},
+    {.name = "pwsh", .operands = Operands::source},
+    {.name = "ts-node", .operands = Operands::source},
+    {.name = "tsx", .operands = Operands::source},
 
     // ---- git ----
     {.name = "git",
@@ -356,7 +371,7 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
     {.name = "git cat-file", .flags = "tsep"},
     {.name = "git check-ignore", .flags = "qvnz", .words = "--quiet --verbose --no-index"},
     {.name = "git checkout",
-     .flags = "qfl",
+     .flags = "ql",
      .with_value = "bB",
      .words = "--quiet --detach --ours --theirs --track[= --no-track --progress --no-progress"},
     {.name = "git cherry-pick",
@@ -365,7 +380,7 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
      .words = "--continue --abort --skip --quit --no-commit --mainline= --allow-empty"},
     {.name = "git clean", .flags = "n", .words = "--dry-run"},
     {.name = "git commit",
-     .flags = "aqnvs",
+     .flags = "aqvs",
      .with_value = "m",
      .words = "--all --message= --amend --no-edit --quiet --allow-empty --allow-empty-message "
               "--signoff --verbose --dry-run --fixup= --squash= --date= --only --status "
@@ -417,7 +432,7 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
     {.name = "git merge-base",
      .flags = "a",
      .words = "--all --octopus --is-ancestor --fork-point --independent"},
-    {.name = "git mv", .flags = "fknv", .words = "--force --dry-run --verbose"},
+    {.name = "git mv", .flags = "knv", .words = "--dry-run --verbose"},
     {.name = "git pull",
      .flags = "qvn",
      .words = "--quiet --verbose --ff-only --no-ff --ff --rebase --no-rebase --tags --all --prune "
@@ -426,7 +441,7 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
     {.name = "git push",
      .flags = "nquv",
      .words = "--dry-run --quiet --verbose --set-upstream --tags --follow-tags --porcelain "
-              "--progress --atomic --no-verify --all",
+              "--progress --atomic --all",
      .acts_alone = "fd --force --force-with-lease --delete --mirror --prune",
      .operands = Operands::remote},
     {.name = "git rebase",
@@ -437,9 +452,7 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
      .flags = "n0123456789",
      .words = "--oneline --all --date= --format= --pretty[= --max-count="},
     {.name = "git remote", .flags = "v", .words = "--verbose", .operands = Operands::none},
-    {.name = "git reset",
-     .flags = "qN",
-     .words = "--soft --mixed --hard --keep --merge --quiet --no-refresh"},
+    {.name = "git reset", .flags = "qN", .words = "--soft --mixed --quiet --no-refresh"},
     {.name = "git restore",
      .flags = "SWq",
      .with_value = "s",
@@ -455,8 +468,8 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
      .with_value = "m",
      .words = "--continue --abort --skip --quit --no-commit --no-edit --mainline= --signoff"},
     {.name = "git rm",
-     .flags = "fnrq",
-     .words = "--cached --force --dry-run --quiet --ignore-unmatch",
+     .flags = "nrq",
+     .words = "--cached --dry-run --quiet --ignore-unmatch",
      .runs_operands = true},
     {.name = "git shortlog", .flags = "nsec", .words = k_log_words},
     {.name = "git show",
@@ -491,13 +504,13 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
 
 // Programs that do nothing but show or arrange data, whatever their options.
 constexpr auto k_plain_programs = std::to_array<std::string_view>(
-    {":",       "basename", "cat",      "chmod", "cmp",     "comm",    "cp",        "cut",
-     "df",      "diff",     "dirname",  "du",    "echo",    "egrep",   "false",     "fgrep",
-     "fmt",     "fold",     "grep",     "head",  "hexdump", "id",      "jq",        "join",
-     "ls",      "ln",       "md5sum",   "mkdir", "mv",      "nl",      "od",        "paste",
-     "pwd",     "readlink", "realpath", "rev",   "seq",     "sha1sum", "sha256sum", "sleep",
-     "stat",    "strings",  "tac",      "tail",  "touch",   "tr",      "true",      "wc",
-     "whereis", "which",    "whoami"});
+    {":",         "basename", "cd",      "type",     "cat",      "chmod", "cmp",     "comm",
+     "cp",        "cut",      "df",      "diff",     "dirname",  "du",    "echo",    "egrep",
+     "false",     "fgrep",    "fmt",     "fold",     "grep",     "head",  "hexdump", "id",
+     "jq",        "join",     "ls",      "ln",       "md5sum",   "mkdir", "mv",      "nl",
+     "od",        "paste",    "pwd",     "readlink", "realpath", "rev",   "seq",     "sha1sum",
+     "sha256sum", "sleep",    "stat",    "strings",  "tac",      "tail",  "touch",   "tr",
+     "true",      "wc",       "whereis", "which",    "whoami"});
 
 bool is_plain_program(std::string_view program) {
   return std::ranges::find(k_plain_programs, base_name(program)) != k_plain_programs.end();
@@ -555,7 +568,7 @@ bool is_harmless_sed(std::string_view script) {
 
 // Nothing that opens, pipes or calls by name.
 bool is_harmless_awk(std::string_view script) {
-  static const RE2 pattern(R"([^|<>@\x01\x02\\]*)");
+  static const RE2 pattern(R"((?:[^|<>@\x01\x02\\]|\\[nrt"/.\\])*)");
   return RE2::FullMatch(script, pattern) && !script.contains("system") &&
          !script.contains("getline");
 }
@@ -770,6 +783,7 @@ class CoverageReader {
   void read_subcommand(std::string_view word) {
     row_ = find_options(std::string(row_->name) + ' ' + std::string(word));
     operands_ = 0;
+    only_operands_ = false;
     if (row_ == nullptr) {
       static constexpr ProgramOptions k_nothing{.operands = Operands::none};
       row_ = &k_nothing;
