@@ -51,7 +51,8 @@ struct ProgramOptions {
 constexpr std::string_view k_diff_words =
     "--stat[= --shortstat --numstat --name-only --name-status --summary --patch --no-patch --raw "
     "--color[= --no-color --word-diff[= --word-diff-regex= --color-words[= --cached --staged "
-    "--merge-base --no-renames --find-renames[= --find-copies[= --find-copies-harder --minimal "
+    "--no-index --merge-base --no-renames --find-renames[= --find-copies[= --find-copies-harder "
+    "--minimal "
     "--patience --histogram --diff-algorithm= --unified= --inter-hunk-context= --ignore-all-space "
     "--ignore-space-change --ignore-space-at-eol --ignore-blank-lines --ignore-cr-at-eol "
     "--function-context --exit-code --quiet --check --diff-filter= --no-prefix --src-prefix= "
