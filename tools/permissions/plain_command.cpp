@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t k_longest_line = 65'536;
 constexpr std::size_t k_most_plain_words = 5'000;
+constexpr std::size_t k_most_wrappers = 8;  // of one command
 
 // Variables that change how a program speaks, not what it does.
 constexpr auto k_harmless_variables = std::to_array<std::string_view>({"CARGO_TERM_COLOR",
@@ -407,7 +408,7 @@ class PlainReader {
 
   bool find_starts(PlainCommand& command) {
     const auto& words = command.words;
-    for (std::size_t at = 0;;) {
+    for (std::size_t at = 0; command.starts.size() < k_most_wrappers;) {
       command.starts.push_back(at);
       if (!is_program(words[at])) {
         return false;
@@ -431,6 +432,7 @@ class PlainReader {
       }
       at = inner;
     }
+    return fail("it has too many programs that run others");
   }
 
   bool is_program(std::string_view name) {

@@ -197,7 +197,7 @@ class Reading {
       if (is_input(words_[operand()])) {
         unclear("reads its commands from elsewhere");
       }
-      add({words_.begin() + static_cast<std::ptrdiff_t>(operand()), words_.end()}, How::reads);
+      add({words_.begin() + static_cast<std::ptrdiff_t>(operand()), words_.end()}, How::runs);
     } else if (name == "find") {
       read_find();
     } else if (name.ends_with("awk")) {
@@ -325,7 +325,7 @@ class Reading {
         read_text(words_[at], How::runs);
       }
     } else if (at < words_.size()) {
-      add({words_.begin() + static_cast<std::ptrdiff_t>(at), words_.end()}, How::reads);
+      add({words_.begin() + static_cast<std::ptrdiff_t>(at), words_.end()}, How::runs);
     } else if (!command_.inputs.empty()) {
       started_.is_wrapper = true;
       for (const std::string& input : command_.inputs) {
@@ -412,7 +412,7 @@ class Reading {
     if (at == words_.size() || is_input(words_[at])) {
       unclear("reads its program from elsewhere");
     } else {
-      add({words_.begin() + static_cast<std::ptrdiff_t>(at), words_.end()}, How::reads);
+      add({words_.begin() + static_cast<std::ptrdiff_t>(at), words_.end()}, How::runs);
     }
   }
 

@@ -12,9 +12,8 @@ namespace tools {
 
 struct Start {
   enum class How : std::uint8_t {
-    runs,     // it runs this
+    runs,     // it runs this, or reads it as a program
     may_run,  // or this, depending on what its options mean
-    reads,    // it reads this file as a program
   };
   ShellCommand command;
   How how = How::runs;
