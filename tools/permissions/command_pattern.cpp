@@ -27,7 +27,7 @@ CommandPattern::CommandPattern(std::string_view pattern) {
       finish();
       continue;
     }
-    if (quote == '\0' ? !is_begun && (c == '\'' || c == '"') && closes : c == quote) {
+    if (quote == '\0' ? (c == '\'' || c == '"') && closes : c == quote) {
       quote = quote == '\0' ? c : '\0';
     } else if (c == '\\' && at + 1 < pattern.size()) {
       word.items += pattern[++at];

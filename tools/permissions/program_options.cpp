@@ -184,7 +184,7 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
      .needs_value = "CIFbgHKLNTVX",
      .never_in = ":",
      .begins_with_letters = true},
-    {.name = "zip", .flags = "rq0123456789jyvuf", .words = "--recurse-paths --quiet"},
+    {.name = "zip", .flags = "rq0123456789jyv", .words = "--recurse-paths --quiet"},
     {.name = "unzip", .flags = "lqvtpZz"},
     {.name = "curl",
      .flags = "sSfLIvgiN46#",
@@ -626,6 +626,8 @@ class CoverageReader {
   }
 
  private:
+  enum class Harm : std::uint8_t { unknown, alone, with_value };
+
   void cover(bool may) { coverage_.words[at_] = may; }
   void refuse_rest() {
     std::fill(
@@ -638,10 +640,12 @@ class CoverageReader {
       const std::string_view word = words_[at_];
       if (row_->begins_with_letters && at_ == 1 && !word.starts_with('-')) {
         read_bundle(word);
-      } else if (only_operands_ || word.size() < 2 || word.front() != '-') {
+      } else if (word.size() < 2 || word.front() != '-') {
         read_operand(word);
+      } else if (only_operands_) {
+        cover(false);  // some programs read options behind `--`, too
       } else if (word == "--") {
-        only_operands_ = true;
+        read_end_of_options();
       } else if (word.starts_with("--") || row_->has_single_dash) {
         read_long_option(word);
       } else {
@@ -650,9 +654,16 @@ class CoverageReader {
     }
   }
 
+  // Behind which an interpreter may read its program from its input.
+  void read_end_of_options() {
+    only_operands_ = true;
+    if (row_->operands == Operands::source) {
+      refuse_option(Harm::unknown, false);
+    }
+  }
+
   // An option that is not harmless. Where the order of the words matters, an unknown one may make
   // anything of what follows.
-  enum class Harm : std::uint8_t { unknown, alone, with_value };
   void refuse_option(Harm harm, bool is_value_apart) {
     const std::string_view word = words_[at_];
     cover(false);
@@ -660,14 +671,12 @@ class CoverageReader {
       ++at_;
       cover(row_->operands != Operands::source);
     }
-    const bool has_order = row_->operands != Operands::any && row_->operands != Operands::none &&
-                           row_->operands != Operands::one;
     if (row_->operands == Operands::source) {
       is_source_known_ = false;
       has_code_ = has_code_ || harm == Harm::with_value;
       // Python's `-c CODE` and `-m MODULE` end its options.
       is_over_ = harm == Harm::with_value && (word.ends_with('c') || word.ends_with('m'));
-    } else if (has_order && harm == Harm::unknown) {
+    } else if (has_order() && row_->operands != Operands::one && harm == Harm::unknown) {
       refuse_rest();
     }
   }
@@ -677,15 +686,22 @@ class CoverageReader {
                                      : Harm::unknown;
   }
 
+  bool has_order() const {
+    return row_->operands != Operands::any && row_->operands != Operands::none;
+  }
+  // What a wildcard stands for may hold anything.
   bool is_value(std::string_view value) const {
-    return value.find_first_of(row_->never_in) == std::string_view::npos;
+    return row_->never_in.empty() ||
+           (value.find_first_of(row_->never_in) == std::string_view::npos &&
+            !value.contains(k_unknown_name));
   }
   // In the next word. One that looks like an option may be one after all.
   void read_value() {
     if (at_ + 1 < words_.size()) {
       const std::string_view value = words_[++at_];
       const bool is_number = value.size() > 1 && value[1] >= '0' && value[1] <= '9';
-      cover((!value.starts_with('-') || value == "-" || is_number) && is_value(value));
+      const bool is_one = !has_order() || !value.contains(k_unknown_name);
+      cover((!value.starts_with('-') || value == "-" || is_number) && is_one && is_value(value));
     }
   }
 
