@@ -150,7 +150,8 @@ what runs other programs
 shells and interpreters.
 A program that another one runs must stand in the rule, too:
 .Ql shell(xargs grep *) .
-A shell or an interpreter without a file to run is allowed by no rule but the whole line.
+A shell or an interpreter that is given neither a file nor code is allowed by no rule but the whole
+line.
 Of other programs a
 .Ql *
 covers everything.

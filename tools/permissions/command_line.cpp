@@ -32,12 +32,12 @@ bool is_part_of_name(char c) {
          c == '-';
 }
 
-// "rm" in "/bin/rm", "a;rm x" and "X=rm", not in "--rm" or "rmdir".
+// "rm" in "/bin/rm", "a;rm x" and "X=rm", not in "--rm", "rmdir" or "list.rm".
 bool names(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find(name); at != std::string_view::npos;
        at = text.find(name, at + 1)) {
     const std::size_t end = at + name.size();
-    if ((at == 0 || !is_part_of_name(text[at - 1])) &&
+    if ((at == 0 || (!is_part_of_name(text[at - 1]) && text[at - 1] != '.')) &&
         (end == text.size() || !is_part_of_name(text[end]))) {
       return true;
     }
