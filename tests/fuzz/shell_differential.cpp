@@ -465,6 +465,7 @@ class Scratch {
     fs::create_directories(work_ / "src");
     fs::create_directories(root_ / "bin");
     fs::create_directories(root_ / "a" / "home");
+    fs::copy_file(recorder, root_ / "recorder");
     for (const char* program : {"git",
                                 "make",
                                 "ls",
@@ -479,14 +480,14 @@ class Scratch {
                                 "command",
                                 "exec",
                                 "if"}) {
-      fs::create_symlink(fs::canonical(recorder), root_ / "bin" / program);
+      fs::create_symlink("../recorder", root_ / "bin" / program);
     }
     for (const fs::path& program : {work_ / "run", work_ / "src" / "run"}) {
-      fs::create_symlink(fs::canonical(recorder), program);
+      restore(program);
     }
     for (const char* file :
          {"-rf", "a.c", "ab c", "out t", "src/x.c", "src/-y", "src/z z", "src/y.c", "src/a;b"}) {
-      std::ofstream(work_ / file) << "x\n";
+      restore(work_ / file);
     }
     std::ofstream{record_path()};
     initial_ = files();
@@ -562,7 +563,7 @@ class Scratch {
         changes.push_back(fs::path(path).lexically_relative(work_).string());
         fs::remove_all(path);
         if (before != initial_.end()) {
-          std::ofstream(path) << "x\n";
+          restore(path);
         }
       }
     }
@@ -575,6 +576,15 @@ class Scratch {
   }
 
  private:
+  // A recorder that a line may overwrite, or a file with a line in it.
+  void restore(const fs::path& path) const {
+    if (path.filename() == "run") {
+      fs::copy_file(root_ / "recorder", path, fs::copy_options::overwrite_existing);
+    } else {
+      std::ofstream(path) << "x\n";
+    }
+  }
+
   fs::path record_path() const { return root_ / "record"; }
 
   std::map<std::string, std::uintmax_t> files() const {

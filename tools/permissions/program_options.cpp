@@ -69,7 +69,7 @@ constexpr std::string_view k_log_words =
     "--no-abbrev-commit --topo-order --date-order --author-date-order --cherry-pick --cherry "
     "--cherry-mark "
     "--left-right --left-only --right-only --ancestry-path --simplify-by-decoration --full-history "
-    "--show-signature --walk-reflogs --notes[= --no-notes --source --parents --children --boundary "
+    "--walk-reflogs --notes[= --no-notes --source --parents --children --boundary "
     "--no-walk[= --log-size --relative-date --encoding= --show-pulls --clear-decorations "
     "--decorate-refs= --decorate-refs-exclude= --exclude= --not --count "
     "--stat[= --shortstat --numstat --name-only --name-status --summary --patch --no-patch --raw "
@@ -503,15 +503,15 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
               "--no-merged[= --points-at= --format= --column[= --color[="},
 });
 
-// Programs that do nothing but show or arrange data, whatever their options.
+// Programs that do nothing but show or arrange data, whatever their options. Not those that give a
+// file another name: it may be a program.
 constexpr auto k_plain_programs = std::to_array<std::string_view>(
-    {":",         "basename", "cd",      "type",     "cat",      "chmod", "cmp",     "comm",
-     "cp",        "cut",      "df",      "diff",     "dirname",  "du",    "echo",    "egrep",
-     "false",     "fgrep",    "fmt",     "fold",     "grep",     "head",  "hexdump", "id",
-     "jq",        "join",     "ls",      "ln",       "md5sum",   "mkdir", "mv",      "nl",
-     "od",        "paste",    "pwd",     "readlink", "realpath", "rev",   "seq",     "sha1sum",
-     "sha256sum", "sleep",    "stat",    "strings",  "tac",      "tail",  "touch",   "tr",
-     "true",      "wc",       "whereis", "which",    "whoami"});
+    {":",    "basename", "cd",      "type",      "cat",     "cmp",   "comm",     "cut",
+     "df",   "diff",     "dirname", "du",        "echo",    "egrep", "false",    "fgrep",
+     "fmt",  "fold",     "grep",    "head",      "hexdump", "id",    "jq",       "join",
+     "ls",   "md5sum",   "nl",      "od",        "paste",   "pwd",   "readlink", "realpath",
+     "rev",  "seq",      "sha1sum", "sha256sum", "sleep",   "stat",  "strings",  "tac",
+     "tail", "tr",       "true",    "wc",        "whereis", "which", "whoami"});
 
 bool is_plain_program(std::string_view program) {
   return std::ranges::find(k_plain_programs, base_name(program)) != k_plain_programs.end();
