@@ -314,7 +314,7 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
     {.name = "sh", .flags = "efnuvx", .needs_value = "oO", .operands = Operands::source},
     {.name = "bash",
      .flags = "efnuvx",
-     .words = "--norc --noprofile --posix",
+     .words = "--version --norc --noprofile --posix",
      .needs_value = "oO --rcfile --init-file",
      .operands = Operands::source},
     {.name = "dash", .flags = "efnuvx", .needs_value = "oO", .operands = Operands::source},
@@ -328,16 +328,24 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
     {.name = "fish", .operands = Operands::source},
     {.name = "csh", .operands = Operands::source},
     {.name = "tcsh", .operands = Operands::source},
-    {.name = "python", .flags = "BEIOPSbdqsuv", .needs_value = "cm", .operands = Operands::source},
-    {.name = "pypy", .flags = "BEIOSbdqsuv", .needs_value = "cm", .operands = Operands::source},
-    {.name = "perl", .flags = "cwWtT", .operands = Operands::source},
-    {.name = "ruby", .flags = "cwW", .operands = Operands::source},
+    {.name = "python",
+     .flags = "BEIOPSbdqsuv",
+     .words = "--version",
+     .needs_value = "cm",
+     .operands = Operands::source},
+    {.name = "pypy",
+     .flags = "BEIOSbdqsuv",
+     .words = "--version",
+     .needs_value = "cm",
+     .operands = Operands::source},
+    {.name = "perl", .flags = "cwWtT", .words = "--version", .operands = Operands::source},
+    {.name = "ruby", .flags = "cwW", .words = "--version", .operands = Operands::source},
     {.name = "node",
      .flags = "c",
-     .words = "--check --trace-warnings --no-warnings --enable-source-maps",
+     .words = "--version --check --trace-warnings --no-warnings --enable-source-maps",
      .operands = Operands::source},
     {.name = "nodejs", .flags = "c", .words = "--check", .operands = Operands::source},
-    {.name = "php", .flags = "l", .operands = Operands::source},
+    {.name = "php", .flags = "l", .words = "--version", .operands = Operands::source},
     {.name = "lua", .flags = "W", .operands = Operands::source},
     {.name = "luajit", .operands = Operands::source},
     {.name = "tclsh", .operands = Operands::source},
@@ -607,7 +615,8 @@ class CoverageReader {
     row_ = find_program(words_.front());
     const bool looks_up =
         words_.size() > 1 && words_[0] == "command" && (words_[1] == "-v" || words_[1] == "-V");
-    const bool asks_version = words_.size() == 2 && words_[1] == "--version";
+    const bool asks_version = row_ != nullptr && words_.size() == 2 && words_[1] == "--version" &&
+                              is_in_list(row_->words, words_[1]);
     if (row_ == nullptr || looks_up || asks_version) {
       coverage_.is_data = looks_up || asks_version || is_plain_program(words_.front());
       return std::move(coverage_);
@@ -673,9 +682,9 @@ class CoverageReader {
     }
     if (row_->operands == Operands::source) {
       is_source_known_ = false;
-      has_code_ = has_code_ || harm == Harm::with_value;
       // Python's `-c CODE` and `-m MODULE` end its options.
       is_over_ = harm == Harm::with_value && (word.ends_with('c') || word.ends_with('m'));
+      has_code_ = is_over_;
     } else if (has_order() && row_->operands != Operands::one && harm == Harm::unknown) {
       refuse_rest();
     }
@@ -823,7 +832,7 @@ class CoverageReader {
     const bool is_fed = row_->name == "xargs";
     row_ = find_program(word);
     // What xargs adds stands in no rule.
-    coverage_.runs_its_input = is_fed && row_ != nullptr;
+    coverage_.runs_its_input = coverage_.runs_its_input || (is_fed && row_ != nullptr);
     is_over_ = row_ == nullptr;
     is_nested_ = true;
     only_operands_ = false;
