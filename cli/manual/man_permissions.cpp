@@ -35,7 +35,7 @@ is allowed where each file that it changes, makes, deletes or renames is.
 Commands, word by word.
 A word
 .Ql *
-stands for any number of words, in a word for the rest of it;
+stands for any number of words, within a word for any part of it;
 .Ql \e
 takes the next character as it is, and quotes keep the blanks of a word together.
 .It Ic "web_fetch(https://docs.example.com/*)"

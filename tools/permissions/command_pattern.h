@@ -1,6 +1,6 @@
 // The pattern of a rule that allows commands, word by word: `*` as a word stands for any number of
-// words, in a word for the rest of that word alone, `?` for one character. What a `*` or `?` may
-// stand for is what program_options.h says.
+// words, within a word for any part of that word alone, `?` for one character. What a `*` or `?`
+// may stand for is what program_options.h says.
 #pragma once
 #include <cstdint>
 #include <span>
