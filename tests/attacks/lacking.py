@@ -9,12 +9,14 @@ which errand cannot tell from the kernel."""
 import array
 import ctypes
 import os
+import re
 import select
 import socket
 import struct
 import sys
 
 libc = ctypes.CDLL(None, use_errno=True)
+THING = re.compile("landlock|mounts|seccomp|landlock_abi_[1-9]")
 ENOSYS, EPERM = 38, 1
 NUMBERS = {"x86_64": {"landlock": 444, "unshare": 272, "seccomp": 317, "prctl": 157},
            "aarch64": {"landlock": 444, "unshare": 97, "seccomp": 277, "prctl": 167}}[os.uname().machine]
@@ -42,12 +44,10 @@ def program(things):
             lines += refuse(NUMBERS["unshare"], EPERM)
         elif thing == "seccomp":
             lines += refuse(SECCOMP, ENOSYS)
-        elif thing.startswith("landlock_abi_"):
+        else:  # landlock_abi_N
             # create_ruleset(NULL, …): the question for the version; its answer comes from below
             lines += [(JUMP_EQUAL, 0, 4, NUMBERS["landlock"]), (LOAD, 0, 0, 16),
                       (JUMP_EQUAL, 0, 1, 0), (RETURN, 0, 0, NOTIFY), (LOAD, 0, 0, 0)]
-        else:
-            sys.exit(f"lacking: there is no thing {thing}")
     return lines + [(RETURN, 0, 0, ALLOW)]
 
 
@@ -86,6 +86,8 @@ def is_without_a_layer():
 
 def main():
     things, command = sys.argv[1].split(","), sys.argv[2:]
+    if unknown := [thing for thing in things if not THING.fullmatch(thing)]:
+        sys.exit(f"lacking: there is no thing {unknown[0]}")
     versions = [int(thing.rsplit("_", 1)[1]) for thing in things if thing.startswith("landlock_abi_")]
     if not versions:
         install(program(things), 0)

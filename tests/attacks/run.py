@@ -21,23 +21,46 @@ sys.dont_write_bytecode = True
 import lacking  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from scratch import Scratch  # noqa: E402
+
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 NOBODY = 65534
 KEYS = {"about", "prepare", "command", "worked", "agent", "users", "lacks", "machine_says", "stderr",
         "harmless", "tool", "arguments", "tools", "unguarded", "needs", "uses"}
+USERS = ["root", "user"]
 SANDBOX_SETUP = 93  # errand's exit code where the machine cannot enforce what is required
 PYTHON = "/usr/bin/python3"  # whoever runs this, the ordinary user has to reach it
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 
 class Attack:
+    """A folder and what it says; `mistakes` is what of that nobody would heed."""
+
     def __init__(self, folder):
         self.folder, self.name = folder, folder.name
-        data = tomllib.loads((folder / "attack.toml").read_text())
-        unknown = set(data) - KEYS
-        if unknown:
-            raise ValueError(f"{self.name}/attack.toml: unknown keys {sorted(unknown)}")
-        self.data = data
+        try:
+            self.data = tomllib.loads((folder / "attack.toml").read_text())
+        except (OSError, ValueError) as error:
+            self.data, self.mistakes = {}, [f"attack.toml: {error}"]
+        else:
+            self.mistakes = [f"attack.toml: {mistake}" for mistake in self._mistakes()]
+
+    def _mistakes(self):
+        if unknown := set(self.data) - KEYS:
+            yield f"unknown keys {sorted(unknown)}"
+        for key in ("about", "worked", "arguments" if "tool" in self.data else "command"):
+            if not self.data.get(key):
+                yield f"there is no `{key}`"
+        for key, known in (("users", USERS), ("machine_says", USERS), ("stderr", ["", *self.data.get("lacks", [])])):
+            wanted = self.data.get(key, known)
+            if unknown := set(wanted) - set(known):
+                yield f"{key}: nobody knows {sorted(unknown)}"
+            if key in self.data and not wanted:
+                yield f"`{key}` is empty"
+        for lacks in self.data.get("lacks", []):
+            if unknown := [thing for thing in lacks.split(",") if not lacking.THING.fullmatch(thing)]:
+                yield f"lacks: nobody knows {unknown}"
 
     def get(self, key, otherwise=""):
         return self.data.get(key, otherwise)
@@ -50,8 +73,9 @@ def last_line(done):
 class Tested:
     """errand as one user runs it, and what this user lacks on this machine."""
 
-    def __init__(self, shelf, user):
-        self.errand, self.lacking, self.user = shelf / "errand", shelf / "lacking.py", user
+    def __init__(self, scratch, user):
+        self.scratch, self.user = scratch, user
+        self.errand, self.lacking = scratch / "errand", scratch / "lacking.py"
 
     def command(self, words):
         drop = self.user == "user" and os.geteuid() == 0
@@ -70,7 +94,7 @@ class Tested:
     def absent(self):
         """Why there is no such user."""
         try:
-            with tempfile.NamedTemporaryFile() as file:
+            with tempfile.NamedTemporaryFile(dir=self.scratch) as file:
                 self.give(file.name)
         except OSError as error:
             return f"root can give no file to another user here: {error.strerror}"
@@ -98,7 +122,7 @@ class World:
 
     def __init__(self, attack, tested):
         self.attack, self.tested = attack, tested
-        self.top = pathlib.Path(tempfile.mkdtemp(prefix="errand-attack-"))
+        self.top = pathlib.Path(tempfile.mkdtemp(dir=tested.scratch))
         self.home, self.work, self.outside = (self.top / name for name in ("home", "work", "outside"))
         for folder in (self.home, self.work, self.outside, self.top / "tmp"):
             folder.mkdir()
@@ -227,15 +251,22 @@ class Verdict:
         return "skipped" if self.skipped else "passed"
 
 
-def put_on_shelf(errand):
+def put_on_shelf(scratch, errand):
     """Where the ordinary user can reach it, wherever the checkout is."""
-    shelf = pathlib.Path(tempfile.mkdtemp(prefix="errand-attacks-"))
-    shelf.chmod(0o755)
-    shutil.copy(errand.resolve(), shelf / "errand")
-    shutil.copy(HERE / "lacking.py", shelf)
-    for file in shelf.iterdir():
+    scratch.chmod(0o755)
+    shutil.copy(errand.resolve(), scratch / "errand")
+    shutil.copy(HERE / "lacking.py", scratch)
+    for file in scratch.iterdir():
         file.chmod(0o755)
-    return shelf
+
+
+def chosen_attacks(pattern):
+    """Those that have the pattern in their name. Every folder beside this file is an attack."""
+    folders = sorted(path for path in HERE.iterdir() if path.is_dir() and path.name != "__pycache__")
+    attacks = [Attack(folder) for folder in folders if pattern in folder.name]
+    if not attacks:
+        sys.exit(f"attacks: no attack has `{pattern}` in its name")
+    return attacks
 
 
 def main():
@@ -244,22 +275,22 @@ def main():
     parser.add_argument("-k", metavar="PATTERN", default="", help="only attacks whose name has this")
     parser.add_argument("-v", "--verbose", action="store_true", help="show the output of what went wrong")
     options = parser.parse_args()
-    users = ["root", "user"] if os.geteuid() == 0 else ["user"]
-    shelf = put_on_shelf(options.errand)
+    attacks = chosen_attacks(options.k)
     count = dict.fromkeys(("passed", "failed", "skipped"), 0)
-    try:
-        tested = [Tested(shelf, user) for user in users]
-        for file in sorted(HERE.glob("*/attack.toml")):
-            attack = Attack(file.parent)
-            if options.k not in attack.name:
+    with Scratch("attacks") as scratch:
+        put_on_shelf(scratch.path, options.errand)
+        tested = [Tested(scratch.path, user) for user in (USERS if os.geteuid() == 0 else USERS[1:])]
+        for attack in attacks:
+            if attack.mistakes:
+                print("\n    ".join([f"FAIL {attack.name}", *attack.mistakes]), flush=True)
+                count["failed"] += 1
                 continue
             for one in tested:
-                if one.user in attack.get("users", ["root", "user"]):
+                if one.user in attack.get("users", USERS):
                     count[Verdict(attack, one, options.verbose).show()] += 1
-    finally:
-        shutil.rmtree(shelf, ignore_errors=True)
     print(", ".join(f"{number} {what}" for what, number in count.items()), flush=True)
     return 1 if count["failed"] else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,6 +3,7 @@
 Nothing of a case may go unread: whatever this cannot make sense of is one of its `mistakes`, and what it
 expects is handed out by `Expectations`, which know in the end what nobody asked for."""
 import pathlib
+import re
 import shlex
 import tomllib
 
@@ -14,6 +15,7 @@ FORMATS = ("text", "json", "jsonl")
 RESULT_KEYS = ["schema", "status", "exit_code", "exit_name", "text", "output", "partial", "stop", "error",
                "usage", "cost_usd", "turns", "tool_calls", "denials", "model", "fallbacks", "over_budget",
                "run_id", "resume_cmd", "trace_id", "duration_ms", "models"]
+TAGS = ("slow", "threads")
 NEEDS = ("openssl", "plain", "user", "network_namespace", "mount_namespace", "sandbox")
 
 SETTINGS = {"formats", "protocol", "stream", "tags", "needs", "timeout_s"}
@@ -24,7 +26,88 @@ REQUEST_KEYS = {"path", "model", "headers", "body", "after_ms"}
 # Each item of these is compared for itself.
 PARTED = {"event", "no_events", "stdout_contains", "stdout_lacks", "stderr_contains", "stderr_lacks", "request",
           "files"}
-FILES = {"cmd", "agent.yaml", "agent.md", "script.yaml", "files", "server.toml", "expect.toml"}
+AREA_FILES = {"agent.yaml", "agent.md", "script.yaml"}  # those of an area are for its cases without
+FILES = AREA_FILES | {"cmd", "files", "server.toml", "expect.toml"}
+
+
+def find_cases(top=HERE):
+    """Every case, AREA/NAME below this folder; and (name, problem) of what lies there and is none."""
+    cases, strays = [], []
+    for area in sorted(path for path in top.iterdir() if path.is_dir() and path.name != "__pycache__"):
+        for path in sorted(area.iterdir()):
+            name = f"{area.name}/{path.name}"
+            if (path / "cmd").is_file():
+                cases.append(Case(path))
+            elif not path.is_dir() and path.name not in AREA_FILES:
+                strays.append((name, f"no case reads this file; an area has only {sorted(AREA_FILES)}"))
+            elif path.is_dir() and not all(inner.is_dir() for inner in path.rglob("*")):
+                strays.append((name, "this is not a case: it has no file `cmd`"))
+    return cases, strays
+
+
+# ---- what may be expected ----
+
+def is_text(value):
+    return isinstance(value, str)
+
+
+def is_number(value):
+    return type(value) in (int, float)
+
+
+def is_count(value):
+    return type(value) is int
+
+
+def is_texts(value):
+    return isinstance(value, list) and all(map(is_text, value))
+
+
+def is_text_or_texts(value):
+    return is_text(value) or is_texts(value)
+
+
+def is_table(value):
+    return isinstance(value, dict)
+
+
+def is_tables(value):
+    return isinstance(value, list) and all(map(is_table, value))
+
+
+def is_exit(value):
+    """One exit code, or "75|76"."""
+    return is_count(value) or is_text(value) and re.fullmatch(r"\d+(\|\d+)+", value) is not None
+
+
+def is_exits(value):
+    return is_exit(value) or isinstance(value, list) and all(map(is_exit, value))
+
+
+KINDS = {"formats": is_text_or_texts, "protocol": is_text_or_texts, "tags": is_texts, "needs": is_texts,
+         "timeout_s": is_number, "max_seconds": is_number, "max_rss_mb": is_number, "exit": is_exits,
+         "requests": is_count, "connections": is_count, "result": is_table, "stdout_json": is_table,
+         "files": is_table, "event": is_tables, "request": is_tables, "command": is_table, "events": is_texts,
+         "no_events": is_texts, "left": is_texts, "stdout_contains": is_texts, "stdout_lacks": is_texts,
+         "stderr_contains": is_texts, "stderr_lacks": is_texts}
+
+
+def is_idle(value):
+    """Whether this fits whatever comes: an empty table, a pattern of anything."""
+    if isinstance(value, str) and value.startswith("~"):
+        return all(re.search(value[1:], text) for text in ("", "\0", "\n"))
+    return value == {}
+
+
+def idle_parts(value, path):
+    if is_idle(value):
+        yield path
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from idle_parts(one, f"{path}.{key}")
+    elif isinstance(value, list):
+        for at, one in enumerate(value):
+            yield from idle_parts(one, f"{path}[{at + 1}]")
 
 
 class Expectations:
@@ -63,16 +146,18 @@ class Expectations:
 class Case:
     def __init__(self, folder):
         self.folder = folder
-        self.name = str(folder.relative_to(HERE)) if folder.is_relative_to(HERE) else folder.name
+        self.name = f"{folder.parent.name}/{folder.name}"
         self.mistakes = []
         self.filled = set()  # which of PROTOCOL and STREAM one of its files has
-        self.expect = self._toml("expect.toml")
+        self.expect = self._well_formed(self._toml("expect.toml"))
         self.script = self._toml("server.toml")
         try:
             self.steps = parse_cmd((folder / "cmd").read_text())
         except (OSError, ValueError, IndexError) as error:
             self.steps = []
             self.mistakes.append(f"cmd: {error}")
+        if not self.steps and not self.mistakes:
+            self.mistakes.append("cmd: there is no line that runs anything")
         self.lines = [step for step in self.steps if step.words is not None]
         self.tags, self.needs = self.expect.get("tags", []), self._needs()
         self.overall = Expectations({key: self.expect[key] for key in CASE_KEYS & set(self.expect)})
@@ -88,6 +173,16 @@ class Case:
         except ValueError as error:
             self.mistakes.append(f"{name}: {error}")
             return {}
+
+    def _well_formed(self, table, place=""):
+        """Without what has not the form that it must have: that is said, and nobody trips over it."""
+        bad = {key for key, value in table.items() if key in KINDS and not KINDS[key](value)}
+        self.mistakes += [f"expect.toml: `{place}{key}` has not the form that README.md shows" for key in sorted(bad)]
+        table = {key: value for key, value in table.items() if key not in bad}
+        if not place and "command" in table:
+            table["command"] = {number: self._well_formed(own, f"command.{number}.") if is_table(own) else {}
+                                for number, own in table["command"].items()}
+        return table
 
     def _needs(self):
         terminals = any("pty" in (step.stdin[0], step.stdout[0], step.stderr[0]) for step in self.lines)
@@ -132,13 +227,25 @@ class Case:
             if unknown := set(table) - COMMAND_KEYS:
                 self._say(f"unknown keys in command.{number}: {sorted(unknown)}")
         for table in (expect, *own.values()):
-            for key in (COMMAND_KEYS | CASE_KEYS) & set(table) - {"left"}:
-                if table[key] in ([], {}, "") or (key == "prefix_stable" and not table[key]):
-                    self._say(f"`{key}` expects nothing")
+            for key in sorted((COMMAND_KEYS | CASE_KEYS) & set(table)):
+                for path in self._idle(key, table[key]):
+                    self._say(f"`{path}` expects nothing")
             if unknown := set(table.get("result", {})) - set(RESULT_KEYS):
                 self._say(f"a result has no {sorted(unknown)}")
         self._check_requests()
         self._check_settings()
+
+    @staticmethod
+    def _idle(key, value):
+        """What of this expectation would hold whatever came."""
+        if (value == [] and key != "left") or (key == "prefix_stable" and not value):
+            return [key]
+        if key.endswith(("_contains", "_lacks")):
+            return [f"{key}[{at}]" for at, one in enumerate(value, start=1) if not one]
+        # An empty request stands for one that was made, before those that are looked at.
+        if key == "request":
+            value = [one or "made" for one in value[:-1]] + value[-1:]
+        return idle_parts(value, key)
 
     def _check_requests(self):
         for number, request in enumerate(self.expect.get("request", []), start=1):
@@ -150,7 +257,7 @@ class Case:
                 self._say("after_ms: there is no request before the first")
 
     def _check_settings(self):
-        for name, wanted, known in (("needs", self.needs, (*NEEDS, "pty")),
+        for name, wanted, known in (("tags", self.tags, TAGS), ("needs", self.needs, (*NEEDS, "pty")),
                                     ("formats", self._formats(), (None, *FORMATS)),
                                     ("protocol", self._protocols(), PROTOCOLS)):
             if unknown := [one for one in wanted if one not in known]:

@@ -15,7 +15,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from scratch import Scratch  # noqa: E402
+
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 ANSWER = "forty-two"
 AGENT = "version: 1\nname: closed\nmodel: replay/script.yaml\nprompt: what is it?\n"
@@ -75,10 +79,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--errand", type=pathlib.Path, default=DEFAULT_ERRAND)
     errand = parser.parse_args().errand.resolve()
+    with Scratch("closed") as scratch:
+        return run_all(errand, scratch)
+
+
+def run_all(errand, scratch):
     passed = failed = 0
     for closed in subsets((0, 1, 2)):
         for form, files in itertools.product(("text", "json", "jsonl"), subsets(("log-file", "output-file"))):
-            with tempfile.TemporaryDirectory(prefix="errand-closed-") as name:
+            with tempfile.TemporaryDirectory(dir=scratch.path) as name:
                 folder = pathlib.Path(name)
                 (folder / "agent.yaml").write_text(AGENT)
                 (folder / "script.yaml").write_text(SCRIPT)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs the end-to-end cases: data folders that say what errand is given and what must come of it.
 
-    tests/e2e/run.py [--errand PATH] [-k PATTERN] [-t TAG] [-j N] [-v]
+    tests/e2e/run.py [--errand PATH] [-k PATTERN]… [-t TAG] [-j N] [-v]
 
 UPDATE=1 rewrites the golden files (stdout, stderr) that a case has. README.md tells the format."""
 import argparse
 import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
@@ -18,7 +19,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import termios
 import threading
 import time
@@ -28,7 +28,9 @@ import uuid
 
 sys.dont_write_bytecode = True  # a test run leaves nothing in the source tree
 import server as scripted  # noqa: E402
-from cases import FORMATS, HERE, RESULT_KEYS, Case  # noqa: E402
+from cases import FORMATS, HERE, RESULT_KEYS, TAGS, find_cases  # noqa: E402
+sys.path.append(str(HERE.parent / "support"))
+from scratch import Scratch, end, processes  # noqa: E402
 
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 SECRET = "e2e-key-7f3a91c2d4"  # the provider key of every case: it must never be seen again
@@ -56,12 +58,14 @@ sys.exit(code)
 
 class World:
     """A fresh home, a fresh working folder, a clean environment and the scripted server."""
+    numbers = itertools.count(1)
 
     def __init__(self, case, variant, options):
         self.case, self.options = case, options
         self.format, self.protocol, self.stream = variant
         self.token = uuid.uuid4().hex
-        self.root = pathlib.Path(tempfile.mkdtemp(prefix="errand-e2e-"))
+        self.root = options.scratch.path / str(next(self.numbers))
+        self.root.mkdir()
         self.work, self.home, self.tmp = (self.root / name for name in ("work", "home", "tmp"))
         for folder in (self.work, self.home, self.tmp):
             folder.mkdir()
@@ -123,27 +127,12 @@ class World:
 
     def strays(self):
         """Processes that the case left behind: by their environment, their folder, or a word of their command."""
-        found = []
-        for entry in pathlib.Path("/proc").iterdir():
-            if not entry.name.isdigit() or int(entry.name) == os.getpid():
-                continue
-            try:
-                ours = (self.token.encode() in (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes()
-                        or os.readlink(entry / "cwd").startswith(str(self.root)))
-                if ours and (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
-                    found.append((int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()))
-            except OSError:
-                continue
-        return found
+        return processes(self.token, self.root)
 
     def close(self):
         self.server.close()
-        for number, _ in self.strays():
-            try:
-                os.kill(number, signal.SIGKILL)
-            except OSError:
-                pass
-        if self.options.keep:
+        end(self.strays())
+        if self.options.scratch.keep:
             print(f"  kept: {self.root}")
         else:
             shutil.rmtree(self.root, ignore_errors=True)
@@ -694,6 +683,8 @@ def run_variant(case, variant, options):
     try:
         deadline = time.monotonic() + limit
         for step in case.steps:
+            if options.scratch.stopping:
+                break
             if step.shell is not None:
                 done = subprocess.run(["/bin/sh", "-c", world.fill(step.shell)], cwd=world.work, timeout=limit,
                                       env=world.environment(step), stdin=subprocess.DEVNULL, capture_output=True,
@@ -788,6 +779,8 @@ def run_case(case, options):
     if judged.skipped:
         return judged
     for variant in case.variants():
+        if options.scratch.stopping:
+            break
         checker = run_variant(case, variant, options)
         judged.skipped = judged.skipped or checker.refused
         judged.take_over(checker.outcomes)
@@ -822,10 +815,9 @@ def coverage(options, reached, codes):
     return wrong
 
 
-def make_certificate():
+def make_certificate(folder):
     if not shutil.which("openssl"):
         return None
-    folder = tempfile.mkdtemp(prefix="errand-e2e-ca-")
     files = (f"{folder}/cert.pem", f"{folder}/key.pem")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
                     "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-out", files[0], "-keyout", files[1]],
@@ -833,19 +825,79 @@ def make_certificate():
     return files
 
 
-def heed_signals():
-    """Signals that whoever started this ignores (nohup, a shell's &) would be ignored in every case, too."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+def chosen_cases(cases, patterns, tag):
+    """The cases that have one of the patterns in their name, and the tag. What chooses none is a mistake."""
+    for pattern in patterns:
+        if not any(pattern in case.name for case in cases):
+            sys.exit(f"e2e: no case has `{pattern}` in its name")
+    chosen = [case for case in cases if not tag or tag in case.tags]
+    chosen = [case for case in chosen if not patterns or any(pattern in case.name for pattern in patterns)]
+    if not chosen:
+        sys.exit(f"e2e: no case with such a name has the tag `{tag}`")
+    return sorted(chosen, key=lambda case: "slow" not in case.tags)  # those that mostly wait start first
+
+
+def ask_errand(options):
+    """What the runner has to know of the program, and of the machine."""
+    version = subprocess.run([options.errand, "--version"], capture_output=True, text=True, timeout=20).stdout
+    options.version = (version.split() or ["?"])[-1]
+    options.certificate = make_certificate(options.scratch.path)
+    options.lacking = what_is_lacking(options)
+    ask_the_doctor(options)
+    schema = json.loads(subprocess.run([options.errand, "schema", "events"], capture_output=True, check=True,
+                                       timeout=20).stdout)
+    options.event_types = {event["properties"]["type"]["const"] for event in schema["oneOf"]}
+
+
+class Tally:
+    """What came of all cases, printed as it comes."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+        self.reached, self.codes, self.times = set(), set(), []
+
+    def say(self, how, name, problems):
+        self.passed, self.failed, self.skipped = (
+            self.passed + (how == "ok"), self.failed + (how == "FAIL"), self.skipped + (how == "skip"))
+        print(f"{how:<4} {name}", flush=True)
+        for problem in problems:
+            print(f"    {problem}", flush=True)
+
+    def add(self, case, judged):
+        self.reached |= judged.reached
+        self.codes |= judged.codes
+        self.times.append((judged.seconds, case.name))
+        if judged.skipped:
+            self.say("skip", f"{case.name}: {judged.skipped}", [])
+            return
+        took = f"  ({judged.seconds:.1f} s)" if judged.seconds > 5 else ""
+        self.say("FAIL" if judged.wrong else "ok", case.name + took, judged.wrong)
+
+
+def run_all(chosen, strays, options):
+    tally, begin = Tally(), time.monotonic()
+    for name, problem in strays:
+        tally.say("FAIL", name, [problem])
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for case, judged in zip(chosen, pool.map(lambda case: run_case(case, options), chosen)):
+            tally.add(case, judged)
+    if not (options.k or options.tag or options.sanitized):
+        gaps = coverage(options, tally.reached, tally.codes)
+        how = "ok" if not gaps else "skip" if tally.skipped else "FAIL"  # what was skipped may be what is missing
+        tally.say(how, "coverage: a case for every exit code and every error code", gaps)
+    for seconds, name in sorted(tally.times, reverse=True)[:options.slowest]:
+        print(f"{seconds:6.1f} s  {name}")
+    print(f"{time.monotonic() - begin:.0f} s")
+    print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped", flush=True)
+    return 1 if tally.failed else 0
 
 
 def main():
-    heed_signals()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--errand", type=pathlib.Path, default=DEFAULT_ERRAND)
-    parser.add_argument("-k", metavar="PATTERN", default="", help="only cases whose name has this")
-    parser.add_argument("-t", "--tag", help="only cases with this tag")
+    parser.add_argument("-k", metavar="PATTERN", action="append", default=[],
+                        help="only cases whose name has this; with several, one of them")
+    parser.add_argument("-t", "--tag", choices=TAGS, help="only cases with this tag")
     # Most cases wait most of the time: for a retry, a time limit, a signal.
     parser.add_argument("-j", "--jobs", type=int, default=4 * len(os.sched_getaffinity(0)))
     parser.add_argument("--slowest", metavar="N", type=int, default=0, help="say which cases took longest")
@@ -854,53 +906,15 @@ def main():
     parser.add_argument("--sanitized", action="store_true", help="the program is built with sanitizers")
     parser.add_argument("--patience", type=float, default=1, help="multiplies every time limit")
     options = parser.parse_args()
+    cases, strays = find_cases()
+    chosen = chosen_cases(cases, options.k, options.tag)
     options.errand = options.errand.resolve()
     if not os.access(options.errand, os.X_OK):
         sys.exit(f"e2e: there is no program {options.errand}; ./dev build makes it")
-    version = subprocess.run([options.errand, "--version"], capture_output=True, text=True, timeout=20).stdout
-    options.version = (version.split() or ["?"])[-1]
-    options.certificate = make_certificate()
-    options.lacking = what_is_lacking(options)
-    ask_the_doctor(options)
-    schema = json.loads(subprocess.run([options.errand, "schema", "events"], capture_output=True, check=True,
-                                       timeout=20).stdout)
-    options.event_types = {event["properties"]["type"]["const"] for event in schema["oneOf"]}
-
-    cases = [Case(file.parent) for file in sorted(HERE.rglob("cmd"))]
-    cases.sort(key=lambda case: "slow" not in case.tags)  # those that mostly wait start first
-    chosen = [case for case in cases if options.k in case.name and (not options.tag or options.tag in case.tags)]
-    passed = failed = skipped = 0
-    reached, codes, times = set(), set(), []
-    begin = time.monotonic()
-
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for case, judged in zip(chosen, pool.map(lambda case: run_case(case, options), chosen)):
-            reached |= judged.reached
-            codes |= judged.codes
-            times.append((judged.seconds, case.name))
-            if judged.skipped:
-                skipped += 1
-                print(f"skip {case.name}: {judged.skipped}")
-                continue
-            passed, failed = passed + (not judged.wrong), failed + bool(judged.wrong)
-            took = f"  ({judged.seconds:.1f} s)" if judged.seconds > 5 else ""
-            print(f"{'FAIL' if judged.wrong else 'ok  '} {case.name}{took}", flush=True)
-            for problem in judged.wrong:
-                print(f"    {problem}", flush=True)
-    if not (options.k or options.tag or options.sanitized):
-        gaps = coverage(options, reached, codes)
-        how = "ok  " if not gaps else "skip" if skipped else "FAIL"  # what was skipped may be what is missing
-        passed, failed, skipped = passed + (how == "ok  "), failed + (how == "FAIL"), skipped + (how == "skip")
-        print(f"{how} coverage: a case for every exit code and every error code")
-        for gap in gaps:
-            print(f"    {gap}")
-    for seconds, name in sorted(times, reverse=True)[:options.slowest]:
-        print(f"{seconds:6.1f} s  {name}")
-    if options.certificate:
-        shutil.rmtree(pathlib.Path(options.certificate[0]).parent, ignore_errors=True)
-    print(f"{time.monotonic() - begin:.0f} s")
-    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
-    return 1 if failed else 0
+    with Scratch("e2e") as options.scratch:
+        options.scratch.keep = options.keep
+        ask_errand(options)
+        return run_all(chosen, strays, options)
 
 
 if __name__ == "__main__":

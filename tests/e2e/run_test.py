@@ -4,16 +4,19 @@ wrong, was never compared or is known to nobody must fail.
 
     tests/e2e/run_test.py"""
 import json
+import os
 import pathlib
-import shutil
+import signal
+import subprocess
 import sys
-import tempfile
+import time
 import types
 import unittest
 
 sys.dont_write_bytecode = True
 import run  # noqa: E402
-from cases import RESULT_KEYS, Case  # noqa: E402
+from cases import HERE, RESULT_KEYS, Case, find_cases  # noqa: E402
+from scratch import Scratch, processes  # noqa: E402
 
 ERRAND = """#!/bin/sh
 # say OUT ERR CODE; run: the files that the test wrote; ask ADDRESS…: a request to each
@@ -24,6 +27,15 @@ case $1 in
   sleep) exec sleep "$2" ;;
   hog) exec python3 -c 'hog = bytearray(50000000)' ;;
   prompt) printf "$2" >&2; head -n 1 ;;
+esac
+"""
+# Answers what runners ask before they begin, and is then as slow as can be.
+WAITS = """#!/bin/sh
+case $1 in
+  --version) echo 1.0 ;;
+  doctor) echo '{"sandbox": {"missing": []}}' ;;
+  schema) echo '{"oneOf": []}' ;;
+  *) sleep 4242 ;;
 esac
 """
 ASK = """import json, sys, urllib.request
@@ -42,14 +54,15 @@ HOLDS = "holds"  # what a case that is in order comes to
 
 class Runner(unittest.TestCase):
     def setUp(self):
-        self.top = pathlib.Path(tempfile.mkdtemp(prefix="errand-e2e-test-"))
-        self.addCleanup(shutil.rmtree, self.top)
+        scratch = Scratch("e2e-test")
+        self.addCleanup(scratch.remove)
+        self.top = scratch.path
         program = self.top / "errand"
         program.write_text(ERRAND)
         program.chmod(0o755)
         (self.top / "ask.py").write_text(ASK)
         self.options = types.SimpleNamespace(
-            errand=program, version="1.0", certificate=None, sanitized=False, patience=1, verbose=False, keep=False,
+            errand=program, version="1.0", certificate=None, sanitized=False, patience=1, verbose=False, scratch=scratch,
             event_types={"run.started", "turn.started", "run.finished", "tool.started"}, lacking={},
             missing_layers=["mounts"], has_sandbox=True)
         self.made = 0
@@ -147,7 +160,7 @@ class Runner(unittest.TestCase):
             ('[[request]]\nmodel = "n"', "request 1.model: expected 'n'"),
             ('[[request]]\nheaders = {x-case = "two"}', "request 1.headers.x-case"),
             ('[[request]]\n[[request]]\nbody = {messages = [{content = "ho"}]}', "request 2.body.messages[0].content"),
-            ('[[request]]\n[[request]]\n[[request]]', "request 3 was not made"),
+            ('[[request]]\n[[request]]\n[[request]]\nmodel = "m"', "request 3 was not made"),
             ('[[request]]\n[[request]]\nafter_ms = 5000', "after the one before"),
             ('[[request]]\nafter_ms = 5', "there is no request before the first"),
             ('[[request]]\nheaders = {X-Case = "<absent>"}', "names of headers are in lower case"),
@@ -182,9 +195,7 @@ class Runner(unittest.TestCase):
         self.each("errand say", [
             ('exitt = 0', "unknown keys ['exitt']"), ('formats = "yaml"', "unknown formats"),
             ('protocol = "smtp"', "unknown protocol"), ('stream = "maybe"', "unknown stream"),
-            ('needs = ["luck"]', "unknown needs"), ('exit = ', "expect.toml: "),
-            ('stdout_contains = []', "`stdout_contains` expects nothing"), ('[result]', "`result` expects nothing"),
-            ('prefix_stable = false', "`prefix_stable` expects nothing"),
+            ('needs = ["luck"]', "unknown needs"), ('tags = ["thread"]', "unknown tags"), ('exit = ', "expect.toml: "),
             ('protocol = "all"', "the case has no {{PROTOCOL}}"), ('stream = "both"', "the case has no {{STREAM}}")])
         for server, said in (
                 ('replies = []', "unknown keys ['replies']"), ('[[reply]]\ntextt = "x"', "unknown keys ['textt']"),
@@ -202,6 +213,84 @@ class Runner(unittest.TestCase):
             with self.subTest(cmd):
                 self.assertIn("cmd: ", self.judge(cmd))
         self.assertIn("nobody reads the file expct.toml", self.judge("errand say", files={"expct.toml": ""}))
+
+    def test_what_holds_whatever_comes(self):
+        self.each("errand say", [
+            (expect, f"`{path}` expects nothing") for expect, path in (
+                ('stdout_contains = []', "stdout_contains"), ('stdout_contains = ["a", ""]', "stdout_contains[2]"),
+                ('[result]', "result"), ('[result]\nusage = {}', "result.usage"), ('events = []', "events"),
+                ('[result]\ntext = "~"', "result.text"), ('[result]\ntext = "~(?s).*"', "result.text"),
+                ('[[event]]', "event[1]"), ('[[event]]\ntype = "x"\n[[event]]\nresult = {}', "event[2].result"),
+                ('[[request]]', "request[1]"), ('[[request]]\nbody = {}', "request[1].body"),
+                ('[[request]]\nbody = {messages = [{}]}', "request[1].body.messages[1]"),
+                ('[[request]]\nmodel = "m"\n[[request]]', "request[2]"),
+                ('[stdout_json]\nfiles = [{}]', "stdout_json.files[1]"), ('files = {a = "~"}', "files.a"),
+                ('prefix_stable = false', "prefix_stable"))])
+        self.assertIn("no line that runs anything", self.judge("# errand say"))
+
+    def test_the_form_of_what_is_expected(self):
+        self.each("errand say", [
+            (expect, "has not the form") for expect in (
+                'exit = "0|"', 'exit = ""', 'exit = "|"', 'exit = true', 'exit = [0, "x"]', 'requests = "2"',
+                'stdout_contains = "one"', 'no_events = "tool.started"', 'result = "ok"', 'event = {type = "x"}',
+                'files = ["a"]', 'left = "a"', 'max_seconds = "5"', 'tags = "slow"')])
+        self.assertIn("`command.2.exit` has not", self.judge("errand say\nerrand say", '[command.2]\nexit = "0|"'))
+
+    def test_what_is_no_case(self):
+        for name in ("one/good/cmd", "one/good/agent.yaml", "one/agent.yaml", "one/script.yml", "one/bad/cmdd",
+                     "one/bad/files/cmd", "README.md"):
+            file = self.top / "cases" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("errand say\n")
+        (self.top / "cases" / "one" / "left_behind" / "files").mkdir(parents=True)
+        cases, strays = find_cases(self.top / "cases")
+        self.assertEqual(["one/good"], [case.name for case in cases])
+        self.assertEqual(["one/bad", "one/script.yml"], [name for name, _ in strays])
+
+    def test_filters_that_choose_nothing(self):
+        attacks = HERE.parent / "attacks" / "run.py"
+        for words, said in (([HERE / "run.py", "-k", "zz_nothing"], "no case has `zz_nothing`"),
+                            ([HERE / "run.py", "-k", "http/", "-k", "zz_nothing"], "no case has `zz_nothing`"),
+                            ([HERE / "run.py", "-t", "thread"], "invalid choice: 'thread'"),
+                            ([HERE / "run.py", "-k", "http/", "-t", "threads"], "the tag `threads`"),
+                            ([HERE / "fault_matrix.py", "-k", "zz_nothing"], "no cell has `zz_nothing`"),
+                            ([attacks, "-k", "zz_nothing"], "no attack has `zz_nothing`")):
+            with self.subTest(words):
+                done = subprocess.run([sys.executable, *words, "--errand", "/bin/true"], capture_output=True,
+                                      text=True, timeout=60)
+                self.assertNotEqual(0, done.returncode)
+                self.assertIn(said, done.stderr)
+
+    def test_signals_end_it_and_all_that_is_its_own(self):
+        program = self.top / "waits"
+        program.write_text(WAITS)
+        program.chmod(0o755)
+        for number, runner in ((signal.SIGINT, "e2e/run.py -k commands/"), (signal.SIGTERM, "e2e/run.py -k commands/"),
+                               (signal.SIGTERM, "e2e/fault_matrix.py"), (signal.SIGTERM, "attacks/run.py"),
+                               (signal.SIGTERM, "e2e/closed_descriptors.py")):
+            with self.subTest(runner, signal=number):
+                self.interrupt(runner.split(), program, number)
+
+    def interrupt(self, words, program, number):
+        shelf = self.top / f"{words[0].replace('/', '-')}-{number}"
+        shelf.mkdir(mode=0o755)
+        runner = subprocess.Popen(
+            [sys.executable, HERE.parent / words[0], *words[1:], "--errand", program], text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env=os.environ | {"TMPDIR": str(shelf)}, start_new_session=True)
+        self.addCleanup(runner.kill)
+        deadline = time.monotonic() + 60
+        while not any("sleep 4242" in command for _, command in processes(str(shelf), shelf)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertIsNone(runner.poll(), "it was over before the signal")
+        begin = time.monotonic()
+        runner.send_signal(number)
+        said, _ = runner.communicate(timeout=20)
+        self.assertLess(time.monotonic() - begin, 2)
+        self.assertEqual(-number, runner.returncode)
+        self.assertNotIn("Traceback", said)
+        self.assertEqual([], list(shelf.iterdir()))
+        self.assertEqual([], processes(str(shelf), shelf))
 
     def test_what_was_never_done(self):
         self.assertIn("it was over before this: signal", self.judge("signal TERM after request 1\nerrand say"))

@@ -13,10 +13,13 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 import threading
 
+sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from scratch import Scratch  # noqa: E402
+
 SOURCE = HERE.parent.parent
 KERNEL = "linux-image-cloud-amd64"  # its newest dependency is the kernel
 PACKAGES = ["dash", "coreutils", "findutils", "grep", "sed", "util-linux", "util-linux-extra", "mount", "procps",
@@ -152,8 +155,10 @@ def main():
     shelf = SOURCE / "build/vm"
     shelf.mkdir(parents=True, exist_ok=True)
     kernel = kernel_of(options.kernel, shelf)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="errand-vm-"))
-    try:
+    with Scratch("vm") as scratch:
+        folder, scratch.keep = scratch.path, options.keep
+        if options.keep:
+            print(f"kept in {folder}", file=sys.stderr)
         with open(folder / "root.cpio", "wb") as file:
             archive = Archive(file)
             fill(archive, options.errand.resolve(), options.units.resolve(), options.k)
@@ -166,11 +171,6 @@ def main():
                 print("0 passed, 1 failed, 0 skipped")
             return 1
         return 0
-    finally:
-        if options.keep:
-            print(f"kept in {folder}", file=sys.stderr)
-        else:
-            shutil.rmtree(folder)
 
 
 sys.exit(main())
