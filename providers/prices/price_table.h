@@ -61,7 +61,7 @@ class PriceTable {
   std::chrono::sys_days date_;
 };
 
-// The text of the table that is part of the program, as it stands in providers/prices.txt.
+// The text of the table that is part of the program, as it stands in providers/prices/prices.txt.
 std::string_view built_in_prices();
 
 }  // namespace providers

@@ -212,7 +212,7 @@ Json to_json(const RecordedExchange& exchange) {
   return json;
 }
 
-// Told as providers/answer_decoder.cpp tells it: by the first byte, that of a frame's length.
+// Told as providers/wire/answer_decoder.cpp tells it: by the first byte, that of a frame's length.
 bool is_event_stream(std::string_view body) {
   return body.starts_with('\0');
 }

@@ -1,5 +1,5 @@
 // Files as the file tools use them: opened without ever hanging on a pipe or a device. How they are
-// written is replacement.h's. Messages name the path as the model wrote it.
+// written is atomic_file_write.h's. Messages name the path as the model wrote it.
 #pragma once
 #include "agent/descriptor.h"
 #include "agent/result.h"

@@ -1,4 +1,4 @@
-// What belongs to a person, by its shape: one table. Keys and tokens are agent/redact.h's.
+// What belongs to a person, by its shape: one table. Keys and tokens are agent/secrets/redact.h's.
 #pragma once
 #include <cstddef>
 #include <span>

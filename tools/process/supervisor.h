@@ -1,7 +1,7 @@
 // Starts programs so that nothing of them is left when their call is over, not even where errand
 // is killed: a small process forked before any thread (the zygote) forks shims, and a shim owns
 // whatever its program forks. One shim serves call after call, but one at a time, so that what a
-// call leaves behind is known to be its own. What a call waits for is process.h's.
+// call leaves behind is known to be its own. What a call waits for is local_program_runner.h's.
 #pragma once
 #include "agent/descriptor.h"
 #include "agent/result.h"
