@@ -1,6 +1,7 @@
 #!/bin/sh
-# Fails when a room includes one that the table does not allow, or a library that belongs to
-# another. A room is a folder with sources; every room has its row.
+# Fails when a room includes one that the table does not allow, or a library that belongs to another; when a
+# source is in no room, has another name than .h or .cpp, or has an #include that cannot be read; and when a
+# unit test is not where its unit is. A room is a folder with sources; every room has its row.
 cd "${1:-$(dirname "$0")/..}" || exit 1
 houses="agent cli config providers tools"
 
@@ -41,52 +42,137 @@ cli/manual: agent config providers tools/builtin tools/hooks tools/process/harml
 END
 }
 
-# header prefix: the one room (with its inner rooms) that may include it.
+# header prefix: the rooms (with their inner rooms) that may include it; * is all of them. The headers of C++, which
+# have neither a dot nor a slash, need no row.
 libraries() {
   cat <<'END'
 CLI/ cli
 SQLiteCpp/ agent/store
 curl/ providers/http
+fmt/ *
 gumbo.h tools/web
+iconv.h tools/web
+nlohmann/ *
 openssl/ agent
 re2/ agent config providers tools
 seccomp.h tools/sandbox
 spdlog/ cli/terminal
-sqlite3 agent/store
+sqlite3.h agent/store
 yaml-cpp/ config/yaml
+zlib.h providers/wire
+arpa/inet.h *
+dirent.h *
+fcntl.h *
+linux/ tools
+malloc.h tools/process
+net/if.h tools
+netinet/in.h *
+poll.h *
+pthread.h *
+pwd.h *
+sched.h tools
+stdio.h tools/files
+sys/ *
+termios.h cli
+unistd.h *
 END
+}
+
+# What a folder with C++ holds beside the rooms, and the unit tests that are about no one unit.
+others() {
+  cat <<'END'
+bench
+cmake
+tests/fuzz
+tests/support
+tests/unit/cli/documents_test.cpp
+tests/unit/config/hostile_test.cpp
+tests/unit/providers/http/address_filter_test.cpp
+tests/unit/providers/http/loopback_server.cpp
+tests/unit/providers/wire/attachments_test.cpp
+tests/unit/providers/wire/demands_test.cpp
+tests/unit/providers/wire/prefix_test.cpp
+tests/unit/providers/wire/recordings_test.cpp
+tests/unit/tools/guardrails/guardrails_loop_test.cpp
+tests/unit/tools/sandbox/files_test.cpp
+providers/prices/prices.txt
+END
+}
+
+# Every file, but what is built, and what end-to-end cases and attacks are made of.
+files() {
+  find . \( -path ./build -o -path ./.git -o -path './tests/e2e/*/*' -o -path './tests/attacks/*' -o -name __pycache__ \) \
+    -prune -o -type f -print | sed 's|^\./||' | sort
 }
 
 includes() {
   # shellcheck disable=SC2086  # a list of folders
-  find $houses -name '*.h' -o -name '*.cpp' | sort | while read -r file; do
-    sed -nE 's/^#include (["<])([^">]+)[">].*/\1 \2/p' "$file" | sed "s|^|$file |"
-  done
+  find $houses -type f -exec grep -nE '(#|%:|\?\?=).*(include|import|embed)|^[[:space:]]*(export[[:space:]]+)?import[[:space:]]' /dev/null {} +
 }
 
 {
   allowed | sed -n 's/^\([a-z/]*\): */arrow \1 /p'
   libraries | sed 's/^/library /'
-  includes | sed 's/^/include /'
-} | awk '
-  function room_of(path) { sub("/[^/]*$", "", path); return path }
+  others | sed 's/^/other /'
+  files | sed 's/^/file /'
+  includes | sed 's/^/line /'
+} | awk -v houses="$houses" '
+  function room_of(path) { return sub("/[^/]*$", "", path) ? path : "." }
   function wrong(text) { print text; bad = 1 }
+  function is_within(room, outer) { return outer == "*" || room == outer || index(room, outer "/") == 1 }
+
+  function look_at_file(path, room, name, top) {
+    room = room_of(path); top = path; sub("/.*", "", top)
+    if (path in other || room in other) {
+      if (path ~ /\.(c|cc|cxx|hh|hpp|hxx|inl|ipp|inc|tcc|ixx|cppm)$/) wrong(path ": a source is called .h or .cpp")
+      return
+    }
+    if (index(" " houses " ", " " top " ")) {
+      if (!(room in rows)) { if (!told[room]++) wrong(room " has no row in the table of check_layers.sh") }
+      else if (path !~ /\.(h|cpp)$/) wrong(path ": a source is called .h or .cpp, and nothing else has its row")
+      return
+    }
+    if (path !~ /\.(c|cc|cpp|cxx|h|hh|hpp|hxx|inl|ipp|inc|tcc|ixx|cppm)$/) return
+    if (room !~ /^tests\/unit\//) { wrong(path ": there is no room for sources here"); return }
+    sub("^tests/unit/", "", room)
+    if (!(room in rows)) { wrong(path ": there is no room " room); return }
+    if (path ~ /_support\.h$|_cases\.h$/ || path ~ /\.h$/ && (substr(path, 1, length(path) - 1) "cpp") in other) return
+    name = path; sub(".*/", "", name)
+    if (!sub(/_test\.cpp$/, "", name)) wrong(path ": a unit test is called NAME_test.cpp")
+    else if (!((room "/" name ".h") in exists || (room "/" name ".cpp") in exists))
+      wrong(path ": " room " has no " name ".h and no " name ".cpp")
+  }
+
+  function look_at_include(path, number, text, room, target, i, owner, k, count_of, mine) {
+    if (text !~ /^#include ("[a-z0-9_.\/]+\.h"|<[A-Za-z0-9_.\/+-]+>)( *\/\/.*)?$/) {
+      wrong(path ":" number ": this cannot be read: " text)
+      return
+    }
+    room = room_of(path); target = text; sub(/^#include ["<]/, "", target); sub(/[">].*/, "", target)
+    if (!(room in rows)) return
+    if (text ~ /^#include "/) {
+      if (room_of(target) != room && !((room, "*") in arrows) && !((room, room_of(target)) in arrows) &&
+          !((room, target) in arrows))
+        wrong(path ": " room " may not include " target)
+      return
+    }
+    if (target !~ /[.\/]/) return
+    for (i = 1; i <= count; i++) {
+      if (names[i] ~ /\/$/ ? index(target, names[i]) != 1 : target != names[i]) continue
+      count_of = split(owners[names[i]], owner, " "); mine = 0
+      for (k = 1; k <= count_of; k++) mine = mine || is_within(room, owner[k])
+      if (!mine) wrong(path ": only" owners[names[i]] " may include <" target ">")
+      return
+    }
+    wrong(path ": <" target "> has no row in the table of check_layers.sh")
+  }
+
   $1 == "arrow" { rows[$2] = 1; for (i = 3; i <= NF; i++) arrows[$2, $i] = 1 }
   $1 == "library" { names[++count] = $2; for (i = 3; i <= NF; i++) owners[$2] = owners[$2] " " $i }
-  $1 == "include" {
-    room = room_of($2)
-    if (!(room in rows)) { if (!told[room]++) wrong(room " has no row in the table of check_layers.sh"); next }
-    if ($3 == "\"") {
-      target = room_of($4)
-      if (target != room && !((room, "*") in arrows) && !((room, target) in arrows) && !((room, $4) in arrows))
-        wrong($2 ": " room " may not include " $4)
-      next
-    }
-    for (i = 1; i <= count; i++) {
-      if (index($4, names[i]) != 1) continue
-      split(owners[names[i]], owner, " "); mine = 0
-      for (k in owner) if (room == owner[k] || index(room, owner[k] "/") == 1) mine = 1
-      if (!mine) wrong($2 ": only" owners[names[i]] " may include <" $4 ">")
-    }
+  $1 == "other" { other[$2] = 1 }
+  $1 == "file" { path = substr($0, 6); paths[++files] = path; exists[path] = 1 }
+  $1 == "line" {
+    match($0, /:[0-9]+:/)
+    look_at_include(substr($0, 6, RSTART - 6), substr($0, RSTART + 1, RLENGTH - 2), substr($0, RSTART + RLENGTH))
   }
-  END { exit bad }'
+  END { for (i = 1; i <= files; i++) look_at_file(paths[i]); exit bad }'
