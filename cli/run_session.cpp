@@ -5,7 +5,7 @@
 #include "agent/store/sqlite_journal.h"
 #include "cli/known_names.h"
 #include "cli/open_sandbox.h"
-#include "cli/policy.h"
+#include "cli/permissions.h"
 #include "cli/terminal/approver.h"
 #include "cli/terminal/render_error.h"
 #include "cli/user_folders.h"

@@ -4,7 +4,7 @@
 #include "cli/commands/commands.h"
 #include "cli/key_hosts.h"
 #include "cli/known_names.h"
-#include "cli/policy.h"
+#include "cli/permissions.h"
 #include "cli/price_book.h"
 #include "cli/settings.h"
 #include "cli/terminal/render_error.h"

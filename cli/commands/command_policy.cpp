@@ -5,7 +5,7 @@
 #include "cli/help.h"
 #include "cli/known_names.h"
 #include "cli/open_sandbox.h"
-#include "cli/policy.h"
+#include "cli/permissions.h"
 #include "cli/terminal/render_error.h"
 #include "config/load.h"
 #include "tools/builtin/registry.h"

@@ -1,4 +1,4 @@
-#include "cli/policy.h"
+#include "cli/permissions.h"
 
 #include "tools/builtin/registry.h"
 #include "tools/hooks/obeyed_files.h"
