@@ -1,5 +1,5 @@
 // The one table of commands and options. Parsing, help, man pages and completions are made from
-// it; to add a command is to add a row here and a file command_NAME.cpp.
+// it; to add a command is to add a row here and a file commands/NAME.cpp.
 #pragma once
 #include "agent/result.h"
 
