@@ -1,11 +1,12 @@
 // `errand completions`, `errand man`, `errand help` and `errand --version`: what the program says
 // about itself.
+#include "cli/manual/completions.h"
+
 #include "agent/event.h"
 #include "agent/outcome.h"
 #include "agent/text.h"
 #include "cli/commands/commands.h"
 #include "cli/help.h"
-#include "cli/manual/completions.h"
 #include "cli/manual/man.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,8 @@
 // Finds files by name.
+#include "tools/files/glob.h"
+
 #include "tools/builtin/builtins.h"
 #include "tools/feedback.h"
-#include "tools/files/glob.h"
 #include "tools/files/walk.h"
 
 #include <fmt/format.h>
