@@ -12,10 +12,13 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
+sys.dont_write_bytecode = True
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(SOURCE / "tests" / "support"))
+from scratch import Scratch  # noqa: E402
+
 AGENT = """version: 1
 name: bench
 model: {{name: local/m, protocol: openai_chat, base_url: "{url}"}}
@@ -40,7 +43,8 @@ class Run:
 class Bench:
     def __init__(self, options):
         self.build, self.pairs = options.build, options.pairs
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="errand-bench-"))
+        self.scratch = Scratch("bench")
+        self.folder = self.scratch.path
         home = self.folder / "home"  # a home folder itself is no workspace
         home.mkdir()
         self.env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
@@ -49,7 +53,8 @@ class Bench:
         self.server = self.serve()
 
     def serve(self, *arguments):
-        process = subprocess.Popen([self.build / "bench_server", *arguments], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([self.build / "bench_server", *arguments], stdout=subprocess.PIPE, text=True,
+                                   env=self.env)
         self.servers.append(process)
         return process.stdout.readline().strip()
 
@@ -57,7 +62,7 @@ class Bench:
         for process in self.servers:
             process.kill()
             process.wait()
-        shutil.rmtree(self.folder)
+        self.scratch.remove()
 
     def agent(self, port, turns):
         file = self.folder / f"agent-{port}-{turns}.yaml"

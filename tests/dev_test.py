@@ -27,7 +27,7 @@ FAKES = {
     "bin/ctest": 'case $* in *-N*none_such*) echo "Total Tests: 0" ;; *-N*) echo "Total Tests: 3" ;; '
                  '*) echo "ctest $*"; echo "100% tests passed, 0 tests failed out of 3" ;; esac',
     "tests/e2e/run.py": 'echo "run.py $*"; echo "FAIL some/case"; echo "0 passed, 1 failed, 0 skipped"; '
-                        '[ ! -e slow_cases ] || exec sleep 4343; exit 1',
+                        '[ ! -e deaf_cases ] || { trap "" TERM; sleep 4343; }; [ ! -e slow_cases ] || exec sleep 4343; exit 1',
 }
 
 
@@ -133,10 +133,22 @@ class Dev(unittest.TestCase):
                 self.assertEqual(2, len(self.sleeping()), "the cases and the build")
                 begin = time.monotonic()
                 os.kill(running.pid, number)  # it alone: the others are its own to end
-                running.communicate(timeout=20)
+                said, _ = running.communicate(timeout=20)
+                self.assertNotIn("Terminated", said)
                 self.assertLess(time.monotonic() - begin, 2)
                 self.assertEqual(-number, running.returncode)
                 self.assertEqual([], self.sleeping())
+
+    def test_a_signal_ends_what_will_not_end(self):
+        self.have("installed", "deaf_cases")
+        running = self.start("test", "e2e")
+        deadline = time.monotonic() + 20
+        while not self.sleeping() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        running.terminate()
+        said, _ = running.communicate(timeout=20)
+        self.assertEqual((-signal.SIGTERM, []), (running.returncode, self.sleeping()))
+        self.assertNotIn("line ", said)  # what bash says of a program that was killed
 
     def sleeping(self):
         return [command for _, command in processes(str(self.tree), self.tree) if "sleep 4343" in command]
