@@ -3,6 +3,7 @@
 wrong, was never compared or is known to nobody must fail.
 
     tests/e2e/run_test.py"""
+import importlib.util
 import json
 import os
 import pathlib
@@ -260,6 +261,25 @@ class Runner(unittest.TestCase):
                                       text=True, timeout=60)
                 self.assertNotEqual(0, done.returncode)
                 self.assertIn(said, done.stderr)
+
+    def test_attacks_that_prove_nothing(self):
+        sys.path.append(str(HERE.parent / "attacks"))
+        spec = importlib.util.spec_from_file_location("attacks", HERE.parent / "attacks" / "run.py")
+        attacks = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(attacks)
+        whole = 'about = "x"\ncommand = "true"\nworked = "true"\n'
+        for text, said in ((whole, ""), (whole + 'lacks = ["mounts,landlock_abi_2"]\nusers = ["root"]', ""),
+                           (whole + 'comand = "x"', "unknown keys ['comand']"), ('about = "x"\nworked = "x"', "`command`"),
+                           ('about = "x"\ncommand = "x"', "there is no `worked`"), (whole + 'worked', "attack.toml: "),
+                           (whole + 'tool = "web_fetch"', "there is no `arguments`"),
+                           (whole + 'users = ["rot"]', "users: nobody knows ['rot']"), (whole + "users = []", "empty"),
+                           (whole + 'lacks = ["mount"]', "lacks: nobody knows ['mount']"),
+                           (whole + 'stderr = {mounts = "x"}', "stderr: nobody knows ['mounts']"),
+                           (whole + 'machine_says = {rot = "x"}', "machine_says: nobody knows ['rot']")):
+            with self.subTest(text):
+                (self.top / "attack.toml").write_text(text)
+                mistakes = "\n".join(attacks.Attack(self.top).mistakes)
+                self.assertTrue(said in mistakes if said else not mistakes, mistakes)
 
     def test_signals_end_it_and_all_that_is_its_own(self):
         program = self.top / "waits"
