@@ -3,7 +3,7 @@
 #include "agent/text.h"
 #include "providers/http/url.h"
 #include "providers/preset_address.h"
-#include "providers/recording/replay_provider.h"
+#include "providers/recording/script_provider.h"
 #include "providers/resilience/circuit_breaker.h"
 #include "providers/resilience/fallback_provider.h"
 #include "providers/resilience/priced_provider.h"
@@ -384,7 +384,7 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const Choice& choice,
   std::unique_ptr<agent::Provider> inner;
   if (protocol.make == nullptr) {
     TRY_ASSIGN(auto script, dependencies.load_script(resolved.model));
-    inner = std::make_unique<ReplayProvider>(
+    inner = std::make_unique<ScriptProvider>(
         std::move(script), dependencies.clock, spec.stream, resolved.name());
   } else {
     inner = make_wire_provider(make_wire(resolved, spec), dependencies.http, dependencies.clock);

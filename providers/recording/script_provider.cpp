@@ -1,4 +1,4 @@
-#include "providers/recording/replay_provider.h"
+#include "providers/recording/script_provider.h"
 
 #include "agent/text.h"
 
@@ -131,7 +131,7 @@ agent::Reply finished(agent::Reply reply, const agent::Conversation& conversatio
 
 }  // namespace
 
-agent::Result<agent::Reply> ReplayProvider::complete(const agent::ModelRequest& request,
+agent::Result<agent::Reply> ScriptProvider::complete(const agent::ModelRequest& request,
                                                      const agent::Emit& emit,
                                                      std::stop_token stop) {
   if (next_ >= script_.steps.size()) {
@@ -161,7 +161,7 @@ agent::Result<agent::Reply> ReplayProvider::complete(const agent::ModelRequest& 
   return reply;
 }
 
-agent::Result<void> ReplayProvider::wait(agent::Milliseconds time, std::stop_token stop) {
+agent::Result<void> ScriptProvider::wait(agent::Milliseconds time, std::stop_token stop) {
   const bool is_over =
       time > agent::Milliseconds{0} ? clock_.sleep_for(time, stop) : !stop.stop_requested();
   if (!is_over) {
@@ -170,7 +170,7 @@ agent::Result<void> ReplayProvider::wait(agent::Milliseconds time, std::stop_tok
   return {};
 }
 
-agent::Result<void> ReplayProvider::stream(const agent::ReplayStep& step,
+agent::Result<void> ScriptProvider::stream(const agent::ReplayStep& step,
                                            const agent::Emit& emit,
                                            std::stop_token stop) {
   using Kind = agent::ModelDelta::Kind;
@@ -183,7 +183,7 @@ agent::Result<void> ReplayProvider::stream(const agent::ReplayStep& step,
   return pieces(text, Kind::text, step.chunk_delay, emit, stop);
 }
 
-agent::Result<void> ReplayProvider::pieces(std::string_view text,
+agent::Result<void> ScriptProvider::pieces(std::string_view text,
                                            agent::ModelDelta::Kind kind,
                                            agent::Milliseconds chunk_delay,
                                            const agent::Emit& emit,

@@ -11,11 +11,11 @@
 
 namespace providers {
 
-class ReplayProvider final : public agent::Provider {
+class ScriptProvider final : public agent::Provider {
  public:
   // `clock` is borrowed. Where `is_streamed`, text and reasoning come in pieces as model.delta.
   // `origin` is what its replies say that they come from.
-  ReplayProvider(agent::ReplayScript script,
+  ScriptProvider(agent::ReplayScript script,
                  agent::Clock& clock,
                  bool is_streamed,
                  std::string origin = {})

@@ -1,4 +1,4 @@
-#include "providers/recording/replay_provider.h"
+#include "providers/recording/script_provider.h"
 
 #include <catch2/catch.hpp>
 
@@ -55,7 +55,7 @@ class Player {
   std::vector<std::string> pieces;
 
  private:
-  providers::ReplayProvider provider_;
+  providers::ScriptProvider provider_;
 };
 
 }  // namespace
@@ -231,7 +231,7 @@ TEST_CASE("replay: a stop ends the waiting", "[providers]") {
 TEST_CASE("replay: a stop ends the stream between two pieces", "[providers]") {
   agent::SystemClock clock;
   std::stop_source source;
-  providers::ReplayProvider provider(
+  providers::ScriptProvider provider(
       {.file = "x", .steps = {{.reply = {.text = "one two three"}, .chunk_delay = 30s}}},
       clock,
       true);
