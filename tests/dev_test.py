@@ -135,7 +135,7 @@ class Dev(unittest.TestCase):
                 os.kill(running.pid, number)  # it alone: the others are its own to end
                 said, _ = running.communicate(timeout=20)
                 self.assertNotIn("Terminated", said)
-                self.assertLess(time.monotonic() - begin, 2)
+                self.assertLess(time.monotonic() - begin, 5)  # two, on a machine that has time
                 self.assertEqual(-number, running.returncode)
                 self.assertEqual([], self.sleeping())
 

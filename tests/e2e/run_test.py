@@ -306,7 +306,7 @@ class Runner(unittest.TestCase):
         begin = time.monotonic()
         runner.send_signal(number)
         said, _ = runner.communicate(timeout=20)
-        self.assertLess(time.monotonic() - begin, 2)
+        self.assertLess(time.monotonic() - begin, 5)  # two, on a machine that has time
         self.assertEqual(-number, runner.returncode)
         self.assertNotIn("Traceback", said)
         self.assertEqual([], list(shelf.iterdir()))
