@@ -62,7 +62,7 @@ class Bench:
         for process in self.servers:
             process.kill()
             process.wait()
-        self.scratch.remove()
+        self.scratch.close()
 
     def agent(self, port, turns):
         file = self.folder / f"agent-{port}-{turns}.yaml"

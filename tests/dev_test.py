@@ -34,7 +34,7 @@ FAKES = {
 class Dev(unittest.TestCase):
     def setUp(self):
         scratch = Scratch("dev-test")
-        self.addCleanup(scratch.remove)
+        self.addCleanup(scratch.close)
         self.tree = scratch.path
         shutil.copy(TESTS.parent / "dev", self.tree)
         for name in ("build/release", "build/debug/Testing/Temporary", "tests/unit/agent"):

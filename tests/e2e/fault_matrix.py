@@ -91,6 +91,8 @@ def play(errand, scratch, protocol, steps):
 
 def judge(errand, scratch, cell, always):
     """(what is printed, what is wrong or None)"""
+    if scratch.stopping:
+        return "", None
     protocol, fault, moment, step = cell
     before = [CALL] if moment == "between turns" else []
     bad = [{**ANSWER, **step}] * (ATTEMPTS if always else 1)

@@ -56,7 +56,7 @@ HOLDS = "holds"  # what a case that is in order comes to
 class Runner(unittest.TestCase):
     def setUp(self):
         scratch = Scratch("e2e-test")
-        self.addCleanup(scratch.remove)
+        self.addCleanup(scratch.close)
         self.top = scratch.path
         program = self.top / "errand"
         program.write_text(ERRAND)
@@ -307,7 +307,7 @@ class Runner(unittest.TestCase):
         runner.send_signal(number)
         said, _ = runner.communicate(timeout=20)
         self.assertLess(time.monotonic() - begin, 5)  # two, on a machine that has time
-        self.assertEqual(-number, runner.returncode)
+        self.assertEqual(128 + number, runner.returncode)
         self.assertNotIn("Traceback", said)
         self.assertEqual([], list(shelf.iterdir()))
         self.assertEqual([], processes(str(shelf), shelf))

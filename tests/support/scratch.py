@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import signal
 import tempfile
+import threading
 import time
 
 SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
@@ -37,38 +38,54 @@ def end(found):
 
 
 class Scratch:
-    """Make it in the main thread, before anything else: from then on a signal ends the whole runner. What it
-    starts must have the folder's name in its environment, or be in it. Signals that whoever started the runner
-    ignores (nohup, a shell's &) are heeded: they would be ignored in all that is tested, too."""
+    """Make it in the main thread, before anything else: from then on a signal ends the whole runner, with the exit
+    code that a shell has for it. What it starts must have the folder's name in its environment, or be in it. Signals
+    that whoever started the runner ignores (nohup, a shell's &) are heeded: they would be ignored in all that is
+    tested, too."""
 
     def __init__(self, name):
         self.path, self.keep, self.stopping = None, False, False
+        self.removing = threading.Lock()
+        # Python's own handlers wait for the main thread, which may be asleep for ever. A thread reads this pipe.
+        reader, self.writer = os.pipe()
+        os.set_blocking(self.writer, False)
+        signal.set_wakeup_fd(self.writer)
         for number in SIGNALS:
-            signal.signal(number, self._stop)
+            signal.signal(number, lambda *_: None)
+        threading.Thread(target=self._watch, args=(reader,), daemon=True).start()
         self.path = pathlib.Path(tempfile.mkdtemp(prefix=f"errand-{name}-"))
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.remove()
+        self.close()
 
-    def _stop(self, number, _):
-        for one in SIGNALS:
-            signal.signal(one, signal.SIG_IGN)
-        self.stopping = True  # threads look at it before they start something
-        self.remove()
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+    def close(self):
+        """The end without a signal, in the main thread."""
+        self._remove()
+        signal.set_wakeup_fd(-1)
+        os.close(self.writer)
 
-    def remove(self):
-        if self.path is None:
-            return
-        deadline, quiet = time.monotonic() + PATIENCE_S, 0
-        while quiet < 2 and time.monotonic() < deadline:  # one look may miss a process that is being made
-            found = processes(str(self.path), self.path)
-            end(found)
-            if not self.keep:
-                shutil.rmtree(self.path, ignore_errors=True)
-            quiet = 0 if found or (self.path.exists() and not self.keep) else quiet + 1
-            time.sleep(0.02)
+    def _watch(self, reader):
+        with os.fdopen(reader, "rb", buffering=0) as pipe:
+            while told := pipe.read(1):
+                if told[0] in SIGNALS:
+                    self.stopping = True  # threads look at it before they start something
+                    self._remove()
+                    os._exit(128 + told[0])
+
+    def _remove(self):
+        with self.removing:
+            if self.path is None or not self.path.exists():
+                return
+            folder, deadline, quiet = self.path, time.monotonic() + PATIENCE_S, 0
+            if not self.keep:  # under another name nothing is made in it any more, whatever threads are about to do
+                folder = folder.rename(f"{folder}.gone")
+            while quiet < 2 and time.monotonic() < deadline:  # one look may miss a process that is being made
+                found = processes(str(self.path), folder)
+                end(found)
+                if not self.keep:
+                    shutil.rmtree(folder, ignore_errors=True)
+                quiet = 0 if found or (folder.exists() and not self.keep) else quiet + 1
+                time.sleep(0.02)
