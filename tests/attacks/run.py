@@ -287,7 +287,9 @@ def main():
                 continue
             for one in tested:
                 if one.user in attack.get("users", USERS):
-                    count[Verdict(attack, one, options.verbose).show()] += 1
+                    verdict = Verdict(attack, one, options.verbose)
+                    scratch.hold()
+                    count[verdict.show()] += 1
     print(", ".join(f"{number} {what}" for what, number in count.items()), flush=True)
     return 1 if count["failed"] else 0
 

@@ -92,6 +92,7 @@ def run_all(errand, scratch):
                 (folder / "agent.yaml").write_text(AGENT)
                 (folder / "script.yaml").write_text(SCRIPT)
                 wrong = wrong_with(errand, folder, closed, form, files)
+            scratch.hold()
             label = f"{'+'.join(NAMES[number] for number in closed) or 'none'} closed, {form}, {' '.join(files) or 'no file'}"
             passed, failed = passed + (wrong is None), failed + (wrong is not None)
             print(f"{'ok  ' if wrong is None else 'FAIL'} {label}{'' if wrong is None else ': ' + wrong}")

@@ -91,12 +91,11 @@ def play(errand, scratch, protocol, steps):
 
 def judge(errand, scratch, cell, always):
     """(what is printed, what is wrong or None)"""
-    if scratch.stopping:
-        return "", None
     protocol, fault, moment, step = cell
     before = [CALL] if moment == "between turns" else []
     bad = [{**ANSWER, **step}] * (ATTEMPTS if always else 1)
     code, events, ran, requests, faults = play(errand, scratch, protocol, before + bad + ([] if always else [ANSWER]))
+    scratch.hold()
     waits = [event["delay_ms"] for event in events if event["type"] == "model.retrying"]
     resets = sum(event["type"] == "model.reset" for event in events)
     text = f"{code:>3} {requests} req, {'+'.join(map(str, waits)) or '0'} ms{', reset' if resets else ''}"

@@ -683,8 +683,7 @@ def run_variant(case, variant, options):
     try:
         deadline = time.monotonic() + limit
         for step in case.steps:
-            if options.scratch.stopping:
-                break
+            options.scratch.hold()
             if step.shell is not None:
                 done = subprocess.run(["/bin/sh", "-c", world.fill(step.shell)], cwd=world.work, timeout=limit,
                                       env=world.environment(step), stdin=subprocess.DEVNULL, capture_output=True,
@@ -779,9 +778,8 @@ def run_case(case, options):
     if judged.skipped:
         return judged
     for variant in case.variants():
-        if options.scratch.stopping:
-            break
         checker = run_variant(case, variant, options)
+        options.scratch.hold()
         judged.skipped = judged.skipped or checker.refused
         judged.take_over(checker.outcomes)
         label = " ".join(str(part) for part in (variant[0] or "-", variant[1], "stream" if variant[2] else "whole"))

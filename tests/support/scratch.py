@@ -61,8 +61,15 @@ class Scratch:
     def __exit__(self, *_):
         self.close()
 
+    def hold(self):
+        """A thread that comes here after a signal goes no further: what it starts now, or has to say of programs
+        that were ended, is nobody's business."""
+        while self.stopping:
+            time.sleep(60)
+
     def close(self):
         """The end without a signal, in the main thread."""
+        self.hold()
         self._remove()
         signal.set_wakeup_fd(-1)
         os.close(self.writer)
@@ -71,7 +78,7 @@ class Scratch:
         with os.fdopen(reader, "rb", buffering=0) as pipe:
             while told := pipe.read(1):
                 if told[0] in SIGNALS:
-                    self.stopping = True  # threads look at it before they start something
+                    self.stopping = True
                     self._remove()
                     os._exit(128 + told[0])
 

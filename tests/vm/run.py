@@ -165,6 +165,7 @@ def main():
             archive.finish()
         print(f"booting {kernel.name} with {os.path.getsize(folder / 'root.cpio') >> 20} MiB of files", flush=True)
         lines = boot(kernel, folder / "root.cpio", folder)
+        scratch.hold()
         if not re.fullmatch(r"\d+ passed, 0 failed, \d+ skipped", lines[-1] if lines else ""):
             print((folder / "console.log").read_text(errors="replace")[-3000:])
             if not lines or "passed" not in lines[-1]:
