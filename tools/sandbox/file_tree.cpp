@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <memory>
 #include <optional>
-#include <stdio.h>
+#include <cstdio>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
