@@ -10,7 +10,7 @@
 #include "config/load.h"
 #include "tools/builtin/registry.h"
 #include "tools/files/atomic_file_write.h"
-#include "tools/permissions/command_line.h"
+#include "tools/permissions/shell_script.h"
 #include "tools/runner/runner.h"
 
 #include <fmt/format.h>
@@ -55,16 +55,17 @@ Result<void> check_line(const std::string& line,
                         const Context& context,
                         const tools::sandbox::Policy& policy) {
   const fs::path home(agent::value_of(context.environment, "HOME"));
-  Result<void> done;
-  const auto may_write = [&](const fs::path& file) {
-    if (done) {
-      done = tools::check_place_to_write({.shown = file.string(), .path = file, .policy = &policy});
+  for (const tools::ShellCommand& command : tools::read_shell(line).commands) {
+    for (const tools::ShellFile& file : command.files) {
+      if (file.writes && !tools::has_unknown(file.path)) {
+        const fs::path path = file.path.starts_with("~/") ? home / file.path.substr(2)
+                                                          : context.cwd / file.path;
+        TRY(tools::check_place_to_write(
+            {.shown = path.string(), .path = path, .policy = &policy}));
+      }
     }
-    return done.has_value();
-  };
-  static_cast<void>(tools::CommandLine(line, {.cwd = context.cwd, .home = home})
-                        .is_allowed([](std::string_view) { return true; }, may_write));
-  return done;
+  }
+  return {};
 }
 
 // What stops the call though it is permitted: what a run would say, as far as it is known now.
