@@ -61,7 +61,7 @@ Result<void> check_line(const std::string& line,
         const fs::path path = file.path.starts_with("~/") ? home / file.path.substr(2)
                                                           : context.cwd / file.path;
         TRY(tools::check_place_to_write(
-            {.shown = path.string(), .path = path, .policy = &policy}));
+            {.shown = file.path, .path = path.lexically_normal(), .policy = &policy}));
       }
     }
   }

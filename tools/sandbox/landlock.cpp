@@ -1,6 +1,7 @@
 #include "tools/sandbox/landlock.h"
 
 #include "tools/sandbox/mounts.h"
+#include "tools/sandbox/places.h"
 
 #include <array>
 #include <cerrno>
@@ -49,9 +50,6 @@ constexpr std::uint64_t k_scopes = 3;  // abstract sockets and signals
 // Whoever can make a device can read the disk behind it.
 constexpr std::uint64_t k_never = k_make_character_device | k_make_block_device;
 
-// Those that are no way to anything: no disk, no memory, no terminal but the program's own.
-constexpr auto k_devices = std::to_array<const char*>(
-    {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"});
 constexpr std::size_t k_most_entries = 10'000;  // of a folder whose files are opened one by one
 
 std::uint64_t file_rights(int abi) {
@@ -137,8 +135,7 @@ int landlock_abi() {
 Descriptor landlock_rules(const Profile& profile, bool has_mounts) {
   Rules rules(profile);
   rules.allow("/", k_read_folder);  // names are no secrets
-  ReadingRules reading = profile.reading;
-  reading.closed.emplace_back("/dev");
+  const ReadingRules& reading = profile.reading;
   rules.allow_open("/", k_execute | k_read_file | k_read_folder, reading);
   for (const std::string& path : reading.open) {
     rules.allow_open(path, k_execute | k_read_file | k_read_folder, reading);
@@ -146,8 +143,8 @@ Descriptor landlock_rules(const Profile& profile, bool has_mounts) {
   for (const std::string& path : profile.writable) {
     rules.allow_open(path, rules.all() & ~k_never, reading);
   }
-  for (const char* device : k_devices) {
-    rules.allow(device, k_read_file | k_write_file | k_truncate | k_control_device);
+  for (const std::string_view device : harmless_devices()) {
+    rules.allow(std::string(device), k_read_file | k_write_file | k_truncate | k_control_device);
   }
   if (has_mounts) {
     rules.allow(k_shared_memory, rules.all() & ~k_never);

@@ -348,6 +348,12 @@ std::vector<std::string> secret_place_names() {
   return names;
 }
 
+std::span<const std::string_view> harmless_devices() {
+  static constexpr auto k_devices = std::to_array<std::string_view>(
+      {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"});
+  return k_devices;
+}
+
 std::vector<fs::path> locked_places(const fs::path& folder) {
   return {folder / ".errand", folder / ".git"};
 }

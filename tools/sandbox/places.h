@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tools::sandbox {
@@ -31,6 +32,10 @@ std::vector<std::string> open_place_names();  // for people: "~/.cargo/bin"
 // What stays closed inside whatever is open. A `*` at the end stands for any rest of the name.
 std::vector<std::string> secret_places(std::span<const std::filesystem::path> homes);
 std::vector<std::string> secret_place_names();  // for people: "~/.ssh", "/etc/shadow"
+
+// Of /dev: those that are no way to anything, no disk, no memory, no terminal but the program's own.
+// They may be read and written; all else there is closed.
+std::span<const std::string_view> harmless_devices();
 
 // What of a writable folder is for reading only: what git and errand run or obey later. It need not
 // exist.
