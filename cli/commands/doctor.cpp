@@ -1,13 +1,22 @@
 // `errand doctor`: what of the sandbox this machine can enforce.
 #include "agent/json.h"
+#include "agent/text.h"
 #include "cli/commands/commands.h"
 #include "cli/help.h"
 #include "tools/process/supervisor.h"
 #include "tools/sandbox/layers.h"
+#include "tools/sandbox/places.h"
 #include "tools/sandbox/profile.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -35,14 +44,61 @@ void write_text(LayerSet layers, std::ostream& out) {
   }
 }
 
-void write_json(LayerSet layers, std::ostream& out) {
+// What holds on this machine where an agent file says nothing else; the manual has the tables.
+struct Standard {
+  std::vector<std::string> closed;  // homes
+  std::vector<std::string> open;    // what is there of them
+};
+
+Standard standard_of(const agent::Environment& environment) {
+  const tools::sandbox::Homes homes = tools::sandbox::find_homes(environment);
+  Standard standard;
+  for (const std::filesystem::path& home : homes.closed) {
+    standard.closed.push_back(home.string());
+  }
+  for (const std::filesystem::path& home : homes.own) {
+    for (const std::filesystem::path& place : tools::sandbox::open_places(home)) {
+      std::error_code error;
+      if (std::filesystem::exists(place, error)) {
+        standard.open.push_back(place.string());
+      }
+    }
+  }
+  return standard;
+}
+
+void write_text(const Standard& standard, std::ostream& out) {
+  constexpr std::size_t k_indent = 16;
+  const auto row = [&](std::string_view name, const std::string& says) {
+    out << fmt::format("{:<14}  {}\n", name, wrapped(says, 80 - k_indent, k_indent));
+  };
+  out << "\nWhat tools may do, unless an agent file says otherwise:\n";
+  row("write",
+      "the working folder but for what git and errand obey, and the run's own temporary folder");
+  row("read", "the system, the working folder, the agent file's, and folders of PATH");
+  row("closed",
+      fmt::format("{}; secret places and errand's own folders",
+                  agent::printable(fmt::to_string(fmt::join(standard.closed, ", ")))));
+  row("open in them",
+      standard.open.empty() ? std::string("nothing that is there")
+                            : agent::printable(fmt::to_string(fmt::join(standard.open, ", "))));
+  row("best effort",
+      "names of files can be seen, disks filled, and without the layer mounts what git and errand "
+      "obey is put back, not kept");
+}
+
+void write_json(LayerSet layers, const Standard& standard, std::ostream& out) {
   Json in_force = Json::array();
   Json missing = Json::array();
   for (const LayerRow& row : tools::sandbox::k_layers) {
     (layers.has(row.layer) ? in_force : missing).push_back(row.name);
   }
   const Json json = {{"schema", "errand.doctor/1"},
-                     {"sandbox", {{"layers", in_force}, {"missing", missing}}}};
+                     {"sandbox",
+                      {{"layers", in_force},
+                       {"missing", missing},
+                       {"closed", standard.closed},
+                       {"open", standard.open}}}};
   out << agent::dump(json) << "\n";
 }
 
@@ -51,10 +107,12 @@ void write_json(LayerSet layers, std::ostream& out) {
 agent::Result<int> command_doctor(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());
   TRY_ASSIGN(const LayerSet layers, supervisor->try_profile(widest_confinement()));
+  const Standard standard = standard_of(context.environment);
   if (parsed.value("--output") == "json") {
-    write_json(layers, context.out);
+    write_json(layers, standard, context.out);
   } else {
     write_text(layers, context.out);
+    write_text(standard, context.out);
   }
   if (!layers.has(Layer::files) || !layers.has(Layer::network)) {
     return agent::fail(Code::sandbox_setup,

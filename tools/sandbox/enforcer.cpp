@@ -27,8 +27,7 @@ constexpr std::uint64_t bit(int capability) {
 
 // What root's own programs need to work on files: install, archive, change owners.
 constexpr std::uint64_t k_kept = bit(CAP_CHOWN) | bit(CAP_DAC_OVERRIDE) | bit(CAP_FOWNER) |
-                                 bit(CAP_FSETID) | bit(CAP_SETGID) | bit(CAP_SETUID) |
-                                 bit(CAP_SETFCAP);
+                                 bit(CAP_FSETID) | bit(CAP_SETGID) | bit(CAP_SETUID);
 constexpr int k_capabilities = 64;
 
 // What no program can have again, by whatever file it runs.

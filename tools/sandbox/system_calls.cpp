@@ -217,12 +217,9 @@ void refuse_truncation(Filter& filter) {
   filter.refuse_where("openat", EPERM, has_bits(2, k_mask, O_TRUNC | O_RDONLY));
 }
 
-// A program of the user's own that whoever starts it runs as the user: no_new_privs holds only for
-// who is confined.
-void refuse_set_user_id(Filter& filter) {
-  constexpr scmp_datum_t k_of_the_file = S_ISUID;
+void refuse_mode_bit(Filter& filter, scmp_datum_t bit) {
   const auto refuse_mode = [&](const auto& call, unsigned mode) {
-    const scmp_arg_cmp condition = has_bits(mode, k_of_the_file, k_of_the_file);
+    const scmp_arg_cmp condition = has_bits(mode, bit, bit);
     filter.refuse(call, EPERM, std::span(&condition, 1));
   };
   refuse_mode("chmod", 1);
@@ -234,10 +231,19 @@ void refuse_set_user_id(Filter& filter) {
   refuse_mode("mknodat", 2);
   for (const scmp_datum_t flag :
        {scmp_datum_t{O_CREAT}, k_nameless_file}) {  // else there is no mode
-    const std::array open{has_bits(1, flag, flag), has_bits(2, k_of_the_file, k_of_the_file)};
-    const std::array openat{has_bits(2, flag, flag), has_bits(3, k_of_the_file, k_of_the_file)};
+    const std::array open{has_bits(1, flag, flag), has_bits(2, bit, bit)};
+    const std::array openat{has_bits(2, flag, flag), has_bits(3, bit, bit)};
     filter.refuse("open", EPERM, open);
     filter.refuse("openat", EPERM, openat);
+  }
+}
+
+// A program of the user's own that whoever starts it runs as the user: no_new_privs holds only for
+// who is confined. Groups are of importance where they are root's.
+void refuse_set_user_id(Filter& filter) {
+  refuse_mode_bit(filter, S_ISUID);
+  if (::geteuid() == 0) {
+    refuse_mode_bit(filter, S_ISGID);
   }
   filter.refuse("openat2", ENOSYS);  // its mode lies in memory
 }

@@ -1,8 +1,9 @@
 import ctypes
 import os
+import sys
 
 libc = ctypes.CDLL(None, use_errno=True)
-MODE = 0o4755
+MODE = int(sys.argv[1], 8)
 AT_FDCWD, CREATE, NAMELESS = -100, os.O_CREAT | os.O_WRONLY, os.O_TMPFILE | os.O_WRONLY
 os.umask(0)
 

@@ -80,10 +80,10 @@ std::string agent_with(std::string_view path, const std::string& value) {
     } else if (rest == "guardrails.tool_result[]") {
       const bool is_kind =
           name == "pattern" || name == "find" || name == "command" || name == "judge";
-      beside = is_kind || name == "no_such_key" ? ""
-               : name == "timeout"              ? ", command: x"
-               : name == "model"                ? ", judge: x"
-                                                : ", find: pii";
+      beside = is_kind || name == "no_such_key"                          ? ""
+               : name == "timeout" || name == "sandbox" || name == "env" ? ", command: x"
+               : name == "model"                                         ? ", judge: x"
+                                                                         : ", find: pii";
     } else if (rest == "retry" && name == "initial_delay") {
       beside = ", max_delay: 9d";
     } else if (rest.empty()) {
