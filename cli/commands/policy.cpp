@@ -58,8 +58,8 @@ Result<void> check_line(const std::string& line,
   for (const tools::ShellCommand& command : tools::read_shell(line).commands) {
     for (const tools::ShellFile& file : command.files) {
       if (file.writes && !tools::has_unknown(file.path)) {
-        const fs::path path = file.path.starts_with("~/") ? home / file.path.substr(2)
-                                                          : context.cwd / file.path;
+        const fs::path path =
+            file.path.starts_with("~/") ? home / file.path.substr(2) : context.cwd / file.path;
         TRY(tools::check_place_to_write(
             {.shown = file.path, .path = path.lexically_normal(), .policy = &policy}));
       }

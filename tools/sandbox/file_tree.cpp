@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
 #include <optional>
-#include <cstdio>
 #include <string_view>
 #include <unistd.h>
 #include <utility>

@@ -33,8 +33,8 @@ std::vector<std::string> open_place_names();  // for people: "~/.cargo/bin"
 std::vector<std::string> secret_places(std::span<const std::filesystem::path> homes);
 std::vector<std::string> secret_place_names();  // for people: "~/.ssh", "/etc/shadow"
 
-// Of /dev: those that are no way to anything, no disk, no memory, no terminal but the program's own.
-// They may be read and written; all else there is closed.
+// Of /dev: those that are no way to anything, no disk, no memory, no terminal but the program's
+// own. They may be read and written; all else there is closed.
 std::span<const std::string_view> harmless_devices();
 
 // What of a writable folder is for reading only: what git and errand run or obey later. It need not
