@@ -219,12 +219,13 @@ def concurrent_replays(bench, runs=1000):
 def sandbox(bench):
     """What a program that a tool starts costs, confined and not, in turn in one process."""
     done = subprocess.run([bench.build / "bench_spawn_cost"], stdout=subprocess.PIPE, text=True, check=True)
-    plain, direct, served, confined, ratio, least, most = done.stdout.split()
+    plain, direct, served, confined, ratio, least, most, first = done.stdout.split()
     print(f"\n{'starting /bin/true, in us':<34}{'sandboxed':<19}{'beside it':<19}\n")
     for name, other, how in (("beside no sandbox", served, f"{ratio:>6}× ({least} to {most})"),
                              ("beside a shim for each call", direct, f"{float(confined) / float(direct):>6.2f}×"),
                              ("beside posix_spawn", plain, f"{float(confined) / float(plain):>6.2f}×")):
         print(f"{name:<34}{confined:>10}{'':<9}{other:>10}{'':<9}{how}", flush=True)
+    print(f"to set the sandbox up: {first} us")
 
 
 def main():

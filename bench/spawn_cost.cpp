@@ -2,12 +2,12 @@
 // a process with threads and N MB in use, and the supervisor, whose shims the zygote forks and who
 // serve call after call, without and with a sandbox. In turn, 200 times; prints for each way the
 // median in microseconds, then the median, the least and the most (without one call in twenty) of
-// what the sandbox costs as a ratio, call by call.
+// what the sandbox costs as a ratio, call by call, and what it takes to set it up.
 // Usage: spawn_cost [MB [THREADS]]
 #include "tools/process/process_table.h"
+#include "tools/process/sandbox.h"
 #include "tools/process/shim.h"
 #include "tools/process/supervisor.h"
-#include "tools/sandbox/profile.h"
 
 #include <algorithm>
 #include <array>
@@ -117,11 +117,25 @@ void direct_shim() {
   ::waitpid(shim, nullptr, 0);
 }
 
-// As for an agent in a folder of its own: everything may be read but one secret place.
-std::string profile(const std::filesystem::path& home) {
-  std::filesystem::create_directories(home / "work");
-  std::filesystem::create_directories(home / "secret");
-  return tools::sandbox::encode({.writable = {home / "work"}, .hidden = {home / "secret"}});
+// As for an agent in a repository of its own, with the user's home as it is.
+std::unique_ptr<tools::Sandbox> sandbox(const std::filesystem::path& folder,
+                                        tools::Supervisor& supervisor,
+                                        const agent::Environment& environment) {
+  for (const char* name : {".git/hooks", ".git/objects", ".git/refs"}) {
+    std::filesystem::create_directories(folder / "work" / name);
+  }
+  auto opened = tools::Sandbox::create({.required = {}},
+                                       {.workspace = folder / "work",
+                                        .agent_folder = folder / "work",
+                                        .agent_file = {},
+                                        .temporary = folder / "run",
+                                        .environment = environment,
+                                        .supervisor = &supervisor});
+  if (!opened) {
+    std::fprintf(stderr, "%s\n", opened.error().message.c_str());
+    std::exit(1);
+  }
+  return std::move(*opened);
 }
 
 void supervised(tools::Supervisor& supervisor, const std::string& profile) {
@@ -171,13 +185,20 @@ int main(int argc, char** argv) {
   }
   const std::vector<char> memory(megabytes << 20, 'x');  // touched
   const Sleepers sleepers(threads);
-  std::string home = (std::filesystem::temp_directory_path() / "spawn-cost-XXXXXX").string();
-  const std::string enforcer = profile(::mkdtemp(home.data()));
+  std::string folder = (std::filesystem::temp_directory_path() / "spawn-cost-XXXXXX").string();
+  ::mkdtemp(folder.data());
+  const char* const home = std::getenv("HOME");
+  const agent::Environment environment{{"HOME", home != nullptr ? home : "/"}};
+  std::unique_ptr<tools::Sandbox> confined;
+  const double first = time_us([&] { confined = sandbox(folder, **supervisor, environment); });
   const std::array<std::function<void()>, 4> ways = {
       plain_spawn,
       direct_shim,
       [&] { supervised(**supervisor, ""); },
-      [&] { supervised(**supervisor, enforcer); },
+      [&] {
+        supervised(**supervisor, confined->begin());
+        confined->end(true);
+      },
   };
   std::array<std::vector<double>, ways.size()> times;
   std::vector<double> ratios;
@@ -191,10 +212,13 @@ int main(int argc, char** argv) {
       times = {};
     }
   }
-  std::filesystem::remove_all(home);
+  std::filesystem::remove_all(folder);
   for (const std::vector<double>& way : times) {
     std::printf("%.0f ", quantile(way, 0.5));
   }
-  std::printf(
-      "%.2f %.2f %.2f\n", quantile(ratios, 0.5), quantile(ratios, 0.05), quantile(ratios, 0.95));
+  std::printf("%.2f %.2f %.2f %.0f\n",
+              quantile(ratios, 0.5),
+              quantile(ratios, 0.05),
+              quantile(ratios, 0.95),
+              first);
 }

@@ -168,7 +168,7 @@ Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
 }
 
 std::string Sandbox::begin() {
-  const std::uint64_t files = protected_->begin();
+  const std::uint64_t files = protected_->begin(in_force_.has(Layer::mounts));
   const std::scoped_lock lock(mutex_);
   has_run_ = true;
   std::vector<struct stat> neighbours(neighbours_.size());

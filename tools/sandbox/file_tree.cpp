@@ -172,6 +172,13 @@ bool FileTree::is_same(const FileTree& other) const {
   });
 }
 
+bool FileTree::looks_untouched() const {
+  return std::ranges::all_of(entries_, [](const auto& one) {
+    struct stat now = {};
+    return ::lstat(one.first.c_str(), &now) == 0 && looks_the_same(now, one.second.status);
+  });
+}
+
 bool FileTree::put_back() const {
   bool is_back = true;
   std::vector<const Entry*> folders;

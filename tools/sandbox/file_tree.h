@@ -21,6 +21,8 @@ class FileTree {
   bool is_there() const { return !entries_.empty(); }
   // Content, kind and mode are the same.
   bool is_same(const FileTree& other) const;
+  // Whether nothing has been changed, added or taken away since, by what the file system tells.
+  bool looks_untouched() const;
   // Where nothing is, with folders on the way where they are missing. False: it is not as it was.
   bool put_back() const;
 

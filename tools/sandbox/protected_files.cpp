@@ -131,8 +131,58 @@ bool ProtectedFiles::is_mounted(const Path& place) const {
                              [&](const Path& file) { return is_below(place, file); });
 }
 
-ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops, const State* before) const {
+// What needs no look behind mounts that held.
+void ProtectedFiles::look_by_name(State& state, const State& before, const Path& top) const {
+  std::size_t room = k_most_bytes;
+  for (const Named& entry : entries_of(top)) {
+    const Path path = top / entry.name;
+    const bool was_there = before.places.contains(path) || before.folders.contains(path);
+    if (!is_obeyed_name(entry.name) || is_allowed(path) || (was_there && is_mounted(path))) {
+      continue;
+    }
+    if (is_folder(entry, path) && is_obeyed_anywhere(entry.name) && !was_there) {
+      state.folders.emplace(path, GitFolder());
+    } else {
+      state.places.emplace(path, FileTree::read(path, room));
+    }
+  }
+  if (!before.folders.contains(top) && is_git_folder(top)) {
+    state.folders.emplace(top, GitFolder());
+  }
+}
+
+bool ProtectedFiles::is_untouched(const State& state) const {
+  std::size_t names = 0;
+  for (const Path& top : state.tops) {
+    for (const Named& entry : entries_of(top)) {
+      const Path path = top / entry.name;
+      if (is_obeyed_name(entry.name) && !is_allowed(path)) {
+        names += state.places.contains(path) || state.folders.contains(path) ? 0 : 1;
+      }
+    }
+    names += is_git_folder(top) && !state.folders.contains(top) ? 1 : 0;
+  }
+  return names == 0 && !state.tops.empty() &&
+         std::ranges::all_of(state.places,
+                             [](const auto& one) { return one.second.looks_untouched(); }) &&
+         std::ranges::all_of(state.watched, [](const auto& one) {
+           struct stat now = {};
+           return ::lstat(one.first.c_str(), &now) == 0 ? is_same_data({now}, {one.second})
+                                                        : one.second.st_ino == 0;
+         });
+}
+
+ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
+                                           const State* before,
+                                           Scope scope) const {
   State state;
+  if (scope == Scope::by_name) {
+    for (const Path& top : tops) {
+      look_by_name(state, *before, top);
+    }
+    state.tops = std::move(tops);
+    return state;
+  }
   std::size_t room = k_most_bytes;
   const auto is_ours = [&](const Path& path) {
     return std::ranges::any_of(options_.roots,
@@ -153,8 +203,17 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops, const State* 
       GitFolder found{.handle = Descriptor(
                           ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))};
       if (is_ours(folder) && found.handle && ::fstat(found.handle.get(), &found.status) == 0) {
-        found.data = data_of(folder);
+        found.data = scope == Scope::all ? data_of(folder) : std::vector<struct stat>();
         state.folders.emplace(folder, std::move(found));
+        std::vector<Path> telling{folder, folder / "modules", folder / "worktrees"};
+        if (is_below(folder.parent_path(), tops[at] / ".git")) {
+          telling.push_back(folder.parent_path());
+        }
+        for (const Path& watched : telling) {
+          struct stat status = {};
+          ::lstat(watched.c_str(), &status);
+          state.watched.emplace_back(watched, status);
+        }
       }
     }
     std::ranges::for_each(repository.obeyed, add_place);
@@ -172,16 +231,22 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops, const State* 
   }
   std::ranges::for_each(options_.files, add_place);
   state.tops = std::move(tops);
+  state.is_behind_mounts = std::ranges::all_of(state.places, [&](const auto& one) {
+    return is_mounted(one.first) ||
+           std::ranges::find(state.tops, one.first.parent_path()) != state.tops.end();
+  });
   return state;
 }
 
-std::uint64_t ProtectedFiles::begin() {
+std::uint64_t ProtectedFiles::begin(bool has_mounts) {
   const std::scoped_lock lock(mutex_);
   if (running_++ > 0) {
     return generation_;
   }
-  const State before = std::exchange(base_, {});
-  base_ = look(options_.roots, &before);
+  if (!has_mounts || !is_untouched(base_)) {
+    const State before = std::exchange(base_, {});
+    base_ = look(options_.roots, &before, has_mounts ? Scope::without_data : Scope::all);
+  }
   std::vector<struct stat> mounted;
   for (const Path& root : options_.roots) {
     note(root / ".git", mounted);
@@ -210,7 +275,10 @@ class ProtectedFiles::Undoing {
         check_folder(path, folder);
       }
     }
-    State now = files_.look(base_.tops, nullptr);
+    const Scope scope = !have_mounts_held_       ? Scope::all
+                        : base_.is_behind_mounts ? Scope::by_name
+                                                 : Scope::without_data;
+    State now = files_.look(base_.tops, &base_, scope);
     for (const auto& [path, folder] : now.folders) {
       if (!base_.folders.contains(path) &&
           std::ranges::find(base_.tops, path.parent_path()) != base_.tops.end()) {
@@ -220,7 +288,9 @@ class ProtectedFiles::Undoing {
         add(moved(path / "HEAD"));
       }
     }
-    now = files_.look(base_.tops, nullptr);
+    if (!changes_.empty()) {
+      now = files_.look(base_.tops, &base_, scope);
+    }
     for (const auto& [path, tree] : base_.places) {
       const auto found = now.places.find(path);
       if (!is_behind_a_mount(path) && (found == now.places.end() || !found->second.is_same(tree))) {
@@ -234,7 +304,7 @@ class ProtectedFiles::Undoing {
     }
     for (const auto& [path, folder] : base_.folders) {
       const auto found = now.folders.find(path);
-      if (!is_behind_a_mount(path) && found != now.folders.end() &&
+      if (scope == Scope::all && found != now.folders.end() &&
           !is_same_data(found->second.data, folder.data)) {
         add({.path = path, .outcome = Outcome::noticed});
       }

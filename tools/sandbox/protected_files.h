@@ -40,8 +40,9 @@ class ProtectedFiles {
   };
   explicit ProtectedFiles(Options options) : options_(std::move(options)) {}
 
-  // Before a program. What may be mounted over is at: another number, another file or folder.
-  std::uint64_t begin();
+  // Before a program. Another number than the last: where mounts are, another file or folder
+  // stands.
+  std::uint64_t begin(bool has_mounts = false);
 
   // After it. Where the mounts held all the time, what stood behind them is as it was.
   std::vector<ProtectedChange> end(bool have_mounts_held);
@@ -62,13 +63,18 @@ class ProtectedFiles {
     std::vector<struct stat> data;  // objects, refs, index
   };
   struct State {
-    std::vector<Path> tops;             // folders where names are obeyed
-    std::map<Path, FileTree> places;    // what is obeyed, where it is there
-    std::map<Path, GitFolder> folders;  // git's own
+    std::vector<Path> tops;                             // folders where names are obeyed
+    std::map<Path, FileTree> places;                    // what is obeyed, where it is there
+    std::map<Path, GitFolder> folders;                  // git's own
+    std::vector<std::pair<Path, struct stat>> watched;  // folders that say when there are others
+    bool is_behind_mounts = false;                      // all but what is obeyed by its name alone
   };
+  enum class Scope : std::uint8_t { all, without_data, by_name };
   class Undoing;
 
-  State look(std::vector<Path> tops, const State* before) const;
+  State look(std::vector<Path> tops, const State* before, Scope scope) const;
+  void look_by_name(State& state, const State& before, const Path& top) const;
+  bool is_untouched(const State& state) const;
   bool is_allowed(const Path& place) const;
   bool is_mounted(const Path& place) const;
 
