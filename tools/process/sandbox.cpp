@@ -71,6 +71,17 @@ bool holds_the_same_names(const struct stat& a, const struct stat& b) {
          a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
 }
 
+// What programs have to know of the sandbox that they are in. Leak checks want ptrace, which is
+// refused, and would end each program with an error of their own; the user's own options stand after
+// it and win. fakeroot only pretends, and fails where a user namespace lacks the owner.
+void tell_programs(const agent::Environment& environment, agent::Environment& variables) {
+  for (const std::string_view name : {"ASAN_OPTIONS", "LSAN_OPTIONS"}) {
+    const std::string_view own = agent::value_of(environment, name);
+    variables.emplace(name, fmt::format("detect_leaks=0{}{}", own.empty() ? "" : ":", own));
+  }
+  variables.emplace("FAKEROOTDONTTRYCHOWN", "1");
+}
+
 LayerSet wanted_layers(const agent::SandboxSpec& spec) {
   LayerSet wanted;
   for (const Layer layer : {Layer::files, Layer::mounts, Layer::system_calls, Layer::signals}) {
@@ -115,6 +126,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
   std::unique_ptr<Sandbox> sandbox(new Sandbox(std::move(policy)));
   sandbox->variables_ = cache_variables(options.environment, sandbox->policy_, around.temporary);
   sandbox->variables_.insert_or_assign("TMPDIR", around.temporary.string());
+  tell_programs(options.environment, sandbox->variables_);
   if (options.runs_programs && !spec.allow_hosts.empty()) {
     TRY_ASSIGN(sandbox->hosts_, HostList::create(spec.allow_hosts));
   }
