@@ -78,6 +78,21 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_file_rules(const agent::Agen
   return tools::Sandbox::create(agent.sandbox, options_for(agent, context));
 }
 
+agent::Result<std::unique_ptr<tools::Sandbox>> open_git_sandbox(const agent::AgentSpec& agent,
+                                                                const Context& context,
+                                                                const RunFolder& folder,
+                                                                tools::Supervisor& supervisor) {
+  agent::SandboxSpec sandbox = agent.sandbox;
+  sandbox.network = false;
+  sandbox.allow_hosts.clear();
+  tools::SandboxOptions options = options_for(agent, context);
+  options.temporary = folder.path();
+  options.runs_programs = true;
+  options.supervisor = &supervisor;
+  options.is_for_git = true;
+  return tools::Sandbox::create(sandbox, options);
+}
+
 agent::SandboxInForce describe(const agent::SandboxSpec& sandbox, const tools::Sandbox* opened) {
   using Names = std::vector<std::string>;
   const bool has_network = sandbox.network || sandbox.mode == Mode::off;

@@ -30,6 +30,12 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox_of(const agent::Comm
 agent::Result<std::unique_ptr<tools::Sandbox>> open_file_rules(const agent::AgentSpec& agent,
                                                                const Context& context);
 
+// Of errand's own git, for an agent whose sandbox is not off. sandbox.setup.
+agent::Result<std::unique_ptr<tools::Sandbox>> open_git_sandbox(const agent::AgentSpec& agent,
+                                                                const Context& context,
+                                                                const RunFolder& folder,
+                                                                tools::Supervisor& supervisor);
+
 // For run.started; `opened` may be null.
 agent::SandboxInForce describe(const agent::SandboxSpec& sandbox, const tools::Sandbox* opened);
 

@@ -2,7 +2,9 @@
 
 #include "cli/open_sandbox.h"
 #include "cli/terminal/questioner.h"
+#include "tools/builtin/registry.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cli {
@@ -31,6 +33,12 @@ agent::Result<std::unique_ptr<ToolEnvironment>> ToolEnvironment::open(
              open_sandbox(agent, context, tool_environment->folder_, supervisor));
   tool_environment->program_runner_ = std::make_unique<tools::LocalProgramRunner>(
       supervisor, tool_environment->sandbox_.get(), tool_environment->dialer_);
+  if (tool_environment->sandbox_ && std::ranges::any_of(agent.tools, tools::uses_repository)) {
+    TRY_ASSIGN(tool_environment->git_sandbox_,
+               open_git_sandbox(agent, context, tool_environment->folder_, supervisor));
+    tool_environment->git_runner_ = std::make_unique<tools::LocalProgramRunner>(
+        supervisor, tool_environment->git_sandbox_.get(), tool_environment->dialer_);
+  }
   return tool_environment;
 }
 
@@ -40,6 +48,7 @@ tools::RunnerOptions ToolEnvironment::runner_options(std::vector<std::string> sc
           .environment = context_.environment,
           .scrub = std::move(scrub),
           .program_runner = program_runner_.get(),
+          .git_runner = git_runner_ ? git_runner_.get() : program_runner_.get(),
           .policy = sandbox_ ? &sandbox_->policy() : nullptr,
           .redactor = &redactor_,
           .clock = &clock_,

@@ -39,6 +39,7 @@ struct CallContext {
   const std::filesystem::path& temporary;           // the run's own folder, made on first use
   const agent::Environment& environment;            // already without provider keys
   ProgramRunner* program_runner = nullptr;          // runs programs; null only in tests
+  ProgramRunner* git_runner = nullptr;              // runs git, which may write `.git`
   const sandbox::Policy* policy = nullptr;          // what files it may reach; null: all
   std::stop_token stop;                             // end soon: TERM, after 1 s KILL
   std::stop_token kill;                             // end now

@@ -24,7 +24,7 @@ sys.path.insert(0, str(HERE.parent / "attacks"))
 import run as attacks  # noqa: E402
 
 KEYS = {"about", "installed", "needs", "users", "home", "prepare", "command", "opens", "refused", "after",
-        "without_mounts"}
+        "with_mounts", "without_mounts"}
 PLACES = ("", "mounts")  # what the kernel lacks
 DONE = "the task is done"
 
@@ -137,8 +137,8 @@ class Verdict:
         opens, refused = self.task.get("opens"), self.task.get("refused")
         said, is_done = self.attempt(True, lacks, "")
         expected = not opens and not refused
-        if lacks and self.task.get("without_mounts"):
-            expected = self.task.get("without_mounts") == "works"
+        otherwise = self.task.get("without_mounts" if lacks else "with_mounts")
+        expected = otherwise == "works" if otherwise else expected
         if is_done != expected:
             self.wrong(lacks, "it works, and should not" if is_done else "it fails", said)
         if refused and not re.search(refused, said):

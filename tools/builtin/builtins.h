@@ -17,6 +17,8 @@ std::unique_ptr<Tool> make_write_file(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_edit_file(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_apply_patch(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_ask_user(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_git_commit(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_git_switch(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_list_directory(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_glob(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_grep(const agent::ToolSpec& spec);

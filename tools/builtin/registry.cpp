@@ -21,6 +21,18 @@ constexpr std::array k_builtins = {
     Builtin{"ask_user", "ask the person at the terminal", make_ask_user},
     Builtin{
         "edit_file", "replace one exact text in a file by another", make_edit_file, false, true},
+    Builtin{.name = "git_commit",
+            .help = "commit files of the working folder, without hooks",
+            .make = make_git_commit,
+            .writes_files = true,
+            .uses_repository = true,
+            .timeout = agent::Milliseconds(120'000)},
+    Builtin{.name = "git_switch",
+            .help = "switch to another branch, or make one",
+            .make = make_git_switch,
+            .writes_files = true,
+            .uses_repository = true,
+            .timeout = agent::Milliseconds(120'000)},
     Builtin{"glob", "find files by name: **/*.cpp", make_glob},
     Builtin{"grep", "find lines that match a regular expression (RE2)", make_grep},
     Builtin{"list_directory", "list one folder", make_list_directory},
@@ -107,6 +119,11 @@ agent::Result<void> check_access(const Access& access, const CallContext& contex
     TRY(check_one(path));
   }
   return {};
+}
+
+bool uses_repository(const agent::ToolSpec& tool) {
+  const Builtin* builtin = builtin_of(tool);
+  return builtin != nullptr && builtin->uses_repository;
 }
 
 std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec) {

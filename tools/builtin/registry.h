@@ -18,6 +18,7 @@ struct Builtin {
   bool runs_programs = false;      // timeout and idle_timeout are its own business
   bool writes_files = false;       // itself
   bool is_from_outside = false;    // its results are somebody else's words
+  bool uses_repository = false;    // git works in the repository for it
   agent::Milliseconds timeout{0};  // of a call where the agent says none; 0: none
 };
 
@@ -29,6 +30,7 @@ std::vector<std::string> web_tools();      // those whose results come from outs
 // Whether the tool starts programs, or changes files by itself; a command as a tool does both.
 bool runs_programs(const agent::ToolSpec& tool);
 bool writes(const agent::ToolSpec& tool);
+bool uses_repository(const agent::ToolSpec& tool);
 
 // The tool of that name with the spec's settings; nullptr where there is none.
 std::unique_ptr<Tool> make_builtin(const agent::ToolSpec& spec);

@@ -72,8 +72,8 @@ bool holds_the_same_names(const struct stat& a, const struct stat& b) {
 }
 
 // What programs have to know of the sandbox that they are in. Leak checks want ptrace, which is
-// refused, and would end each program with an error of their own; the user's own options stand after
-// it and win. fakeroot only pretends, and fails where a user namespace lacks the owner.
+// refused, and would end each program with an error of their own; the user's own options stand
+// after it and win. fakeroot only pretends, and fails where a user namespace lacks the owner.
 void tell_programs(const agent::Environment& environment, agent::Environment& variables) {
   for (const std::string_view name : {"ASAN_OPTIONS", "LSAN_OPTIONS"}) {
     const std::string_view own = agent::value_of(environment, name);
@@ -118,7 +118,8 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
                                .search_path = search_path(options.environment),
                                .own = options.secrets,
                                .obeyed = options.obeyed,
-                               .writes = options.writes};
+                               .writes = options.writes,
+                               .writes_repository = options.is_for_git};
   if (options.runs_programs) {
     TRY_ASSIGN(around.temporary, made_temporary(options.temporary));
   }

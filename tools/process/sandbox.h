@@ -31,6 +31,7 @@ struct SandboxOptions {
   std::vector<std::filesystem::path> obeyed;   // what errand itself obeys: no tool may change it
   bool runs_programs = true;                   // some tool of the agent does
   bool writes = true;                          // some tool of the agent changes files
+  bool is_for_git = false;  // errand's own git runs in it: commits and switches, without a network
   const agent::Environment& environment;
   Supervisor* supervisor = nullptr;  // borrowed
 };

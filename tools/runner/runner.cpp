@@ -347,6 +347,7 @@ class Runner::Round {
         .temporary = options.temporary,
         .environment = options.environment,
         .program_runner = options.program_runner,
+        .git_runner = options.git_runner,
         .policy = options.policy,
         .stop = stop_,
         .kill = kill_,

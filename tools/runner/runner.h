@@ -32,6 +32,7 @@ struct RunnerOptions {
   agent::Environment environment;             // as the process has it
   std::vector<std::string> scrub;             // variables that tools never see: provider keys
   ProgramRunner* program_runner = nullptr;    // borrowed
+  ProgramRunner* git_runner = nullptr;        // borrowed
   const sandbox::Policy* policy = nullptr;    // borrowed; null: no sandbox
   const agent::Redactor* redactor = nullptr;  // borrowed; null: nothing is taken out
   bool redact_secrets = true;                 // false: the model reads them, the watcher does not

@@ -1,7 +1,5 @@
 #include "tools/sandbox/policy.h"
 
-#include "tools/sandbox/repository.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -157,6 +155,9 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
   policy.writable_ = named;
   if (spec.mode == SandboxSpec::Mode::workspace_write && around.writes) {
     TRY_ASSIGN(fs::path workspace, checked_workspace(around));
+    if (around.writes_repository) {
+      policy.repository_ = own_repository(workspace);
+    }
     policy.writable_.push_back(std::move(workspace));
   }
   policy.roots_ = outermost(policy.writable_);
@@ -174,6 +175,9 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
   if (!around.temporary.empty()) {
     policy.writable_.push_back(around.temporary);
   }
+  std::ranges::copy_if(policy.repository_.folders,
+                       std::back_inserter(policy.writable_),
+                       [&](const fs::path& git) { return !is_below_any(git, policy.roots_); });
   policy.reading_ = reading_rules(around, shown, policy.writable_);
   policy.homes_ = around.homes.closed;
   policy.limits_ = {.network = spec.network,
@@ -229,7 +233,11 @@ Profile Policy::profile() const {
   for (const fs::path& root : roots_) {
     std::ranges::move(locked_places(root), std::back_inserter(locked));
   }
-  std::erase_if(locked, [&](const fs::path& place) { return is_below_any(place, allowed_); });
+  std::erase_if(locked, [&](const fs::path& place) {
+    return is_below_any(place, allowed_) ||
+           std::ranges::find(repository_.folders, place) != repository_.folders.end();
+  });
+  std::ranges::copy(repository_.obeyed, std::back_inserter(locked));
   std::ranges::copy(kept_, std::back_inserter(locked));
   profile.locked = texts(locked);
   profile.reading = reading_;

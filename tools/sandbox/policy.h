@@ -6,6 +6,7 @@
 #include "tools/sandbox/places.h"
 #include "tools/sandbox/profile.h"
 #include "tools/sandbox/protected_files.h"
+#include "tools/sandbox/repository.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -25,6 +26,7 @@ struct Surroundings {
   std::vector<std::filesystem::path> own;          // errand's configuration and state
   std::vector<std::filesystem::path> obeyed;  // files that errand runs or reads as configuration
   bool writes = true;                         // there is a tool that could write
+  bool writes_repository = false;  // git's folders of the workspace, too, but for what git obeys
 };
 
 enum class Verdict : std::uint8_t { allowed, closed, outside, locked };
@@ -53,6 +55,7 @@ class Policy {
   std::vector<std::filesystem::path> obeyed_;   // single files in them, obeyed by this very run
   std::vector<std::filesystem::path> allowed_;  // what else is obeyed in them and may be written
   std::vector<std::filesystem::path> kept_;
+  Repository repository_;  // where it may be written
   ReadingRules reading_;
   std::vector<std::filesystem::path> homes_;
   Profile limits_;  // network and numbers

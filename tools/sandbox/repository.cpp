@@ -1,6 +1,7 @@
 #include "tools/sandbox/repository.h"
 
 #include "agent/text.h"
+#include "tools/sandbox/places.h"
 
 #include <algorithm>
 #include <array>
@@ -146,6 +147,23 @@ Repository find_repository(const fs::path& folder) {
     finder.add(folder);
   }
   return finder.take();
+}
+
+Repository own_repository(const fs::path& top) {
+  Repository repository = find_repository(top);
+  if (repository.folders.empty() || repository.folders.front() == top) {
+    return {};
+  }
+  const fs::path& git = repository.folders.front();
+  if (git == top / ".git") {
+    return repository;
+  }
+  const std::string back = text_of(git / "gitdir");
+  const bool is_worktree = !back.empty() && repository.folders.size() > 1 &&
+                           based_on(git, agent::trimmed(back)) == top / ".git" &&
+                           is_below(git, repository.folders[1] / "worktrees");
+  const bool is_module = back.empty() && is_git_folder(git) && worktree_of(git) == top;
+  return is_worktree || is_module ? repository : Repository{};
 }
 
 bool is_obeyed_anywhere(std::string_view name) {

@@ -17,6 +17,10 @@ struct Repository {
 // files of the repository have them: they may lead anywhere.
 Repository find_repository(const std::filesystem::path& folder);
 
+// The same where the folder is the top of what is checked out of it, and git's own folder says so,
+// too: else empty. A link alone leads to anybody's repository.
+Repository own_repository(const std::filesystem::path& top);
+
 // Whether git would take the folder for a repository of its own, whatever it is called.
 bool is_git_folder(const std::filesystem::path& folder);
 
