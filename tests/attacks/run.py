@@ -27,7 +27,7 @@ from scratch import Scratch  # noqa: E402
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 NOBODY = 65534
 KEYS = {"about", "prepare", "command", "worked", "agent", "users", "lacks", "machine_says", "stderr",
-        "harmless", "tool", "arguments", "tools", "unguarded", "needs", "uses"}
+        "harmless", "tool", "arguments", "tools", "unguarded", "plain", "needs", "uses"}
 USERS = ["root", "user"]
 SANDBOX_SETUP = 93  # errand's exit code where the machine cannot enforce what is required
 PYTHON = "/usr/bin/python3"  # whoever runs this, the ordinary user has to reach it
@@ -164,8 +164,11 @@ class World:
         (self.work / "agent.yaml").write_text(agent)
         self.tested.give(self.work / "agent.yaml")
         arguments = self.filled(self.attack.get("arguments")) or json.dumps({"command": self.attack.get("command")})
-        command = [self.tested.errand, "tools", "call", self.attack.get("tool", "shell"), arguments,
-                   "--agent", "agent.yaml"] + (["--sandbox", "off"] if sandbox == "off" else [])
+        tool = self.attack.get("tool", "shell")
+        if sandbox == "off" and self.attack.get("plain"):
+            tool, arguments = "shell", json.dumps({"command": self.attack.get("plain")})
+        command = [self.tested.errand, "tools", "call", tool, arguments, "--agent", "agent.yaml"]
+        command += ["--sandbox", "off"] if sandbox == "off" else []
         if lacks:
             command = [PYTHON, self.tested.lacking, lacks] + command
         run = subprocess.run(self.tested.command(command), cwd=self.work, env=self.environment, capture_output=True,

@@ -61,7 +61,8 @@ constexpr auto k_taken_over = std::to_array<std::string_view>({"GIT_AUTHOR_DATE"
                                                                "TZ",
                                                                "XDG_CONFIG_HOME"});
 
-constexpr std::size_t k_most_named = 10;  // of files in a message
+constexpr std::size_t k_most_said = 64u << 20;  // bytes: the names of a million files
+constexpr std::size_t k_most_named = 10;        // of files in a message
 
 // Not one that a tool could have put there.
 std::string find_git(const CallContext& context) {
@@ -210,7 +211,8 @@ Result<Git::Said> Git::ask(Words arguments, std::optional<std::string> input) co
                          .cwd = context_->cwd,
                          .temporary = context_->temporary,
                          .input = std::move(input),
-                         .merge_stderr = false};
+                         .merge_stderr = false,
+                         .limits = {.memory = k_most_said}};
   for (const std::string& setting : settings_) {
     request.argv.emplace_back("-c");
     request.argv.push_back(setting);

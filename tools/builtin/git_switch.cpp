@@ -8,8 +8,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <sstream>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tools {
 namespace {
@@ -18,6 +21,9 @@ using agent::Code;
 using agent::fail;
 using agent::Result;
 namespace fs = std::filesystem;
+
+constexpr std::string_view k_no_file = "000000";  // modes
+constexpr std::string_view k_submodule = "160000";
 
 constexpr const char* k_git_switch_parameters = R"({
   "type": "object",
@@ -42,11 +48,54 @@ Result<void> check_name(const Git& git, const std::string& branch) {
 }
 
 // What the branch has that differs from what is checked out now.
-Result<std::vector<std::string>> changed_by(const Git& git, const std::string& ref) {
+struct Changes {
+  std::vector<std::string> files;
+  std::vector<std::string> contents;  // their ids, where they are files in the branch
+};
+
+Result<Changes> changes_of(const Git& git, const std::string& ref) {
   TRY_ASSIGN(const Git::Said head, git.ask({"rev-parse", "--verify", "--quiet", "HEAD"}));
-  return head.status == 0
-             ? git.list({"diff-tree", "-r", "-z", "--name-only", "--no-renames", "HEAD", ref, "--"})
-             : git.list({"ls-tree", "-r", "-z", "--name-only", "--full-tree", ref});
+  std::string base = "HEAD";
+  if (head.status != 0) {  // nothing is committed yet: all of it differs
+    TRY_ASSIGN(base, git.run({"hash-object", "-t", "tree", "--stdin"}, std::string()));
+  }
+  TRY_ASSIGN(const auto parts,
+             git.list({"diff-tree",
+                       "-r",
+                       "-z",
+                       "--raw",
+                       "--no-abbrev",
+                       "--no-renames",
+                       std::string(agent::trimmed(base)),
+                       ref,
+                       "--"}));
+  Changes changes;
+  for (std::size_t at = 0; at + 1 < parts.size(); at += 2) {
+    std::istringstream words(parts[at]);  // ":OLD_MODE NEW_MODE OLD_ID NEW_ID STATUS"
+    std::string mode;
+    std::string id;
+    words >> mode >> mode >> id >> id;
+    changes.files.push_back(parts[at + 1]);
+    if (mode != k_no_file && mode != k_submodule) {
+      changes.contents.push_back(std::move(id));
+    }
+  }
+  return changes;
+}
+
+// Git would fetch what a partial clone lacks; where it cannot, it leaves the file out.
+Result<void> check_contents(const Git& git, const std::vector<std::string>& ids) {
+  std::string input;
+  for (const std::string& id : ids) {
+    input += id + "\n";
+  }
+  TRY_ASSIGN(const Git::Said said, git.ask({"cat-file", "--batch-check"}, std::move(input)));
+  if (said.status != 0 || said.text.contains(" missing\n")) {
+    return fail(Code::tool_failed,
+                "the repository does not have all files of the branch, and errand fetches none",
+                "Say that a person has to switch to it, or to fetch it.");
+  }
+  return {};
 }
 
 // A branch brings no file that a tool could not have written itself.
@@ -87,8 +136,10 @@ Result<std::string> switch_to(const CallContext& context,
                 fmt::format("There are: {}. `create` makes a new one.", one_line(branches)));
   }
   TRY_ASSIGN(const std::string before, git.position());
-  TRY_ASSIGN(const auto files, changed_by(git, ref));
+  TRY_ASSIGN(const Changes changes, changes_of(git, ref));
+  const std::vector<std::string>& files = changes.files;
   TRY(check_files(context, files));
+  TRY(check_contents(git, changes.contents));
   // As the attributes are there, and as they are here, by which git looks for changes.
   const fs::path index = git.temporary() / "git-switch.index";
   std::error_code ignored;
