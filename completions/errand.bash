@@ -199,7 +199,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        0) _errand_words 'apply_patch ask_user edit_file glob grep list_directory read_file shell task_failed todo web_fetch write_file' ;;
+        0) _errand_words 'apply_patch ask_user edit_file git_commit git_switch glob grep list_directory read_file shell task_failed todo web_fetch write_file' ;;
         1) : ;;
         *) ;;
       esac
@@ -219,7 +219,7 @@ _errand() {
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
         0) _errand_agents ;;
-        1) _errand_words 'apply_patch ask_user edit_file glob grep list_directory read_file shell task_failed todo web_fetch write_file' ;;
+        1) _errand_words 'apply_patch ask_user edit_file git_commit git_switch glob grep list_directory read_file shell task_failed todo web_fetch write_file' ;;
         2) : ;;
         *) ;;
       esac

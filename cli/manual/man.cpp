@@ -10,6 +10,7 @@
 #include "cli/manual/man_secrets.h"
 #include "cli/manual/man_tools.h"
 #include "cli/manual/man_web.h"
+#include "cli/manual/man_work.h"
 #include "cli/manual/mdoc.h"
 #include "cli/options.h"
 #include "config/keys.h"
@@ -331,6 +332,15 @@ std::string told_section() {
          "are folders in it, but for those whose usual place\n"
          ".Ic sandbox.write\n"
          "opens.\n"
+         "In the sandbox,\n"
+         ".Ev ASAN_OPTIONS\n"
+         "and\n"
+         ".Ev LSAN_OPTIONS\n"
+         "begin with\n"
+         ".Ql detect_leaks=0 ,\n"
+         "and\n"
+         ".Ev FAKEROOTDONTTRYCHOWN\n"
+         "is set.\n"
          ".Pp\n" +
          prose(fmt::format("{}.", fmt::join(tools::harmless_variable_names(), ", ")));
 }
@@ -524,7 +534,7 @@ std::string agent_page() {
   text += tools_section();
   text += permissions_section();
   text += guardrails_section();
-  text += sandbox_section() + told_section();
+  text += sandbox_section() + work_section() + told_section();
   text += web_section();
   text += secrets_section();
   text += keys_section();

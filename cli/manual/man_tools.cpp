@@ -56,6 +56,46 @@ asks where stdin and stderr are a terminal, and waits as long as the run or its 
 .Ic timeout
 lets it.
 Elsewhere the call fails, and the model is told to decide by itself.
+.Pp
+.Ic git_commit
+commits
+.Ic paths ,
+.Ic all
+changes that
+.Pa .gitignore
+does not name, or without either what is staged; it neither amends nor ends a merge.
+.Ic git_switch
+switches to a branch of the repository, or with
+.Ic create
+makes one.
+Both need errand to be started in the folder that has
+.Pa .git ,
+which may be a linked worktree or a submodule.
+errand runs the system's git for them, with the user's name and settings, but without hooks,
+monitors, filters, signing programs, editors and the network, in a sandbox where git's folders may
+be written, but not its settings and hooks.
+A file that has a
+.Li filter
+attribute
+.Pq Git LFS, for one
+is refused; a commit is not signed, and the result says so where
+.Li commit.gpgSign
+is set.
+What tools must not change is left out of
+.Ic all
+and refused by its name; a branch with another version of it is refused.
+Hooks for
+.Ic edit_file
+and
+.Ic write_file
+are not told of files that
+.Ic git_switch
+brings.
+For permissions both write
+.Ic paths ,
+or the working folder; under
+.Ic default: auto
+they need no yes.
 )mdoc";
 }
 
