@@ -56,7 +56,7 @@ class ToolEnvironment {
   std::unique_ptr<tools::ProgramRunner> program_runner_;
   std::unique_ptr<tools::Sandbox> git_sandbox_;
   std::unique_ptr<tools::ProgramRunner> git_runner_;  // null: the same as the others
-  std::unique_ptr<tools::Questioner> questioner_;  // null: nobody is there
+  std::unique_ptr<tools::Questioner> questioner_;     // null: nobody is there
   providers::HttpClient http_;
   agent::SystemClock clock_;
 };
