@@ -82,7 +82,14 @@ class Commit {
   }
 
   Result<void> check_conflicts() const {
-    TRY_ASSIGN(const auto unmerged, git_.list({"diff", "--name-only", "--diff-filter=U", "-z"}));
+    TRY_ASSIGN(const auto entries, git_.list({"ls-files", "--unmerged", "-z"}));
+    std::vector<std::string> unmerged;
+    for (const std::string& entry : entries) {  // "MODE ID STAGE\tFILE", up to three of a file
+      std::string file = entry.substr(std::min(entry.find('\t'), entry.size() - 1) + 1);
+      if (unmerged.empty() || unmerged.back() != file) {
+        unmerged.push_back(std::move(file));
+      }
+    }
     if (!unmerged.empty()) {
       return fail(Code::tool_failed,
                   fmt::format("a merge has left conflicts in {}", some_of(unmerged)),

@@ -110,10 +110,16 @@ Result<void> check_rule(std::string_view rule, std::span<const std::string> tool
                 meant ? fmt::format("did you mean `{}`?", *meant)
                       : fmt::format("one of: {}", fmt::join(tool_names, ", ")));
   }
-  const bool is_of_files = std::ranges::any_of(
-      std::to_array<std::string_view>(
-          {"apply_patch", "edit_file", "glob", "grep", "list_directory", k_reader, k_writer}),
-      [&](std::string_view name) { return tool.covers(name); });
+  const bool is_of_files =
+      std::ranges::any_of(std::to_array<std::string_view>({"apply_patch",
+                                                           "edit_file",
+                                                           "git_commit",
+                                                           "glob",
+                                                           "grep",
+                                                           "list_directory",
+                                                           k_reader,
+                                                           k_writer}),
+                          [&](std::string_view name) { return tool.covers(name); });
   if (parts.argument && is_of_files && !tool.covers("shell")) {
     TRY(PathPattern::compile(*parts.argument, {.cwd = "/", .home = "/"}));
   }

@@ -229,7 +229,8 @@ TEST_CASE("git tools: the working folder is the top of a repository", "[tools]")
   check_refused(repository.commit_all(), "not the top of a git repository");
 }
 
-TEST_CASE("git tools: a linked worktree and a submodule are repositories, too", "[tools]") {
+TEST_CASE("git_commit: another commit of a submodule is committed, and nothing in it runs",
+          "[tools]") {
   Repository repository;
   repository.sh(
       "git init -q -b main sub && cd sub && git config user.name A && git config user.email "
@@ -237,7 +238,8 @@ TEST_CASE("git tools: a linked worktree and a submodule are repositories, too", 
   repository.sh(
       "git -c protocol.file.allow=always submodule add -q ./sub part 2>&1 && rm -rf sub && "
       "git commit -qam part && cd part && git config user.name A && git config user.email a@b "
-      "&& echo 2 >x && git config core.fsmonitor 'touch ran;'");
+      "&& echo 2 >x && git config core.fsmonitor 'touch ran;' && cd .. && git config "
+      "submodule.part.ignore none");
   check_refused(repository.commit_paths({"part"}), "nothing to commit in `part`");
   repository.sh("cd part && git -c core.fsmonitor=false commit -qam two; rm -f ran");
   check_done(repository.commit_paths({"part"}), "M part\n");
@@ -299,4 +301,17 @@ TEST_CASE("git_switch: a missing object is not fetched", "[tools]") {
   check_refused(repository.change_to("other"), "does not have all files");
   CHECK_FALSE(repository.has("ran"));
   CHECK(repository.sh("cat file; git branch --show-current") == "one\nmain\n");
+}
+
+TEST_CASE("git tools: a linked worktree and a module are repositories, too", "[tools]") {
+  Repository repository;
+  const bool is_worktree = GENERATE(true, false);
+  repository.sh(is_worktree
+                    ? "git config extensions.worktreeConfig true && mkdir main && mv .git main "
+                      "&& git -C main worktree add -q ../tree -b new && mv tree/.git . && "
+                      "rm -rf tree && git -C main worktree repair .. 2>/dev/null"
+                    : "mkdir -p main/modules && mv .git main/modules/it && echo 'gitdir: "
+                      "main/modules/it' >.git && git config core.worktree ../../..");
+  repository.sh("echo two >>file");
+  check_done(repository.commit_paths({"file"}), "M file\n");
 }

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <fstream>
 
 namespace fs = std::filesystem;
@@ -40,7 +41,8 @@ class Machine {
   }
   agent::Result<Policy> policy_in(const fs::path& workspace,
                                   const SandboxSpec& spec = {},
-                                  bool writes = true) const {
+                                  bool writes = true,
+                                  bool is_for_git = false) const {
     return Policy::create(spec,
                           {.workspace = workspace,
                            .temporary = root() / "tmp",
@@ -51,7 +53,8 @@ class Machine {
                            .search_path = {home() / "tools", home()},
                            .own = {home() / ".config"},
                            .obeyed = {project() / "agent.yaml"},
-                           .writes = writes});
+                           .writes = writes,
+                           .writes_repository = is_for_git});
   }
 
  private:
@@ -213,4 +216,46 @@ TEST_CASE("sandbox: what is no profile is refused", "[tools]") {
   using namespace std::string_literals;
   const std::string text = GENERATE("w/a"s, "?/a\0"s, "\0"s, "mabc\0"s, "m\0"s, "u0\0"s, "u-1\0"s);
   CHECK_FALSE(tools::sandbox::decode(text));
+}
+
+TEST_CASE("sandbox: errand's own git may write git's folders, but not what git obeys there",
+          "[tools]") {
+  const Machine machine;
+  const fs::path project = machine.project();
+  const auto holds = [](const std::vector<std::string>& places, const fs::path& place) {
+    return std::ranges::find(places, place.string()) != places.end();
+  };
+  const Profile usual = machine.policy_in(project)->profile();
+  CHECK(holds(usual.locked, project / ".git"));
+  const auto policy = machine.policy_in(project, {}, true, true);
+  REQUIRE(policy);
+  const Profile profile = policy->profile();
+  CHECK_FALSE(holds(profile.locked, project / ".git"));
+  for (const char* name : {"config", "config.worktree", "hooks", "info", "commondir"}) {
+    CHECK(holds(profile.locked, project / ".git" / name));
+  }
+  CHECK(holds(profile.locked, project / ".errand"));
+  CHECK(holds(profile.locked, project / "agent.yaml"));
+}
+
+TEST_CASE("sandbox: a link to a repository counts where that knows of it", "[tools]") {
+  const Machine machine;
+  const fs::path git = machine.root() / "beside/.git";
+  const fs::path own = git / "worktrees/tree";
+  const fs::path tree = machine.root() / "tree";
+  for (const fs::path& folder : {git / "objects", git / "refs", own, tree}) {
+    fs::create_directories(folder);
+  }
+  std::ofstream(git / "HEAD") << "ref: refs/heads/main\n";
+  std::ofstream(own / "commondir") << "../..\n";
+  std::ofstream(tree / ".git") << "gitdir: " << own.string() << "\n";
+  const auto is_open = [&] {
+    const Profile profile = machine.policy_in(tree, {}, true, true)->profile();
+    return std::ranges::find(profile.writable, git.string()) != profile.writable.end();
+  };
+  CHECK_FALSE(is_open());
+  std::ofstream(own / "gitdir") << (machine.root() / "other/.git").string() << "\n";
+  CHECK_FALSE(is_open());
+  std::ofstream(own / "gitdir") << (tree / ".git").string() << "\n";
+  CHECK(is_open());
 }
