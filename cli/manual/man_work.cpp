@@ -6,10 +6,10 @@ std::string work_section() {
   return R"mdoc(.Sh ORDINARY WORK IN THE SANDBOX
 What was tried, as root and as an ordinary user, with private mounts and without.
 .Pp
-As it is: gcc, make, CMake and Ninja, ccache, clang's tools, AddressSanitizer, valgrind; cargo, npm,
-Node's tests and workers, pip, virtual environments, pyenv, unittest, pools of processes; javac,
-java and Maven without a network; perl, SQLite, shells, editors, manual pages, archives, sorting a
-gigabyte; openssl, packages by fakeroot and dpkg-deb; what reads a git repository, and repositories
+As it is: gcc, make, CMake and Ninja, ccache, clang's tools, AddressSanitizer, valgrind; cargo, go,
+npm, Node's tests and workers, pip, virtual environments, pyenv, pytest, unittest, pools of
+processes; javac, java and Maven without a network; perl, ruby, SQLite, shells, editors, manual
+pages, archives, rsync, sorting a gigabyte; openssl, packages by fakeroot and dpkg-deb; what reads a git repository, and repositories
 in
 .Ev TMPDIR .
 .Pp
@@ -53,7 +53,7 @@ So are the leak checks of AddressSanitizer, which are switched off by
 and
 .Ev LSAN_OPTIONS .
 .It
-Unix sockets with a name: tmux, gpg with its agent, Python's
+Unix sockets with a name: tmux, screen, gpg with its agent, Python's
 .Li multiprocessing.Manager
 and its start method
 .Li forkserver ,
