@@ -33,11 +33,14 @@ constexpr const char* k_git_commit_parameters = R"({
   "additionalProperties": false
 })";
 
+// Also of arguments that nobody has checked yet.
 std::vector<std::string> paths_of(const agent::Json& arguments) {
   std::vector<std::string> paths;
   if (const agent::Json* const named = agent::find(arguments, "paths")) {
     for (const agent::Json& path : *named) {
-      paths.push_back(path.get<std::string>());
+      if (const auto* text = path.get_ptr<const std::string*>()) {
+        paths.push_back(*text);
+      }
     }
   }
   return paths;

@@ -315,3 +315,15 @@ TEST_CASE("git tools: a linked worktree and a module are repositories, too", "[t
   repository.sh("echo two >>file");
   check_done(repository.commit_paths({"file"}), "M file\n");
 }
+
+TEST_CASE("git tools: permissions see the files, and the working folder where none is named",
+          "[tools]") {
+  const auto tool = tools::make_git_commit({});
+  const tools::Access named = tool->access({{"message", "x"}, {"paths", {"a", "b"}}});
+  CHECK(named.kind == tools::Access::Kind::writes);
+  CHECK(named.target == "a");
+  CHECK(named.further == std::vector<std::string>{"b"});
+  CHECK(tool->access({{"message", "x"}, {"all", true}}).target == ".");
+  CHECK(tool->access({{"paths", {1}}}).target == ".");
+  CHECK(tools::make_git_switch({})->access({{"branch", "x"}}).target == ".");
+}
