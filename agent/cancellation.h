@@ -1,5 +1,7 @@
 // Why a run is being stopped from outside: a signal, or its deadline. Thread-safe.
 #pragma once
+#include "agent/descriptor.h"
+
 #include <atomic>
 #include <stop_token>
 
@@ -26,11 +28,15 @@ class Cancellation {
   int signal_number() const { return signal_; }  // the first one; 0: none
   bool is_expired() const { return expired_; }
 
+  // With those who do not read what the run writes.
+  WritePatience& patience() { return patience_; }
+
  private:
   std::stop_source stop_;
   std::stop_source kill_;
   std::atomic<int> signal_{0};
   std::atomic<bool> expired_{false};
+  WritePatience patience_{stop_.get_token(), kill_.get_token()};
 };
 
 }  // namespace agent

@@ -1,5 +1,9 @@
-// An open file descriptor that is closed with its owner.
+// An open file descriptor that is closed with its owner, and writing to one that may not take it.
 #pragma once
+#include <atomic>
+#include <chrono>
+#include <stop_token>
+#include <string_view>
 #include <unistd.h>
 #include <utility>
 
@@ -30,5 +34,42 @@ class Descriptor {
  private:
   int number_ = -1;  // -1: none
 };
+
+// How long the writers of a process wait for readers that do not read: as long as it takes, and
+// once `stop` was requested `grace` in all; once `kill` was requested, not at all. Thread-safe.
+class WritePatience {
+ public:
+  static constexpr std::chrono::milliseconds grace{2'000};
+
+  WritePatience(std::stop_token stop, std::stop_token kill)
+      : stop_(std::move(stop)), kill_(std::move(kill)) {}
+
+  // Until something can be written there, or nothing ever can. False: patience is over.
+  bool wait_for_room(int descriptor);
+  // The same for what cannot be waited for otherwise: sleeps. False: patience is over.
+  bool wait_a_moment();
+  bool is_over() const { return is_over_; }  // somebody has waited in vain
+
+ private:
+  template <typename Wait>
+  bool wait_once(Wait wait);
+
+  std::stop_token stop_;
+  std::stop_token kill_;
+  std::atomic<std::chrono::milliseconds::rep> waited_{0};  // since the stop
+  std::atomic<bool> is_over_{false};
+};
+
+// Writes all of it. 0, or the errno of what failed; ETIMEDOUT: patience was over before a reader
+// took it. Without patience it waits for as long as it takes: for files, and for commands that
+// leave signals as they are.
+int write_all(int descriptor, std::string_view bytes, WritePatience* patience = nullptr);
+
+// Until there is something to read; false: the stop or the deadline came first. Needs no descriptor
+// of its own.
+bool wait_for_input(
+    int descriptor,
+    const std::stop_token& stop,
+    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max());
 
 }  // namespace agent

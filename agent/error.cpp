@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <new>
+#include <system_error>
 #include <utility>
 
 namespace agent {
@@ -173,6 +176,27 @@ std::string_view to_string(Retry retry) {
       return "never";
   }
   std::unreachable();
+}
+
+bool is_shortage(int error_number) {
+  constexpr std::array k_shortages = {EAGAIN, ENOMEM, EMFILE, ENFILE};
+  return std::ranges::find(k_shortages, error_number) != k_shortages.end();
+}
+
+Error error_of(const std::exception& exception) {
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
+    return {.code = Code::os_failed,
+            .message = "out of memory",
+            .help = "Raise the limit (`ulimit -v`, the container's), or give the agent less to do."};
+  }
+  if (const auto* failed = dynamic_cast<const std::system_error*>(&exception);
+      failed != nullptr && is_shortage(failed->code().value())) {
+    return {.code = Code::os_failed,
+            .message = failed->what(),
+            .help = "Raise the limit: `ulimit -a` shows processes (-u), memory (-v) and "
+                    "descriptors (-n)."};
+  }
+  return {.code = Code::internal, .message = exception.what(), .help = {}};
 }
 
 }  // namespace agent

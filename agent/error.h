@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -188,5 +189,10 @@ struct Error {
     return std::move(*this);
   }
 };
+
+// What an exception of the standard library stands for: os.failed where the machine has no more
+// memory, threads or descriptors; internal otherwise.
+Error error_of(const std::exception& exception);
+bool is_shortage(int error_number);  // an errno that says so
 
 }  // namespace agent

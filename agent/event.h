@@ -184,6 +184,8 @@ class EventSink {
   // Set by the one sink that the run is for (stdout): where it cannot be written, the run ends.
   // Observers keep the default: they never fail a run.
   virtual const Error* failure() const { return nullptr; }
+  // What an observer could not take in, once.
+  virtual std::optional<Warning> loss() { return std::nullopt; }
 };
 
 // The one sink that the loop waits for: when commit returns, all that was appended before survives

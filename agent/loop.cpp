@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <exception>
 #include <expected>
 #include <iterator>
 #include <map>
@@ -198,7 +199,22 @@ class Run {
         interceptors_(ports.interceptor, recorder_, request.started.prompt),
         begin_(ports.clock.now()) {}
 
+  // Where the machine runs out of memory or threads, what was paid for until then is still told.
   RunResult perform() {
+    try {
+      return go();
+    } catch (const std::exception& exception) {
+      if (is_finishing_) {
+        throw;
+      }
+      return finish({.error = error_of(exception)});
+    }
+  }
+
+ private:
+  using Done = std::expected<void, Ending>;
+
+  RunResult go() {
     const Deadline deadline(request_.plan.limits.timeout, ports_.clock, cancellation_);
     Done done = start();
     while (done) {
@@ -209,9 +225,6 @@ class Run {
     }
     return finish(interruption().value_or(std::move(done).error()));
   }
-
- private:
-  using Done = std::expected<void, Ending>;
 
   Done perform(Step step) {
     return std::visit(Overloaded{[&](AskModel& ask) { return ask_model(ask); },
@@ -393,7 +406,8 @@ class Run {
       const auto seconds = [](std::int64_t ms) { return static_cast<double>(ms) / 1000; };
       return stopped_at(Code::run_timeout,
                         "limits.timeout",
-                        seconds(milliseconds_since(begin_, ports_.clock)),
+                        // What came before the run counts, too, with --timeout.
+                        seconds(std::max(milliseconds_since(begin_, ports_.clock), timeout.count())),
                         seconds(timeout.count()),
                         "the run took longer than " + format_duration(timeout));
     }
@@ -446,6 +460,7 @@ class Run {
   }
 
   RunResult finish(const Ending& ending) {
+    is_finishing_ = true;
     close_open_calls();
     for (std::string& sentence : ports_.toolbox.tidy_up()) {
       warn({.message = std::move(sentence), .help = {}});
@@ -461,10 +476,12 @@ class Run {
     result.duration_ms = milliseconds_since(begin_, ports_.clock);
     const bool was_failing = recorder_.failure().has_value();
     const int signal = cancellation_.signal_number();
+    const bool was_over = cancellation_.patience().is_over();
     recorder_.finish(result, [&]() -> std::optional<Ending> {
       const bool is_failing = recorder_.failure() && !was_failing;
       const bool is_signalled = cancellation_.signal_number() == SIGPIPE && signal == 0;
-      return is_failing || is_signalled ? interruption() : std::nullopt;
+      const bool is_given_up = cancellation_.patience().is_over() && !was_over;
+      return is_failing || is_signalled || is_given_up ? interruption() : std::nullopt;
     });
     return result;
   }
@@ -475,6 +492,7 @@ class Run {
   Recorder recorder_;
   Interceptors interceptors_;
   Clock::Steady begin_;
+  bool is_finishing_ = false;
   bool is_approved_ = false;  // the answer, by hooks and guardrails
   bool is_withheld_ = false;  // the same: it is nobody's to read
 };

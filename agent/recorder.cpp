@@ -17,6 +17,16 @@ void Recorder::record(EventBody body) {
   for (EventSink* sink : audience_.sinks) {
     tell(*sink, event);
   }
+  tell_of_losses();
+}
+
+// A sink tells of its loss once, so that this ends.
+void Recorder::tell_of_losses() {
+  for (EventSink* sink : audience_.sinks) {
+    if (auto loss = sink->loss()) {
+      record(*std::move(loss));
+    }
+  }
 }
 
 void Recorder::commit() {
@@ -39,6 +49,7 @@ void Recorder::finish(RunResult& result, const std::function<std::optional<Endin
   if (const auto ending = ending_now()) {
     result.exit_code = exit_code(*ending);
     result.error = ending->error;
+    result.stop = ending->stop;
     event.body = RunFinished{.result = result};
   }
   keep(event);

@@ -44,6 +44,7 @@ class Recorder {
   Event next(EventBody body);
   void tell(EventSink& sink, const Event& event);
   void keep(const Event& event);
+  void tell_of_losses();
 
   std::string run_id_;
   Audience audience_;

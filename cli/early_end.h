@@ -15,7 +15,7 @@ struct EarlyEnd {
   std::string run_id;
   std::string agent_file;
   std::string cwd;
-  int signal = 0;  // that ended it; 0: none
+  int signal = 0;  // but where a signal does; 0: none
   bool quiet = false;
   bool color = false;
 };

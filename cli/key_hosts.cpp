@@ -152,6 +152,11 @@ std::vector<agent::Error> settle(const std::vector<KeyRequest>& requests,
                .message = "a signal ended the run before anything was sent",
                .help = {}}};
     }
+    if (settler.cancellation.is_expired()) {
+      return {{.code = Code::run_timeout,
+               .message = "the run's time (--timeout) was over before anything was sent",
+               .help = "Give it more time, or say beforehand where the key may go (--key-host)."}};
+    }
     if (answer == KeyAnswer::always) {
       keep_key_host(question, settler.user_config, settler.redactor);
     } else if (answer != KeyAnswer::once) {

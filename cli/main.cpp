@@ -33,15 +33,34 @@ void fill_standard_descriptors() {
   }
 }
 
-int internal_error(const char* what) {
-  std::cerr << "error[internal]: " << what
-            << "\n  = help: " << agent::row(agent::Code::internal).advice << std::endl;
-  return agent::row(agent::Code::internal).exit_code;
+// Where an exception went past everybody: on a thread, or while the run was told how it ended.
+int last_words(const std::exception* exception) {
+  const agent::Error error =
+      exception != nullptr
+          ? agent::error_of(*exception)
+          : agent::Error{.code = agent::Code::internal, .message = "an unknown exception"};
+  std::cerr << "error[" << agent::row(error.code).name << "]: " << error.message
+            << "\n  = help: " << agent::row(error.code).advice << std::endl;
+  return agent::row(error.code).exit_code;
+}
+
+[[noreturn]] void end_by_exception() {
+  int code = agent::row(agent::Code::internal).exit_code;
+  try {
+    std::rethrow_exception(std::current_exception());
+  } catch (const std::exception& exception) {
+    code = last_words(&exception);
+  } catch (...) {
+    code = last_words(nullptr);
+  }
+  ::_exit(code);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  cli::block_signals();  // until a command is there that hears them, or it is known that none will
+  std::set_terminate(end_by_exception);
   fill_standard_descriptors();
   ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of write()
   ::signal(SIGXFSZ, SIG_IGN);  // so is a file that may not grow
@@ -50,12 +69,12 @@ int main(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
     code = cli::run_program(arguments, environment_of_process());
   } catch (const std::exception& error) {
-    code = internal_error(error.what());
+    code = last_words(&error);
   } catch (...) {
-    code = internal_error("an unknown exception");
+    code = last_words(nullptr);
   }
   if (code > 128) {
-    cli::die_by(code - 128);
+    cli::end_process(code);
   }
   return code;
 }

@@ -66,6 +66,7 @@ struct Command {
   std::span<const Example> examples;
   // The exit code of an ending that is no error, normally 0; everything else is the error.
   agent::Result<int> (*run)(const Parsed&, Context&) = nullptr;
+  bool is_work = false;  // needs descriptors and memory, and hears signals
   bool hidden = false;
 };
 

@@ -1,26 +1,47 @@
 #include "cli/output.h"
 
+#include "agent/text.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <poll.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace cli {
 namespace {
 
+namespace fs = std::filesystem;
+using agent::Descriptor;
+using agent::Result;
+
 constexpr mode_t k_mode = 0666;
 
-// Only what is a regular file, or is not there yet, can be replaced by a rename.
-bool can_be_replaced(const std::string& file) {
-  struct stat status{};
-  return ::stat(file.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+std::unexpected<agent::Error> refuse_file(const std::string& file, int error) {
+  if (agent::is_shortage(error)) {
+    return agent::fail(agent::Code::os_failed,
+                       fmt::format("cannot open `{}`: {}", file, std::strerror(error)));
+  }
+  return agent::fail(agent::Code::cli_cannot_create,
+                     fmt::format("cannot create `{}`: {}", file, std::strerror(error)),
+                     "name a file in a folder that exists and may be written");
+}
+
+std::unexpected<agent::Error> refuse_link(const fs::path& file) {
+  std::error_code error;
+  return agent::fail(agent::Code::cli_cannot_create,
+                     fmt::format("cannot create `{}`: it is a link, to {}",
+                                 file.string(),
+                                 fs::read_symlink(file, error).string()),
+                     "name the file itself, or remove the link");
 }
 
 // The permissions of the file that is replaced, else what the umask allows.
@@ -34,43 +55,107 @@ mode_t mode_for(const std::string& file) {
   return k_mode & ~mask;
 }
 
-}  // namespace
-
-std::unique_ptr<Output> Output::to_descriptor(int descriptor, std::string name) {
-  return std::unique_ptr<Output>(new Output(descriptor, std::move(name)));
+bool is_link(const fs::path& file) {
+  struct stat status{};
+  return ::lstat(file.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
 }
 
-agent::Result<std::unique_ptr<Output>> Output::to_file(const std::string& file) {
-  const auto refuse = [&](int error) {
-    return agent::fail(agent::Code::cli_cannot_create,
-                       fmt::format("cannot create `{}`: {}", file, std::strerror(error)),
-                       "name a file in a folder that exists and may be written");
-  };
-  if (!can_be_replaced(file)) {
-    const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor < 0) {
-      return refuse(errno);
+fs::path folder_of(const fs::path& file) {
+  const fs::path folder = file.parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+// The number of this process's descriptor that a name like /dev/stdout or /dev/fd/3 stands for.
+// Opening the name would open the file behind it anew, at its start.
+std::optional<int> descriptor_called(fs::path file) {
+  constexpr int k_most_links = 8;
+  std::error_code error;
+  const fs::path all = fs::canonical("/proc/self/fd", error);
+  for (int links = 0; !error && links < k_most_links && is_link(file); ++links) {
+    if (fs::canonical(folder_of(file), error) == all) {
+      const std::string name = file.filename().string();
+      int number = -1;
+      const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), number);
+      return bad == std::errc() && end == name.data() + name.size() ? std::optional(number)
+                                                                    : std::nullopt;
     }
-    std::unique_ptr<Output> output(new Output(descriptor, file));
-    output->owns_descriptor_ = true;
-    return output;
+    file = folder_of(file) / fs::read_symlink(file, error);
+  }
+  return std::nullopt;
+}
+
+// A pipe has to have a reader before it can be opened.
+Descriptor open_to_write(const std::string& file, agent::WritePatience* patience) {
+  constexpr int k_flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW;
+  if (patience == nullptr) {
+    return Descriptor(::open(file.c_str(), k_flags));
+  }
+  Descriptor opened;
+  do {
+    opened = Descriptor(::open(file.c_str(), k_flags | O_NONBLOCK));
+  } while (!opened && errno == ENXIO && patience->wait_a_moment());
+  return opened;
+}
+
+// What is no regular file, and is not to become one: empty where the path leads to one, or to
+// nothing yet.
+Result<Descriptor> open_stream(const std::string& file, agent::WritePatience* patience) {
+  if (const auto number = descriptor_called(file)) {
+    Descriptor copy(::fcntl(*number, F_DUPFD_CLOEXEC, 3));
+    return copy ? Result<Descriptor>(std::move(copy)) : refuse_file(file, errno);
+  }
+  struct stat status{};
+  if (::lstat(file.c_str(), &status) != 0 || S_ISREG(status.st_mode)) {
+    return Descriptor();
+  }
+  if (S_ISLNK(status.st_mode)) {
+    return refuse_link(file);
+  }
+  Descriptor opened = open_to_write(file, patience);
+  return opened ? Result<Descriptor>(std::move(opened)) : refuse_file(file, errno);
+}
+
+}  // namespace
+
+std::unique_ptr<Output> Output::to_descriptor(int descriptor,
+                                              std::string name,
+                                              agent::WritePatience* patience) {
+  std::unique_ptr<Output> output(new Output({}, std::move(name), patience));
+  output->descriptor_ = descriptor;
+  return output;
+}
+
+Result<std::unique_ptr<Output>> Output::to_file(const std::string& file,
+                                                agent::WritePatience* patience) {
+  TRY_ASSIGN(Descriptor stream, open_stream(file, patience));
+  if (stream) {
+    return std::unique_ptr<Output>(new Output(std::move(stream), file, patience));
   }
   std::string temporary = file + ".XXXXXX";
-  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (descriptor < 0) {
-    return refuse(errno);
+  Descriptor beside(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!beside) {
+    return refuse_file(file, errno);
   }
-  ::fchmod(descriptor, mode_for(file));
-  std::unique_ptr<Output> output(new Output(descriptor, file));
-  output->owns_descriptor_ = true;
+  ::fchmod(beside.get(), mode_for(file));
+  std::unique_ptr<Output> output(new Output(std::move(beside), file, patience));
   output->temporary_ = std::move(temporary);
   return output;
 }
 
-Output::~Output() {
-  if (owns_descriptor_) {
-    ::close(descriptor_);
+Result<std::unique_ptr<Output>> Output::append_to(const std::string& file,
+                                                  agent::WritePatience* patience) {
+  TRY_ASSIGN(Descriptor opened, open_stream(file, patience));
+  if (!opened) {
+    opened = Descriptor(
+        ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, k_mode));
   }
+  if (!opened) {
+    return refuse_file(file, errno);
+  }
+  return std::unique_ptr<Output>(new Output(std::move(opened), file, patience));
+}
+
+Output::~Output() {
   if (!temporary_.empty()) {
     ::unlink(temporary_.c_str());
   }
@@ -85,16 +170,13 @@ void Output::fail(std::string_view doing, int error) {
 }
 
 void Output::write(std::string_view bytes) {
-  while (!failure_ && !bytes.empty()) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
-    if (count >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN) {  // somebody made the pipe non-blocking
-      pollfd ready{.fd = descriptor_, .events = POLLOUT, .revents = 0};
-      ::poll(&ready, 1, -1);
-    } else if (errno != EINTR) {
-      fail("write to", errno);
-    }
+  if (failure_ || is_given_up_) {
+    return;
+  }
+  if (const int error = agent::write_all(descriptor_, bytes, patience_); error == ETIMEDOUT) {
+    is_given_up_ = true;
+  } else if (error != 0) {
+    fail("write to", error);
   }
 }
 
@@ -109,7 +191,7 @@ void Output::commit() {
   temporary_.clear();
 }
 
-agent::Result<int> ending_of(const Output& output, int otherwise) {
+Result<int> ending_of(const Output& output, int otherwise) {
   if (output.reader_is_gone()) {
     return 128 + SIGPIPE;
   }
@@ -117,6 +199,26 @@ agent::Result<int> ending_of(const Output& output, int otherwise) {
     return agent::fail(*output.failure());
   }
   return otherwise;
+}
+
+std::optional<FileIdentity> identity_of(const std::string& file) {
+  struct stat status{};
+  if (::stat(file.c_str(), &status) == 0) {
+    return S_ISREG(status.st_mode)
+               ? std::optional(FileIdentity{status.st_dev, status.st_ino, {}})
+               : std::nullopt;
+  }
+  if (::stat(folder_of(file).c_str(), &status) != 0) {
+    return std::nullopt;
+  }
+  return FileIdentity{status.st_dev, status.st_ino, fs::path(file).filename().string()};
+}
+
+Result<void> check_is_no_link(const std::string& file) {
+  if (is_link(file)) {
+    return refuse_link(file);
+  }
+  return {};
 }
 
 }  // namespace cli

@@ -1,6 +1,7 @@
 #include "cli/program.h"
 
 #include "agent/cancellation.h"
+#include "agent/descriptor.h"
 #include "agent/id.h"
 #include "agent/outcome.h"
 #include "agent/secrets/redact.h"
@@ -9,6 +10,8 @@
 #include "cli/help.h"
 #include "cli/output.h"
 #include "cli/parse.h"
+#include "cli/resources.h"
+#include "cli/signals.h"
 #include "cli/terminal/answer_sink.h"
 #include "cli/terminal/render_error.h"
 
@@ -18,6 +21,7 @@
 #include <iostream>
 #include <optional>
 #include <sstream>
+#include <streambuf>
 #include <unistd.h>
 
 namespace cli {
@@ -52,22 +56,60 @@ Format format_asked_for(std::span<const std::string> arguments,
   return format == "json" ? Format::json : format == "jsonl" ? Format::jsonl : Format::text;
 }
 
+// A stream that waits for its reader as long as the work's patience lasts.
+class DescriptorBuffer final : public std::streambuf {
+ public:
+  DescriptorBuffer(int descriptor, agent::WritePatience& patience)
+      : descriptor_(descriptor), patience_(patience) {}
+
+ private:
+  int_type overflow(int_type character) override {
+    const char byte = traits_type::to_char_type(character);
+    return xsputn(&byte, 1) == 1 ? character : traits_type::eof();
+  }
+  std::streamsize xsputn(const char* text, std::streamsize count) override {
+    const std::string_view bytes(text, static_cast<std::size_t>(count));
+    return agent::write_all(descriptor_, bytes, &patience_) == 0 ? count : 0;
+  }
+
+  int descriptor_;
+  agent::WritePatience& patience_;
+};
+
 class Program {
  public:
   Program(std::span<const std::string> arguments, const agent::Environment& environment)
       : arguments_(arguments), environment_(environment) {}
 
   int run() {
+    try {
+      return perform();
+    } catch (const std::exception& exception) {
+      return fail(agent::error_of(exception));
+    }
+  }
+
+ private:
+  int perform() {
     auto parsed = parse(arguments_, environment_);
+    if (!parsed || parsed->command == nullptr || !parsed->command->is_work) {
+      unblock_signals();
+    }
     if (!parsed) {
       return fail(std::move(parsed).error());
+    }
+    if (parsed->command != nullptr && parsed->command->is_work && !parsed->help) {
+      if (const auto enough = check_resources(); !enough) {
+        return fail(enough.error());
+      }
     }
     std::error_code ignored;
     Context context{
         .environment = environment_,
         .cwd = std::filesystem::current_path(ignored),
         .out = out_,
-        .err = std::cerr,
+        .err = err_,
+        .cancellation = cancellation_,
         .color_out = color(STDOUT_FILENO, *parsed),
         .color_err = color_err_ = color(STDERR_FILENO, *parsed),
     };
@@ -79,7 +121,6 @@ class Program {
     return code ? finish(*code) : fail(std::move(code).error());
   }
 
- private:
   bool color(int descriptor, const Parsed& parsed) const {
     return wants_color(descriptor, parsed.value("--color").value_or("auto"), environment_);
   }
@@ -88,33 +129,44 @@ class Program {
 
   int fail(const agent::Error& error) {
     if (!is_run()) {
-      std::cerr << render(error, color_err_) << std::endl;
+      err_ << render(error, color_err_) << std::endl;
       return finish(agent::exit_code(error));
     }
-    const auto output = Output::to_descriptor(STDOUT_FILENO, "standard output");
+    const auto output = standard_output();
     const agent::Redactor redactor(environment_);
-    agent::Cancellation cancellation;
     AnswerSink answer(
-        {.format = format_asked_for(arguments_, environment_)}, *output, redactor, cancellation);
-    return end_early(
-        {.errors = {error}, .run_id = agent::new_run_id(), .color = color_err_}, answer, std::cerr);
+        {.format = format_asked_for(arguments_, environment_)}, *output, redactor, cancellation_);
+    return end_early({.errors = {error},
+                      .run_id = agent::new_run_id(),
+                      .signal = cancellation_.signal_number(),
+                      .color = color_err_},
+                     answer,
+                     err_);
   }
 
   // What a command printed is its product: where it cannot be written, that is the ending.
   int finish(int code) {
-    const auto output = Output::to_descriptor(STDOUT_FILENO, "standard output");
+    unblock_signals();  // whoever waits for a reader here is ended by them
+    const auto output = standard_output();
     output->write(out_.view());
     const auto ending = ending_of(*output, code);
     if (!ending) {
-      std::cerr << render(ending.error(), color_err_) << std::endl;
+      err_ << render(ending.error(), color_err_) << std::endl;
       return agent::exit_code(ending.error());
     }
     return *ending;
   }
 
+  std::unique_ptr<Output> standard_output() {
+    return Output::to_descriptor(STDOUT_FILENO, "standard output", &cancellation_.patience());
+  }
+
   std::span<const std::string> arguments_;
   const agent::Environment& environment_;
   std::ostringstream out_;
+  agent::Cancellation cancellation_;
+  DescriptorBuffer err_buffer_{STDERR_FILENO, cancellation_.patience()};
+  std::ostream err_{&err_buffer_};
   bool color_err_ = false;
 };
 

@@ -266,6 +266,15 @@ int RunSession::run() {
                   .interceptor = interceptors.empty() ? nullptr : &interceptor},
                  world_.cancellation);
   world_.supervisor.dismiss();
+  if (const auto loss = world_.sinks.log != nullptr ? world_.sinks.log->loss() : std::nullopt) {
+    if (!world_.parsed.has("--quiet")) {  // the last line alone was lost, after the run's last event
+      world_.context.err << render_warning({.code = agent::Code::storage_io,
+                                            .message = loss->message,
+                                            .help = loss->help},
+                                           world_.context.color_err)
+                         << std::endl;
+    }
+  }
   if (const auto done = io_->finish(); !done && result.exit_code == 0) {
     world_.context.err << render_warning(done.error(), world_.context.color_err) << std::endl;
   }

@@ -6,11 +6,6 @@
 namespace cli {
 namespace {
 
-Format format_of(const Parsed& parsed) {
-  const std::string name = parsed.value("--output").value_or("text");
-  return name == "json" ? Format::json : name == "jsonl" ? Format::jsonl : Format::text;
-}
-
 int verbosity_of(const Parsed& parsed) {
   return parsed.has("--quiet") ? -1 : static_cast<int>(parsed.count("--verbose"));
 }
@@ -22,44 +17,58 @@ bool is_smart_terminal(int descriptor, const agent::Environment& environment) {
 
 }  // namespace
 
+Format format_of(const Parsed& parsed) {
+  const std::string name = parsed.value("--output").value_or("text");
+  return name == "json" ? Format::json : name == "jsonl" ? Format::jsonl : Format::text;
+}
+
+agent::Result<RunOutputs> open_outputs(const Parsed& parsed,
+                                       const agent::Redactor& redactor,
+                                       agent::Cancellation& cancellation) {
+  agent::WritePatience& patience = cancellation.patience();
+  RunOutputs outputs;
+  if (const auto file = parsed.value("--output-file")) {
+    TRY_ASSIGN(outputs.answer, Output::to_file(*file, &patience));
+  } else {
+    outputs.answer = Output::to_descriptor(STDOUT_FILENO, "standard output", &patience);
+  }
+  if (const auto file = parsed.value("--log-file")) {
+    TRY_ASSIGN(outputs.log, LogSink::open(*file, redactor, patience));
+  }
+  return outputs;
+}
+
 std::vector<agent::EventSink*> RunSinks::sinks() const {
   std::vector<agent::EventSink*> all{answer.get()};
-  if (log) {
-    all.push_back(log.get());
+  if (log != nullptr) {
+    all.push_back(log);
   }
   all.push_back(progress.get());
   return all;
 }
 
-agent::Result<RunSinks> open_audience(const Parsed& parsed,
-                                      const Context& context,
-                                      bool is_guarded,
-                                      const agent::Redactor& redactor,
-                                      agent::Cancellation& cancellation) {
-  RunSinks sinks;
-  const auto file = parsed.value("--output-file");
-  if (file) {
-    TRY_ASSIGN(sinks.output, Output::to_file(*file));
-  } else {
-    sinks.output = Output::to_descriptor(STDOUT_FILENO, "standard output");
-  }
+RunSinks open_audience(const Parsed& parsed,
+                       const Context& context,
+                       bool is_guarded,
+                       const RunOutputs& outputs,
+                       const agent::Redactor& redactor,
+                       agent::Cancellation& cancellation) {
+  RunSinks sinks{.log = outputs.log.get()};
   const Format format = format_of(parsed);
-  const bool streams =
-      format == Format::text && !file && !is_guarded && ::isatty(STDOUT_FILENO) == 1;
+  const bool streams = format == Format::text && !parsed.value("--output-file") && !is_guarded &&
+                       ::isatty(STDOUT_FILENO) == 1;
   sinks.answer =
       std::make_unique<AnswerSink>(AnswerSink::Options{.format = format, .streams = streams},
-                                   *sinks.output,
+                                   *outputs.answer,
                                    redactor,
                                    cancellation);
-  if (const auto log = parsed.value("--log-file")) {
-    TRY_ASSIGN(sinks.log, LogSink::open(*log, redactor));
-  }
   sinks.progress = std::make_unique<Progress>(
       Progress::Options{.verbosity = verbosity_of(parsed),
                         .live = is_smart_terminal(STDERR_FILENO, context.environment),
                         .color = context.color_err,
                         .shows_partial = format == Format::text,
-                        .beside = streams ? sinks.answer.get() : nullptr},
+                        .beside = streams ? sinks.answer.get() : nullptr,
+                        .patience = &cancellation.patience()},
       redactor);
   if (streams) {
     sinks.answer->make_room_by([progress = sinks.progress.get()] { progress->make_room(); });

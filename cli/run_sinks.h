@@ -15,21 +15,35 @@
 
 namespace cli {
 
-struct RunSinks {
-  std::unique_ptr<Output> output;
-  std::unique_ptr<AnswerSink> answer;
+// Where the options say that a run is to be written; opened before anything else is done, so that
+// nothing is paid for what cannot be kept.
+struct RunOutputs {
+  std::unique_ptr<Output> answer;
   std::unique_ptr<LogSink> log;  // null: none was asked for
+};
+
+// cli.cannot_create.
+agent::Result<RunOutputs> open_outputs(const Parsed& parsed,
+                                       const agent::Redactor& redactor,
+                                       agent::Cancellation& cancellation);
+
+Format format_of(const Parsed& parsed);
+
+struct RunSinks {
+  std::unique_ptr<AnswerSink> answer;
+  LogSink* log = nullptr;  // may be null
   std::unique_ptr<Progress> progress;
 
   std::vector<agent::EventSink*> sinks() const;  // the answer first
 };
 
-// As the options say. `is_guarded`: nothing of an answer may be shown before it is whole. Errors:
-// cli.cannot_create. Starts a thread: signals are blocked before.
-agent::Result<RunSinks> open_audience(const Parsed& parsed,
-                                      const Context& context,
-                                      bool is_guarded,
-                                      const agent::Redactor& redactor,
-                                      agent::Cancellation& cancellation);
+// As the options say; all but them is borrowed. `is_guarded`: nothing of an answer may be shown
+// before it is whole. Starts a thread: signals are blocked before.
+RunSinks open_audience(const Parsed& parsed,
+                       const Context& context,
+                       bool is_guarded,
+                       const RunOutputs& outputs,
+                       const agent::Redactor& redactor,
+                       agent::Cancellation& cancellation);
 
 }  // namespace cli

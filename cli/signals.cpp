@@ -1,19 +1,23 @@
 #include "cli/signals.h"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
-#include <cstdint>
-#include <cstdlib>
-#include <poll.h>
-#include <sys/eventfd.h>
+#include <ctime>
+#include <string>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace cli {
 namespace {
 
+using Steady = std::chrono::steady_clock;
+
 constexpr std::array k_ending_signals = {SIGINT, SIGTERM, SIGHUP};
+constexpr int k_wake = SIGURG;  // for the watcher alone; from anywhere else it does nothing
+constexpr std::chrono::seconds k_quick_end{2};  // from the second signal on
 
 bool is_ignored(int signal) {
   struct sigaction action{};
@@ -31,41 +35,110 @@ sigset_t watched_signals() {
   return set;
 }
 
+// The next of these signals; 0: the deadline came first.
+int next_signal(const sigset_t& set, const std::optional<Steady::time_point>& deadline) {
+  for (;;) {
+    int signal = 0;
+    if (!deadline) {
+      signal = ::sigwaitinfo(&set, nullptr);
+    } else {
+      const auto left = std::max(std::chrono::nanoseconds(*deadline - Steady::now()),
+                                 std::chrono::nanoseconds(0));
+      const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+      const timespec time{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
+      signal = ::sigtimedwait(&set, nullptr, &time);
+    }
+    if (signal > 0) {
+      return signal;
+    }
+    if (errno == EAGAIN) {
+      return 0;
+    }
+  }
+}
+
 }  // namespace
 
 void block_signals() {
-  const sigset_t set = watched_signals();
+  sigset_t set = watched_signals();
+  ::sigaddset(&set, k_wake);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-SignalWatcher::SignalWatcher(agent::Cancellation& cancellation) {
+void unblock_signals() {
   const sigset_t set = watched_signals();
-  signals_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  done_ = ::eventfd(0, EFD_CLOEXEC);
-  thread_ = std::thread([this, &cancellation] {
-    for (;;) {
-      std::array<pollfd, 2> ready{pollfd{.fd = signals_, .events = POLLIN, .revents = 0},
-                                  pollfd{.fd = done_, .events = POLLIN, .revents = 0}};
-      if (::poll(ready.data(), ready.size(), -1) < 0) {
-        continue;
-      }
-      signalfd_siginfo info{};
-      while (::read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-        cancellation.signal(static_cast<int>(info.ssi_signo));
-      }
-      if (ready[1].revents != 0) {
-        return;
-      }
-    }
-  });
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+agent::Result<std::unique_ptr<SignalWatcher>> SignalWatcher::start(
+    agent::Cancellation& cancellation, std::optional<std::chrono::milliseconds> timeout) {
+  block_signals();
+  std::unique_ptr<SignalWatcher> watcher(new SignalWatcher(cancellation));
+  if (timeout) {
+    watcher->deadline_ = Steady::now() + *timeout;
+  }
+  try {
+    watcher->thread_ = std::thread([self = watcher.get()] { self->watch(); });
+  } catch (const std::system_error& error) {
+    return agent::fail(agent::Code::os_failed,
+                       std::string("no thread can be started to watch for signals: ") +
+                           error.code().message(),
+                       "Allow more processes (`ulimit -u`) or memory (`ulimit -v`).");
+  }
+  return watcher;
 }
 
 SignalWatcher::~SignalWatcher() {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(done_, &one, sizeof one);
-  thread_.join();
-  ::close(signals_);
-  ::close(done_);
+  if (thread_.joinable()) {
+    is_done_ = true;
+    ::pthread_kill(thread_.native_handle(), k_wake);
+    thread_.join();
+  }
+}
+
+SignalWatcher::ProcessEnd::ProcessEnd(SignalWatcher& watcher, std::function<int()> end)
+    : watcher_(watcher) {
+  const std::lock_guard lock(watcher_.mutex_);
+  watcher_.end_ = std::move(end);
+}
+
+SignalWatcher::ProcessEnd::~ProcessEnd() {
+  const std::lock_guard lock(watcher_.mutex_);
+  watcher_.end_ = nullptr;
+}
+
+void SignalWatcher::watch() {
+  sigset_t set = watched_signals();
+  ::sigaddset(&set, k_wake);
+  for (int heard = 0; !is_done_;) {
+    const int signal = next_signal(set, deadline_);
+    if (is_done_) {
+      return;
+    }
+    if (signal == k_wake) {
+      continue;
+    }
+    if (heard >= 2) {
+      die_by(cancellation_.signal_number());
+    }
+    if (signal == 0) {
+      deadline_.reset();
+      cancellation_.expire();
+    } else {
+      cancellation_.signal(signal);
+      if (++heard == 2) {
+        deadline_ = Steady::now() + k_quick_end;
+      }
+    }
+    end_process_if_asked();
+  }
+}
+
+void SignalWatcher::end_process_if_asked() {
+  const std::lock_guard lock(mutex_);
+  if (end_) {
+    end_process(end_());
+  }
 }
 
 void die_by(int signal) {
@@ -78,6 +151,13 @@ void die_by(int signal) {
   ::raise(signal);
   ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   ::_exit(128 + signal);  // where the signal was ignored after all
+}
+
+void end_process(int exit_code) {
+  if (exit_code > 128) {
+    die_by(exit_code - 128);
+  }
+  ::_exit(exit_code);
 }
 
 }  // namespace cli

@@ -16,6 +16,7 @@ struct Context {
   std::filesystem::path cwd;
   std::ostream& out;  // the product, and nothing else
   std::ostream& err;
+  agent::Cancellation& cancellation;
   bool color_out = false;
   bool color_err = false;
 };

@@ -1,4 +1,5 @@
 // `errand init`: a first agent file that works and explains itself.
+#include "agent/descriptor.h"
 #include "agent/text.h"
 #include "cli/commands/commands.h"
 
@@ -107,15 +108,7 @@ agent::Result<void> write_new(const std::filesystem::path& file,
   if (descriptor < 0) {
     return refuse(errno);
   }
-  int error = 0;
-  while (!text.empty() && error == 0) {
-    const ssize_t count = ::write(descriptor, text.data(), text.size());
-    if (count >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno != EINTR) {
-      error = errno;
-    }
-  }
+  int error = agent::write_all(descriptor, text);
   if (::close(descriptor) != 0 && error == 0) {
     error = errno;
   }

@@ -100,9 +100,8 @@ class Asking {
   Asking(Context& context, bool as_json) : context_(context), as_json_(as_json) {}
 
   Result<int> ask(const std::vector<Row>& rows) {
-    block_signals();
-    agent::Cancellation cancellation;
-    const SignalWatcher signals(cancellation);
+    agent::Cancellation& cancellation = context_.cancellation;
+    TRY_ASSIGN(const auto signals, SignalWatcher::start(cancellation));
     agent::SystemClock clock;
     providers::HttpClient http(context_.environment);
     for (const Row& row : rows) {

@@ -1,4 +1,5 @@
 // `errand run`: from an agent file and a prompt to one named ending.
+#include "agent/duration.h"
 #include "agent/id.h"
 #include "agent/secrets/redact.h"
 #include "agent/text.h"
@@ -79,45 +80,96 @@ void hide_secrets(const Plan& plan, agent::Redactor& redactor) {
   }
 }
 
+// The options that name files to write; two to one file would lose one of them.
+Result<void> check_outputs(const Parsed& parsed) {
+  constexpr std::array<std::string_view, 3> k_outputs = {"--output-file", "--log-file", "--record"};
+  for (std::size_t first = 0; first < k_outputs.size(); ++first) {
+    for (std::size_t second = first + 1; second < k_outputs.size(); ++second) {
+      const auto one = parsed.value(k_outputs[first]);
+      const auto other = parsed.value(k_outputs[second]);
+      if (one && other && identity_of(*one) && identity_of(*one) == identity_of(*other)) {
+        return agent::fail(Code::cli_usage,
+                           fmt::format("`{} {}` and `{} {}` are the same file",
+                                       k_outputs[first],
+                                       *one,
+                                       k_outputs[second],
+                                       *other),
+                           "give each a file of its own");
+      }
+    }
+  }
+  return {};
+}
+
+std::optional<agent::Milliseconds> timeout_of(const Parsed& parsed) {
+  const auto text = parsed.value("--timeout");
+  return text ? agent::parse_duration(*text) : std::nullopt;
+}
+
+// What a signal or the deadline ends before there is a run.
+Error stop_before_run(const agent::Cancellation& cancellation, const Parsed& parsed) {
+  if (cancellation.signal_number() != 0) {
+    return {.code = Code::run_cancelled,
+            .message = "a signal came before the run had started",
+            .help = {}};
+  }
+  return {.code = Code::run_timeout,
+          .message = fmt::format("the run had not started after {}; it may wait for its prompt",
+                                 parsed.value("--timeout").value_or("")),
+          .help = {}};
+}
+
 }  // namespace
 
 Result<int> command_run(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
+  agent::Cancellation& cancellation = context.cancellation;
+  TRY_ASSIGN(const auto signals, SignalWatcher::start(cancellation, timeout_of(parsed)));
   agent::Redactor redactor(context.environment);
-  agent::Cancellation cancellation;
 
   TRY(change_folder(parsed, context));
-  auto recording = recording_of(parsed);
-  const bool is_replay = recording && *recording;
-  const std::string run_id = is_replay ? (*recording)->run.run_id : agent::new_run_id();
-  auto plan = prepare(parsed, context, recording);
-  block_signals();
-  const bool is_guarded = plan && tools::has_output_checks(plan->agent.guardrails);
-  TRY_ASSIGN(const RunSinks sinks,
-             open_audience(parsed, context, is_guarded, redactor, cancellation));
-  const auto end_with = [&](std::vector<Error> errors, int signal = 0) {
+  TRY(check_outputs(parsed));
+  TRY_ASSIGN(RunOutputs outputs, open_outputs(parsed, redactor, cancellation));
+  std::string run_id = agent::new_run_id();
+  const auto end_with = [&](std::vector<Error> errors) {
+    AnswerSink answer({.format = format_of(parsed)}, *outputs.answer, redactor, cancellation);
     return end_early({.errors = std::move(errors),
                       .run_id = run_id,
                       .agent_file = parsed.positionals.empty() ? "" : parsed.positionals.front(),
                       .cwd = context.cwd.string(),
-                      .signal = signal,
+                      .signal = cancellation.signal_number(),
                       .quiet = parsed.has("--quiet"),
                       .color = context.color_err},
-                     *sinks.answer,
+                     answer,
                      context.err);
   };
+  Result<std::optional<providers::Cassette>> recording(std::nullopt);
+  auto plan = [&] {
+    const SignalWatcher::ProcessEnd at_a_stop(
+        *signals, [&] { return end_with({stop_before_run(cancellation, parsed)}); });
+    recording = recording_of(parsed);
+    return prepare(parsed, context, recording);
+  }();
+  if (recording && *recording) {
+    run_id = (*recording)->run.run_id;
+  }
   if (!plan) {
     return end_with(std::move(plan).error());
   }
+  const RunSinks sinks = open_audience(parsed,
+                                       context,
+                                       tools::has_output_checks(plan->agent.guardrails),
+                                       outputs,
+                                       redactor,
+                                       cancellation);
   hide_secrets(*plan, redactor);
-  const SignalWatcher signals(cancellation);
   if (auto refused = settle(std::exchange(plan->key_requests, {}),
                             {.redactor = redactor,
                              .cancellation = cancellation,
                              .user_config = plan->settings.user.file,
                              .color = context.color_err});
       !refused.empty()) {
-    return end_with(std::move(refused), cancellation.signal_number());
+    return end_with(std::move(refused));
   }
   const auto session = RunSession::open({.parsed = parsed,
                                          .context = context,

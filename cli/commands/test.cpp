@@ -203,15 +203,15 @@ Result<int> command_test(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
   TRY_ASSIGN(const auto files, find_files(parsed, context.cwd));
   TRY_ASSIGN(const auto cases, load(files, context));
+  agent::Cancellation& cancellation = context.cancellation;
+  TRY_ASSIGN(const auto signals, SignalWatcher::start(cancellation));
   std::unique_ptr<Output> junit;
   if (const auto file = parsed.value("--junit")) {
-    TRY_ASSIGN(junit, Output::to_file(*file));
+    TRY_ASSIGN(junit, Output::to_file(*file, &cancellation.patience()));
   }
-  block_signals();
-  agent::Cancellation cancellation;
-  const SignalWatcher signals(cancellation);
   const RunFolder folder(context.environment, "test-" + agent::new_run_id());
-  const auto out = Output::to_descriptor(STDOUT_FILENO, "standard output");
+  const auto out =
+      Output::to_descriptor(STDOUT_FILENO, "standard output", &cancellation.patience());
   const bool is_text = parsed.value("--output") != "json";
   const auto tell = [&](const TestReport& report) {
     if (is_text && !(parsed.has("--quiet") && report.has_passed())) {

@@ -173,10 +173,10 @@ Result<int> command_tools_list(const Parsed& parsed, Context& context) {
 Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
   TRY_ASSIGN(Chosen chosen, tools_of(parsed.value("--agent"), context));
+  unblock_signals();  // what is read may be long in coming
   TRY_ASSIGN(const std::string arguments, arguments_of(parsed));
-  block_signals();
-  agent::Cancellation cancellation;
-  const SignalWatcher signals(cancellation);
+  agent::Cancellation& cancellation = context.cancellation;
+  TRY_ASSIGN(const auto signals, SignalWatcher::start(cancellation));
   agent::Redactor redactor(context.environment);
   for (const agent::ToolSpec& tool : chosen.agent.tools) {
     redactor.add(tool.env);

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
+#include <system_error>
 #include <unistd.h>
 #include <variant>
 
@@ -22,16 +22,6 @@ constexpr std::string_view k_dim = "2";
 constexpr std::string_view k_red = "31";
 constexpr std::string_view k_yellow = "33";
 constexpr std::string_view k_green = "32";
-
-void write_all(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
-    if (count <= 0 && errno != EINTR) {
-      return;  // nobody reads it: an observer never fails a run
-    }
-    text.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
-  }
-}
 
 std::string seconds(std::int64_t ms) {
   return ms < 10'000 ? fmt::format("{:.1f} s", static_cast<double>(ms) / 1000)
@@ -160,7 +150,10 @@ std::string fallback_line(const agent::ModelFallback& event) {
 Progress::Progress(Options options, const agent::Redactor& redactor)
     : options_(options), redactor_(redactor), last_line_(Steady::now()) {
   if (options_.verbosity >= 0) {
-    ticker_ = std::jthread([this](std::stop_token stop) { tick(stop); });
+    try {
+      ticker_ = std::jthread([this](std::stop_token stop) { tick(stop); });
+    } catch (const std::system_error&) {  // no thread is left: nothing ticks
+    }
   }
 }
 
@@ -336,8 +329,12 @@ void Progress::finish(const agent::RunResult& result) {
 
 void Progress::line(std::string_view text) {
   const bool after_text = options_.beside != nullptr && options_.beside->is_mid_line();
-  write_all(fmt::format("{}{}\n", after_text ? "\n" : "", text));
+  write(fmt::format("{}{}\n", after_text ? "\n" : "", text));
   last_line_ = Steady::now();
+}
+
+void Progress::write(std::string_view text) {
+  agent::write_all(STDERR_FILENO, text, options_.patience);  // an observer never fails a run
 }
 
 void Progress::paragraph(std::string_view title, std::string_view text) {
@@ -368,14 +365,14 @@ void Progress::draw() {
   }
   const auto waited =
       std::chrono::duration_cast<std::chrono::seconds>(Steady::now() - waiting_since_);
-  write_all(fmt::format(
+  write(fmt::format(
       "\r\x1b[K{}", paint(k_dim, fmt::format("… {}, {} s", clean(waiting_for_), waited.count()))));
   is_drawn_ = true;
 }
 
 void Progress::erase() {
   if (is_drawn_) {
-    write_all("\r\x1b[K");
+    write("\r\x1b[K");
     is_drawn_ = false;
   }
 }

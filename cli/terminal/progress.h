@@ -2,6 +2,7 @@
 // that is always the last. Never on stdout.
 #pragma once
 #include "agent/clock.h"
+#include "agent/descriptor.h"
 #include "agent/event.h"
 #include "agent/secrets/redact.h"
 #include "cli/terminal/answer_sink.h"
@@ -23,6 +24,7 @@ class Progress final : public agent::EventSink {
     bool color = false;
     bool shows_partial = false;          // text mode: a partial answer has no other place
     const AnswerSink* beside = nullptr;  // writes to the same terminal; may be null
+    agent::WritePatience* patience = nullptr;  // with who reads stderr; null: without end
   };
 
   Progress(Options options, const agent::Redactor& redactor);
@@ -39,6 +41,7 @@ class Progress final : public agent::EventSink {
   void show(const agent::Event& event);
   void finish(const agent::RunResult& result);
   void line(std::string_view text);
+  void write(std::string_view text);
   void paragraph(std::string_view title, std::string_view text);
   void draw();
   void erase();

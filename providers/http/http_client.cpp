@@ -1,5 +1,6 @@
 #include "providers/http/http_client.h"
 
+#include "agent/descriptor.h"
 #include "agent/duration.h"
 #include "providers/http/url.h"
 
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <fcntl.h>
 #include <string>
 #include <utility>
 
@@ -186,7 +188,36 @@ Error bad_answer_error(const Sent& sent, const TransferOutcome& outcome) {
               "Check that `model.base_url` is the address of a model server.");
 }
 
+// libcurl has no code for a name that was not looked up, or a certificate that was not read, because
+// no descriptor was left for it.
+bool has_no_descriptors() {
+  const agent::Descriptor one(::open("/", O_PATH | O_CLOEXEC));
+  const agent::Descriptor other(::open("/", O_PATH | O_CLOEXEC));
+  return !other && agent::is_shortage(errno);
+}
+
+bool is_shortage(const TransferOutcome& outcome) {
+  switch (static_cast<int>(outcome.code)) {
+    case CURLE_FAILED_INIT:
+      return true;
+    case CURLE_OUT_OF_MEMORY:
+      return !outcome.is_connected;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CONNECT_ERROR:
+      return has_no_descriptors();
+    default:
+      return outcome.has_no_socket || outcome.is_out_of_memory;
+  }
+}
+
 Error to_error(const Sent& sent, const TransferOutcome& outcome, int status) {
+  if (is_shortage(outcome)) {
+    return make(Code::os_failed,
+                "the HTTP request cannot be made: no descriptors or no memory are left",
+                "Raise the limit: `ulimit -a` shows descriptors (-n) and memory (-v).");
+  }
   if (outcome.code == CURLE_OPERATION_TIMEDOUT) {
     return deadline_error(sent, outcome.expired, outcome.is_connected);
   }
@@ -195,9 +226,6 @@ Error to_error(const Sent& sent, const TransferOutcome& outcome, int status) {
   }
   if (is_tls(outcome.code) && !is_handshake_cut(outcome)) {
     return tls_error(sent, outcome);
-  }
-  if (outcome.code == CURLE_FAILED_INIT || outcome.code == CURLE_OUT_OF_MEMORY) {
-    return make(Code::os_failed, "the HTTP request cannot be set up: " + outcome.detail);
   }
   if (status == 0) {
     return network_error(sent, outcome);

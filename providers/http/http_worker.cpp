@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <limits>
+#include <new>
 #include <optional>
 #include <sys/socket.h>
 #include <system_error>
@@ -251,16 +253,30 @@ void HttpWorker::Transfer::set_request(Options& options) const {
 void HttpWorker::Transfer::set_callbacks(Options& options) {
   const curl_write_callback on_header =
       [](char* data, std::size_t, std::size_t count, void* self) noexcept -> std::size_t {
-    return static_cast<Transfer*>(self)->take_header({data, count}) ? count : 0;
+    auto& transfer = *static_cast<Transfer*>(self);
+    try {
+      return transfer.take_header({data, count}) ? count : 0;
+    } catch (const std::bad_alloc&) {
+      transfer.exchange.outcome.is_out_of_memory = true;
+      return 0;
+    }
   };
   const curl_write_callback on_body =
       [](char* data, std::size_t, std::size_t count, void* self) noexcept -> std::size_t {
-    return static_cast<Transfer*>(self)->take_body({data, count});
+    auto& transfer = *static_cast<Transfer*>(self);
+    try {
+      return transfer.take_body({data, count});
+    } catch (const std::bad_alloc&) {
+      transfer.exchange.outcome.is_out_of_memory = true;
+      return 0;
+    }
   };
   const curl_opensocket_callback open_socket =
       [](void* self, curlsocktype, curl_sockaddr* address) noexcept -> curl_socket_t {
-    return providers::open_socket(static_cast<Transfer*>(self)->exchange.request.may_connect,
-                                  *address);
+    Exchange& ours = static_cast<Transfer*>(self)->exchange;
+    const auto socket = providers::open_socket(ours.request.may_connect, *address);
+    ours.outcome.has_no_socket = socket < 0 && agent::is_shortage(errno);
+    return socket;
   };
   // libcurl sends a request once more by itself where a kept connection broke. Trying again is the
   // retry layer's business, which tells of it: the second sending is refused.
@@ -346,6 +362,7 @@ bool start_curl() {
 
 curl_socket_t open_socket(const agent::AddressFilter* may_connect, const curl_sockaddr& address) {
   if (may_connect != nullptr && !(*may_connect)(address.addr)) {
+    errno = EACCES;
     return CURL_SOCKET_BAD;
   }
   return ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
@@ -354,8 +371,13 @@ curl_socket_t open_socket(const agent::AddressFilter* may_connect, const curl_so
 agent::Result<std::unique_ptr<HttpWorker>> HttpWorker::create(const HttpSettings& settings) {
   const bool is_started = start_curl();
   std::unique_ptr<HttpWorker> worker(new HttpWorker(settings));
-  if (!is_started || worker->multi_ == nullptr) {
-    return agent::fail(agent::Code::os_failed, "the HTTP library cannot be started");
+  // A multi handle that got no descriptors to be woken by is no error to libcurl; without them,
+  // nobody would hear of a request.
+  if (!is_started || worker->multi_ == nullptr ||
+      curl_multi_wakeup(worker->multi_.get()) != CURLM_OK) {
+    return agent::fail(agent::Code::os_failed,
+                       "the HTTP library cannot be started: no descriptors or no memory are left",
+                       "Raise the limit: `ulimit -n 1024`.");
   }
   curl_multi_setopt(worker->multi_.get(), CURLMOPT_MAXCONNECTS, k_kept_connections);
   const BlockedSignals blocked;
@@ -409,19 +431,27 @@ void HttpWorker::post(Command command) {
 
 void HttpWorker::run(std::stop_token stop) {
   while (!stop.stop_requested()) {
-    obey();
-    int running = 0;
-    auto result = curl_multi_perform(multi_.get(), &running);
-    collect_finished();
-    const auto wait = end_overdue();
-    if (result == CURLM_OK) {
-      result = curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(wait.count()), nullptr);
-    }
-    if (result != CURLM_OK) {
-      end_all(CURLE_FAILED_INIT, curl_multi_strerror(result));
+    try {
+      serve_once();
+    } catch (const std::bad_alloc&) {
+      end_all(CURLE_OUT_OF_MEMORY, "out of memory");
     }
   }
   end_all(CURLE_ABORTED_BY_CALLBACK, "the client was shut down");
+}
+
+void HttpWorker::serve_once() {
+  obey();
+  int running = 0;
+  auto result = curl_multi_perform(multi_.get(), &running);
+  collect_finished();
+  const auto wait = end_overdue();
+  if (result == CURLM_OK) {
+    result = curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(wait.count()), nullptr);
+  }
+  if (result != CURLM_OK) {
+    end_all(CURLE_FAILED_INIT, curl_multi_strerror(result));
+  }
 }
 
 void HttpWorker::obey() {
@@ -432,7 +462,11 @@ void HttpWorker::obey() {
   }
   for (const auto& command : commands) {
     if (command.kind == Command::Kind::start) {
-      begin(command);
+      try {
+        begin(command);
+      } catch (const std::bad_alloc&) {
+        refuse(*command.exchange);
+      }
     } else if (auto* const transfer = find(command.id); transfer == nullptr) {
       continue;
     } else if (command.kind == Command::Kind::resume) {
@@ -451,6 +485,15 @@ void HttpWorker::begin(const Command& command) {
       curl_multi_add_handle(multi_.get(), transfer.easy.get()) != CURLM_OK) {
     finish(transfer, CURLE_FAILED_INIT);
   }
+}
+
+// What there was no memory for.
+void HttpWorker::refuse(Exchange& exchange) {
+  exchange.outcome.code = CURLE_OUT_OF_MEMORY;
+  std::erase_if(transfers_, [&](const auto& entry) { return &entry->exchange == &exchange; });
+  const std::lock_guard lock(exchange.mutex);
+  exchange.is_done = true;
+  exchange.changed.notify_one();
 }
 
 void HttpWorker::carry_on(Transfer& transfer) {

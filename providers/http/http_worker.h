@@ -46,6 +46,8 @@ struct TransferOutcome {
   bool is_connected = false;  // the connection, TLS included, stood
   bool is_too_long = false;
   bool is_cancelled = false;
+  bool has_no_socket = false;  // the machine had none left
+  bool is_out_of_memory = false;
   Deadline expired = Deadline::none;
 };
 
@@ -99,8 +101,10 @@ class HttpWorker {
   explicit HttpWorker(const HttpSettings& settings);
   void post(Command command);
   void run(std::stop_token stop);
+  void serve_once();
   void obey();
   void begin(const Command& command);
+  void refuse(Exchange& exchange);
   void carry_on(Transfer& transfer);
   void collect_finished();
   std::chrono::milliseconds end_overdue();

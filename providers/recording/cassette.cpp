@@ -1,6 +1,7 @@
 #include "providers/recording/cassette.h"
 
 #include "agent/base64.h"
+#include "agent/descriptor.h"
 #include "agent/duration.h"
 #include "agent/schema/json_schema.h"
 #include "agent/text.h"
@@ -564,16 +565,11 @@ void CassetteWriter::append(const Json& record) {
   text += '\n';
 
   const std::lock_guard lock(mutex_);
-  for (std::string_view rest = text; !failure_ && !rest.empty();) {
-    const ssize_t count = ::write(descriptor_, rest.data(), rest.size());
-    if (count >= 0) {
-      rest.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno != EINTR) {
-      failure_ = Error{.code = Code::storage_io,
-                       .message = fmt::format(
-                           "cannot write to the recording `{}`: {}", file_, std::strerror(errno)),
-                       .help = {}};
-    }
+  if (const int error = failure_ ? 0 : agent::write_all(descriptor_, text); error != 0) {
+    failure_ = Error{.code = Code::storage_io,
+                     .message = fmt::format(
+                         "cannot write to the recording `{}`: {}", file_, std::strerror(error)),
+                     .help = {}};
   }
   if (!failure_) {
     size_ += static_cast<std::int64_t>(text.size());

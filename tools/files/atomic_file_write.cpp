@@ -152,17 +152,6 @@ int close_well(Descriptor& file) {
   return failed;
 }
 
-int write_all(const Descriptor& descriptor, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(descriptor.get(), content.data(), content.size());
-    if (written < 0 && errno != EINTR) {
-      return errno;
-    }
-    content.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
-  }
-  return 0;
-}
-
 int error_of(int result) {
   return result == 0 ? 0 : errno;
 }
@@ -300,7 +289,7 @@ Result<void> AtomicFileWrite::draft(std::string_view content,
   if (failed != 0) {
     draft_.clear();
   }
-  failed = failed != 0 ? failed : write_all(descriptor, content);
+  failed = failed != 0 ? failed : agent::write_all(descriptor.get(), content);
   failed = failed != 0 || like == nullptr ? failed : take_over(descriptor, like->old_, old);
   failed = failed != 0 ? failed : error_of(::fstat(descriptor.get(), &new_));
   if (failed == 0 && is_executable) {

@@ -314,7 +314,13 @@ class Runner::Round {
       conclude(index, {.output = not_started()});
       return false;
     }
-    const auto work = [this, index, &updates] { updates.finish(index, call(index, updates)); };
+    const auto work = [this, index, &updates] {
+      try {
+        updates.finish(index, call(index, updates));
+      } catch (const std::exception& exception) {  // of memory or threads there may be too little
+        updates.finish(index, {.output = failure(agent::error_of(exception))});
+      }
+    };
     try {
       threads.emplace_back(work);
     } catch (const std::system_error&) {

@@ -40,17 +40,6 @@ int make_folder(const fs::path& folder) {
   return ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST ? 0 : errno;
 }
 
-int write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno != EINTR) {
-      return errno;
-    }
-    text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
-  }
-  return 0;
-}
-
 }  // namespace
 
 ToolStatus status_of(const Output& output) {
@@ -158,7 +147,7 @@ std::string ResultMaker::keep(std::string_view whole) {
     if (!file) {
       break;
     }
-    if (write_all(file.get(), whole) != 0) {
+    if (agent::write_all(file.get(), whole) != 0) {
       ::unlink(path.c_str());
       break;
     }

@@ -96,15 +96,11 @@ Descriptor parent_of(const fs::path& path, Way way) {
 bool write_file(int parent, const char* name, const struct stat& status, std::string_view content) {
   const Descriptor file(
       ::openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  while (file && !content.empty()) {
-    const ssize_t written = ::write(file.get(), content.data(), content.size());
-    if (written < 0 && errno != EINTR) {
-      return false;
-    }
-    content.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
+  if (!file || agent::write_all(file.get(), content) != 0) {
+    return false;
   }
   // The owner only where the process may; the mode after it, because a new owner clears bits.
-  return file && (::fchown(file.get(), status.st_uid, status.st_gid) == 0 || errno == EPERM) &&
+  return (::fchown(file.get(), status.st_uid, status.st_gid) == 0 || errno == EPERM) &&
          ::fchmod(file.get(), status.st_mode & k_mode_bits) == 0;
 }
 

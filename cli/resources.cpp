@@ -1,0 +1,60 @@
+#include "cli/resources.h"
+
+#include "agent/descriptor.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+namespace cli {
+namespace {
+
+// The most that was seen with a tool in a sandbox, a connection and a journal: 22, and 60 MiB of
+// addresses, the stacks of threads among them.
+constexpr std::size_t k_descriptors = 32;
+constexpr std::size_t k_memory = 96u << 20;
+
+int take_descriptors() {
+  std::array<agent::Descriptor, k_descriptors> taken;
+  for (agent::Descriptor& one : taken) {
+    one = agent::Descriptor(::open("/", O_PATH | O_CLOEXEC));
+    if (!one) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+int take_memory() {
+  void* const taken =
+      ::mmap(nullptr, k_memory, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (taken == MAP_FAILED) {
+    return errno;
+  }
+  ::munmap(taken, k_memory);
+  return 0;
+}
+
+}  // namespace
+
+agent::Result<void> check_resources() {
+  if (const int error = take_descriptors(); error != 0) {
+    return agent::fail(
+        agent::Code::os_failed,
+        fmt::format("{} more open files are needed: {}", k_descriptors, std::strerror(error)),
+        "Raise the limit: `ulimit -n 1024`.");
+  }
+  if (const int error = take_memory(); error != 0) {
+    return agent::fail(
+        agent::Code::os_failed,
+        fmt::format("{} MiB more of memory are needed: {}", k_memory >> 20, std::strerror(error)),
+        "Raise the limit: `ulimit -v unlimited`.");
+  }
+  return {};
+}
+
+}  // namespace cli
