@@ -112,6 +112,11 @@ Result<Descriptor> open_stream(const std::string& file, agent::WritePatience* pa
     return refuse_link(file);
   }
   Descriptor opened = open_to_write(file, patience);
+  if (!opened && errno == ENXIO) {
+    return agent::fail(agent::Code::cli_cannot_create,
+                       fmt::format("cannot write to `{}`: nobody reads it", file),
+                       "start its reader first");
+  }
   return opened ? Result<Descriptor>(std::move(opened)) : refuse_file(file, errno);
 }
 

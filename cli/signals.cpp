@@ -99,6 +99,9 @@ SignalWatcher::~SignalWatcher() {
 SignalWatcher::ProcessEnd::ProcessEnd(SignalWatcher& watcher, std::function<int()> end)
     : watcher_(watcher) {
   const std::lock_guard lock(watcher_.mutex_);
+  if (watcher_.cancellation_.stop().stop_requested()) {  // it came before there was an end
+    end_process(end());
+  }
   watcher_.end_ = std::move(end);
 }
 

@@ -152,7 +152,7 @@ Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
     layers = supervisor_->try_profile(profile);
   }
   if (!layers) {
-    return fail(Code::sandbox_setup, layers.error().message);
+    return fail(std::move(layers).error());
   }
   wanted_ = wanted_layers(spec);
   in_force_ = *layers;

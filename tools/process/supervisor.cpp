@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
@@ -98,11 +99,15 @@ Result<void> enforce(Shim& shim) {
   int egress_proxy = -1;
   int count = 0;
   const int control = shim.control.get();
-  if (!send_with_descriptors(control, text, {}) ||
-      receive_with_descriptors(control, &ready, sizeof ready, &egress_proxy, 1, count) !=
-          sizeof ready ||
-      ready.mark != k_ready) {
-    return fail(Code::os_failed, "the process that guards a tool could not set up its sandbox");
+  const bool is_sent = send_with_descriptors(control, text, {});
+  const ssize_t got =
+      receive_with_descriptors(control, &ready, sizeof ready, &egress_proxy, 1, count);
+  if (got == sizeof ready && ready.mark != k_ready) {  // the beginning of a Report
+    static_assert(offsetof(Report, value) == offsetof(Readiness, layers));
+    return os_failure("cannot fork the process that guards a tool", static_cast<int>(ready.layers));
+  }
+  if (!is_sent || got != sizeof ready) {
+    return fail(Code::sandbox_setup, "the process that guards a tool could not set up its sandbox");
   }
   shim.egress_proxy = Descriptor(egress_proxy);
   shim.layers = sandbox::LayerSet(ready.layers);

@@ -84,7 +84,7 @@ class Supervisor {
   agent::Result<Running> spawn(const Program& program, int in, int out, int err);
 
   // Has a shim take the profile on, so that what this kernel can enforce of it is known before
-  // the first program. os.failed as for spawn.
+  // the first program. os.failed as for spawn; sandbox.setup.
   agent::Result<sandbox::LayerSet> try_profile(const std::string& profile);
 
   // Shims of this profile will not be used again.
