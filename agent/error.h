@@ -183,6 +183,8 @@ struct Error {
   // Who made this error knows that a second retry is as useless as the first (refused loopback
   // port): the row's automatic retry happens once.
   bool retry_once = false;
+  // Of a store: it took no more (full, broken), in place of not letting itself be opened at all.
+  bool write_failed = false;
 
   Error while_(std::string doing) && {
     context.push_back(std::move(doing));

@@ -77,7 +77,8 @@ void RunSession::warn(std::string message, std::string help) {
 }
 
 // The journal that the agent file and the options ask for. One that nobody named is a warning
-// where it cannot be had; one that was named is an error.
+// where it cannot be opened; one that was named is an error, and so is a disk that takes no more:
+// later, it would end the run.
 Result<void> RunSession::open_journal() {
   const agent::SessionSpec& session = plan_.agent.session;
   if (world_.parsed.has("--no-session") || world_.parsed.has("--replay") ||
@@ -91,10 +92,15 @@ Result<void> RunSession::open_journal() {
     warn("no session is kept: neither XDG_STATE_HOME nor HOME is set");
     return {};
   }
+  if (is_named) {
+    TRY(check_is_no_link(file.string()));
+  }
+  TRY(check_is_no_output(world_.parsed, "the session store", file.string()));
   auto journal = agent::store::SqliteJournal::open(file, session.durability, world_.redactor);
   if (journal) {
     journal_ = std::move(*journal);
-  } else if (is_named) {
+  } else if (is_named || journal.error().write_failed ||
+             journal.error().code == agent::Code::os_failed) {
     return agent::fail(std::move(journal).error().while_("opening the session store"));
   } else {
     warn("no session is kept: " + journal.error().message,

@@ -1,6 +1,11 @@
 #include "cli/run_sinks.h"
 
+#include <fmt/format.h>
+
+#include <array>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 
 namespace cli {
@@ -15,7 +20,43 @@ bool is_smart_terminal(int descriptor, const agent::Environment& environment) {
   return ::isatty(descriptor) == 1 && term != environment.end() && term->second != "dumb";
 }
 
+constexpr std::array<std::string_view, 3> k_outputs = {"--output-file", "--log-file", "--record"};
+
+agent::Result<void> check_is_no_output(const Parsed& parsed,
+                                       std::span<const std::string_view> options,
+                                       std::string_view what,
+                                       const std::string& file) {
+  const auto identity = identity_of(file);
+  for (const std::string_view option : options) {
+    const auto other = parsed.value(option);
+    if (identity && other && identity_of(*other) == identity) {
+      return agent::fail(agent::Code::cli_usage,
+                         fmt::format("{} and `{} {}` are the same file", what, option, *other),
+                         "give each a file of its own");
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+agent::Result<void> check_outputs(const Parsed& parsed) {
+  for (std::size_t at = 0; at < k_outputs.size(); ++at) {
+    if (const auto file = parsed.value(k_outputs[at])) {
+      TRY(check_is_no_output(parsed,
+                             std::span(k_outputs).first(at),
+                             fmt::format("`{} {}`", k_outputs[at], *file),
+                             *file));
+    }
+  }
+  return {};
+}
+
+agent::Result<void> check_is_no_output(const Parsed& parsed,
+                                       std::string_view what,
+                                       const std::string& file) {
+  return check_is_no_output(parsed, k_outputs, what, file);
+}
 
 Format format_of(const Parsed& parsed) {
   const std::string name = parsed.value("--output").value_or("text");

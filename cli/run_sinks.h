@@ -27,6 +27,13 @@ agent::Result<RunOutputs> open_outputs(const Parsed& parsed,
                                        const agent::Redactor& redactor,
                                        agent::Cancellation& cancellation);
 
+// cli.usage where two of the options that name files to write name one file: it would lose one of
+// them. The second: where `what` is to be written to one of these.
+agent::Result<void> check_outputs(const Parsed& parsed);
+agent::Result<void> check_is_no_output(const Parsed& parsed,
+                                       std::string_view what,
+                                       const std::string& file);
+
 Format format_of(const Parsed& parsed);
 
 struct RunSinks {

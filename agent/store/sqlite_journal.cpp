@@ -40,6 +40,8 @@ constexpr const char* k_schema = R"(
 // What SQLite says, in the terms of the error table.
 Code code_of(int sqlite_code) {
   switch (sqlite_code & 0xFF) {
+    case SQLITE_NOMEM:
+      return Code::os_failed;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return Code::storage_corrupt;
@@ -81,17 +83,22 @@ std::unexpected<Error> failed(std::string_view doing,
                               const SQLite::Exception& exception) {
   const int code = exception.getExtendedErrorCode() != -1 ? exception.getExtendedErrorCode()
                                                           : exception.getErrorCode();
-  return agent::fail(code_of(code),
-                     fmt::format("{} the journal {}: {}", doing, file.string(), exception.what()),
-                     help_for(code));
+  const int kind = code & 0xFF;
+  return agent::fail(
+      {.code = code_of(code),
+       .message = fmt::format("{} the journal {}: {}", doing, file.string(), exception.what()),
+       .help = help_for(code),
+       .write_failed = kind == SQLITE_FULL || kind == SQLITE_IOERR});
 }
 
 std::unexpected<Error> failed_with_errno(std::string_view doing,
                                          const std::filesystem::path& path,
                                          int number) {
-  return agent::fail(Code::storage_io,
-                     fmt::format("{} {}: {}", doing, path.string(), std::strerror(number)),
-                     help_for(SQLITE_CANTOPEN));
+  const bool is_full = number == ENOSPC || number == EDQUOT || number == EIO;
+  return agent::fail({.code = Code::storage_io,
+                      .message = fmt::format("{} {}: {}", doing, path.string(), std::strerror(number)),
+                      .help = help_for(is_full ? SQLITE_FULL : SQLITE_CANTOPEN),
+                      .write_failed = is_full});
 }
 
 std::unexpected<Error> not_ours(const std::filesystem::path& file, std::string_view why) {

@@ -15,7 +15,8 @@ namespace agent::store {
 // (process: survives SIGKILL; full: survives power loss).
 class SqliteJournal final : public agent::Journal {
  public:
-  // Opens or creates the file (mode 0600, missing folders 0700). storage.io where that fails,
+  // Opens or creates the file (mode 0600, missing folders 0700). storage.io where that fails
+  // (`write_failed` where the disk is full or broken),
   // storage.corrupt where the file is no journal of ours or a newer one. The redactor is borrowed.
   static Result<std::unique_ptr<SqliteJournal>> open(const std::filesystem::path& file,
                                                      SessionSpec::Durability durability,

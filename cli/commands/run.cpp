@@ -80,27 +80,6 @@ void hide_secrets(const Plan& plan, agent::Redactor& redactor) {
   }
 }
 
-// The options that name files to write; two to one file would lose one of them.
-Result<void> check_outputs(const Parsed& parsed) {
-  constexpr std::array<std::string_view, 3> k_outputs = {"--output-file", "--log-file", "--record"};
-  for (std::size_t first = 0; first < k_outputs.size(); ++first) {
-    for (std::size_t second = first + 1; second < k_outputs.size(); ++second) {
-      const auto one = parsed.value(k_outputs[first]);
-      const auto other = parsed.value(k_outputs[second]);
-      if (one && other && identity_of(*one) && identity_of(*one) == identity_of(*other)) {
-        return agent::fail(Code::cli_usage,
-                           fmt::format("`{} {}` and `{} {}` are the same file",
-                                       k_outputs[first],
-                                       *one,
-                                       k_outputs[second],
-                                       *other),
-                           "give each a file of its own");
-      }
-    }
-  }
-  return {};
-}
-
 std::optional<agent::Milliseconds> timeout_of(const Parsed& parsed) {
   const auto text = parsed.value("--timeout");
   return text ? agent::parse_duration(*text) : std::nullopt;
