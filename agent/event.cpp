@@ -218,6 +218,7 @@ void write(Json& json, const LimitWarning& body) {
 void write(Json& json, const Warning& body) {
   json["message"] = body.message;
   json["help"] = body.help;
+  json["kind"] = body.kind.empty() ? Json(nullptr) : Json(body.kind);
 }
 
 void write(Json& json, const RunFinished& body) {
@@ -428,6 +429,7 @@ void read(const Json& json, LimitWarning& body) {
 void read(const Json& json, Warning& body) {
   body.message = text(json, "message");
   body.help = text(json, "help");
+  body.kind = text(json, "kind");
 }
 
 void read(const Json& json, RunFinished& body) {

@@ -134,6 +134,7 @@ struct LimitWarning {
 struct Warning {
   std::string message;
   std::string help;
+  std::string kind = {};  // for programs: "replies_left"; empty: nobody is to act on it
 };
 struct RunFinished {
   RunResult result;

@@ -466,6 +466,11 @@ class Run {
       warn({.message = std::move(sentence), .help = {}});
     }
     RunResult result = make_result(recorder_.state(), ending);
+    if (ports_.last_words && (result.exit_code == 0 || status_of(result.exit_code) == Status::failed)) {
+      for (Warning& warning : ports_.last_words()) {
+        recorder_.record(std::move(warning));
+      }
+    }
     result.run_id = request_.run_id;
     guard_text(result);
     interceptors_.judge({.point = HookPoint::run_end,

@@ -10,6 +10,7 @@
 #include "agent/toolbox.h"
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,8 @@ struct Ports {
   Clock& clock;
   Approver* approver = nullptr;        // null: there is nobody to ask
   Interceptor* interceptor = nullptr;  // null: no hooks, no guardrails
+  // What is to be said before the end of a run that came to its answer; may be empty.
+  std::function<std::vector<Warning>()> last_words = nullptr;
 };
 
 struct RunRequest {

@@ -5,6 +5,8 @@
 #include "agent/message.h"
 #include "agent/spec.h"
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,9 +30,16 @@ struct ReplayStep {
   int line = 0;                      // in the script, for messages
 };
 
+// How far a script was played; whoever plays it counts.
+struct ReplayProgress {
+  std::string file;
+  std::int64_t left = 0;  // replies and faults that are still to come; those for ever do not count
+};
+
 struct ReplayScript {
   std::string file;
   std::vector<ReplayStep> steps;
+  std::shared_ptr<ReplayProgress> progress = nullptr;  // null: nobody wants to know
 };
 
 }  // namespace agent

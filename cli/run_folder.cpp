@@ -1,20 +1,126 @@
 #include "cli/run_folder.h"
 
+#include "agent/text.h"
 #include "tools/process/sandbox.h"
 
+#include <algorithm>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 
 namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+using agent::Descriptor;
+
+constexpr std::string_view k_prefix = "errand-";
+constexpr mode_t k_folder_mode = 0700;
+constexpr mode_t k_kept = S_ISVTX;  // on a folder that a session names; on one's own it means nothing
+
+// The bounds of one sweep.
+constexpr int k_most_entries = 2'000;
+constexpr int k_most_removed = 4;
+
+// What this program calls its folders: no other is ever touched.
+bool is_run_folder(std::string_view name) {
+  constexpr std::string_view k_shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  if (!name.starts_with(k_prefix)) {
+    return false;
+  }
+  name.remove_prefix(k_prefix.size());
+  if (name.starts_with("test-")) {
+    name.remove_prefix(5);
+  }
+  return std::ranges::equal(name, k_shape, [](char c, char shape) {
+    return shape == '-' ? c == '-' : agent::is_digit(c) || (c >= 'a' && c <= 'f');
+  });
+}
+
+// The folder, locked against every other process; none where somebody has it, or it is another
+// user's, or no folder.
+Descriptor locked(const fs::path& folder) {
+  Descriptor opened(
+      ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  struct stat status{};
+  if (!opened || ::fstat(opened.get(), &status) != 0 || status.st_uid != ::geteuid() ||
+      ::flock(opened.get(), LOCK_EX | LOCK_NB) != 0) {
+    return {};
+  }
+  return opened;
+}
+
+bool is_there(const fs::path& folder, const Descriptor& opened) {
+  struct stat by_name{};
+  struct stat by_number{};
+  return ::lstat(folder.c_str(), &by_name) == 0 && ::fstat(opened.get(), &by_number) == 0 &&
+         by_name.st_dev == by_number.st_dev && by_name.st_ino == by_number.st_ino;
+}
+
+bool is_marked_as_kept(const Descriptor& folder) {
+  struct stat status{};
+  return ::fstat(folder.get(), &status) == 0 && (status.st_mode & k_kept) != 0;
+}
+
+// What nobody will read again.
+void remove(const fs::path& folder, bool is_kept) {
+  std::error_code ignored;
+  fs::remove_all(is_kept ? tools::programs_temporary(folder) : folder, ignored);
+  fs::remove(folder, ignored);  // where nothing is in it
+}
+
+void sweep(const fs::path& temporary) {
+  std::error_code error;
+  int seen = 0;
+  int removed = 0;
+  for (fs::directory_iterator entry(temporary, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (++seen > k_most_entries || removed == k_most_removed) {
+      return;
+    }
+    const fs::path& folder = entry->path();
+    if (!is_run_folder(folder.filename().string())) {
+      continue;
+    }
+    const Descriptor dead = locked(folder);
+    const bool is_kept = dead && is_marked_as_kept(dead);
+    std::error_code ignored;
+    if (dead && (!is_kept || fs::exists(tools::programs_temporary(folder), ignored))) {
+      remove(folder, is_kept);
+      ++removed;
+    }
+  }
+}
+
+}  // namespace
 
 RunFolder::RunFolder(const agent::Environment& environment, const std::string& run_id) {
   const auto named = agent::value_of(environment, "TMPDIR");
-  path_ = std::filesystem::path(named.starts_with('/') ? named : "/tmp") / ("errand-" + run_id);
+  const fs::path temporary = named.starts_with('/') ? fs::path(named) : "/tmp";
+  path_ = temporary / (std::string(k_prefix) + run_id);
+  constexpr int k_attempts = 3;  // a sweep may come between making it and locking it
+  for (int attempt = 0; attempt < k_attempts && !lock_; ++attempt) {
+    ::mkdir(path_.c_str(), k_folder_mode);
+    lock_ = locked(path_);
+    if (lock_ && !is_there(path_, lock_)) {
+      lock_.reset();
+    }
+  }
+  sweep(temporary);
 }
 
 RunFolder::~RunFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(is_kept_ ? tools::programs_temporary(path_) : path_, ignored);
-  std::filesystem::remove(path_, ignored);  // where nothing is in it
+  remove(path_, is_kept_);
+}
+
+void RunFolder::keep() {
+  is_kept_ = true;
+  if (lock_) {
+    ::fchmod(lock_.get(), k_folder_mode | k_kept);
+  }
 }
 
 }  // namespace cli

@@ -1,5 +1,6 @@
 // The folder in which the tools of one run leave what is too long for a result.
 #pragma once
+#include "agent/descriptor.h"
 #include "agent/environment.h"
 
 #include <filesystem>
@@ -7,20 +8,25 @@
 
 namespace cli {
 
+// While it is there it is locked, so that a later run can tell the folders of the living from those
+// that a killed run left behind, and sweeps a few of these away.
 class RunFolder {
  public:
-  // Under TMPDIR where that is absolute, else under /tmp. Whoever writes to it first makes it.
+  // Under TMPDIR where that is absolute, else under /tmp. Where it cannot be made, who writes to it
+  // says so.
   RunFolder(const agent::Environment& environment, const std::string& run_id);
   // Removes it and what is in it; where it is kept, what programs left in their part of it.
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
-  void keep() { is_kept_ = true; }
+  // Somebody names what is in it: it stays, also where this run is killed.
+  void keep();
   const std::filesystem::path& path() const { return path_; }
 
  private:
   std::filesystem::path path_;
+  agent::Descriptor lock_;  // none: there is no folder
   bool is_kept_ = false;
 };
 

@@ -12,6 +12,8 @@
 #include "config/replay_script.h"
 #include "tools/hooks/hooks.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 #include <vector>
 
@@ -189,10 +191,35 @@ providers::Dependencies RunSession::provider_dependencies() {
           .models = models_,
           .seed = io_->seed(),
           .load_script =
-              [this](const std::string& path) {
-                return config::load_replay_script(fs::path(plan_.agent.directory) / path);
-              },
+              [this](const std::string& path) { return load_script(path); },
           .killed = [this] { return tools::killed_by(kill_file_); }};
+}
+
+Result<agent::ReplayScript> RunSession::load_script(const std::string& path) {
+  TRY_ASSIGN(agent::ReplayScript script,
+             config::load_replay_script(fs::path(plan_.agent.directory) / path));
+  script.progress = scripts_.emplace_back(std::make_shared<agent::ReplayProgress>());
+  script.progress->file = script.file;
+  for (const agent::ReplayStep& step : script.steps) {
+    script.progress->left += step.repeat;
+  }
+  return script;
+}
+
+// A test that did not ask for all of its replies has not seen what it is about.
+std::vector<agent::Warning> RunSession::replies_left() const {
+  std::vector<agent::Warning> warnings;
+  for (const auto& script : scripts_) {
+    if (script->left > 0) {
+      warnings.push_back(
+          {.message = fmt::format("replies of the script {} that were not asked for: {}",
+                                  script->file,
+                                  script->left),
+           .help = "take them out, or see why the run ended before them",
+           .kind = "replies_left"});
+    }
+  }
+  return warnings;
 }
 
 Result<void> RunSession::open_provider() {
@@ -269,7 +296,8 @@ int RunSession::run() {
                   .journal = journal_.get(),
                   .clock = io_->clock(),
                   .approver = approver_.get(),
-                  .interceptor = interceptors.empty() ? nullptr : &interceptor},
+                  .interceptor = interceptors.empty() ? nullptr : &interceptor,
+                  .last_words = [this] { return replies_left(); }},
                  world_.cancellation);
   world_.supervisor.dismiss();
   if (const auto loss = world_.sinks.log != nullptr ? world_.sinks.log->loss() : std::nullopt) {

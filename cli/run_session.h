@@ -3,6 +3,7 @@
 #include "agent/cancellation.h"
 #include "agent/interceptor.h"
 #include "agent/loop.h"
+#include "agent/replay_script.h"
 #include "agent/result.h"
 #include "agent/secrets/redact.h"
 #include "agent/toolbox.h"
@@ -62,6 +63,8 @@ class RunSession {
   void warn(std::string message, std::string help = {});
   providers::Dependencies provider_dependencies();
   agent::RunRequest make_request();
+  agent::Result<agent::ReplayScript> load_script(const std::string& path);
+  std::vector<agent::Warning> replies_left() const;
 
   RunWorld world_;
   std::string run_id_;
@@ -76,6 +79,7 @@ class RunSession {
   std::unique_ptr<providers::RunIo> io_;
   std::unique_ptr<tools::Runner> toolbox_;
   providers::ModelStates models_;
+  std::vector<std::shared_ptr<agent::ReplayProgress>> scripts_;  // that answer in a model's place
   std::unique_ptr<agent::Provider> provider_;
   std::unique_ptr<UserPlaces> user_places_;
   std::unique_ptr<agent::Interceptor> hooks_;  // null: the agent has none

@@ -34,7 +34,10 @@ std::string sentence(const TestFailure& failure) {
 }
 
 std::string_view status(const TestReport& report) {
-  return report.has_passed() ? "passed" : report.has_failed() ? "failed" : "not_run";
+  return report.has_passed()   ? "passed"
+         : report.has_failed() ? "failed"
+         : report.is_broken()  ? "error"
+                               : "not_run";
 }
 
 double seconds(const TestReport& report) {
@@ -84,7 +87,12 @@ std::string junit_case(const TestReport& report) {
     return out + "/>\n";
   }
   out += ">\n";
-  if (!report.outcome) {
+  for (const agent::Error& error : report.errors) {
+    out += fmt::format("      <error type=\"{}\" message=\"{}\"/>\n",
+                       attribute(agent::row(error.code).name),
+                       attribute(render(error, false)));
+  }
+  if (!report.outcome && !report.is_broken()) {
     out += "      <skipped message=\"not run: the tests were stopped\"/>\n";
   }
   for (const TestFailure& failure : report.failures) {
@@ -103,7 +111,10 @@ std::string junit_case(const TestReport& report) {
 TestCounts count(const std::vector<TestReport>& reports) {
   TestCounts counts;
   for (const TestReport& report : reports) {
-    ++(report.has_passed() ? counts.passed : report.has_failed() ? counts.failed : counts.not_run);
+    ++(report.has_passed()   ? counts.passed
+       : report.has_failed() ? counts.failed
+       : report.is_broken()  ? counts.broken
+                             : counts.not_run);
   }
   return counts;
 }
@@ -111,6 +122,14 @@ TestCounts count(const std::vector<TestReport>& reports) {
 std::string to_text(const TestReport& report, bool color) {
   if (report.has_passed()) {
     return fmt::format("{} {}\n", paint(k_green, "ok     ", color), agent::printable(report.file));
+  }
+  if (report.is_broken()) {
+    std::string out =
+        fmt::format("{} {}\n", paint(k_red, "BROKEN ", color), agent::printable(report.file));
+    for (const agent::Error& error : report.errors) {
+      out += fmt::format("        {}\n", agent::printable(indented(render(error, color), 8)));
+    }
+    return out;
   }
   if (!report.outcome) {
     return fmt::format("{} {}\n", paint(k_yellow, "NOT RUN", color), agent::printable(report.file));
@@ -134,18 +153,22 @@ std::string to_text(const TestReport& report, bool color) {
 
 std::string to_text(const TestCounts& counts, bool color) {
   std::string out = fmt::format("{} passed, {} failed", counts.passed, counts.failed);
+  if (counts.broken > 0) {
+    out += fmt::format(", {} broken", counts.broken);
+  }
   if (counts.not_run > 0) {
     out += fmt::format(", {} not run", counts.not_run);
   }
-  return paint(counts.failed + counts.not_run > 0 ? k_red : k_green, out, color) + "\n";
+  return paint(counts.failed + counts.broken + counts.not_run > 0 ? k_red : k_green, out, color) + "\n";
 }
 
 Json to_json(const std::vector<TestReport>& reports) {
   const TestCounts counts = count(reports);
   Json json = {{"schema", "errand.test/1"},
-               {"ok", counts.failed + counts.not_run == 0},
+               {"ok", counts.passed == reports.size()},
                {"passed", counts.passed},
                {"failed", counts.failed},
+               {"errors", counts.broken},
                {"not_run", counts.not_run},
                {"cases", Json::array()}};
   for (const TestReport& report : reports) {
@@ -155,10 +178,15 @@ Json to_json(const std::vector<TestReport>& reports) {
                           {"expected", failure.expected},
                           {"actual", failure.actual}});
     }
+    Json errors = Json::array();
+    for (const agent::Error& error : report.errors) {
+      errors.push_back(agent::to_json(error));
+    }
     Json one = {{"file", report.file},
                 {"name", report.name},
                 {"status", status(report)},
                 {"failures", std::move(failures)},
+                {"errors", std::move(errors)},
                 {"exit_code", nullptr},
                 {"text", nullptr},
                 {"tools", nullptr},
@@ -187,9 +215,10 @@ std::string to_junit(const std::vector<TestReport>& reports) {
     cases += junit_case(report);
   }
   const std::string numbers =
-      fmt::format("tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.3f}\"",
+      fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3f}\"",
                   reports.size(),
                   counts.failed,
+                  counts.broken,
                   counts.not_run,
                   time);
   return fmt::format(

@@ -15,14 +15,17 @@ struct TestReport {
   std::string name;
   std::optional<TestOutcome> outcome;  // none: the call was stopped before it ended
   std::vector<TestFailure> failures;
+  std::vector<agent::Error> errors = {};  // of the case file: it cannot be run
 
   bool has_passed() const { return outcome && failures.empty(); }
   bool has_failed() const { return outcome && !failures.empty(); }
+  bool is_broken() const { return !errors.empty(); }
 };
 
 struct TestCounts {
   std::size_t passed = 0;
   std::size_t failed = 0;
+  std::size_t broken = 0;
   std::size_t not_run = 0;
 };
 TestCounts count(const std::vector<TestReport>& reports);

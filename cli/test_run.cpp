@@ -31,8 +31,11 @@ std::string own_program() {
   return !error && fs::exists(program, error) ? program.string() : "/proc/self/exe";
 }
 
-// The case alone says what is run: no ERRAND_MODEL of the caller, no ERRAND_LOG_FILE.
-agent::Environment without_options(agent::Environment environment) {
+// The case alone says what is run: no ERRAND_MODEL of the caller, no ERRAND_LOG_FILE. What a run
+// leaves behind that is killed goes with the folder of all.
+agent::Environment environment_of(const TestWorld& world) {
+  agent::Environment environment = world.environment;
+  environment["TMPDIR"] = world.temporary.string();
   for (const Option& option : find_command("run")->options) {
     environment.erase(std::string(option.environment));
   }
@@ -106,6 +109,9 @@ TestOutcome outcome_from_events(std::string_view events) {
     if (type == "tool.started") {
       outcome.tools.emplace_back(agent::text_at(*event, "name"));
     }
+    if (type == "warning" && agent::text_at(*event, "kind") == "replies_left") {
+      outcome.replies_left = agent::text_at(*event, "message");
+    }
     const Json* result = type == "run.finished" ? agent::find(*event, "result") : nullptr;
     if (result == nullptr) {
       continue;
@@ -152,6 +158,7 @@ class Judge {
       judge_tools();
       judge_schema();
       judge_cost();
+      judge_script();
     }
     return std::move(failures_);
   }
@@ -235,6 +242,13 @@ class Judge {
     }
   }
 
+  // What was left out was not tested, whatever the rest of the script expects.
+  void judge_script() {
+    if (!outcome_.replies_left.empty()) {
+      fail("script", "all of its replies to be asked for", outcome_.replies_left);
+    }
+  }
+
   const config::Expectations& expect_;
   const agent::Milliseconds timeout_;
   const TestOutcome& outcome_;
@@ -279,7 +293,7 @@ TestOutcome run_test_case(const config::TestCase& test,
     return broken(folder.error().message);
   }
   const tools::ProgramRequest request{.argv = command_line(test),
-                                      .environment = without_options(world.environment),
+                                      .environment = environment_of(world),
                                       .cwd = *folder,
                                       .temporary = world.temporary,
                                       .input = std::nullopt,

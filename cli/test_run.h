@@ -24,6 +24,7 @@ struct TestOutcome {
   std::string text;                      // the answer
   std::string error;                     // "replay.miss: no answer is recorded …", or empty
   std::vector<std::string> tools;        // that ran, in order
+  std::string replies_left;              // of a script, in a sentence; empty: none
   std::optional<agent::Money> cost_usd;  // unknown: none
   std::string errors;                    // stderr
   std::int64_t duration_ms = 0;
@@ -40,7 +41,7 @@ struct TestFailure {
 struct TestWorld {
   tools::ProgramRunner& program_runner;
   const agent::Environment& environment;
-  std::filesystem::path temporary;  // a folder of its own, made when first needed
+  std::filesystem::path temporary;  // a folder of its own
   std::stop_token stop;             // end soon
   std::stop_token kill;             // end now
 };

@@ -1,5 +1,6 @@
 #include "config/test_case.h"
 
+#include "agent/outcome.h"
 #include "config/build/schema_file.h"
 #include "config/check.h"
 #include "config/read.h"
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -42,7 +44,7 @@ constexpr auto k_case_keys = std::to_array<Key>({
     {.path = "expect.tools", .type = Type::list, .help = "The tools that ran, in this order, each as often as it ran; [] for none.", .example = "[read_file, grep]"},
     {.path = "expect.tools[]", .type = Type::text, .help = "A tool's name.", .example = "read_file", .shape = Shape::filled},
     {.path = "expect.schema", .type = Type::text, .help = "The file of a JSON Schema that the answer, read as JSON, must fit.", .example = "verdict.schema.json", .shape = Shape::filled},
-    {.path = "expect.max_cost_usd", .type = Type::money, .help = "The most that the run may cost, in US dollars. A cost that is not known fails.", .example = "0.05", .may_be_zero = true},
+    {.path = "expect.max_cost_usd", .type = Type::money, .help = "With a `recording`: the most that the run may cost, in US dollars. A cost that is not known fails.", .example = "0.05", .may_be_zero = true},
     // clang-format on
 });
 
@@ -134,6 +136,12 @@ class CaseBuilder {
     Expectations& expect = case_.expect;
     if (const Value* code = value_at(map, "exit_code")) {
       expect.exit_code = static_cast<int>(integer_of(*code).value_or(0));
+      if (std::ranges::find(agent::exit_table(), expect.exit_code, &agent::ExitRow::exit_code) ==
+          agent::exit_table().end()) {
+        problems_.add(code->span,
+                      fmt::format("no run ends with exit code {}", code->text),
+                      "`errand exit-codes` lists those that there are");
+      }
     }
     if (const Value* text = value_at(map, "text")) {
       expect.text = build_text(*text);
@@ -145,6 +153,11 @@ class CaseBuilder {
       }
     }
     expect.max_cost_usd = money_at(map, "max_cost_usd");
+    if (expect.max_cost_usd && case_.recording.empty() && !case_.replay.empty()) {
+      problems_.add(map.find("max_cost_usd")->key_span,
+                    "`expect.max_cost_usd` could not fail: a script costs nothing",
+                    "take it out, or let a `recording` answer");
+    }
     if (const Value* schema = value_at(map, "schema");
         schema != nullptr && schema->kind == Kind::text && !schema->text.empty()) {
       if (auto file = read_schema_file(*schema, folder_, problems_)) {
@@ -166,6 +179,15 @@ class CaseBuilder {
       for (const Value& part : contains->items) {
         text.contains.push_back(part.text);
       }
+    }
+    if (map.kind == Kind::map && !text.equals && text.contains.empty() && text.matches.empty()) {
+      problems_.add(map.span,
+                    "`expect.text` could not fail: nothing is expected of it",
+                    "`equals: TEXT`, `contains: TEXT` or `matches: PATTERN`");
+    } else if (std::ranges::find(text.contains, "") != text.contains.end()) {
+      problems_.add(value_at(map, "contains")->span,
+                    "`expect.text.contains` could not fail: every text contains the empty one",
+                    "say what must occur");
     }
     if (!text.matches.empty()) {
       auto compiled = agent::JsonSchema::compile({{"pattern", text.matches}});
@@ -208,6 +230,7 @@ std::expected<TestCase, std::vector<agent::Error>> parse_test_case(std::string t
   if (!problems.is_empty()) {
     return std::unexpected(problems.take_errors());
   }
+  test.warnings = problems.take_warnings();
   return test;
 }
 

@@ -14,7 +14,7 @@
 //       text: {equals: Done., contains: [one, two], matches: "^D"}
 //       tools: [read_file, grep]        # that ran, in this order
 //       schema: verdict.schema.json     # of the answer as JSON
-//       max_cost_usd: 0.05
+//       max_cost_usd: 0.05            # with a recording
 #pragma once
 #include "agent/money.h"
 #include "agent/result.h"
@@ -61,6 +61,7 @@ struct TestCase {
   std::filesystem::path workspace;  // empty: the case file's own folder, as it is
   agent::Milliseconds timeout{60'000};
   Expectations expect;
+  std::vector<agent::Error> warnings;  // with their places
 };
 
 constexpr std::string_view k_test_suffix = ".test.yaml";

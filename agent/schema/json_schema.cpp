@@ -20,6 +20,10 @@ Result<JsonSchema> JsonSchema::compile(const Json& document) {
   return JsonSchema(std::move(program));
 }
 
+const std::vector<std::string>& JsonSchema::misspellings() const {
+  return program_->misspellings;
+}
+
 std::vector<JsonSchema::Violation> JsonSchema::check(const Json& value) const {
   schema::Judge::Effort effort;
   schema::Judge judge(effort, "", k_max_violations);

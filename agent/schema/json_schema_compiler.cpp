@@ -230,7 +230,43 @@ class Compiler {
         TRY((this->*row.step)(node, row.keyword, *value));
       }
     }
+    find_misspellings(node);
     return {};
+  }
+
+  // Those that assert nothing are here so that nobody takes them for others.
+  static std::span<const std::string_view> keywords() {
+    static const std::vector<std::string_view> k_keywords = [] {
+      std::vector<std::string_view> names = {
+          "title",    "description", "default",   "examples",         "example",
+          "$schema",  "$id",         "id",        "$comment",         "format",
+          "readOnly", "writeOnly",   "then",      "else",             "deprecated",
+          "$anchor",  "nullable",    "contentMediaType", "contentEncoding", "contentSchema",
+          "$vocabulary", "$dynamicAnchor"};
+      for (const Row& row : rows()) {
+        names.push_back(row.keyword);
+      }
+      std::ranges::sort(names);
+      names.erase(std::ranges::unique(names).begin(), names.end());
+      return names;
+    }();
+    return k_keywords;
+  }
+
+  void find_misspellings(const Node& node) {
+    constexpr std::size_t k_most = 20;
+    for (const auto& [name, value] : node.schema->items()) {
+      if (program_.misspellings.size() >= k_most || std::ranges::binary_search(keywords(), name)) {
+        continue;
+      }
+      if (const auto meant = nearest(name, keywords())) {
+        program_.misspellings.push_back(
+            fmt::format("unknown keyword `{}` at {}; did you mean `{}`?",
+                        printable(name),
+                        node.pointer.empty() ? "the top" : printable(node.pointer),
+                        *meant));
+      }
+    }
   }
 
   void learn_ids(Node& node) {

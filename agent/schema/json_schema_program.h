@@ -39,6 +39,7 @@ struct Program {
   std::deque<Node> nodes;  // a deque: their addresses are kept
   std::deque<re2::RE2> patterns;
   const Node* root = nullptr;
+  std::vector<std::string> misspellings;
 };
 
 // Fills in `program`, whose document is there. config.invalid where the schema is wrong.

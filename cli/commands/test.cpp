@@ -25,6 +25,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -38,7 +39,8 @@ using agent::Result;
 
 struct Found {
   std::string shown;  // as it was asked for
-  config::TestCase test;
+  config::TestCase test = {};
+  std::vector<agent::Error> errors = {};  // the case is broken
 };
 
 // The case files under a folder, in path order; hidden ones are left out, linked folders not
@@ -107,30 +109,33 @@ Result<std::vector<std::string>> find_files(const Parsed& parsed, const fs::path
   return files;
 }
 
-// Nothing runs where one case is broken: all mistakes go to stderr, the first one is the ending.
-Result<std::vector<Found>> load(const std::vector<std::string>& files, Context& context) {
+// One broken file says nothing of the others: they run.
+std::vector<Found> load(const std::vector<std::string>& files, Context& context) {
   std::vector<Found> found;
-  std::vector<agent::Error> errors;
   for (const std::string& file : files) {
+    Found one{.shown = file};
     auto test = config::load_test_case(context.cwd / file);
+    std::vector<agent::Error> warnings;
     if (test) {
-      found.push_back({.shown = file, .test = *std::move(test)});
-      continue;
+      one.test = *std::move(test);
+      warnings = std::exchange(one.test.warnings, {});
+    } else {
+      one.test.name = fs::path(file).filename().string();
+      one.errors = std::move(test).error();
     }
-    for (agent::Error& error : test.error()) {
-      if (error.where) {
-        error.where->file = file;
+    for (auto* errors : {&one.errors, &warnings}) {
+      for (agent::Error& error : *errors) {
+        if (error.where) {
+          error.where->file = file;
+        }
       }
-      errors.push_back(std::move(error));
     }
+    for (const agent::Error& warning : warnings) {
+      context.err << render_warning(warning, context.color_err) << "\n\n";
+    }
+    found.push_back(std::move(one));
   }
-  if (errors.empty()) {
-    return found;
-  }
-  for (std::size_t at = 0; at + 1 < errors.size(); ++at) {
-    context.err << render(errors[at], context.color_err) << "\n\n";
-  }
-  return agent::fail(std::move(errors.back()));
+  return found;
 }
 
 // Runs the cases side by side and hands out their reports in the order of the cases.
@@ -139,7 +144,14 @@ class Pool {
   Pool(const std::vector<Found>& cases, const TestWorld& world, std::size_t jobs)
       : cases_(cases), world_(world), reports_(cases.size()) {
     for (std::size_t job = 0; job < std::min(jobs, cases.size()); ++job) {
-      threads_.emplace_back([this] { work(); });
+      try {
+        threads_.emplace_back([this] { work(); });
+      } catch (const std::system_error&) {
+        if (threads_.empty()) {
+          throw;
+        }
+        break;  // with fewer it takes longer
+      }
     }
   }
 
@@ -168,7 +180,8 @@ class Pool {
     const Found& found = cases_[index];
     TestReport report{
         .file = found.shown, .name = found.test.name, .outcome = std::nullopt, .failures = {}};
-    if (world_.stop.stop_requested()) {
+    report.errors = found.errors;
+    if (report.is_broken() || world_.stop.stop_requested()) {
       return report;
     }
     TestOutcome outcome = run_test_case(found.test, index + 1, world_);
@@ -202,7 +215,7 @@ std::size_t jobs_of(const Parsed& parsed) {
 Result<int> command_test(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
   TRY_ASSIGN(const auto files, find_files(parsed, context.cwd));
-  TRY_ASSIGN(const auto cases, load(files, context));
+  const auto cases = load(files, context);
   agent::Cancellation& cancellation = context.cancellation;
   TRY_ASSIGN(const auto signals, SignalWatcher::start(cancellation));
   std::unique_ptr<Output> junit;
@@ -239,7 +252,11 @@ Result<int> command_test(const Parsed& parsed, Context& context) {
     TRY(ending_of(*junit, 0));
   }
   const int signal = cancellation.signal_number();
-  return ending_of(*out, signal != 0 ? 128 + signal : counts.passed == reports.size() ? 0 : 1);
+  if (signal != 0) {
+    return ending_of(*out, 128 + signal);
+  }
+  const int broken = agent::row(Code::config_invalid).exit_code;
+  return ending_of(*out, counts.broken > 0 ? broken : counts.passed == reports.size() ? 0 : 1);
 }
 
 }  // namespace cli

@@ -345,7 +345,8 @@ Json run_events() {
       event("user.said", {{"text", type("string")}, {"reason", type("string")}}),
       event("limit.warning",
             {{"limit", type("string")}, {"used", type("number")}, {"max", type("number")}}),
-      event("warning", {{"message", type("string")}, {"help", type("string")}}),
+      event("warning",
+            {{"message", type("string")}, {"help", type("string")}, {"kind", nullable("string")}}),
       event("run.finished", {{"result", reference("result")}}),
   });
 }

@@ -58,9 +58,14 @@ std::string_view pointer_in(std::string_view message) {
 }  // namespace
 
 void check_schema(const Value& schema, const agent::Json& json, Problems& problems) {
-  if (const auto compiled = agent::JsonSchema::compile(json); !compiled) {
+  const auto compiled = agent::JsonSchema::compile(json);
+  if (!compiled) {
     const agent::Error& error = compiled.error();
     problems.add(follow(schema, pointer_in(error.message)).span, error.message, error.help);
+    return;
+  }
+  for (const std::string& misspelling : compiled->misspellings()) {
+    problems.warn(schema.span, "`output.schema`: " + misspelling, "it demands nothing as it is");
   }
 }
 

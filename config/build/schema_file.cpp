@@ -33,6 +33,9 @@ std::optional<SchemaFile> read_schema_file(const Value& path,
     problems.add(path.span, fmt::format("`{}`: {}", shown, error.message), error.help);
     return std::nullopt;
   }
+  for (const std::string& misspelling : compiled->misspellings()) {
+    problems.warn(path.span, fmt::format("`{}`: {}", shown, misspelling), "it demands nothing as it is");
+  }
   return SchemaFile{.json = *std::move(json), .compiled = *std::move(compiled)};
 }
 

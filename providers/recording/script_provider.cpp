@@ -145,6 +145,9 @@ agent::Result<agent::Reply> ScriptProvider::complete(const agent::ModelRequest& 
   const auto& step = script_.steps[next_];
   TRY(check_expectations(script_, step, request.conversation));
   ++played_;
+  if (script_.progress && step.repeat > 0) {
+    --script_.progress->left;
+  }
   if (step.repeat > 0 && played_ >= step.repeat) {
     ++next_;
     played_ = 0;
