@@ -185,16 +185,18 @@ bool is_shortage(int error_number) {
 
 Error error_of(const std::exception& exception) {
   if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
-    return {.code = Code::os_failed,
-            .message = "out of memory",
-            .help = "Raise the limit (`ulimit -v`, the container's), or give the agent less to do."};
+    return {
+        .code = Code::os_failed,
+        .message = "out of memory",
+        .help = "Raise the limit (`ulimit -v`, the container's), or give the agent less to do."};
   }
   if (const auto* failed = dynamic_cast<const std::system_error*>(&exception);
       failed != nullptr && is_shortage(failed->code().value())) {
     return {.code = Code::os_failed,
             .message = failed->what(),
-            .help = "Raise the limit: `ulimit -a` shows processes (-u), memory (-v) and "
-                    "descriptors (-n)."};
+            .help =
+                "Raise the limit: `ulimit -a` shows processes (-u), memory (-v) and "
+                "descriptors (-n)."};
   }
   return {.code = Code::internal, .message = exception.what(), .help = {}};
 }

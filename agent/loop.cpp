@@ -404,12 +404,13 @@ class Run {
     if (cancellation_.is_expired()) {
       const auto timeout = request_.plan.limits.timeout.value_or(Milliseconds{0});
       const auto seconds = [](std::int64_t ms) { return static_cast<double>(ms) / 1000; };
-      return stopped_at(Code::run_timeout,
-                        "limits.timeout",
-                        // What came before the run counts, too, with --timeout.
-                        seconds(std::max(milliseconds_since(begin_, ports_.clock), timeout.count())),
-                        seconds(timeout.count()),
-                        "the run took longer than " + format_duration(timeout));
+      return stopped_at(
+          Code::run_timeout,
+          "limits.timeout",
+          // What came before the run counts, too, with --timeout.
+          seconds(std::max(milliseconds_since(begin_, ports_.clock), timeout.count())),
+          seconds(timeout.count()),
+          "the run took longer than " + format_duration(timeout));
     }
     return std::nullopt;
   }
@@ -466,7 +467,8 @@ class Run {
       warn({.message = std::move(sentence), .help = {}});
     }
     RunResult result = make_result(recorder_.state(), ending);
-    if (ports_.last_words && (result.exit_code == 0 || status_of(result.exit_code) == Status::failed)) {
+    if (ports_.last_words &&
+        (result.exit_code == 0 || status_of(result.exit_code) == Status::failed)) {
       for (Warning& warning : ports_.last_words()) {
         recorder_.record(std::move(warning));
       }

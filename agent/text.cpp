@@ -1,5 +1,7 @@
 #include "agent/text.h"
 
+#include "agent/refusal.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -222,19 +224,24 @@ std::optional<std::string> nearest_of(std::string_view word, std::span<const Tex
 
 }  // namespace
 
-bool is_valid_utf8(std::string_view text) {
-  while (!text.empty()) {
-    if (const std::size_t plain = ascii_run(text); plain > 0) {
-      text.remove_prefix(plain);
+std::size_t valid_utf8_prefix(std::string_view text) {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    if (const std::size_t plain = ascii_run(rest); plain > 0) {
+      rest.remove_prefix(plain);
       continue;
     }
-    const Sequence sequence = first_sequence(text);
+    const Sequence sequence = first_sequence(rest);
     if (sequence.kind != Sequence::Kind::valid) {
-      return false;
+      break;
     }
-    text.remove_prefix(sequence.length);
+    rest.remove_prefix(sequence.length);
   }
-  return true;
+  return text.size() - rest.size();
+}
+
+bool is_valid_utf8(std::string_view text) {
+  return valid_utf8_prefix(text) == text.size();
 }
 
 std::string to_valid_utf8(std::string_view bytes) {

@@ -35,10 +35,9 @@ void fill_standard_descriptors() {
 
 // Where an exception went past everybody: on a thread, or while the run was told how it ended.
 int last_words(const std::exception* exception) {
-  const agent::Error error =
-      exception != nullptr
-          ? agent::error_of(*exception)
-          : agent::Error{.code = agent::Code::internal, .message = "an unknown exception"};
+  const agent::Error error = exception != nullptr ? agent::error_of(*exception)
+                                                  : agent::Error{.code = agent::Code::internal,
+                                                                 .message = "an unknown exception"};
   std::cerr << "error[" << agent::row(error.code).name << "]: " << error.message
             << "\n  = help: " << agent::row(error.code).advice << std::endl;
   return agent::row(error.code).exit_code;

@@ -128,7 +128,9 @@ constexpr auto k_run_options = std::to_array<Option>({
      .kind = Kind::duration,
      .environment = "ERRAND_TIMEOUT",
      .help = "end the run after this time: 90s, 10m, 1h30m",
-     .details = "Replaces limits.timeout; the run then ends with exit code 124."},
+     .details =
+         "Replaces limits.timeout; the run then ends with exit code 124. Waiting for the prompt "
+         "counts, too."},
     {.name = "--max-turns",
      .value = "N",
      .kind = Kind::count,
@@ -154,7 +156,9 @@ constexpr auto k_run_options = std::to_array<Option>({
      .value = "FILE",
      .kind = Kind::file,
      .help = "write the output to FILE instead of stdout",
-     .details = "The file appears whole, at the end, or not at all."},
+     .details =
+         "The file appears whole, at the end, or not at all. Devices, pipes and /dev/stdout are "
+         "written as they are; a link to another file is refused."},
     k_allow,
     k_deny,
     {.name = "--yes",
@@ -195,7 +199,8 @@ constexpr auto k_run_options = std::to_array<Option>({
      .value = "FILE",
      .kind = Kind::file,
      .environment = "ERRAND_LOG_FILE",
-     .help = "append a line for each event to FILE"},
+     .help = "append a line for each event to FILE",
+     .details = "What cannot be written there is lost: that is a warning, and the run goes on."},
     k_color,
 });
 

@@ -209,9 +209,8 @@ Result<int> ending_of(const Output& output, int otherwise) {
 std::optional<FileIdentity> identity_of(const std::string& file) {
   struct stat status{};
   if (::stat(file.c_str(), &status) == 0) {
-    return S_ISREG(status.st_mode)
-               ? std::optional(FileIdentity{status.st_dev, status.st_ino, {}})
-               : std::nullopt;
+    return S_ISREG(status.st_mode) ? std::optional(FileIdentity{status.st_dev, status.st_ino, {}})
+                                   : std::nullopt;
   }
   if (::stat(folder_of(file).c_str(), &status) != 0) {
     return std::nullopt;

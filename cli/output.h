@@ -11,8 +11,8 @@
 
 namespace cli {
 
-// Writes to a descriptor or a file, and waits for its reader for as long as the patience lasts; null:
-// for ever. The first failure sticks, and is asked for; nothing is written after it.
+// Writes to a descriptor or a file, and waits for its reader for as long as the patience lasts;
+// null: for ever. The first failure sticks, and is asked for; nothing is written after it.
 class Output {
  public:
   static std::unique_ptr<Output> to_descriptor(int descriptor,

@@ -1,7 +1,9 @@
 #include "cli/plan.h"
 
 #include "agent/duration.h"
+#include "agent/refusal.h"
 #include "agent/schema/json_schema.h"
+#include "agent/text.h"
 #include "cli/key_hosts.h"
 #include "cli/known_names.h"
 #include "cli/open_sandbox.h"
@@ -56,6 +58,12 @@ Result<std::map<std::string, std::string>> parameters_of(const Parsed& parsed) {
       return agent::fail(Code::cli_usage,
                          fmt::format("`--param {}` is not NAME=VALUE", text),
                          "for example `--param target=main`");
+    }
+    if (const auto why = agent::why_not_text(text)) {
+      return agent::fail(
+          Code::cli_usage,
+          fmt::format("`--param {}` is no text: {}", agent::to_valid_utf8(text), *why),
+          "give it as UTF-8");
     }
     if (!parameters.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
       return agent::fail(Code::cli_usage,

@@ -1,7 +1,7 @@
 #include "cli/prompt_input.h"
 
 #include "agent/duration.h"
-#include "agent/text.h"
+#include "agent/refusal.h"
 
 #include <fmt/format.h>
 
@@ -50,6 +50,9 @@ agent::Result<std::string> read_all(int descriptor,
                       "give the prompt on the command line");
     }
     if (bytes == 0) {
+      if (const auto why = agent::why_not_text(text)) {
+        return no_input(fmt::format("{} holds no text: {}", name, *why), "give it as UTF-8");
+      }
       return text;
     }
     text.append(buffer.data(), bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
@@ -84,6 +87,10 @@ agent::Result<std::string> join_words(const PromptSources& sources) {
   std::string prompt;
   for (const std::string& word : sources.words) {
     std::string part = word;
+    if (const auto why = agent::why_not_text(word)) {
+      return agent::fail(
+          agent::Code::cli_usage, "the prompt is no text: " + *why, "give it as UTF-8");
+    }
     if (word == "-") {
       TRY_ASSIGN(part, read_stdin(sources));
     }
@@ -118,7 +125,7 @@ agent::Result<std::optional<std::string>> read_prompt(const PromptSources& sourc
   if (is_blank(prompt)) {
     return no_input("the prompt is empty", "say what the agent is to do");
   }
-  return agent::to_valid_utf8(prompt);
+  return prompt;
 }
 
 }  // namespace cli

@@ -19,7 +19,8 @@ using agent::Descriptor;
 
 constexpr std::string_view k_prefix = "errand-";
 constexpr mode_t k_folder_mode = 0700;
-constexpr mode_t k_kept = S_ISVTX;  // on a folder that a session names; on one's own it means nothing
+constexpr mode_t k_kept =
+    S_ISVTX;  // on a folder that a session names; on one's own it means nothing
 
 // The bounds of one sweep.
 constexpr int k_most_entries = 2'000;

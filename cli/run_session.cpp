@@ -190,8 +190,7 @@ providers::Dependencies RunSession::provider_dependencies() {
           .clock = io_->clock(),
           .models = models_,
           .seed = io_->seed(),
-          .load_script =
-              [this](const std::string& path) { return load_script(path); },
+          .load_script = [this](const std::string& path) { return load_script(path); },
           .killed = [this] { return tools::killed_by(kill_file_); }};
 }
 
@@ -212,9 +211,8 @@ std::vector<agent::Warning> RunSession::replies_left() const {
   for (const auto& script : scripts_) {
     if (script->left > 0) {
       warnings.push_back(
-          {.message = fmt::format("replies of the script {} that were not asked for: {}",
-                                  script->file,
-                                  script->left),
+          {.message = fmt::format(
+               "replies of the script {} that were not asked for: {}", script->file, script->left),
            .help = "take them out, or see why the run ended before them",
            .kind = "replies_left"});
     }
@@ -301,7 +299,8 @@ int RunSession::run() {
                  world_.cancellation);
   world_.supervisor.dismiss();
   if (const auto loss = world_.sinks.log != nullptr ? world_.sinks.log->loss() : std::nullopt) {
-    if (!world_.parsed.has("--quiet")) {  // the last line alone was lost, after the run's last event
+    if (!world_.parsed.has(
+            "--quiet")) {  // the last line alone was lost, after the run's last event
       world_.context.err << render_warning({.code = agent::Code::storage_io,
                                             .message = loss->message,
                                             .help = loss->help},

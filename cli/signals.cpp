@@ -80,10 +80,10 @@ agent::Result<std::unique_ptr<SignalWatcher>> SignalWatcher::start(
   try {
     watcher->thread_ = std::thread([self = watcher.get()] { self->watch(); });
   } catch (const std::system_error& error) {
-    return agent::fail(agent::Code::os_failed,
-                       std::string("no thread can be started to watch for signals: ") +
-                           error.code().message(),
-                       "Allow more processes (`ulimit -u`) or memory (`ulimit -v`).");
+    return agent::fail(
+        agent::Code::os_failed,
+        std::string("no thread can be started to watch for signals: ") + error.code().message(),
+        "Allow more processes (`ulimit -u`) or memory (`ulimit -v`).");
   }
   return watcher;
 }

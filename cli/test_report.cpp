@@ -159,7 +159,8 @@ std::string to_text(const TestCounts& counts, bool color) {
   if (counts.not_run > 0) {
     out += fmt::format(", {} not run", counts.not_run);
   }
-  return paint(counts.failed + counts.broken + counts.not_run > 0 ? k_red : k_green, out, color) + "\n";
+  return paint(counts.failed + counts.broken + counts.not_run > 0 ? k_red : k_green, out, color) +
+         "\n";
 }
 
 Json to_json(const std::vector<TestReport>& reports) {

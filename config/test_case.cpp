@@ -136,8 +136,10 @@ class CaseBuilder {
     Expectations& expect = case_.expect;
     if (const Value* code = value_at(map, "exit_code")) {
       expect.exit_code = static_cast<int>(integer_of(*code).value_or(0));
-      if (std::ranges::find(agent::exit_table(), expect.exit_code, &agent::ExitRow::exit_code) ==
-          agent::exit_table().end()) {
+      constexpr int k_most = 255;  // above that, it was told of already
+      if (expect.exit_code >= 0 && expect.exit_code <= k_most &&
+          std::ranges::find(agent::exit_table(), expect.exit_code, &agent::ExitRow::exit_code) ==
+              agent::exit_table().end()) {
         problems_.add(code->span,
                       fmt::format("no run ends with exit code {}", code->text),
                       "`errand exit-codes` lists those that there are");

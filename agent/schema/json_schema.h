@@ -22,8 +22,8 @@ class JsonSchema {
   // another document (never fetched). The message names the JSON pointer into the schema.
   static Result<JsonSchema> compile(const Json& schema);
 
-  // Members that no keyword is called, but nearly: "`/properties/x/typ` …; did you mean `type`?" They
-  // demand nothing.
+  // Members that no keyword is called, but nearly: "`/properties/x/typ` …; did you mean `type`?"
+  // They demand nothing.
   const std::vector<std::string>& misspellings() const;
 
   // Empty where the value is valid; at most 20 violations.

@@ -237,12 +237,28 @@ class Compiler {
   // Those that assert nothing are here so that nobody takes them for others.
   static std::span<const std::string_view> keywords() {
     static const std::vector<std::string_view> k_keywords = [] {
-      std::vector<std::string_view> names = {
-          "title",    "description", "default",   "examples",         "example",
-          "$schema",  "$id",         "id",        "$comment",         "format",
-          "readOnly", "writeOnly",   "then",      "else",             "deprecated",
-          "$anchor",  "nullable",    "contentMediaType", "contentEncoding", "contentSchema",
-          "$vocabulary", "$dynamicAnchor"};
+      std::vector<std::string_view> names = {"title",
+                                             "description",
+                                             "default",
+                                             "examples",
+                                             "example",
+                                             "$schema",
+                                             "$id",
+                                             "id",
+                                             "$comment",
+                                             "format",
+                                             "readOnly",
+                                             "writeOnly",
+                                             "then",
+                                             "else",
+                                             "deprecated",
+                                             "$anchor",
+                                             "nullable",
+                                             "contentMediaType",
+                                             "contentEncoding",
+                                             "contentSchema",
+                                             "$vocabulary",
+                                             "$dynamicAnchor"};
       for (const Row& row : rows()) {
         names.push_back(row.keyword);
       }

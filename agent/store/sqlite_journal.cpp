@@ -95,10 +95,11 @@ std::unexpected<Error> failed_with_errno(std::string_view doing,
                                          const std::filesystem::path& path,
                                          int number) {
   const bool is_full = number == ENOSPC || number == EDQUOT || number == EIO;
-  return agent::fail({.code = Code::storage_io,
-                      .message = fmt::format("{} {}: {}", doing, path.string(), std::strerror(number)),
-                      .help = help_for(is_full ? SQLITE_FULL : SQLITE_CANTOPEN),
-                      .write_failed = is_full});
+  return agent::fail(
+      {.code = Code::storage_io,
+       .message = fmt::format("{} {}: {}", doing, path.string(), std::strerror(number)),
+       .help = help_for(is_full ? SQLITE_FULL : SQLITE_CANTOPEN),
+       .write_failed = is_full});
 }
 
 std::unexpected<Error> not_ours(const std::filesystem::path& file, std::string_view why) {

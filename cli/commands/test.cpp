@@ -201,11 +201,16 @@ class Pool {
   std::vector<std::jthread> threads_;
 };
 
-std::size_t jobs_of(const Parsed& parsed) {
+Result<std::size_t> jobs_of(const Parsed& parsed) {
   constexpr std::int64_t k_most_jobs = 64;
   if (const auto text = parsed.value("--jobs")) {
     const std::int64_t jobs = agent::parse_count(*text).value_or(1);
-    return static_cast<std::size_t>(std::min(jobs, k_most_jobs));
+    if (jobs > k_most_jobs) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("`--jobs {}` is more than {}", *text, k_most_jobs),
+                         "a whole number from 1 to 64");
+    }
+    return static_cast<std::size_t>(jobs);
   }
   return std::max(std::thread::hardware_concurrency(), 1u);
 }
@@ -214,6 +219,7 @@ std::size_t jobs_of(const Parsed& parsed) {
 
 Result<int> command_test(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
+  TRY_ASSIGN(const std::size_t jobs, jobs_of(parsed));
   TRY_ASSIGN(const auto files, find_files(parsed, context.cwd));
   const auto cases = load(files, context);
   agent::Cancellation& cancellation = context.cancellation;
@@ -238,7 +244,7 @@ Result<int> command_test(const Parsed& parsed, Context& context) {
                         .temporary = folder.path(),
                         .stop = cancellation.stop(),
                         .kill = cancellation.kill()};
-  const auto reports = Pool(cases, world, jobs_of(parsed)).collect(tell);
+  const auto reports = Pool(cases, world, jobs).collect(tell);
 
   const TestCounts counts = count(reports);
   if (!is_text) {

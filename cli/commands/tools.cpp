@@ -2,6 +2,7 @@
 #include "agent/clock.h"
 #include "agent/id.h"
 #include "agent/outcome.h"
+#include "agent/refusal.h"
 #include "agent/secrets/redact.h"
 #include "agent/text.h"
 #include "cli/commands/commands.h"
@@ -124,8 +125,18 @@ Result<std::string> arguments_of(const Parsed& parsed) {
     TRY_ASSIGN(const auto input, read_prompt({.words = words, .file = std::nullopt}));
     text = input.value_or("");
   }
+  if (const auto why = agent::why_not_text(text)) {
+    return agent::fail(
+        Code::cli_usage, "the arguments of the tool are no text: " + *why, "give them as UTF-8");
+  }
   const auto json = agent::parse_json(text);
-  if (!json || !json->is_object()) {
+  if (!json) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("what the tool is given as arguments {}", agent::why_not_json(text)),
+        "for example '{\"path\": \"README.md\"}'; mind the shell's quotes");
+  }
+  if (!json->is_object()) {
     return agent::fail(Code::cli_usage,
                        "the arguments of the tool are no JSON object",
                        "for example '{\"path\": \"README.md\"}'; mind the shell's quotes");

@@ -39,8 +39,11 @@ std::string time_stamp(std::chrono::system_clock::time_point now) {
   std::strftime(date.data(), date.size(), "%Y-%m-%dT%H:%M:%S", &local);
   std::strftime(zone.data(), zone.size(), "%z", &local);
   const std::string_view offset = zone.data();  // +0200
-  return fmt::format(
-      "{}.{:03}{}:{}", date.data(), ms, offset.substr(0, 3), offset.substr(std::min<std::size_t>(3, offset.size())));
+  return fmt::format("{}.{:03}{}:{}",
+                     date.data(),
+                     ms,
+                     offset.substr(0, 3),
+                     offset.substr(std::min<std::size_t>(3, offset.size())));
 }
 
 }  // namespace
@@ -77,9 +80,8 @@ std::optional<agent::Warning> LogSink::loss() {
     return std::nullopt;
   }
   has_told_ = true;
-  return agent::Warning{.message = output_->failure() != nullptr
-                                       ? output_->failure()->message
-                                       : "nobody reads the log file",
+  return agent::Warning{.message = output_->failure() != nullptr ? output_->failure()->message
+                                                                 : "nobody reads the log file",
                         .help = "The rest of the log is lost; the run goes on."};
 }
 

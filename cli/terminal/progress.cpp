@@ -365,8 +365,8 @@ void Progress::draw() {
   }
   const auto waited =
       std::chrono::duration_cast<std::chrono::seconds>(Steady::now() - waiting_since_);
-  write(fmt::format(
-      "\r\x1b[K{}", paint(k_dim, fmt::format("… {}, {} s", clean(waiting_for_), waited.count()))));
+  write(fmt::format("\r\x1b[K{}",
+                    paint(k_dim, fmt::format("… {}, {} s", clean(waiting_for_), waited.count()))));
   is_drawn_ = true;
 }
 

@@ -22,8 +22,8 @@ class Progress final : public agent::EventSink {
     int verbosity = 0;  // -1: errors alone; 0: tools, waits, the bill; 1: turns; 2: everything
     bool live = false;  // stderr is a terminal that understands escape sequences
     bool color = false;
-    bool shows_partial = false;          // text mode: a partial answer has no other place
-    const AnswerSink* beside = nullptr;  // writes to the same terminal; may be null
+    bool shows_partial = false;                // text mode: a partial answer has no other place
+    const AnswerSink* beside = nullptr;        // writes to the same terminal; may be null
     agent::WritePatience* patience = nullptr;  // with who reads stderr; null: without end
   };
 

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <string>
@@ -400,7 +401,8 @@ bool is_value_of_type(std::string_view text, std::string_view type) {
     return integer_of(value).has_value();
   }
   if (type == "number") {
-    return number_of(value).has_value();
+    const auto number = number_of(value);
+    return number && std::isfinite(*number);
   }
   return type != "boolean" || text == "true" || text == "false";
 }

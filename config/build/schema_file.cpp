@@ -1,5 +1,6 @@
 #include "config/build/schema_file.h"
 
+#include "agent/refusal.h"
 #include "agent/text.h"
 #include "config/yaml/source.h"
 
@@ -24,7 +25,9 @@ std::optional<SchemaFile> read_schema_file(const Value& path,
   }
   auto json = agent::parse_json(*text);
   if (!json) {
-    problems.add(path.span, fmt::format("`{}` is not JSON", shown), "write one JSON Schema");
+    problems.add(path.span,
+                 fmt::format("`{}` {}", shown, agent::why_not_json(*text)),
+                 "write one JSON Schema");
     return std::nullopt;
   }
   auto compiled = agent::JsonSchema::compile(*json);
@@ -34,7 +37,8 @@ std::optional<SchemaFile> read_schema_file(const Value& path,
     return std::nullopt;
   }
   for (const std::string& misspelling : compiled->misspellings()) {
-    problems.warn(path.span, fmt::format("`{}`: {}", shown, misspelling), "it demands nothing as it is");
+    problems.warn(
+        path.span, fmt::format("`{}`: {}", shown, misspelling), "it demands nothing as it is");
   }
   return SchemaFile{.json = *std::move(json), .compiled = *std::move(compiled)};
 }

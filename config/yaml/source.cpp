@@ -1,6 +1,7 @@
 #include "config/yaml/source.h"
 
 #include "agent/descriptor.h"
+#include "agent/refusal.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
@@ -31,34 +32,6 @@ std::optional<std::size_t> find_control_character(std::string_view text) {
     }
   }
   return std::nullopt;
-}
-
-// Where the first invalid sequence begins: all before it is valid, so halving finds it.
-std::size_t find_invalid_utf8(std::string_view text) {
-  std::size_t valid = 0;
-  std::size_t end = text.size();
-  while (end - valid > 8) {
-    std::size_t middle = valid + (end - valid) / 2;
-    while (middle > valid && agent::is_continuation(text[middle])) {
-      --middle;
-    }
-    if (middle == valid) {
-      break;
-    }
-    (agent::is_valid_utf8(text.substr(valid, middle - valid)) ? valid : end) = middle;
-  }
-  for (std::size_t at = valid; at < end;) {
-    std::size_t next = at + 1;
-    while (next < text.size() && agent::is_continuation(text[next])) {
-      ++next;
-    }
-    if (!agent::is_valid_utf8(text.substr(at, next - at))) {
-      const bool is_ascii = static_cast<unsigned char>(text[at]) < 0x80;
-      return is_ascii ? at + 1 : at;
-    }
-    at = next;
-  }
-  return valid;
 }
 
 std::string control_character_message(unsigned char byte) {
@@ -184,9 +157,9 @@ agent::Result<Source> Source::create(std::string text, std::string file) {
   if (is_utf16) {
     return refuse(0, "the file is UTF-16", "save it as UTF-8");
   }
-  if (!agent::is_valid_utf8(source.text_)) {
-    return refuse(
-        find_invalid_utf8(source.text_), "the text is not valid UTF-8", "save it as UTF-8");
+  if (const std::size_t valid = agent::valid_utf8_prefix(source.text_);
+      valid < source.text_.size()) {
+    return refuse(valid, "the text is not valid UTF-8", "save it as UTF-8");
   }
   if (const auto at = find_control_character(source.text_)) {
     return refuse(*at,

@@ -188,8 +188,8 @@ Error bad_answer_error(const Sent& sent, const TransferOutcome& outcome) {
               "Check that `model.base_url` is the address of a model server.");
 }
 
-// libcurl has no code for a name that was not looked up, or a certificate that was not read, because
-// no descriptor was left for it.
+// libcurl has no code for a name that was not looked up, or a certificate that was not read,
+// because no descriptor was left for it.
 bool has_no_descriptors() {
   const agent::Descriptor one(::open("/", O_PATH | O_CLOEXEC));
   const agent::Descriptor other(::open("/", O_PATH | O_CLOEXEC));

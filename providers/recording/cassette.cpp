@@ -489,7 +489,10 @@ Result<Cassette> read_cassette(const std::string& file) {
   if (!in.is_open() || in.bad()) {
     return refuse("it cannot be opened");
   }
-  return parse_cassette(text, file);
+  constexpr std::string_view k_byte_order_mark = "\xEF\xBB\xBF";
+  std::string_view content = text;
+  content.remove_prefix(content.starts_with(k_byte_order_mark) ? k_byte_order_mark.size() : 0);
+  return parse_cassette(content, file);
 }
 
 ShownRequest shown(const agent::HttpRequest& request, const agent::Redactor& redactor) {

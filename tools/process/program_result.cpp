@@ -94,8 +94,9 @@ Output failed_end(const ProgramResult& result, const ProgramRequest& request) {
       break;
     case End::not_started:
     case End::lost:
-      output = failure(agent::is_shortage(result.error_number) ? Code::os_failed : Code::tool_failed,
-                       result.message);
+      output =
+          failure(agent::is_shortage(result.error_number) ? Code::os_failed : Code::tool_failed,
+                  result.message);
       break;
   }
   if (result.has_violations()) {

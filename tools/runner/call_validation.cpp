@@ -1,5 +1,6 @@
 #include "tools/runner/call_validation.h"
 
+#include "agent/refusal.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
@@ -63,8 +64,10 @@ Result<agent::Json> parse_arguments(std::string_view text) {
   }
   auto arguments = agent::parse_json(text);
   if (!arguments) {
+    const std::string why = agent::why_not_json(text);
     return fail(Code::tool_invalid_parameters,
-                "the arguments are not valid JSON",
+                why == "is not valid JSON" ? "the arguments are not valid JSON"
+                                           : "the JSON of the arguments " + why,
                 "Make the call again with one complete JSON object.");
   }
   if (!arguments->is_object()) {

@@ -63,7 +63,7 @@ TEST_CASE("event: each journaled type is read back as it was written", "[agent]"
                                      .code = agent::Code::tool_timeout}},
       agent::LimitWarning{.limit = "limits.max_turns", .used = 4, .max = 5},
       agent::LimitWarning{.limit = "limits.max_cost_usd", .used = 0.85, .max = 1},
-      agent::Warning{.message = "w", .help = "h"},
+      agent::Warning{.message = "w", .help = "h", .kind = "replies_left"},
       agent::RunFinished{.result = {.exit_code = 0,
                                     .text = "done",
                                     .model = "c/d",

@@ -62,11 +62,8 @@ inline Ran run_command(const std::vector<std::string>& arguments,
   std::ostringstream out;
   std::ostringstream err;
   agent::Cancellation cancellation;
-  cli::Context context{.environment = environment,
-                       .cwd = cwd,
-                       .out = out,
-                       .err = err,
-                       .cancellation = cancellation};
+  cli::Context context{
+      .environment = environment, .cwd = cwd, .out = out, .err = err, .cancellation = cancellation};
   const auto code = parsed->command->run(*parsed, context);
   Ran ran{.code = code ? *code : 0, .out = out.str(), .err = err.str(), .message = {}, .help = {}};
   return code ? ran : failed(code.error(), std::move(ran));

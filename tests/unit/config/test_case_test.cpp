@@ -104,7 +104,8 @@ TEST_CASE("test case: what is left out", "[config]") {
   CHECK_FALSE(test->expect.schema);
   CHECK_FALSE(test->expect.max_cost_usd);
 
-  const auto free = files.load(k_least + "expect: {max_cost_usd: 0}\n");
+  const auto free = files.load(
+      "version: 1\nagent: agent.yaml\nrecording: a.cassette\nexpect: {max_cost_usd: 0}\n");
   REQUIRE(free);
   CHECK(free->expect.max_cost_usd == agent::Money());
 
@@ -126,11 +127,20 @@ TEST_CASE("test case: every mistake is named, with its line", "[config]") {
       {"version: 1\nagent: no.yaml\nreplay: nor.yaml\n",
        {"2: there is no file `no.yaml`", "3: there is no file `nor.yaml`"}},
       {k_least + "workspace: agent.yaml\n", {"4: there is no folder `agent.yaml`"}},
-      {k_least + "expect: {schema: broken.json}\n", {"4: `broken.json` is not JSON"}},
+      {k_least + "expect: {schema: broken.json}\n", {"4: `broken.json` is not valid JSON"}},
       {k_least + "expect: {schema: wrong.json}\n",
        {"4: `wrong.json`: the JSON Schema is wrong at `/type`: \"nothing\" is no type"}},
       {k_least + "expect: {max_cost_usd: -1}\n",
        {"4: `expect.max_cost_usd` must be an amount in US dollars, not `-1`"}},
+      {k_least + "expect: {max_cost_usd: 1}\n",
+       {"4: `expect.max_cost_usd` could not fail: a script costs nothing"}},
+      {k_least + "expect: {text: {}}\n",
+       {"4: `expect.text` could not fail: nothing is expected of it"}},
+      {k_least + "expect: {text: {contains: []}}\n",
+       {"4: `expect.text` could not fail: nothing is expected of it"}},
+      {k_least + "expect: {text: {contains: ''}}\n",
+       {"4: `expect.text.contains` could not fail: every text contains the empty one"}},
+      {k_least + "expect: {exit_code: 99}\n", {"4: no run ends with exit code 99"}},
       {k_least + "expect:\n  text: {matches: '('}\n",
        {"5: `expect.text.matches` is no regular expression that RE2 understands"}},
   }));

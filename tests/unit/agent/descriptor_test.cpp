@@ -1,0 +1,102 @@
+#include "agent/descriptor.h"
+
+#include "agent/cancellation.h"
+
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
+#include <string>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+using agent::Descriptor;
+using agent::write_all;
+using agent::WritePatience;
+using Steady = std::chrono::steady_clock;
+
+namespace {
+
+struct Ends {
+  Descriptor reader;
+  Descriptor writer;
+};
+
+Ends pipe_ends() {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+Ends socket_ends() {
+  std::array<int, 2> ends{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+const std::string k_long(3u << 20, 'x');  // more than a pipe or a socket holds
+
+}  // namespace
+
+TEST_CASE("write_all: a reader that takes its time gets all of it", "[agent]") {
+  const bool is_pipe = GENERATE(true, false);
+  const Ends ends = is_pipe ? pipe_ends() : socket_ends();
+  agent::Cancellation cancellation;
+  std::string got;
+  std::jthread reader([&] {
+    std::array<char, 65536> buffer;
+    while (got.size() < k_long.size()) {
+      const ssize_t count = ::read(ends.reader.get(), buffer.data(), buffer.size());
+      if (count <= 0) {
+        return;
+      }
+      got.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+  });
+  CHECK(write_all(ends.writer.get(), k_long, &cancellation.patience()) == 0);
+  reader.join();
+  CHECK(got == k_long);
+  CHECK_FALSE(cancellation.patience().is_over());
+}
+
+TEST_CASE("write_all: after a stop nobody is waited for long, and only once", "[agent]") {
+  const bool is_pipe = GENERATE(true, false);
+  const Ends ends = is_pipe ? pipe_ends() : socket_ends();
+  agent::Cancellation cancellation;
+  const auto begin = Steady::now();
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    cancellation.expire();
+  });
+  CHECK(write_all(ends.writer.get(), k_long, &cancellation.patience()) == ETIMEDOUT);
+  CHECK(Steady::now() - begin >= WritePatience::grace);
+  CHECK(cancellation.patience().is_over());
+  const auto again = Steady::now();
+  CHECK(write_all(ends.writer.get(), "x", &cancellation.patience()) == ETIMEDOUT);
+  CHECK(Steady::now() - again < WritePatience::grace / 2);
+}
+
+TEST_CASE("write_all: a second signal ends the waiting at once", "[agent]") {
+  const Ends ends = pipe_ends();
+  agent::Cancellation cancellation;
+  cancellation.signal(SIGTERM);
+  cancellation.signal(SIGTERM);
+  const auto begin = Steady::now();
+  CHECK(write_all(ends.writer.get(), k_long, &cancellation.patience()) == ETIMEDOUT);
+  CHECK(Steady::now() - begin < WritePatience::grace / 2);
+}
+
+TEST_CASE("write_all: a failure is its errno", "[agent]") {
+  agent::Cancellation cancellation;
+  const Descriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  CHECK(write_all(full.get(), "x", &cancellation.patience()) == ENOSPC);
+  CHECK(write_all(-1, "x") == EBADF);
+  std::signal(SIGPIPE, SIG_IGN);
+  Ends ends = pipe_ends();
+  ends.reader.reset();
+  CHECK(write_all(ends.writer.get(), "x", &cancellation.patience()) == EPIPE);
+}

@@ -1,0 +1,27 @@
+#include "agent/refusal.h"
+
+#include "agent/json.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+TEST_CASE("refusal: where bytes stop being text", "[agent]") {
+  CHECK(agent::why_not_text("") == std::nullopt);
+  CHECK(agent::why_not_text("gr\xC3\xBC\xC3\x9F dich \xF0\x9F\x99\x82") == std::nullopt);
+  CHECK(agent::why_not_text("hi \xFF") == "byte 4 (0xFF) is not UTF-8");
+  CHECK(agent::why_not_text("\xC3") == "byte 1 (0xC3) is not UTF-8");
+  CHECK(agent::why_not_text("\xC0\xAF") == "byte 1 (0xC0) is not UTF-8");
+  CHECK(agent::why_not_text(std::string("a\0b\xFF", 4)) == "byte 2 is NUL");
+}
+
+TEST_CASE("refusal: what correct JSON is over is said", "[agent]") {
+  const std::string deep = std::string(201, '[') + std::string(201, ']');
+  CHECK_FALSE(agent::parse_json(deep));
+  CHECK(agent::why_not_json(deep) == "nests deeper than 200 levels");
+  CHECK_FALSE(agent::parse_json("[1e999]"));
+  CHECK(agent::why_not_json("[1e999]").starts_with("has a number that is too large, 1e999"));
+  CHECK_FALSE(agent::parse_json("[1,"));
+  CHECK(agent::why_not_json("[1,") == "is not valid JSON");
+}
