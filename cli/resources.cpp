@@ -13,8 +13,8 @@
 namespace cli {
 namespace {
 
-// The most that was seen with a tool in a sandbox, a connection and a journal: 22, and 60 MiB of
-// addresses, the stacks of threads among them.
+// A run with a tool, a connection, a journal, a log and a recording has 14 of its own; libraries open
+// a few more for a moment. Addresses go to the stacks of its threads, first of all.
 constexpr std::size_t k_descriptors = 32;
 constexpr std::size_t k_memory = 96u << 20;
 

@@ -101,9 +101,12 @@ TEST_CASE("prompt: given twice is a usage error", "[cli]") {
   CHECK(prompt.error().code == agent::Code::cli_usage);
 }
 
-TEST_CASE("prompt: invalid UTF-8 becomes valid", "[cli]") {
+TEST_CASE("prompt: bytes that are no text are refused where they stand", "[cli]") {
   Pipe pipe;
   pipe.write("a\xff");
   pipe.close_writer();
-  CHECK(*read({}, pipe) == "a\xEF\xBF\xBD");
+  const auto prompt = read({}, pipe);
+  REQUIRE_FALSE(prompt);
+  CHECK(prompt.error().code == agent::Code::cli_no_input);
+  CHECK(prompt.error().message == "standard input holds no text: byte 2 (0xFF) is not UTF-8");
 }
