@@ -1,6 +1,7 @@
 #include "agent/step.h"
 
 #include "agent/json.h"
+#include "agent/refusal.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -82,7 +83,11 @@ Ending judge_output(const State& state) {
   }
   const auto json = parse_json(state.answer);
   if (!json) {
-    return failed(Code::output_invalid, "the answer is not JSON, which `output.schema` demands");
+    const std::string why = why_not_json(state.answer);
+    return failed(Code::output_invalid,
+                  why == "is not valid JSON"
+                      ? "the answer is not JSON, which `output.schema` demands"
+                      : "the JSON of the answer " + why);
   }
   const auto violations = state.plan.output->check(*json);
   if (violations.empty()) {

@@ -13,8 +13,8 @@
 namespace cli {
 namespace {
 
-// A run with a tool, a connection, a journal, a log and a recording has 14 of its own; libraries open
-// a few more for a moment. Addresses go to the stacks of its threads, first of all.
+// A run with a tool, a connection, a journal, a log and a recording has 14 of its own; libraries
+// open a few more for a moment. Addresses go to the stacks of its threads, first of all.
 constexpr std::size_t k_descriptors = 32;
 constexpr std::size_t k_memory = 96u << 20;
 

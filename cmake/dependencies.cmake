@@ -23,12 +23,7 @@ errand_archive(gumbo gumbo)
 find_library(ERRAND_SQLITE3_ARCHIVE NAMES libsqlite3.a REQUIRED)
 errand_archive(sqlite SQLiteCpp ${ERRAND_SQLITE3_ARCHIVE} Threads::Threads ${CMAKE_DL_LIBS} m)
 
-# spdlog and fmt come as shared libraries only; their headers are enough.
-find_package(spdlog REQUIRED)
+# fmt comes as a shared library only; its headers are enough.
 find_package(fmt 9 REQUIRED)
 add_library(errand_fmt STATIC ${PROJECT_SOURCE_DIR}/cmake/fmt.cpp)
 add_library(errand::fmt ALIAS errand_fmt)
-add_library(errand_spdlog_import INTERFACE)
-target_link_libraries(errand_spdlog_import INTERFACE errand::fmt Threads::Threads)
-target_compile_definitions(errand_spdlog_import INTERFACE SPDLOG_FMT_EXTERNAL)
-add_library(errand::spdlog ALIAS errand_spdlog_import)

@@ -56,7 +56,6 @@ nlohmann/ *
 openssl/ agent
 re2/ agent config providers tools
 seccomp.h tools/sandbox
-spdlog/ cli/terminal
 sqlite3.h agent/store
 yaml-cpp/ config/yaml
 zlib.h providers/wire
