@@ -1,5 +1,6 @@
 #include "cli/test_report.h"
 
+#include "agent/outcome.h"
 #include "agent/text.h"
 #include "cli/terminal/render_error.h"
 
