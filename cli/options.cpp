@@ -551,7 +551,8 @@ constexpr auto k_variables = std::to_array<Variable>({
     {"HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE", "Proxy and certificates, as curl knows them."},
     {"NO_COLOR", "Where it is set and not empty, nothing is coloured."},
     {"TMPDIR",
-     "Where a run keeps the long outputs of its tools; /tmp by default. What killed runs left there "
+     "Where a run keeps the long outputs of its tools; /tmp by default. What killed runs left "
+     "there "
      "is swept by later ones, but for what a session names."},
     {"XDG_CONFIG_HOME",
      "Where config.yaml is, in errand/: what holds for all agents; ~/.config by default."},
