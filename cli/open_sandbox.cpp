@@ -5,18 +5,17 @@
 #include "tools/hooks/obeyed_files.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cli {
 
 using Mode = agent::SandboxSpec::Mode;
 
-void apply_sandbox_option(agent::SandboxSpec& sandbox, const Parsed& parsed) {
-  if (const auto word = parsed.value("--sandbox")) {
-    sandbox.mode = agent::sandbox_mode_from(*word).value_or(sandbox.mode);
-  }
-}
-
 namespace {
+
+std::vector<std::filesystem::path> own_folders(const agent::Environment& environment) {
+  return {config_folder(environment), data_folder(environment), state_folder(environment)};
+}
 
 tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& context) {
   return {.workspace = context.cwd,
@@ -25,9 +24,7 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& 
                             ? std::filesystem::path()
                             : agent.directory / std::filesystem::path(agent.file).filename(),
           .temporary = {},
-          .secrets = {config_folder(context.environment),
-                      data_folder(context.environment),
-                      state_folder(context.environment)},
+          .secrets = own_folders(context.environment),
           .obeyed = tools::obeyed_files(agent, context.cwd),
           .runs_programs = false,
           .writes = std::ranges::any_of(agent.tools, tools::writes),
@@ -36,6 +33,12 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& 
 }
 
 }  // namespace
+
+void apply_sandbox_option(agent::SandboxSpec& sandbox, const Parsed& parsed) {
+  if (const auto word = parsed.value("--sandbox")) {
+    sandbox.mode = agent::sandbox_mode_from(*word).value_or(sandbox.mode);
+  }
+}
 
 agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox(const agent::AgentSpec& agent,
                                                             const Context& context,
@@ -91,6 +94,28 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_git_sandbox(const agent::Age
   options.supervisor = &supervisor;
   options.is_for_git = true;
   return tools::Sandbox::create(sandbox, options);
+}
+
+config::ReadingPolicy reading_policy(agent::AgentSpec agent,
+                                     const Parsed& parsed,
+                                     const Context& context) {
+  using config::Reading;
+  apply_sandbox_option(agent.sandbox, parsed);
+  const bool is_off = agent.sandbox.mode == Mode::off;
+  tools::SandboxOptions options = options_for(agent, context);
+  options.obeyed.clear();
+  options.runs_programs = false;
+  options.writes = false;
+  auto made = tools::policy_of(agent.sandbox, options);
+  return [is_off,
+          made = std::move(made)](const std::filesystem::path& real) -> agent::Result<Reading> {
+    TRY_ASSIGN(const auto& policy, made);
+    if (policy.is_opened_by_name(real)) {
+      return Reading::named;
+    }
+    const bool is_open = is_off || policy.reading(real) == tools::sandbox::Verdict::allowed;
+    return is_open ? Reading::open : Reading::closed;
+  };
 }
 
 agent::SandboxInForce describe(const agent::SandboxSpec& sandbox, const tools::Sandbox* opened) {

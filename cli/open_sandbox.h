@@ -4,6 +4,7 @@
 #include "agent/spec.h"
 #include "cli/commands/commands.h"
 #include "cli/run_folder.h"
+#include "config/named_files.h"
 #include "tools/process/sandbox.h"
 
 #include <memory>
@@ -35,6 +36,12 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_git_sandbox(const agent::Age
                                                                 const Context& context,
                                                                 const RunFolder& folder,
                                                                 tools::Supervisor& supervisor);
+
+// What the agent lets a model read of the files that it names, by its sandbox (and --sandbox in
+// place of its mode). Where that is off every file is open.
+config::ReadingPolicy reading_policy(agent::AgentSpec agent,
+                                     const Parsed& parsed,
+                                     const Context& context);
 
 // For run.started; `opened` may be null.
 agent::SandboxInForce describe(const agent::SandboxSpec& sandbox, const tools::Sandbox* opened);

@@ -264,7 +264,11 @@ std::expected<Plan, std::vector<Error>> prepare(
   if (!file) {
     return std::unexpected(std::vector{file.error()});
   }
-  auto report = config::load_agent(*file, context.environment, known_names());
+  config::KnownNames known = known_names();
+  known.reading_policy = [&](const agent::AgentSpec& agent) {
+    return reading_policy(agent, parsed, context);
+  };
+  auto report = config::load_agent(*file, context.environment, known);
   if (!report.agent) {
     return std::unexpected(std::move(report.errors));
   }
@@ -279,7 +283,9 @@ std::expected<Plan, std::vector<Error>> prepare(
     TRY(apply_options(plan, parsed));
     TRY_ASSIGN(const auto parameters, parameters_of(parsed));
     TRY_ASSIGN(const auto prompt, prompt_from_outside(parsed, plan.agent));
-    TRY_ASSIGN(plan.text, config::render(plan.agent, parameters, prompt, context.environment));
+    TRY_ASSIGN(plan.text,
+               config::render(
+                   plan.agent, parameters, prompt, reading_policy(plan.agent, parsed, context)));
     TRY(attach_mentioned(parsed, plan.text.attachments));
     TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
     TRY(allow_settings(plan.settings.user, hosts));

@@ -2,7 +2,6 @@
 
 #include "agent/base64.h"
 #include "agent/text.h"
-#include "config/yaml/source.h"
 
 #include <fmt/format.h>
 
@@ -65,9 +64,10 @@ std::vector<Mention> find_mentions(std::string_view text) {
 }
 
 agent::Result<void> attach(const std::filesystem::path& file,
-                           std::vector<agent::Attachment>& attachments) {
+                           std::vector<agent::Attachment>& attachments,
+                           const JudgeOpened& judge) {
   const std::string name = agent::printable(file.string());
-  TRY_ASSIGN(const std::string bytes, read_text_file(file, k_most_bytes));
+  TRY_ASSIGN(const std::string bytes, read_text_file(file, k_most_bytes, judge));
   const std::string_view media_type = agent::media_type_of(bytes);
   if (media_type.empty()) {
     return refuse(file,

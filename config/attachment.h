@@ -2,6 +2,7 @@
 #pragma once
 #include "agent/attachment.h"
 #include "agent/result.h"
+#include "config/yaml/source.h"
 
 #include <cstddef>
 #include <filesystem>
@@ -25,8 +26,10 @@ struct Mention {
 std::vector<Mention> find_mentions(std::string_view text);
 
 // Adds the file, unless it is there already. config.invalid: it cannot be read, is none of the
-// media that a prompt can carry, or more than 32 MiB would go with the prompt.
+// media that a prompt can carry, more than 32 MiB would go with the prompt, or `judge` says why it
+// may not (source.h).
 agent::Result<void> attach(const std::filesystem::path& file,
-                           std::vector<agent::Attachment>& attachments);
+                           std::vector<agent::Attachment>& attachments,
+                           const JudgeOpened& judge = {});
 
 }  // namespace config

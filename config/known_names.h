@@ -2,6 +2,7 @@
 #pragma once
 #include "agent/error.h"
 #include "agent/spec.h"
+#include "config/named_files.h"
 
 #include <functional>
 #include <optional>
@@ -31,6 +32,8 @@ struct KnownNames {
                                             const agent::HookSpec& hook,
                                             std::span<const agent::ToolSpec> tools)>
       hook_warning = {};
+  // What a model may read of the files that the agent names, by its `directory` and its `sandbox`.
+  std::function<ReadingPolicy(const agent::AgentSpec& agent)> reading_policy = {};
 };
 
 }  // namespace config

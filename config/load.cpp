@@ -122,7 +122,6 @@ Report parse_agent(std::string_view text,
   check(*root, keys(), known.tools, problems);
   agent::AgentSpec spec = build_agent(*root, directory, known, environment, problems);
   spec.file = shown_file;
-  spec.directory = directory.string();
   return finish(problems, std::move(spec));
 }
 

@@ -4,7 +4,6 @@
 #include "config/attachment.h"
 #include "config/build/build.h"
 #include "config/template.h"
-#include "config/yaml/source.h"
 
 #include <fmt/format.h>
 
@@ -32,14 +31,22 @@ std::set<std::string> names_in(std::string_view text) {
   return names;
 }
 
+struct PlacedValue {
+  std::size_t from = 0;
+  std::size_t end = 0;  // behind it
+  std::string name;
+};
+
 // A template with its values in place.
 struct Filled {
   std::string text;
-  std::vector<std::pair<std::size_t, std::size_t>> values;  // from, and behind the end
+  std::vector<PlacedValue> values;
 
-  bool is_value(std::size_t offset) const {
-    return std::ranges::any_of(
-        values, [&](const auto& value) { return offset >= value.first && offset < value.second; });
+  const PlacedValue* value_at(std::size_t offset) const {
+    const auto found = std::ranges::find_if(values, [&](const PlacedValue& value) {
+      return offset >= value.from && offset < value.end;
+    });
+    return found == values.end() ? nullptr : &*found;
   }
 };
 
@@ -51,7 +58,7 @@ Filled fill(std::string_view text, const Values& values) {
       filled.text += piece.text;
     } else if (const auto value = values.find(piece.text); value != values.end()) {
       filled.text += value->second;
-      filled.values.emplace_back(from, filled.text.size());
+      filled.values.push_back({.from = from, .end = filled.text.size(), .name = piece.text});
     }
   }
   return filled;
@@ -136,29 +143,33 @@ std::set<std::string> only_in_prompt(const agent::AgentSpec& spec) {
   return names;
 }
 
-agent::Error context_error(const std::filesystem::path& path, std::string message) {
-  return agent::Error{.code = agent::Code::config_invalid,
-                      .message = std::move(message),
-                      .help = "`context` takes text files in UTF-8, pictures and PDFs",
-                      .where = agent::Where{.file = path.string(), .excerpt = {}}};
-}
-
-agent::Result<std::string> read_context_file(const std::filesystem::path& path) {
-  TRY_ASSIGN(std::string text, read_text_file(path, k_largest_context_file));
+agent::Result<std::string> read_context_file(const std::string& name, const NamedFiles& files) {
+  TRY_ASSIGN(std::string text, files.read(name, k_largest_context_file));
   if (!agent::is_valid_utf8(text) || text.find('\0') != std::string::npos) {
-    return agent::fail(
-        context_error(path, fmt::format("`{}` is no text", agent::printable(path.string()))));
+    const std::string path = files.locate(name).string();
+    return agent::fail({.code = agent::Code::config_invalid,
+                        .message = fmt::format("`{}` is no text", agent::printable(path)),
+                        .help = "`context` takes text files in UTF-8, pictures and PDFs",
+                        .where = agent::Where{.file = path, .excerpt = {}}});
   }
   return text;
 }
 
+agent::Result<void> attach_named(const std::string& name,
+                                 const NamedFiles& files,
+                                 Rendered& rendered) {
+  return attach(files.locate(name), rendered.attachments, [&](const std::filesystem::path& real) {
+    return files.judge(name, real);
+  });
+}
+
 agent::Result<void> add_context_file(const std::string& name,
-                                     const std::filesystem::path& path,
+                                     const NamedFiles& files,
                                      Rendered& rendered) {
   if (is_medium(name)) {
-    return attach(path, rendered.attachments);
+    return attach_named(name, files, rendered);
   }
-  TRY_ASSIGN(const std::string text, read_context_file(path));
+  TRY_ASSIGN(const std::string text, read_context_file(name, files));
   std::string& instructions = rendered.instructions;
   instructions += fmt::format("{}# {}\n\n{}", instructions.empty() ? "" : "\n\n", name, text);
   while (instructions.ends_with('\n')) {
@@ -167,14 +178,15 @@ agent::Result<void> add_context_file(const std::string& name,
   return {};
 }
 
-agent::Result<void> add_context(const agent::AgentSpec& spec, Rendered& rendered) {
-  for (const agent::ContextFile& file : spec.context) {
-    const auto path = std::filesystem::path(spec.directory) / file.path;
+agent::Result<void> add_context(const std::vector<agent::ContextFile>& context,
+                                const NamedFiles& files,
+                                Rendered& rendered) {
+  for (const agent::ContextFile& file : context) {
     std::error_code failure;
-    if (file.optional && !std::filesystem::exists(path, failure) && !failure) {
+    if (file.optional && !std::filesystem::exists(files.locate(file.path), failure) && !failure) {
       continue;
     }
-    if (auto added = add_context_file(file.path, path, rendered); !added) {
+    if (auto added = add_context_file(file.path, files, rendered); !added) {
       return agent::fail(
           std::move(added).error().while_(fmt::format("reading the context file `{}`", file.path)));
     }
@@ -184,18 +196,24 @@ agent::Result<void> add_context(const agent::AgentSpec& spec, Rendered& rendered
 
 // A path is relative to where its beginning was written.
 agent::Result<void> add_mentioned_files(const Filled& prompt,
-                                        const std::filesystem::path& folder,
+                                        const Values& given,
+                                        const NamedFiles& files,
+                                        const NamedFiles& files_from_here,
                                         Rendered& rendered) {
   for (const Mention& mention : find_mentions(prompt.text)) {
-    if (prompt.is_value(mention.at)) {
+    if (prompt.value_at(mention.at) != nullptr) {
       continue;
     }
-    const bool is_given = prompt.is_value(mention.from);
-    if (auto added = attach(is_given ? std::filesystem::path(mention.path) : folder / mention.path,
-                            rendered.attachments);
-        !added) {
+    const PlacedValue* value = prompt.value_at(mention.from);
+    const bool begins_here = value != nullptr && given.contains(value->name);
+    const bool is_given = begins_here && mention.from == value->from &&
+                          mention.from + mention.path.size() <= value->end;
+    auto added = is_given
+                     ? attach(mention.path, rendered.attachments)
+                     : attach_named(mention.path, begins_here ? files_from_here : files, rendered);
+    if (!added) {
       agent::Error error = std::move(added).error();
-      error.code = is_given ? agent::Code::cli_no_input : error.code;
+      error.code = begins_here ? agent::Code::cli_no_input : error.code;
       return agent::fail(std::move(error).while_("attaching a file that the prompt names"));
     }
   }
@@ -207,18 +225,19 @@ agent::Result<void> add_mentioned_files(const Filled& prompt,
 agent::Result<Rendered> render(const agent::AgentSpec& spec,
                                const std::map<std::string, std::string>& parameters,
                                const std::optional<std::string>& prompt_from_outside,
-                               const agent::Environment& /*environment*/) {
+                               const ReadingPolicy& reading) {
   const auto unneeded = prompt_from_outside ? only_in_prompt(spec) : std::set<std::string>{};
   TRY_ASSIGN(const Values values, bind(spec, parameters, unneeded));
+  const NamedFiles files(spec.directory, reading);
   Rendered rendered;
   rendered.instructions = fill(spec.instructions, values).text;
-  TRY(add_context(spec, rendered));
+  TRY(add_context(spec.context, files, rendered));
   if (prompt_from_outside) {
     rendered.prompt = *prompt_from_outside;
     return rendered;
   }
   Filled prompt = fill(spec.prompt, values);
-  TRY(add_mentioned_files(prompt, spec.directory, rendered));
+  TRY(add_mentioned_files(prompt, parameters, files, NamedFiles({}, reading), rendered));
   rendered.prompt = std::move(prompt.text);
   return rendered;
 }

@@ -7,12 +7,13 @@
 //
 // `@picture.png` in the agent's own prompt attaches the file, from the agent file's folder. A value
 // may be the path, or the end of it: `@{{ picture }}` starts where the command line is. An `@` in a
-// value is text.
+// value is text. What the agent names is judged (named_files.h); a path that is wholly a value that
+// was given is the person's word, as a path on the command line is.
 #pragma once
 #include "agent/attachment.h"
-#include "agent/environment.h"
 #include "agent/result.h"
 #include "agent/spec.h"
+#include "config/named_files.h"
 
 #include <map>
 #include <optional>
@@ -30,11 +31,11 @@ struct Rendered {
 // `prompt_from_outside` replaces the agent's own prompt and is no template; a required parameter
 // that only the replaced prompt names may then be missing. An optional parameter that was not given
 // and has no default is empty text. cli.usage for wrong, missing and unknown parameters,
-// config.invalid for a context file that cannot be read or is neither text nor a medium, and for a
-// file in the prompt; cli.no_input where its path comes from a parameter.
+// config.invalid for a context file that cannot be read, may not be, or is neither text nor a
+// medium, and for a file in the prompt; cli.no_input where its path comes from a parameter.
 agent::Result<Rendered> render(const agent::AgentSpec& spec,
                                const std::map<std::string, std::string>& parameters,
                                const std::optional<std::string>& prompt_from_outside,
-                               const agent::Environment& environment);
+                               const ReadingPolicy& reading);
 
 }  // namespace config

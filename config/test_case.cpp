@@ -162,7 +162,7 @@ class CaseBuilder {
     }
     if (const Value* schema = value_at(map, "schema");
         schema != nullptr && schema->kind == Kind::text && !schema->text.empty()) {
-      if (auto file = read_schema_file(*schema, folder_, problems_)) {
+      if (auto file = read_schema_file(*schema, folder_, {}, problems_)) {
         expect.schema = shared(std::move(file->compiled));
       }
     }

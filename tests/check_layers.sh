@@ -14,7 +14,7 @@ agent/secrets: agent/base64.h agent/environment.h agent/json.h agent/text.h
 agent/store: agent agent/secrets
 
 config: agent agent/schema agent/secrets config/build config/yaml
-config/build: agent agent/schema config/yaml config/attachment.h config/check.h config/expand.h config/keys.h config/known_names.h config/read.h config/shapes.h config/template.h
+config/build: agent agent/schema config/yaml config/attachment.h config/check.h config/expand.h config/keys.h config/known_names.h config/named_files.h config/read.h config/shapes.h config/template.h
 config/yaml: agent
 
 providers: agent agent/secrets providers/wire providers/http providers/resilience providers/recording providers/prices

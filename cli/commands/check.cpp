@@ -4,6 +4,7 @@
 #include "cli/commands/commands.h"
 #include "cli/key_hosts.h"
 #include "cli/known_names.h"
+#include "cli/open_sandbox.h"
 #include "cli/permissions.h"
 #include "cli/price_book.h"
 #include "cli/settings.h"
@@ -47,8 +48,14 @@ Error in_file(Error error, const std::string& file) {
 
 class Checker {
  public:
-  Checker(const Context& context, providers::KeyHosts hosts)
-      : context_(context), redactor_(context.environment), hosts_(std::move(hosts)) {
+  Checker(const Parsed& parsed, const Context& context, providers::KeyHosts hosts)
+      : context_(context),
+        redactor_(context.environment),
+        hosts_(std::move(hosts)),
+        known_(known_names()) {
+    known_.reading_policy = [&](const agent::AgentSpec& agent) {
+      return reading_policy(agent, parsed, context);
+    };
     if (const auto user = load_user_settings(context.environment)) {
       book_.emplace(*user, context.environment);
       if (const auto allowed = allow_settings(*user, hosts_); !allowed) {
@@ -60,8 +67,7 @@ class Checker {
   }
 
   Checked check(const std::string& file) {
-    config::Report report =
-        config::load_agent(context_.cwd / file, context_.environment, known_names());
+    config::Report report = config::load_agent(context_.cwd / file, context_.environment, known_);
     Checked checked{
         .file = file, .errors = std::move(report.errors), .warnings = std::move(report.warnings)};
     KeyRequests keys(hosts_);
@@ -175,6 +181,7 @@ class Checker {
   const Context& context_;
   agent::Redactor redactor_;
   providers::KeyHosts hosts_;
+  config::KnownNames known_;
   std::optional<PriceBook> book_;  // of a config.yaml that can be read
   std::vector<Checked> own_files_;
 };
@@ -216,7 +223,7 @@ void write_text(const std::vector<Checked>& files, Context& context) {
 
 agent::Result<int> command_check(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
-  Checker checker(context, std::move(hosts));
+  Checker checker(parsed, context, std::move(hosts));
   std::vector<Checked> agents;
   for (const std::string& file : parsed.positionals) {
     agents.push_back(checker.check(file));

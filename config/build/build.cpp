@@ -294,13 +294,26 @@ agent::ParameterSpec build_parameter(const Entry& entry, Problems& problems) {
   return parameter;
 }
 
+// What it leads to; render() looks again at what it opens.
+void check_reading(const Value& item,
+                   const agent::ContextFile& file,
+                   const NamedFiles& files,
+                   Problems& problems) {
+  std::error_code failure;
+  const auto real = std::filesystem::canonical(files.locate(file.path), failure);
+  if (const auto judged = failure ? agent::Result<void>() : files.foresee(file.path, real);
+      !judged) {
+    problems.add(item.span, judged.error().message, judged.error().help);
+  }
+}
+
 void check_file(const Value& item,
                 const agent::ContextFile& file,
-                const std::filesystem::path& directory,
+                const NamedFiles& files,
                 std::string_view help,
                 Problems& problems) {
   std::error_code failure;
-  const auto status = std::filesystem::status(directory / file.path, failure);
+  const auto status = std::filesystem::status(files.locate(file.path), failure);
   if (status.type() == std::filesystem::file_type::not_found) {
     if (!file.optional) {
       problems.add(item.span,
@@ -316,11 +329,13 @@ void check_file(const Value& item,
     problems.add(item.span,
                  fmt::format("`{}` is no regular file", agent::printable(file.path)),
                  "name a file");
+  } else {
+    check_reading(item, file, files, problems);
   }
 }
 
 std::vector<agent::ContextFile> build_context(const Value& list,
-                                              const std::filesystem::path& directory,
+                                              const NamedFiles& named,
                                               Problems& problems) {
   std::vector<agent::ContextFile> files;
   for (const Value& item : list.items) {
@@ -333,7 +348,7 @@ std::vector<agent::ContextFile> build_context(const Value& list,
     }
     check_file(item,
                file,
-               directory,
+               named,
                fmt::format("write `{}?` where it may be missing", agent::printable(file.path)),
                problems);
     files.push_back(std::move(file));
@@ -342,14 +357,12 @@ std::vector<agent::ContextFile> build_context(const Value& list,
 }
 
 // The pictures and documents whose paths need no parameter.
-void check_prompt_files(const Value* prompt,
-                        const std::filesystem::path& directory,
-                        Problems& problems) {
+void check_prompt_files(const Value* prompt, const NamedFiles& files, Problems& problems) {
   for (const Mention& mention : find_mentions(prompt == nullptr ? "" : prompt->text)) {
     if (!mention.path.contains("{{")) {
       check_file(*prompt,
                  {.path = mention.path},
-                 directory,
+                 files,
                  "`@` names a picture or PDF that goes with the prompt",
                  problems);
     }
@@ -436,6 +449,7 @@ agent::AgentSpec build_agent(const Value& root,
                              const agent::Environment& environment,
                              Problems& problems) {
   agent::AgentSpec spec;
+  spec.directory = directory.string();
   spec.name = text_at(root, "name");
   spec.description = text_at(root, "description");
   spec.model = build_model(map_at(root, "model"), known, problems);
@@ -447,8 +461,11 @@ agent::AgentSpec build_agent(const Value& root,
       spec.parameters.push_back(build_parameter(entry, problems));
     }
   }
-  check_prompt_files(value_at(root, "prompt"), directory, problems);
-  spec.context = build_context(map_at(root, "context"), directory, problems);
+  spec.sandbox = build_sandbox(map_at(root, "sandbox"), known, problems);
+  const NamedFiles files(directory,
+                         known.reading_policy ? known.reading_policy(spec) : ReadingPolicy());
+  check_prompt_files(value_at(root, "prompt"), files, problems);
+  spec.context = build_context(map_at(root, "context"), files, problems);
   ToolWorld world{.directory = directory,
                   .known = known,
                   .environment = environment,
@@ -463,11 +480,10 @@ agent::AgentSpec build_agent(const Value& root,
   std::ranges::transform(spec.tools, std::back_inserter(tool_names), &agent::ToolSpec::name);
   spec.permissions = build_permissions(map_at(root, "permissions"), tool_names, known, problems);
   spec.hooks = build_hooks(map_at(root, "hooks"), spec.tools, world, problems);
-  spec.output = build_output(map_at(root, "output"), directory, problems);
+  spec.output = build_output(map_at(root, "output"), files, problems);
   spec.limits = build_limits(map_at(root, "limits"), problems);
   spec.retry = build_retry(map_at(root, "retry"), problems);
   spec.session = build_session(map_at(root, "session"));
-  spec.sandbox = build_sandbox(map_at(root, "sandbox"), known, problems);
   spec.guardrails = build_guardrails(map_at(root, "guardrails"), world, problems);
   spec.in_texts = build_text_uses(root, problems);
   return spec;

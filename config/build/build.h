@@ -4,6 +4,7 @@
 #include "agent/spec.h"
 #include "config/keys.h"
 #include "config/known_names.h"
+#include "config/named_files.h"
 #include "config/yaml/problems.h"
 #include "config/yaml/tree.h"
 
@@ -23,9 +24,7 @@ agent::AgentSpec build_agent(const Value& root,
 // `model`, and what has its keys.
 agent::ModelSpec build_model(const Value& value, const KnownNames& known, Problems& problems);
 // `output`: the schema, read and compiled.
-agent::OutputSpec build_output(const Value& map,
-                               const std::filesystem::path& directory,
-                               Problems& problems);
+agent::OutputSpec build_output(const Value& map, const NamedFiles& files, Problems& problems);
 agent::SandboxSpec build_sandbox(const Value& value, const KnownNames& known, Problems& problems);
 // `allow_hosts` of the map, each of that shape.
 std::vector<std::string> build_hosts(const Value& map,

@@ -69,15 +69,16 @@ void check_schema(const Value& schema, const agent::Json& json, Problems& proble
   }
 }
 
-agent::OutputSpec build_output(const Value& map,
-                               const std::filesystem::path& directory,
-                               Problems& problems) {
+agent::OutputSpec build_output(const Value& map, const NamedFiles& files, Problems& problems) {
   const Value* schema = value_at(map, "schema");
   if (schema == nullptr) {
     return {};
   }
   if (schema->kind == Kind::text) {
-    const auto file = read_schema_file(*schema, directory, problems);
+    const auto judge = [&](const std::filesystem::path& real) {
+      return files.foresee(schema->text, real);
+    };
+    const auto file = read_schema_file(*schema, files.locate(""), judge, problems);
     return {.schema = file ? agent::dump(file->json) : ""};
   }
   if (schema->kind != Kind::map) {

@@ -2,7 +2,6 @@
 
 #include "agent/refusal.h"
 #include "agent/text.h"
-#include "config/yaml/source.h"
 
 #include <fmt/format.h>
 
@@ -13,14 +12,17 @@ namespace config {
 
 std::optional<SchemaFile> read_schema_file(const Value& path,
                                            const std::filesystem::path& directory,
+                                           const JudgeOpened& judge,
                                            Problems& problems) {
   const std::string shown = agent::printable(path.text);
   constexpr std::size_t k_largest = 1'048'576;
-  const auto text = read_text_file(directory / path.text, k_largest);
+  const auto text = read_text_file(directory / path.text, k_largest, judge);
   if (!text) {
     problems.add(path.span,
                  fmt::format("cannot read the schema `{}`: {}", shown, text.error().message),
-                 "the path starts at the folder of the file that names it");
+                 text.error().help.starts_with("`sandbox")
+                     ? text.error().help
+                     : "the path starts at the folder of the file that names it");
     return std::nullopt;
   }
   auto json = agent::parse_json(*text);

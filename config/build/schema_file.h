@@ -3,6 +3,7 @@
 #include "agent/json.h"
 #include "agent/schema/json_schema.h"
 #include "config/yaml/problems.h"
+#include "config/yaml/source.h"
 #include "config/yaml/tree.h"
 
 #include <nlohmann/json.hpp>
@@ -17,10 +18,11 @@ struct SchemaFile {
   agent::JsonSchema compiled;
 };
 
-// The schema in the file that `path` names, from `directory` on. What is wrong with it becomes a
-// problem at the path, and there is none.
+// The schema in the file that `path` names, from `directory` on, if `judge` lets it be read. What
+// is wrong with it becomes a problem at the path, and there is none.
 std::optional<SchemaFile> read_schema_file(const Value& path,
                                            const std::filesystem::path& directory,
+                                           const JudgeOpened& judge,
                                            Problems& problems);
 
 }  // namespace config

@@ -120,10 +120,16 @@ constexpr int k_reading = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 agent::Result<std::string> read_opened(const agent::Descriptor& descriptor,
                                        const std::filesystem::path& file,
-                                       std::size_t limit) {
+                                       std::size_t limit,
+                                       const JudgeOpened& judge = {}) {
   struct stat status{};
   if (::fstat(descriptor.get(), &status) != 0) {
     return agent::fail(open_error(file, errno));
+  }
+  if (judge) {
+    std::error_code error;
+    TRY(judge(
+        std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", descriptor.get()), error)));
   }
   TRY(check_is_readable(file, status, limit));
   return read_all(descriptor.get(), file, limit, static_cast<std::size_t>(status.st_size));
@@ -218,12 +224,14 @@ agent::Where Source::where(Span span) const {
   return where;
 }
 
-agent::Result<std::string> read_text_file(const std::filesystem::path& file, std::size_t limit) {
+agent::Result<std::string> read_text_file(const std::filesystem::path& file,
+                                          std::size_t limit,
+                                          const JudgeOpened& judge) {
   const agent::Descriptor descriptor(::open(file.c_str(), k_reading));
   if (!descriptor) {
     return agent::fail(open_error(file, errno));
   }
-  return read_opened(descriptor, file, limit);
+  return read_opened(descriptor, file, limit, judge);
 }
 
 void hide_text_behind_link(const std::filesystem::path& file, std::vector<agent::Error>& mistakes) {

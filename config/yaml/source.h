@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,8 +51,12 @@ class Source {
 };
 
 // The whole of a regular file of at most `limit` bytes; config.invalid otherwise. A pipe or device
-// is never opened for longer than it takes to see what it is.
-agent::Result<std::string> read_text_file(const std::filesystem::path& file, std::size_t limit);
+// is never opened for longer than it takes to see what it is. `judge` is asked before anything is
+// read, with where the open file really is; its error ends it.
+using JudgeOpened = std::function<agent::Result<void>(const std::filesystem::path& real)>;
+agent::Result<std::string> read_text_file(const std::filesystem::path& file,
+                                          std::size_t limit,
+                                          const JudgeOpened& judge = {});
 
 // Mistakes in a file that a link leads to, without a word of its text: who wrote the link need not
 // be one who may read that file. A link counts as the last part of the path, and in each

@@ -107,19 +107,31 @@ fs::path programs_temporary(const fs::path& run_folder) {
   return run_folder / "tmp";
 }
 
+namespace {
+
+sandbox::Surroundings surroundings_of(const SandboxOptions& options) {
+  return {.workspace = options.workspace,
+          .temporary = {},
+          .run_folder = options.temporary,
+          .agent_folder = options.agent_folder,
+          .agent_file = options.agent_file,
+          .homes = sandbox::find_homes(options.environment),
+          .search_path = search_path(options.environment),
+          .own = options.secrets,
+          .obeyed = options.obeyed,
+          .writes = options.writes,
+          .writes_repository = options.is_for_git};
+}
+
+}  // namespace
+
+Result<sandbox::Policy> policy_of(const agent::SandboxSpec& spec, const SandboxOptions& options) {
+  return sandbox::Policy::create(spec, surroundings_of(options));
+}
+
 Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
                                                  const SandboxOptions& options) {
-  sandbox::Surroundings around{.workspace = options.workspace,
-                               .temporary = {},
-                               .run_folder = options.temporary,
-                               .agent_folder = options.agent_folder,
-                               .agent_file = options.agent_file,
-                               .homes = sandbox::find_homes(options.environment),
-                               .search_path = search_path(options.environment),
-                               .own = options.secrets,
-                               .obeyed = options.obeyed,
-                               .writes = options.writes,
-                               .writes_repository = options.is_for_git};
+  sandbox::Surroundings around = surroundings_of(options);
   if (options.runs_programs) {
     TRY_ASSIGN(around.temporary, made_temporary(options.temporary));
   }

@@ -36,6 +36,11 @@ struct SandboxOptions {
   Supervisor* supervisor = nullptr;  // borrowed
 };
 
+// What tools in such a sandbox may read and write, without anything that enforces it.
+// sandbox.setup.
+agent::Result<sandbox::Policy> policy_of(const agent::SandboxSpec& spec,
+                                         const SandboxOptions& options);
+
 // Thread-safe.
 class Sandbox {
  public:

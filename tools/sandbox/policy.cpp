@@ -180,6 +180,9 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
                        [&](const fs::path& git) { return !is_below_any(git, policy.roots_); });
   policy.reading_ = reading_rules(around, shown, policy.writable_);
   policy.homes_ = around.homes.closed;
+  for (const Paths& places : {named, shown}) {
+    std::ranges::copy(places, std::back_inserter(policy.named_));
+  }
   policy.limits_ = {.network = spec.network,
                     .egress_proxy = !spec.allow_hosts.empty(),
                     .memory = number(spec.memory),
@@ -194,6 +197,10 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
 
 Verdict Policy::reading(const fs::path& path) const {
   return may_read(reading_, path.native()) ? Verdict::allowed : Verdict::closed;
+}
+
+bool Policy::is_opened_by_name(const fs::path& path) const {
+  return is_below_any(path, named_) && reading(path) == Verdict::allowed;
 }
 
 bool Policy::is_obeyed(const fs::path& path) const {

@@ -40,6 +40,8 @@ class Policy {
   // Of a path without links in it.
   Verdict reading(const std::filesystem::path& path) const;
   Verdict writing(const std::filesystem::path& path) const;
+  // Whether the spec's `read` or `write` names it, or what it is in, and it is not closed in that.
+  bool is_opened_by_name(const std::filesystem::path& path) const;
 
   // What of the writable folders git and errand obey; also what does not exist yet.
   ProtectedFiles::Options protection() const;
@@ -56,6 +58,7 @@ class Policy {
   std::vector<std::filesystem::path> allowed_;  // what else is obeyed in them and may be written
   std::vector<std::filesystem::path> kept_;
   Repository repository_;  // where it may be written
+  std::vector<std::filesystem::path> named_;  // `read` and `write` of the spec
   ReadingRules reading_;
   std::vector<std::filesystem::path> homes_;
   Profile limits_;  // network and numbers

@@ -228,3 +228,29 @@ TEST_CASE("prompt: pictures of the agent start at its folder, those of a value w
   REQUIRE(checked.errors.size() == 1);
   CHECK(checked.errors[0].message == "there is no file `logo.png`");
 }
+
+TEST_CASE("prompt: a path is the person's word where all of it was given", "[config]") {
+  const std::string png = "\x89PNG\r\n\x1A\n";
+  const Folder folder;
+  const Folder home;
+  const auto mine = home.write("mine.png", png + "mine");
+  const auto file = folder.write("a.yaml",
+                                 k_head +
+                                     "prompt: 'Look at @{{ start }}{{ rest }}'\n"
+                                     "parameters: {start: {default: " +
+                                     mine.string() + "}, rest: {}}\n");
+  const auto report = config::load_agent(file, {}, known());
+  REQUIRE(report.agent);
+  const config::ReadingPolicy closes_home =
+      [&](const std::filesystem::path& real) -> agent::Result<config::Reading> {
+    const bool is_mine =
+        real.string().starts_with(std::filesystem::canonical(home.path()).string());
+    return is_mine ? config::Reading::closed : config::Reading::open;
+  };
+  const auto renders = [&](const Parameters& given) {
+    return config::render(*report.agent, given, {}, closes_home).has_value();
+  };
+  CHECK(renders({{"start", mine.string()}}));
+  CHECK_FALSE(renders({}));  // the agent's own default
+  CHECK_FALSE(renders({{"start", (home.path() / "mine").string()}, {"rest", ".png"}}));
+}

@@ -1,0 +1,80 @@
+#include "config/named_files.h"
+
+#include "agent/text.h"
+#include "config/yaml/source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace config {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  return std::ranges::mismatch(folder, path).in1 == folder.end();
+}
+
+// Where the path starts; nullopt: at no folder of the agent's, since it is a whole one.
+std::optional<fs::path> start_of(const fs::path& written, const fs::path& folder) {
+  std::error_code error;
+  fs::path start = fs::canonical(folder, error);
+  const fs::path plain = (folder / written).lexically_normal();
+  if (written.is_absolute()) {
+    return is_inside(plain, folder) || is_inside(plain, start) ? std::optional(start)
+                                                               : std::nullopt;
+  }
+  for (const fs::path& part : written.lexically_normal()) {
+    if (part != "..") {
+      break;
+    }
+    start = start.parent_path();
+  }
+  return start;
+}
+
+}  // namespace
+
+agent::Result<void> NamedFiles::judge(const fs::path& written, const fs::path& real) const {
+  Reading reading = Reading::open;
+  if (policy_) {
+    TRY_ASSIGN(reading, policy_(real));
+  }
+  const auto refuse = [&](std::string why) {
+    return agent::fail({.code = agent::Code::config_invalid,
+                        .message = fmt::format("`{}` {}", agent::printable(written.string()), why),
+                        .help = fmt::format(
+                            "`sandbox: {{read: [\"{}\"]}}` in the agent file opens it to the agent",
+                            agent::printable(real.string())),
+                        .where = agent::Where{.file = locate(written).string(), .excerpt = {}}});
+  };
+  if (reading == Reading::named) {
+    return {};
+  }
+  if (reading == Reading::closed) {
+    return refuse("is in a home folder or a secret place, which the sandbox closes to the agent");
+  }
+  const auto start = start_of(written, folder_);
+  if (start && !is_inside(real, *start)) {
+    return refuse(
+        fmt::format("leads by a link out of the folder `{}`", agent::printable(start->string())));
+  }
+  return {};
+}
+
+agent::Result<void> NamedFiles::foresee(const fs::path& written, const fs::path& real) const {
+  auto judged = judge(written, real);
+  return !judged && judged.error().code == agent::Code::sandbox_setup ? agent::Result<void>()
+                                                                      : judged;
+}
+
+agent::Result<std::string> NamedFiles::read(const fs::path& written, std::size_t limit) const {
+  return read_text_file(
+      locate(written), limit, [&](const fs::path& real) { return judge(written, real); });
+}
+
+}  // namespace config
