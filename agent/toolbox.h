@@ -76,7 +76,8 @@ class ToolWatcher {
   // What hooks and guardrails say to a call, before its permission is looked at. With `text`, that
   // are its arguments; with an ending, no call of the reply runs any more.
   virtual HookDecision judge(const ToolCall&) { return {}; }
-  // Asked before any call of the reply runs.
+  // Asked before any call of the reply runs, and once more before a call about which an earlier one
+  // of the reply has changed what a yes would be to.
   virtual Answer ask(const ApprovalRequest&) { return Answer::nobody; }
   // Just before the effect, with the repaired name and the parsed arguments (JSON text). False:
   // the intent could not be recorded, and the call must not run (nor any after it).

@@ -98,6 +98,7 @@ The hooks of a point run one after the other, in the order of the file, and each
 those before it have changed.
 After a no, only observers still run.
 Before a reply's calls, the hooks of all of them run before the first call does.
+A call's permission is judged then, and by the rules alone once more when the call starts.
 .Sh WHEN A HOOK BREAKS
 An observer that breaks is told of, and changes nothing.
 A guard that breaks ends the run with exit code 90

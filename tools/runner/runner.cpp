@@ -115,6 +115,7 @@ class Runner::Round {
     ask_for_approval();
     for (std::size_t begin = 0; begin < calls_.size();) {
       const std::size_t end = end_of_batch(begin);
+      judge_again(begin, end);
       run_batch(begin, end);
       begin = end;
     }
@@ -123,13 +124,15 @@ class Runner::Round {
 
  private:
   struct Prepared {
-    agent::ToolCall call;      // with the repaired name and the arguments as parsed
+    agent::ToolCall call;  // with the repaired name and the arguments as parsed
+    std::string written_name = {};
     std::uint64_t number = 0;  // in the run
     Entry* entry = nullptr;    // null: no such tool
     agent::Json arguments;
     std::optional<Output> rejected = std::nullopt;  // why it cannot run
     agent::HookDecision decision = {};              // of hooks and guardrails
     std::optional<agent::ApprovalRequest> needs_yes = std::nullopt;
+    std::optional<agent::ApprovalRequest> has_yes = std::nullopt;  // a person's, to this request
 
     bool is_exclusive() const { return !rejected && !entry->configured.tool->parallel(); }
   };
@@ -156,9 +159,14 @@ class Runner::Round {
       permit(prepared);
     }
     if (*name != call.name && (prepared.rejected || prepared.needs_yes)) {
-      return {.call = call, .arguments = {}, .rejected = unknown_tool(call.name, runner_.offered_)};
+      return misnamed(call);
     }
+    prepared.written_name = call.name;
     return prepared;
+  }
+
+  Prepared misnamed(const agent::ToolCall& call) const {
+    return {.call = call, .arguments = {}, .rejected = unknown_tool(call.name, runner_.offered_)};
   }
 
   static Result<void> take_arguments(Prepared& prepared, std::string_view text) {
@@ -194,7 +202,7 @@ class Runner::Round {
     PermissionDecision decision = permissions->judge(prepared.call.name, access, prepared.decision);
     if (decision.verdict == Verdict::deny) {
       prepared.rejected = denied(std::move(decision.reason));
-    } else if (decision.verdict == Verdict::ask) {
+    } else if (decision.verdict == Verdict::ask && !has_yes_to(prepared, decision)) {
       prepared.needs_yes = {.call = prepared.call,
                             .reason = std::move(decision.reason),
                             .rule = std::move(decision.yes_rule),
@@ -202,16 +210,51 @@ class Runner::Round {
     }
   }
 
+  // The rule has the path as it really is: where that is another one now, nobody said yes to it.
+  static bool has_yes_to(const Prepared& prepared, const PermissionDecision& decision) {
+    return prepared.has_yes && prepared.has_yes->rule == decision.yes_rule &&
+           prepared.has_yes->reason == decision.reason;
+  }
+
   void ask_for_approval() {
     for (Prepared& prepared : calls_) {
-      if (!prepared.needs_yes || is_refused_ || stop_.stop_requested()) {
+      if (prepared.needs_yes) {
+        ask_for(prepared);
+      }
+    }
+  }
+
+  // Judges it by what is so now: the yes to a call before may be one to this.
+  void ask_for(Prepared& prepared) {
+    if (is_refused_ || stop_.stop_requested()) {
+      return;
+    }
+    prepared.needs_yes.reset();
+    permit(prepared);
+    if (prepared.needs_yes) {
+      show_changes(prepared);
+      settle(prepared, watcher_.ask(*prepared.needs_yes));
+    }
+  }
+
+  // Right before they start: what the calls before them have changed counts (a link, a folder of
+  // another name). What was refused stays so.
+  void judge_again(std::size_t begin, std::size_t end) {
+    for (Prepared& prepared : std::span(calls_).subspan(begin, end - begin)) {
+      if (prepared.rejected || is_refused_ || stop_.stop_requested()) {
         continue;
       }
-      prepared.needs_yes.reset();
-      permit(prepared);  // the yes to a call before may be one to this
-      if (prepared.needs_yes) {
-        show_changes(prepared);
-        settle(prepared, watcher_.ask(*prepared.needs_yes));
+      if (prepared.written_name == prepared.call.name) {
+        ask_for(prepared);
+        continue;
+      }
+      permit(prepared);
+      if (prepared.rejected || prepared.needs_yes) {
+        agent::ToolCall call = std::move(prepared.call);
+        call.name = prepared.written_name;
+        const std::uint64_t number = prepared.number;
+        prepared = misnamed(call);
+        prepared.number = number;
       }
     }
   }
@@ -246,9 +289,11 @@ class Runner::Round {
     const agent::ApprovalRequest request = *std::exchange(prepared.needs_yes, std::nullopt);
     switch (answer) {
       case agent::Answer::once:
+        prepared.has_yes = request;
         return;
       case agent::Answer::run:
       case agent::Answer::always:
+        prepared.has_yes = request;
         if (const auto granted = runner_.options_.permissions->grant(request.rule); !granted) {
           prepared.rejected = failure(granted.error());
         }

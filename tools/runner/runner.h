@@ -71,8 +71,11 @@ class Runner final : public agent::Toolbox {
 
   // Repairs the name, checks the arguments and the permission, announces the call, runs it. What
   // needs a person's yes is asked for before any call of the reply runs: where there is nobody
-  // (tool.confirmation_required), or the answer is to stop (run.declined), none of them runs. A
-  // name is never repaired into a call that is denied or asked for. Neighbours that are all
+  // (tool.confirmation_required), or the answer is to stop (run.declined), none of them runs. The
+  // permission is judged once more when the call starts, since the calls before it may have changed
+  // what it is about: what is denied then does not run, and what needs another yes is asked for
+  // then, with the same ends for it and those after it. Hooks are not asked again. A name is never
+  // repaired into a call that is denied or asked for. Neighbours that are all
   // parallel run side by side, at most eight; any other call runs alone. A call that has not begun
   // when `stop` is requested, or that the watcher refuses, is tool.cancelled, and so are those
   // after it. Idempotent tools get one more try half a second after a failure of the system. A

@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -36,9 +39,15 @@ class Person final : public agent::ToolWatcher {
     return true;
   }
   void output(const ToolCall&, std::string_view) override {}
-  void finished(const ToolResult& result) override { log.push_back("end " + result.call_id); }
+  void finished(const ToolResult& result) override {
+    log.push_back("end " + result.call_id);
+    if (after_first) {
+      std::exchange(after_first, nullptr)();
+    }
+  }
 
   std::vector<std::string> log;
+  std::function<void()> after_first;  // what the first call does beside its work
 
  private:
   std::deque<Answer> answers_;
@@ -48,7 +57,7 @@ struct Case {
   explicit Case(bool fail_on_denied = false) {
     agent::PermissionSpec spec{.standard = agent::PermissionSpec::Standard::ask};
     spec.allow = {{"read_file", "test"}};
-    spec.deny = {{"write_file(locked)", "test"}};
+    spec.deny = {{"write_file(locked)", "test"}, {"write_file(secret/**)", "test"}};
     auto made = tools::Permissions::create(
         spec, {.cwd = folder.path(), .temporary = {}, .home = {}, .confined = {}, .guarded = {}});
     permissions = std::make_unique<tools::Permissions>(std::move(*made));
@@ -157,4 +166,57 @@ TEST_CASE("approval: what is denied is never asked", "[tools]") {
   CHECK(person.log == Log{"end 1"});
   CHECK(results[0].status == ToolStatus::denied);
   CHECK(results[0].fatal == fails);
+}
+
+TEST_CASE("approval: what a call has changed counts for the next one", "[tools]") {
+  const Case world;
+  world.folder.write("secret/key", "mine");
+  const auto link_to = [&](const char* target) {
+    return [&world, target] { std::filesystem::create_symlink(target, world.folder.at("x")); };
+  };
+
+  SECTION("a path that comes to be a denied one is denied") {
+    Person person({Answer::once, Answer::once});
+    person.after_first = link_to("secret/key");
+    const auto results = world.run({Case::write("1", "a"), Case::write("2", "x")}, person);
+    CHECK(person.log ==
+          Log{"ask 1 write_file(a)", "ask 2 write_file(x)", "start 1", "end 1", "end 2"});
+    CHECK(results[1].status == ToolStatus::denied);
+    CHECK(world.folder.read("secret/key") == "mine");
+  }
+  SECTION("a yes is to what was asked for, not to what stands there now") {
+    Person person({Answer::once, Answer::run, Answer::once});
+    person.after_first = link_to("other");
+    const auto results = world.run({Case::write("1", "a"), Case::write("2", "x")}, person);
+    CHECK(person.log == Log{"ask 1 write_file(a)",
+                            "ask 2 write_file(x)",
+                            "start 1",
+                            "end 1",
+                            "ask 2 write_file(other)",
+                            "start 2",
+                            "end 2"});
+    CHECK(results[1].status == ToolStatus::ok);
+  }
+  SECTION("where nobody answers then, it ends there") {
+    Person person({Answer::once, Answer::once});
+    person.after_first = link_to("other");
+    const auto results =
+        world.run({Case::write("1", "a"), Case::write("2", "x"), Case::read("3")}, person);
+    CHECK(results[0].status == ToolStatus::ok);
+    CHECK(results[1].code == Code::tool_confirmation_required);
+    CHECK(results[1].fatal);
+    CHECK(results[2].status == ToolStatus::cancelled);
+    CHECK_FALSE(std::filesystem::exists(world.folder.at("other")));
+  }
+  SECTION("a name is not repaired into it either") {
+    Person person({Answer::once});
+    person.after_first = link_to("secret/key");
+    world.permissions->grant("write_file(x)").value();
+    ToolCall odd = Case::write("2", "x");
+    odd.name = "Write-File";
+    const auto results = world.run({Case::write("1", "a"), odd}, person);
+    CHECK(results[1].code == Code::tool_not_found);
+    CHECK(results[1].name == "Write-File");
+    CHECK(world.folder.read("secret/key") == "mine");
+  }
 }
