@@ -33,6 +33,10 @@ class ProgramRunner;
 class Questioner;
 class SeenFiles;
 
+// Why a call may not use the file or folder that its path has led to (absolute, without links), by
+// the rules of permissions; nullopt: it may.
+using FileJudge = std::function<std::optional<std::string>(const std::filesystem::path& real)>;
+
 // What a call may use. Borrowed for the length of the call.
 struct CallContext {
   const std::filesystem::path& cwd;                 // relative paths start here
@@ -46,6 +50,7 @@ struct CallContext {
   std::function<void(std::string_view)> on_output;  // live output; any thread, may be empty
   // Whether a file below the one that was named may be read, too; any thread, empty: all may.
   std::function<bool(const std::filesystem::path&)> may_read = {};
+  FileJudge refuses_file = {};       // any thread, empty: it may use all
   SeenFiles* seen = nullptr;         // what may be changed; null: also what was never read
   Questioner* questioner = nullptr;  // who asks the person; null: nobody is there
   agent::Http* http = nullptr;       // null only in tests

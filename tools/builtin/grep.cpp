@@ -82,6 +82,8 @@ class Search {
       return finish({});
     }
     const WalkOptions options{.hidden = glob_ && glob_->names_hidden()};
+    TRY_ASSIGN(const agent::Descriptor folder, open_folder(start));
+    folder_ = real_path(folder);
     TRY_ASSIGN(const WalkEnd end,
                walk(start,
                     options,
@@ -103,8 +105,12 @@ class Search {
     }
     const auto searched = in_file({.shown = join_shown(start.shown, relative),
                                    .path = start.path / relative,
-                                   .policy = start.policy});
-    if (!searched && searched.error().code != Code::tool_cancelled) {
+                                   .policy = start.policy,
+                                   .judge = start.judge,
+                                   .inside = folder_});
+    if (!searched && searched.error().code == Code::tool_policy_blocked) {
+      ++forbidden_;
+    } else if (!searched && searched.error().code != Code::tool_cancelled) {
       ++unread_;
     }
     return is_full_ ? Walk::end : Walk::go_on;
@@ -118,6 +124,9 @@ class Search {
 
   Result<void> in_file(const NamedPath& name) {
     TRY_ASSIGN(const RegularFile file, open_regular(name));
+    if (context_.may_read && !context_.may_read(real_path(file.descriptor))) {
+      return fail(Code::tool_policy_blocked, "it may not be read");
+    }
     ++files_;
     LineReader reader(file, name, k_max_line);
     for (std::size_t number = 1; !is_full_; ++number) {
@@ -178,6 +187,7 @@ class Search {
   const RE2& expression_;
   const std::optional<Glob>& glob_;
   const CallContext& context_;
+  std::filesystem::path folder_;  // where the search begins; judged with all that is in it
   std::string text_;
   std::size_t matches_ = 0;
   std::size_t files_ = 0;

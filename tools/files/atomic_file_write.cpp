@@ -177,6 +177,7 @@ Result<void> AtomicFileWrite::find() {
   TRY(enter_folder(target.parent_path()));
   TRY(check_writing(file_, folder_, name_));
   path_ = real_path(folder_) / name_;
+  TRY(check_rules(file_, path_));
   return check_place();
 }
 
@@ -185,13 +186,20 @@ Result<void> AtomicFileWrite::find() {
 Result<void> AtomicFileWrite::enter_folder(const fs::path& path) {
   constexpr int k_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
   folder_ = Descriptor(::open("/", k_flags));
-  for (const fs::path& part : path.relative_path()) {
+  const fs::path way = path.relative_path();
+  for (auto at = way.begin(); at != way.end(); ++at) {
+    const fs::path& part = *at;
     Descriptor next(::openat(folder_.get(), part.c_str(), k_flags));
     if (!next && errno != ENOENT) {
       return file_error("write", file_.shown, errno);
     }
     if (!next) {
       TRY(check_writing(file_, folder_, part));
+      if (made_.empty()) {  // nothing is made on the way to what may not be
+        fs::path rest = real_path(folder_);
+        std::for_each(at, way.end(), [&](const fs::path& one) { rest /= one; });
+        TRY(check_rules(file_, (rest / name_).lexically_normal()));
+      }
       const bool is_made = ::mkdirat(folder_.get(), part.c_str(), 0777) == 0;
       if (!is_made && errno != EEXIST) {
         return file_error("make the folder of", file_.shown, errno);

@@ -20,6 +20,7 @@ namespace tools {
 class AtomicFileWrite {
  public:
   // Follows links and makes missing folders. sandbox.violation where the place is none to write to,
+  // tool.policy_blocked where permissions do not let the call write there,
   // also where a folder on the way is swapped for a link meanwhile; tool.failed where something
   // else than a regular file is there, or one that is closed to the process.
   static agent::Result<std::unique_ptr<AtomicFileWrite>> open(NamedPath file);

@@ -37,6 +37,23 @@ std::string_view kind_of(mode_t mode) {
   return "a device";
 }
 
+// Of the very file that is then used. One without a name has none that could be judged.
+Result<void> check_opened(const Descriptor& opened, std::string_view doing, const NamedPath& file) {
+  if (file.policy == nullptr && (file.judge == nullptr || !*file.judge)) {
+    return {};
+  }
+  const fs::path real = real_path(opened);
+  struct stat status = {};
+  if (real.empty() || (::fstat(opened.get(), &status) == 0 && status.st_nlink == 0 &&
+                       real.native().ends_with(" (deleted)"))) {
+    return file_error(doing, file.shown, ENOENT);
+  }
+  if (file.policy != nullptr) {
+    TRY(check_verdict(file.policy->reading(real), doing, file));
+  }
+  return check_rules(file, real);
+}
+
 }  // namespace
 
 std::unexpected<agent::Error> not_regular(const NamedPath& file, mode_t mode) {
@@ -118,7 +135,22 @@ Result<NamedPath> resolve(std::string_view path, const CallContext& context) {
   return NamedPath{.shown = std::string(path),
                    .path = context.cwd / fs::path(path),
                    .policy = context.policy,
-                   .seen = context.seen};
+                   .seen = context.seen,
+                   .judge = &context.refuses_file};
+}
+
+Result<void> check_rules(const NamedPath& file, const fs::path& real) {
+  const bool is_judged = !file.inside.empty() && sandbox::is_below(real, file.inside);
+  if (is_judged || file.judge == nullptr || !*file.judge) {
+    return {};
+  }
+  const auto why = (*file.judge)(real);
+  return why ? Result<void>(fail(
+                   Code::tool_policy_blocked,
+                   fmt::format(
+                       "{} is not what was permitted any more: {}", in_ticks(file.shown), *why),
+                   "Look again at what is there."))
+             : Result<void>();
 }
 
 Result<RegularFile> open_regular(const NamedPath& file) {
@@ -130,9 +162,7 @@ Result<RegularFile> open_regular(const NamedPath& file) {
   if (::fstat(opened.descriptor.get(), &opened.status) != 0) {
     return file_error("read", file.shown, errno);
   }
-  if (file.policy != nullptr) {
-    TRY(check_verdict(file.policy->reading(real_path(opened.descriptor)), "read", file));
-  }
+  TRY(check_opened(opened.descriptor, "read", file));
   if (!S_ISREG(opened.status.st_mode)) {
     return not_regular(file, opened.status.st_mode);
   }
@@ -161,6 +191,15 @@ Result<void> check_listing(const NamedPath& folder) {
   std::error_code error;
   const fs::path real = fs::canonical(folder.path, error);
   return error ? Result<void>() : check_verdict(folder.policy->reading(real), "list", folder);
+}
+
+Result<Descriptor> open_folder(const NamedPath& folder) {
+  Descriptor opened(::open(folder.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!opened) {
+    return file_error("list", folder.shown, errno);
+  }
+  TRY(check_opened(opened, "list", folder));
+  return opened;
 }
 
 Result<std::size_t> read_some(const RegularFile& file,

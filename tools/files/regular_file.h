@@ -21,6 +21,8 @@ struct NamedPath {
   std::filesystem::path path;               // absolute
   const sandbox::Policy* policy = nullptr;  // borrowed; null: no sandbox
   SeenFiles* seen = nullptr;                // borrowed; null: files need not be known to be changed
+  const FileJudge* judge = nullptr;         // borrowed; null: nothing more is asked
+  std::filesystem::path inside = {};        // what is in this folder was judged with it
 };
 
 // A relative path starts at the call's cwd; `~` is an ordinary character. Errors:
@@ -33,7 +35,8 @@ struct RegularFile {
 };
 
 // tool.failed where it is missing, forbidden, or something else than a regular file;
-// sandbox.violation where it is in a secret place, by whatever way the path leads there.
+// sandbox.violation where it is in a secret place, tool.policy_blocked where permissions do not let
+// the call have it, by whatever way the path leads there.
 agent::Result<RegularFile> open_regular(const NamedPath& file);
 
 // The next at most `size` bytes; 0 at the end. tool.failed where the disk or the kernel says no.
@@ -62,8 +65,14 @@ agent::Result<void> check_verdict(sandbox::Verdict verdict,
 // The same of what open_regular() would read, without opening it.
 agent::Result<void> check_reading(const NamedPath& file);
 
-// sandbox.violation where the folder is in a secret place.
+// The same of open_folder(); a folder that is not there is none in a secret place.
 agent::Result<void> check_listing(const NamedPath& folder);
+
+// tool.policy_blocked where the rules refuse what the path has led to.
+agent::Result<void> check_rules(const NamedPath& file, const std::filesystem::path& real);
+
+// The folder, opened to be listed. Errors: as open_regular().
+agent::Result<agent::Descriptor> open_folder(const NamedPath& folder);
 
 // "no permission to read `x`" and what to do about it, from errno.
 std::unexpected<agent::Error> file_error(std::string_view doing,

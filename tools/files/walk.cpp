@@ -82,14 +82,15 @@ bool comes_before(const FolderEntry& a, const FolderEntry& b) {
   return next(a) < next(b);
 }
 
-std::unexpected<agent::Error> cannot_list(const NamedPath& folder, int error_number) {
+Result<agent::Descriptor> open_listed(const NamedPath& folder) {
   std::error_code ignored;
-  if (error_number == ENOTDIR && fs::exists(folder.path, ignored)) {
+  auto opened = open_folder(folder);
+  if (!opened && fs::exists(folder.path, ignored) && !fs::is_directory(folder.path, ignored)) {
     return agent::fail(agent::Code::tool_failed,
                        fmt::format("`{}` is a file, not a folder", one_line(folder.shown, 400)),
                        "Name a folder.");
   }
-  return file_error("list", folder.shown, error_number);
+  return opened;
 }
 
 class Walker {
@@ -99,10 +100,10 @@ class Walker {
          const std::function<Walk(const std::string&, const FolderEntry&)>& visit)
       : options_(options), stop_(stop), visit_(visit) {}
 
-  Result<WalkEnd> walk(const NamedPath& root) {
-    TRY_ASSIGN(Folder folder, read_folder(root, stop_));
-    std::error_code ignored;
-    show({.named = root, .device = device_of(fs::canonical(root.path, ignored))}, "", folder, 1);
+  Result<WalkEnd> walk(NamedPath root) {
+    TRY_ASSIGN(const Folder folder, read_folder(root, stop_));
+    root.inside = folder.real;
+    show({.named = root, .device = device_of(folder.real)}, "", folder, 1);
     end_.stopped = stop_.stop_requested();
     return end_;
   }
@@ -152,7 +153,9 @@ class Walker {
     }
     const NamedPath named{.shown = join_shown(at.named.shown, entry.name),
                           .path = at.named.path / entry.name,
-                          .policy = at.named.policy};
+                          .policy = at.named.policy,
+                          .judge = at.named.judge,
+                          .inside = at.named.inside};
     const Place below{.named = named, .device = device_of(named.path)};
     if (below.device != at.device && !holds_files(named.path)) {
       ++end_.made_up;
@@ -176,11 +179,11 @@ class Walker {
 }  // namespace
 
 Result<Folder> read_folder(const NamedPath& folder, const std::stop_token& stop) {
-  TRY(check_listing(folder));
+  TRY_ASSIGN(const agent::Descriptor opened, open_listed(folder));
+  const fs::path handle = fmt::format("/proc/self/fd/{}", opened.get());
   std::error_code error;
-  Folder read;
-  for (fs::directory_iterator at(folder.path, error), end; !error && at != end;
-       at.increment(error)) {
+  Folder read{.entries = {}, .is_whole = true, .real = real_path(opened)};
+  for (fs::directory_iterator at(handle, error), end; !error && at != end; at.increment(error)) {
     if (stop.stop_requested() || read.entries.size() == k_max_entries) {
       read.is_whole = false;
       break;
@@ -190,7 +193,7 @@ Result<Folder> read_folder(const NamedPath& folder, const std::stop_token& stop)
         {.name = at->path().filename().string(), .type = at->symlink_status(ignored).type()});
   }
   if (error) {
-    return cannot_list(folder, error.value());
+    return file_error("list", folder.shown, error.value());
   }
   std::ranges::sort(read.entries, comes_before);
   return read;

@@ -24,9 +24,10 @@ struct FolderEntry {
 struct Folder {
   std::vector<FolderEntry> entries;  // sorted so that a walk in this order is in path order
   bool is_whole = true;              // false: over 100,000 entries, or stopped
+  std::filesystem::path real;        // where it is
 };
 
-// tool.failed where it is missing, forbidden, or no folder.
+// tool.failed where it is missing, forbidden, or no folder; else as open_regular().
 agent::Result<Folder> read_folder(const NamedPath& folder, const std::stop_token& stop);
 
 enum class Walk : std::uint8_t { go_on, end };

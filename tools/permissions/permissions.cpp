@@ -186,6 +186,16 @@ bool Permissions::always_denies(std::string_view tool) const {
          std::ranges::none_of(ask_, names) && std::ranges::none_of(granted_, names);
 }
 
+bool Permissions::covers(std::string_view rule, std::string_view tool, const Access& access) const {
+  const auto parsed = parse({.text = std::string(rule), .origin = {}}, world_);
+  const Call call{.tool = tool,
+                  .access = access,
+                  .path = world_.cwd / access.target,
+                  .line = nullptr,
+                  .url = std::nullopt};
+  return parsed && call.is_file() && allows(*parsed, call);
+}
+
 bool Permissions::may_read(const fs::path& file) const {
   return std::ranges::none_of(deny_, [&](const Rule& rule) {
     return rule.path && rule.tool.covers(k_reader) && rule.path->forbids(file);

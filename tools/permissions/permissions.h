@@ -67,6 +67,8 @@ class Permissions {
                            const agent::HookDecision& hook = {}) const;
   // Whatever the arguments are: not worth offering.
   bool always_denies(std::string_view tool) const;
+  // Whether a rule that a person said yes to, or would have in `allow`, is about the call.
+  bool covers(std::string_view rule, std::string_view tool, const Access& access) const;
   // Whether rules of `deny` let a file be read, by tools that go through folders.
   bool may_read(const std::filesystem::path& file) const;
   // A person said yes, for as long as this object lives.

@@ -131,6 +131,7 @@ class Runner::Round {
     agent::Json arguments;
     std::optional<Output> rejected = std::nullopt;  // why it cannot run
     agent::HookDecision decision = {};              // of hooks and guardrails
+    Access::Kind access = Access::Kind::nothing;    // of the files that it names
     std::optional<agent::ApprovalRequest> needs_yes = std::nullopt;
     std::optional<agent::ApprovalRequest> has_yes = std::nullopt;  // a person's, to this request
 
@@ -199,6 +200,7 @@ class Runner::Round {
       return;
     }
     const Access access = prepared.entry->configured.tool->access(prepared.arguments);
+    prepared.access = access.kind;
     PermissionDecision decision = permissions->judge(prepared.call.name, access, prepared.decision);
     if (decision.verdict == Verdict::deny) {
       prepared.rejected = denied(std::move(decision.reason));
@@ -374,6 +376,23 @@ class Runner::Round {
     return true;
   }
 
+  // A path was judged by its name: what it has turned out to be is judged when it is open.
+  std::optional<std::string> refuses_file(const Prepared& prepared,
+                                          const std::filesystem::path& real) const {
+    const Permissions* permissions = runner_.options_.permissions;
+    if (permissions == nullptr) {
+      return std::nullopt;
+    }
+    const Access access{.kind = prepared.access, .target = real.string()};
+    const std::string& tool = prepared.call.name;
+    PermissionDecision decision = permissions->judge(tool, access, prepared.decision);
+    const bool has_yes = decision.verdict == Verdict::ask && prepared.has_yes &&
+                         permissions->covers(prepared.has_yes->rule, tool, access);
+    return decision.verdict == Verdict::allow || has_yes
+               ? std::nullopt
+               : std::optional(std::move(decision.reason));
+  }
+
   // On another host the yes to this call counts for nothing.
   std::optional<std::string> refuses_redirect(std::string_view tool,
                                               const std::string& url,
@@ -407,6 +426,8 @@ class Runner::Round {
             [permissions = options.permissions](const std::filesystem::path& file) {
               return permissions == nullptr || permissions->may_read(file);
             },
+        .refuses_file =
+            [&](const std::filesystem::path& real) { return refuses_file(prepared, real); },
         .seen = runner_.guards_unseen_ ? &runner_.seen_ : nullptr,
         .questioner = options.questioner,
         .http = options.http,
