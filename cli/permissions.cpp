@@ -98,7 +98,8 @@ agent::Result<tools::Permissions> permissions_of(const agent::AgentSpec& agent,
                                                  const Settings& settings,
                                                  const Parsed& parsed,
                                                  const Context& context,
-                                                 const fs::path& temporary) {
+                                                 const fs::path& temporary,
+                                                 const tools::Sandbox* sandbox) {
   agent::PermissionSpec spec = agent.permissions;
   config::tighten(spec, settings.project.permissions);
   const agent::PermissionSpec& user = settings.user.config.permissions;
@@ -114,7 +115,13 @@ agent::Result<tools::Permissions> permissions_of(const agent::AgentSpec& agent,
                                      .temporary = temporary,
                                      .home = fs::path(agent::value_of(context.environment, "HOME")),
                                      .confined = confined_by(agent.sandbox),
-                                     .guarded = guarded_files(agent, context.cwd)});
+                                     .guarded = guarded_files(agent, context.cwd),
+                                     .keeps = [sandbox](const fs::path& place, bool is_writing) {
+                                       std::error_code error;
+                                       return sandbox != nullptr
+                                                  ? sandbox->keeps(place, is_writing)
+                                                  : !is_writing || fs::exists(place, error);
+                                     }});
 }
 
 }  // namespace cli

@@ -145,7 +145,12 @@ Result<void> RunSession::settle_permissions() {
                             plan_.settings,
                             world_.parsed,
                             world_.context,
-                            tool_environment_->folder().path()));
+                            tool_environment_->folder().path(),
+                            tool_environment_->sandbox()));
+  if (tools::Sandbox* sandbox = tool_environment_->sandbox()) {
+    auto [reading, writing] = permissions_->denied_places();
+    sandbox->close(std::move(reading), std::move(writing));
+  }
   TRY(check_tool_choice(plan_.agent, *permissions_));
   if (says_yes) {
     warn("--yes: calls that need a person's yes run without one", "rules in `deny` still hold");

@@ -118,7 +118,7 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
     return end_with(std::move(settings).error(), context);
   }
   TRY_ASSIGN(const tools::Permissions permissions,
-             permissions_of(*report.agent, *settings, parsed, context, {}));
+             permissions_of(*report.agent, *settings, parsed, context, {}, nullptr));
   const std::string& name = parsed.positionals[1];
   const auto spec = std::ranges::find(report.agent->tools, name, &agent::ToolSpec::name);
   if (spec == report.agent->tools.end()) {

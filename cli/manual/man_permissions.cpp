@@ -189,7 +189,27 @@ and the commands that name it; one that is denied to
 to
 .Ic edit_file , apply_patch
 and to commands.
-What a program does of its own accord is not seen by rules.
+What a program does of its own accord is not seen by rules; the sandbox keeps it from a denied
+file
+.Pq Ql x
+and a denied folder with all that is in it
+.Pq Ql dir/** :
+where private mounts can be made, one that is there when the program starts is empty or cannot
+be opened where
+.Ic read_file
+is denied, and cannot be changed where
+.Ic write_file
+is.
+For any other pattern, a denied write to what is not there yet, a folder that the system or the
+run works in, and on a machine without private mounts, a program needs a yes even under
+.Ic auto .
+.Pp
+A call is judged before any call of its reply runs, and once more when it starts, since the
+calls before it may have changed what a path leads to.
+The file tools judge the very file or folder that they have opened, by where it really is; a yes
+is to that place.
+Where a call that needs a yes gets none before the first call has run, none of them runs; later, it
+does not run, nor do those after it.
 .Pp
 Where stdin and stderr are a terminal, a call that needs a yes is shown and asked for:
 once, in this run, always

@@ -153,6 +153,13 @@ bool PathPattern::forbids(const fs::path& path, bool folder) const {
   return false;
 }
 
+std::optional<fs::path> PathPattern::place() const {
+  if (is_file_) {
+    return folder_ / rest_;
+  }
+  return rest_ == "**" && is_apart_ ? std::optional(folder_) : std::nullopt;
+}
+
 bool PathPattern::may_forbid(std::string_view path) const {
   return outline_.may_cover(path);
 }

@@ -7,6 +7,7 @@
 #include "tools/permissions/text_pattern.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,9 @@ class PathPattern {
   // really is, under the pattern's folder by its name or by where that really is. The case of
   // letters does not count. With `folder`, the folder that the pattern begins in is forbidden, too.
   bool forbids(const std::filesystem::path& path, bool folder = false) const;
+  // The one place that the pattern is about: a file, or a folder with all that is in it (but none
+  // that the work goes on in). nullopt: it is about names.
+  std::optional<std::filesystem::path> place() const;
   // The same for a text that is only known in part (shell_script.h), and absolute.
   bool may_forbid(std::string_view path) const;
 

@@ -202,6 +202,32 @@ bool Permissions::may_read(const fs::path& file) const {
   });
 }
 
+DeniedPlaces Permissions::denied_places() const {
+  DeniedPlaces places;
+  for (const Rule& rule : deny_) {
+    const auto place = rule.path ? rule.path->place() : std::nullopt;
+    if (place && rule.tool.covers(k_reader)) {
+      places.reading.push_back(*place);
+    }
+    if (place && rule.tool.covers(k_writer)) {
+      places.writing.push_back(*place);
+    }
+  }
+  return places;
+}
+
+// What a program opens by itself stands in no command line: that is the sandbox's.
+bool Permissions::is_kept_from_programs(const Rule& rule) const {
+  const bool is_of_reading = rule.path && rule.tool.covers(k_reader);
+  const bool is_of_writing = rule.path && rule.tool.covers(k_writer);
+  if (!is_of_reading && !is_of_writing) {
+    return true;
+  }
+  const auto place = rule.path->place();
+  return place && world_.keeps && (!is_of_reading || world_.keeps(*place, false)) &&
+         (!is_of_writing || world_.keeps(*place, true));
+}
+
 Match Permissions::forbids(const Rule& rule, const Call& call) const {
   const bool names_it = rule.tool.covers(call.tool);
   if (!rule.text) {
@@ -363,10 +389,18 @@ PermissionDecision Permissions::automatic(const Call& call) const {
     case Kind::fetches:
       return asks("it sends a request to the internet");
     case Kind::commands:
-    case Kind::program:
+    case Kind::program: {
+      const auto open = std::ranges::find_if_not(
+          deny_, [&](const Rule& rule) { return is_kept_from_programs(rule); });
+      if (world_.confined.processes && open != deny_.end()) {
+        return asks(fmt::format("it runs a program that could reach what `deny: {}` ({}) is about",
+                                open->source.text,
+                                open->source.origin));
+      }
       return world_.confined.processes     ? PermissionDecision{.reason = "the sandbox confines it"}
              : world_.confined.has_network ? asks("it runs a program that can reach the network")
                                            : asks("it runs a program that nothing confines");
+    }
   }
   return {};
 }

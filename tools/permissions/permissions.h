@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <expected>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,13 @@ struct Confined {
   bool has_network = false;  // programs may reach it, or some of its hosts
 };
 
+// What rules of `deny` keep whole from the file tools: files, and folders with all that is in them.
+// Absolute; they need not exist, and links in them are not followed.
+struct DeniedPlaces {
+  std::vector<std::filesystem::path> reading;
+  std::vector<std::filesystem::path> writing;
+};
+
 struct PermissionWorld {
   std::filesystem::path cwd;        // the workspace; absolute
   std::filesystem::path temporary;  // the run's own folder; tools may read it
@@ -48,6 +56,9 @@ struct PermissionWorld {
   Confined confined;
   std::vector<std::filesystem::path>
       guarded;  // in the workspace, and not to be written without a yes
+  // Whether the sandbox keeps programs from reading (or writing) what is denied; empty: it does
+  // not.
+  std::function<bool(const std::filesystem::path& place, bool is_writing)> keeps = {};
 };
 
 // config.invalid where a rule is none. `tool_names`: those that exist; a rule without wildcards
@@ -71,6 +82,7 @@ class Permissions {
   bool covers(std::string_view rule, std::string_view tool, const Access& access) const;
   // Whether rules of `deny` let a file be read, by tools that go through folders.
   bool may_read(const std::filesystem::path& file) const;
+  DeniedPlaces denied_places() const;
   // A person said yes, for as long as this object lives.
   agent::Result<void> grant(std::string rule);
 
@@ -98,6 +110,7 @@ class Permissions {
                                const Access& access,
                                const agent::HookDecision& hook) const;  // of one target
   std::expected<void, std::string> is_allowed_line(const Call& call) const;
+  bool is_kept_from_programs(const Rule& rule) const;
   bool may_write(const std::filesystem::path& file) const;
   std::string unclear_reason(const Call& call) const;
   PermissionDecision by_default(const Call& call) const;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <ranges>
@@ -80,6 +81,24 @@ void tell_programs(const agent::Environment& environment, agent::Environment& va
     variables.emplace(name, fmt::format("detect_leaks=0{}{}", own.empty() ? "" : ":", own));
   }
   variables.emplace("FAKEROOTDONTTRYCHOWN", "1");
+}
+
+bool is_the_same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+bool holds_any(const fs::path& folder, const std::vector<std::string>& places) {
+  return std::ranges::any_of(places,
+                             [&](const auto& place) { return sandbox::is_below(place, folder); });
+}
+
+// Without it no program would start.
+bool is_of_the_system(const fs::path& place) {
+  constexpr auto k_folders = std::to_array<const char*>(
+      {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/proc", "/sys", "/dev", "/run"});
+  return place == "/" || std::ranges::any_of(k_folders, [&](const char* folder) {
+           return sandbox::is_below(place, folder);
+         });
 }
 
 LayerSet wanted_layers(const agent::SandboxSpec& spec) {
@@ -192,20 +211,72 @@ Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
   return {};
 }
 
+void Sandbox::close(std::vector<fs::path> reading, std::vector<fs::path> writing) {
+  const std::scoped_lock lock(mutex_);
+  denied_reading_ = std::move(reading);
+  denied_writing_ = std::move(writing);
+}
+
+bool Sandbox::keeps(const fs::path& place, bool is_writing) const {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(place, error);
+  if (error) {
+    return false;
+  }
+  using sandbox::Verdict;
+  const Verdict writing = policy_.writing(real);
+  const auto& open = profile_.reading.open;
+  const bool is_closed = is_writing
+                             ? writing == Verdict::outside && !holds_any(real, profile_.writable)
+                             : policy_.reading(real) == Verdict::closed && !holds_any(real, open);
+  return is_closed || (in_force_.has(Layer::mounts) && can_be_covered(real) &&
+                       (!is_writing || fs::exists(real, error)));
+}
+
+// Not what the work goes on in, and not what programs are started from.
+bool Sandbox::can_be_covered(const fs::path& real) const {
+  return !is_of_the_system(real) && !holds_any(real, profile_.writable);
+}
+
+// Puts what is there of them into the profile, and says which files they are.
+std::vector<struct stat> Sandbox::find_denied() {
+  std::vector<struct stat> found;
+  const auto add_all = [&](const std::vector<fs::path>& places, std::vector<std::string>& to) {
+    for (const fs::path& place : places) {
+      std::error_code error;
+      const fs::path real = fs::canonical(place, error);
+      struct stat status = {};
+      if (!error && can_be_covered(real) && ::lstat(real.c_str(), &status) == 0) {
+        to.push_back(real.string());
+        found.push_back(status);
+      }
+    }
+  };
+  if (!denied_reading_.empty() || !denied_writing_.empty()) {
+    profile_.hidden.clear();
+    profile_.locked = policy_.profile().locked;
+    add_all(denied_reading_, profile_.hidden);
+    add_all(denied_writing_, profile_.locked);
+  }
+  return found;
+}
+
 std::string Sandbox::begin() {
   const std::uint64_t files = protected_->begin(in_force_.has(Layer::mounts));
   const std::scoped_lock lock(mutex_);
   has_run_ = true;
+  std::vector<struct stat> denied = find_denied();
   std::vector<struct stat> neighbours(neighbours_.size());
   for (std::size_t at = 0; at < neighbours_.size(); ++at) {
     ::stat(neighbours_[at].c_str(), &neighbours[at]);
   }
-  if (files != files_then_ ||
+  if (files != files_then_ || !std::ranges::equal(denied, denied_then_, is_the_same_file) ||
       !std::ranges::equal(neighbours, neighbours_then_, holds_the_same_names)) {
     supervisor_->retire(encoded_);
     ++profile_.generation;
     encoded_ = sandbox::encode(profile_);
     files_then_ = files;
+    denied_then_ = std::move(denied);
     neighbours_then_ = std::move(neighbours);
   }
   return encoded_;

@@ -60,6 +60,13 @@ class Sandbox {
   std::vector<std::string> missing() const;   // by name, those that would be of use here
   std::vector<std::string> warnings() const;  // a sentence for each that nothing stands in for
 
+  // What is not to be read is hidden from programs from the next begin() on, what is not to be
+  // written locked: as far as it is there then, and mounts can be made.
+  void close(std::vector<std::filesystem::path> reading,
+             std::vector<std::filesystem::path> writing);
+  // Whether that holds for the place; it may be closed anyway.
+  bool keeps(const std::filesystem::path& place, bool is_writing) const;
+
   // Before each program: its profile. Where another file or folder stands at a place that the last
   // one named, that is another profile.
   std::string begin();
@@ -71,6 +78,8 @@ class Sandbox {
  private:
   explicit Sandbox(sandbox::Policy policy) : policy_(std::move(policy)) {}
   std::vector<std::string> names_of(bool are_in_force) const;
+  std::vector<struct stat> find_denied();
+  bool can_be_covered(const std::filesystem::path& real) const;
   agent::Result<void> try_out(const agent::SandboxSpec& spec);
 
   sandbox::Policy policy_;
@@ -82,7 +91,10 @@ class Sandbox {
   std::string encoded_;                            // `profile_`, as the last program had it
   std::vector<std::filesystem::path> neighbours_;  // folders that are partly closed
   std::vector<struct stat> neighbours_then_;       // as the last program found them
-  std::uint64_t files_then_ = 0;                   // ProtectedFiles::begin's number
+  std::vector<std::filesystem::path> denied_reading_;
+  std::vector<std::filesystem::path> denied_writing_;
+  std::vector<struct stat> denied_then_;  // as the last program found them
+  std::uint64_t files_then_ = 0;          // ProtectedFiles::begin's number
   agent::Environment variables_;
   std::optional<HostList> hosts_;
   sandbox::LayerSet wanted_;

@@ -30,6 +30,7 @@ struct MountAttributes {
   std::uint64_t user_namespace;
 };
 constexpr std::uint64_t k_read_only = 1;
+constexpr std::uint64_t k_no_devices = 4;
 
 constexpr unsigned k_clone = 1;            // OPEN_TREE_CLONE
 constexpr unsigned k_from_descriptor = 4;  // MOVE_MOUNT_F_EMPTY_PATH
@@ -177,6 +178,33 @@ bool lock_all(const Profile& profile) {
   });
 }
 
+// An empty folder that nothing can be made in, or a file that nobody can open.
+bool hide(const std::string& place) {
+  struct stat status = {};
+  if (::lstat(place.c_str(), &status) != 0 || S_ISLNK(status.st_mode)) {
+    return true;  // there is nothing to hide
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return ::mount("errand",
+                   place.c_str(),
+                   "tmpfs",
+                   MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
+                   "mode=0555,size=4k,nr_inodes=2") == 0;
+  }
+  MountAttributes attributes{
+      .set = k_read_only | k_no_devices, .clear = 0, .propagation = 0, .user_namespace = 0};
+  return bind_mount("/dev/null", place) &&
+         ::syscall(SYS_mount_setattr, AT_FDCWD, place.c_str(), 0, &attributes, sizeof attributes) ==
+             0;
+}
+
+bool hide_all(const Profile& profile) {
+  std::set<std::string> pinned;
+  return std::ranges::all_of(profile.hidden, [&](const std::string& place) {
+    return pin_the_way(place, profile.writable, pinned) && hide(place);
+  });
+}
+
 bool mount_new(const char* place, const char* type, const char* options) {
   return ::mount("errand", place, type, MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0 ||
          errno == ENOENT;
@@ -210,8 +238,8 @@ bool are_mounts(const std::vector<std::string>& places) {
 
 bool make_mounts_private(const Profile& profile) {
   return ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
-         open_writable_alone(profile.writable) && lock_all(profile) && empty_homes(profile) &&
-         renew_devices();
+         open_writable_alone(profile.writable) && lock_all(profile) && hide_all(profile) &&
+         empty_homes(profile) && renew_devices();
 }
 
 }  // namespace tools::sandbox

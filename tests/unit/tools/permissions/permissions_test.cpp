@@ -34,7 +34,8 @@ struct Place {
             .temporary = {},
             .home = folder.at("home"),
             .confined = {.processes = confined, .files = false},
-            .guarded = {folder.at("agent.yaml"), folder.at(".git/hooks")}};
+            .guarded = {folder.at("agent.yaml"), folder.at(".git/hooks")},
+            .keeps = [](const std::filesystem::path&, bool) { return true; }};
   }
   Permissions permissions(const PermissionSpec& spec, bool confined = true) const {
     auto made = Permissions::create(spec, world(confined));
