@@ -93,6 +93,8 @@ tests/unit/providers/wire/demands_test.cpp
 tests/unit/providers/wire/prefix_test.cpp
 tests/unit/providers/wire/recordings_test.cpp
 tests/unit/tools/guardrails/guardrails_loop_test.cpp
+tests/unit/tools/permissions/denied_places_test.cpp
+tests/unit/tools/runner/swapped_path_test.cpp
 tests/unit/tools/sandbox/files_test.cpp
 providers/prices/prices.txt
 END
