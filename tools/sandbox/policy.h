@@ -57,7 +57,7 @@ class Policy {
   std::vector<std::filesystem::path> obeyed_;   // single files in them, obeyed by this very run
   std::vector<std::filesystem::path> allowed_;  // what else is obeyed in them and may be written
   std::vector<std::filesystem::path> kept_;
-  Repository repository_;  // where it may be written
+  Repository repository_;                     // where it may be written
   std::vector<std::filesystem::path> named_;  // `read` and `write` of the spec
   ReadingRules reading_;
   std::vector<std::filesystem::path> homes_;
