@@ -247,6 +247,11 @@ std::uint64_t ProtectedFiles::begin(bool has_mounts) {
     const State before = std::exchange(base_, {});
     base_ = look(options_.roots, &before, has_mounts ? Scope::without_data : Scope::all);
   }
+  for (auto& [path, folder] : base_.folders) {
+    if (has_mounts) {
+      folder.data.clear();  // of an earlier look
+    }
+  }
   std::vector<struct stat> mounted;
   for (const Path& root : options_.roots) {
     note(root / ".git", mounted);
@@ -304,7 +309,8 @@ class ProtectedFiles::Undoing {
     }
     for (const auto& [path, folder] : base_.folders) {
       const auto found = now.folders.find(path);
-      if (scope == Scope::all && found != now.folders.end() &&
+      // Behind mounts nobody has looked at them before.
+      if (!folder.data.empty() && !is_behind_a_mount(path) && found != now.folders.end() &&
           !is_same_data(found->second.data, folder.data)) {
         add({.path = path, .outcome = Outcome::noticed});
       }

@@ -203,6 +203,18 @@ TEST_CASE("protected files: behind mounts that held, changes are the user's own"
   CHECK(project.text(".git/config") == "by the user");
 }
 
+TEST_CASE("protected files: where mounts are lost, what is as it was is not mentioned", "[tools]") {
+  const Project project;
+  CHECK(project.end().empty());
+  fs::create_directories(project.at(".git/objects/cd"));  // it has to be looked at anew
+  project.files().begin(true);
+  CHECK(project.end(false).empty());
+  fs::create_directories(project.at(".git/worktrees"));
+  project.files().begin(true);
+  project.write(".git/config", "evil");
+  CHECK(project.end(false) == Project::Told{".git/config: put back"});
+}
+
 TEST_CASE("protected files: what the user changes between calls stays, and is what counts",
           "[tools]") {
   const Project project;
