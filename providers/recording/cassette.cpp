@@ -17,7 +17,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <unistd.h>
 
 namespace providers {
@@ -485,9 +484,14 @@ Result<Cassette> read_cassette(const std::string& file) {
     return refuse("it is no regular file");
   }
   std::ifstream in(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::string text;
+  std::array<char, 1u << 16> part;
+  while (in) {
+    in.read(part.data(), part.size());
+    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+  }
   if (!in.is_open() || in.bad()) {
-    return refuse("it cannot be opened");
+    return refuse("it cannot be read");
   }
   constexpr std::string_view k_byte_order_mark = "\xEF\xBB\xBF";
   std::string_view content = text;

@@ -2,8 +2,9 @@
 
 #include "tools/permissions/shell_script.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -12,9 +13,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uintmax_t k_longest_script = 16u << 20;  // what comes after it is data
+
 std::string content_of(const fs::path& file) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(file, error);
   std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::string content(error ? 0 : std::min(size, k_longest_script), '\0');
+  in.read(content.data(), static_cast<std::streamsize>(content.size()));
+  content.resize(static_cast<std::size_t>(in.gcount()));
+  return content;
 }
 
 }  // namespace

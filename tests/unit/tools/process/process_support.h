@@ -12,18 +12,21 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <stop_token>
 #include <string>
 #include <thread>
 
 namespace tests {
 
+// "" where it cannot be read, as of a process that ends meanwhile.
 inline std::string read_text(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
 }
 
 // False where it did not become true in time.
