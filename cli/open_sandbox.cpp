@@ -26,10 +26,21 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& 
           .temporary = {},
           .secrets = own_folders(context.environment),
           .obeyed = tools::obeyed_files(agent, context.cwd),
+          .outputs = {},
           .runs_programs = false,
           .writes = std::ranges::any_of(agent.tools, tools::writes),
           .environment = context.environment,
           .supervisor = nullptr};
+}
+
+tools::SandboxOptions options_for(const agent::AgentSpec& agent,
+                                  const Context& context,
+                                  const Workplace& place) {
+  tools::SandboxOptions options = options_for(agent, context);
+  options.temporary = place.folder.path();
+  options.outputs = place.outputs;
+  options.supervisor = &place.supervisor;
+  return options;
 }
 
 }  // namespace
@@ -42,23 +53,19 @@ void apply_sandbox_option(agent::SandboxSpec& sandbox, const Parsed& parsed) {
 
 agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox(const agent::AgentSpec& agent,
                                                             const Context& context,
-                                                            const RunFolder& folder,
-                                                            tools::Supervisor& supervisor) {
+                                                            const Workplace& place) {
   if (agent.sandbox.mode == Mode::off) {
     return nullptr;
   }
-  tools::SandboxOptions options = options_for(agent, context);
-  options.temporary = folder.path();
+  tools::SandboxOptions options = options_for(agent, context, place);
   options.runs_programs = std::ranges::any_of(agent.tools, tools::runs_programs);
-  options.supervisor = &supervisor;
   return tools::Sandbox::create(agent.sandbox, options);
 }
 
 agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox_of(const agent::CommandSandbox& command,
                                                                const agent::AgentSpec& agent,
                                                                const Context& context,
-                                                               const RunFolder& folder,
-                                                               tools::Supervisor& supervisor) {
+                                                               const Workplace& place) {
   if (agent.sandbox.mode == Mode::off) {
     return nullptr;
   }
@@ -66,10 +73,8 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox_of(const agent::Comm
   sandbox.network = command.network.value_or(sandbox.network);
   sandbox.read.insert(sandbox.read.end(), command.read.begin(), command.read.end());
   sandbox.write.insert(sandbox.write.end(), command.write.begin(), command.write.end());
-  tools::SandboxOptions options = options_for(agent, context);
-  options.temporary = folder.path();
+  tools::SandboxOptions options = options_for(agent, context, place);
   options.runs_programs = true;
-  options.supervisor = &supervisor;
   return tools::Sandbox::create(sandbox, options);
 }
 
@@ -83,15 +88,12 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_file_rules(const agent::Agen
 
 agent::Result<std::unique_ptr<tools::Sandbox>> open_git_sandbox(const agent::AgentSpec& agent,
                                                                 const Context& context,
-                                                                const RunFolder& folder,
-                                                                tools::Supervisor& supervisor) {
+                                                                const Workplace& place) {
   agent::SandboxSpec sandbox = agent.sandbox;
   sandbox.network = false;
   sandbox.allow_hosts.clear();
-  tools::SandboxOptions options = options_for(agent, context);
-  options.temporary = folder.path();
+  tools::SandboxOptions options = options_for(agent, context, place);
   options.runs_programs = true;
-  options.supervisor = &supervisor;
   options.is_for_git = true;
   return tools::Sandbox::create(sandbox, options);
 }

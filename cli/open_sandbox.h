@@ -7,9 +7,18 @@
 #include "config/named_files.h"
 #include "tools/process/sandbox.h"
 
+#include <filesystem>
 #include <memory>
+#include <vector>
 
 namespace cli {
+
+// Where a run's programs work. Borrowed, but for the names.
+struct Workplace {
+  const RunFolder& folder;
+  tools::Supervisor& supervisor;
+  std::vector<std::filesystem::path> outputs = {};  // what errand writes meanwhile
+};
 
 // --sandbox in place of sandbox.mode.
 void apply_sandbox_option(agent::SandboxSpec& sandbox, const Parsed& parsed);
@@ -17,15 +26,13 @@ void apply_sandbox_option(agent::SandboxSpec& sandbox, const Parsed& parsed);
 // Empty where the sandbox is off. sandbox.setup.
 agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox(const agent::AgentSpec& agent,
                                                             const Context& context,
-                                                            const RunFolder& folder,
-                                                            tools::Supervisor& supervisor);
+                                                            const Workplace& place);
 
 // The same for a command of a hook or a guardrail that is not to run outside of it.
 agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox_of(const agent::CommandSandbox& command,
                                                                const agent::AgentSpec& agent,
                                                                const Context& context,
-                                                               const RunFolder& folder,
-                                                               tools::Supervisor& supervisor);
+                                                               const Workplace& place);
 
 // The same of what errand's own file tools may reach: nothing is started, made or tried out.
 agent::Result<std::unique_ptr<tools::Sandbox>> open_file_rules(const agent::AgentSpec& agent,
@@ -34,8 +41,7 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_file_rules(const agent::Agen
 // Of errand's own git, for an agent whose sandbox is not off. sandbox.setup.
 agent::Result<std::unique_ptr<tools::Sandbox>> open_git_sandbox(const agent::AgentSpec& agent,
                                                                 const Context& context,
-                                                                const RunFolder& folder,
-                                                                tools::Supervisor& supervisor);
+                                                                const Workplace& place);
 
 // What the agent lets a model read of the files that it names, by its sandbox (and --sandbox in
 // place of its mode). Where that is off every file is open.

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <random>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,6 +121,20 @@ Result<Descriptor> open_stream(const std::string& file, agent::WritePatience* pa
   return opened ? Result<Descriptor>(std::move(opened)) : refuse_file(file, errno);
 }
 
+std::string path_of(int descriptor) {
+  return fmt::format("/proc/self/fd/{}", descriptor);
+}
+
+// A file that no other process can reach by a name; empty where the file system has no such, or it
+// could not be named later.
+Descriptor open_nameless(int folder) {
+  Descriptor opened(::openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (opened && ::access(path_of(opened.get()).c_str(), F_OK) != 0) {
+    opened = {};
+  }
+  return opened;
+}
+
 }  // namespace
 
 std::unique_ptr<Output> Output::to_descriptor(int descriptor,
@@ -136,13 +151,19 @@ Result<std::unique_ptr<Output>> Output::to_file(const std::string& file,
   if (stream) {
     return std::unique_ptr<Output>(new Output(std::move(stream), file, patience));
   }
-  std::string temporary = file + ".XXXXXX";
-  Descriptor beside(::mkostemp(temporary.data(), O_CLOEXEC));
+  Descriptor folder(::open(folder_of(file).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  std::string temporary;
+  Descriptor beside = open_nameless(folder.get());
+  if (!beside) {
+    temporary = file + ".XXXXXX";
+    beside = Descriptor(::mkostemp(temporary.data(), O_CLOEXEC));
+  }
   if (!beside) {
     return refuse_file(file, errno);
   }
   ::fchmod(beside.get(), mode_for(file));
   std::unique_ptr<Output> output(new Output(std::move(beside), file, patience));
+  output->folder_ = std::move(folder);
   output->temporary_ = std::move(temporary);
   return output;
 }
@@ -162,7 +183,7 @@ Result<std::unique_ptr<Output>> Output::append_to(const std::string& file,
 
 Output::~Output() {
   if (!temporary_.empty()) {
-    ::unlink(temporary_.c_str());
+    ::unlinkat(folder_.get(), fs::path(temporary_).filename().c_str(), 0);
   }
 }
 
@@ -185,11 +206,39 @@ void Output::write(std::string_view bytes) {
   }
 }
 
+// What has no name yet gets one: a link cannot take another file's place, a rename can.
+bool Output::give_name() {
+  if (!temporary_.empty()) {
+    return true;
+  }
+  constexpr int k_most_tries = 100;
+  std::random_device random;
+  for (int tries = 0; tries < k_most_tries; ++tries) {
+    const std::string name = fmt::format("{}.{:06x}", name_, random() & 0xFFFFFFU);
+    if (::linkat(AT_FDCWD,
+                 path_of(descriptor_).c_str(),
+                 folder_.get(),
+                 fs::path(name).filename().c_str(),
+                 AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = name;
+      return true;
+    }
+    if (errno != EEXIST) {
+      break;
+    }
+  }
+  return false;
+}
+
 void Output::commit() {
-  if (temporary_.empty() || failure_) {
+  if (!folder_ || failure_) {
     return;
   }
-  if (::fsync(descriptor_) != 0 || ::rename(temporary_.c_str(), name_.c_str()) != 0) {
+  if (::fsync(descriptor_) != 0 || !give_name() ||
+      ::renameat(folder_.get(),
+                 fs::path(temporary_).filename().c_str(),
+                 folder_.get(),
+                 fs::path(name_).filename().c_str()) != 0) {
     fail("write", errno);
     return;
   }

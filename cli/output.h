@@ -22,7 +22,8 @@ class Output {
   // (/dev/stdout, /dev/fd/3) are written as they are; a link to anything else is refused, so that
   // no other file is reached than the one that was named. cli.cannot_create where it cannot be.
   //
-  // This one writes beside a regular file, and takes its place on commit().
+  // This one writes beside a regular file, without a name where the file system has that, and takes
+  // its place on commit().
   static agent::Result<std::unique_ptr<Output>> to_file(const std::string& file,
                                                         agent::WritePatience* patience = nullptr);
   // This one writes at the end of a regular file, at once.
@@ -31,6 +32,9 @@ class Output {
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
+
+  // The name of what is written beside the file; empty: it has none.
+  const std::string& temporary() const { return temporary_; }
 
   void write(std::string_view bytes);
   void commit();  // what was written is there to stay; once, at the end
@@ -47,12 +51,14 @@ class Output {
         name_(std::move(name)),
         patience_(patience) {}
   void fail(std::string_view doing, int error);
+  bool give_name();
 
   agent::Descriptor owned_;
   int descriptor_;
   std::string name_;
   agent::WritePatience* patience_;
-  std::string temporary_;  // empty: written in place
+  agent::Descriptor folder_;  // of the file that is replaced; empty: written in place
+  std::string temporary_;
   bool reader_is_gone_ = false;
   bool is_given_up_ = false;
   std::optional<agent::Error> failure_;

@@ -101,6 +101,9 @@ Result<void> RunSession::open_journal() {
   auto journal = agent::store::SqliteJournal::open(file, session.durability, world_.redactor);
   if (journal) {
     journal_ = std::move(*journal);
+    for (const std::string_view part : {"", "-wal", "-shm"}) {
+      world_.outputs.push_back(fs::path(file) += part);
+    }
   } else if (is_named || journal.error().write_failed ||
              journal.error().code == agent::Code::os_failed) {
     return agent::fail(std::move(journal).error().while_("opening the session store"));
@@ -116,6 +119,7 @@ Result<void> RunSession::open_workshop(bool is_replay) {
              ToolEnvironment::open(
                  plan_.agent,
                  {.folder_id = is_replay ? agent::new_run_id() : run_id_,
+                  .outputs = world_.outputs,
                   .before_question =
                       [progress = world_.sinks.progress.get()] { progress->fall_silent(); }},
                  world_.context,
@@ -238,7 +242,7 @@ Result<void> RunSession::open_gates() {
                               without_keys(world_.context.environment, plan_),
                               world_.context,
                               *tool_environment_,
-                              world_.supervisor));
+                              permissions_->denied_places()));
   const tools::UserProgramsOf programs_of = [this](const agent::CommandSandbox& sandbox) {
     return user_places_->of(sandbox);
   };

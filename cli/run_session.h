@@ -25,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cli {
 
@@ -35,6 +36,7 @@ struct RunWorld {
   tools::Supervisor& supervisor;
   const agent::Redactor& redactor;  // knows the secrets of the plan
   const RunSinks& sinks;
+  std::vector<std::filesystem::path> outputs;  // files that are written meanwhile
   agent::Cancellation& cancellation;
 };
 

@@ -79,6 +79,19 @@ agent::Result<RunOutputs> open_outputs(const Parsed& parsed,
   return outputs;
 }
 
+std::vector<std::filesystem::path> files_written(const Parsed& parsed, const RunOutputs& outputs) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string_view option : {"--log-file", "--record"}) {
+    if (const auto file = parsed.value(option); file && identity_of(*file)) {
+      files.push_back(std::filesystem::absolute(*file));
+    }
+  }
+  if (!outputs.answer->temporary().empty()) {
+    files.push_back(std::filesystem::absolute(outputs.answer->temporary()));
+  }
+  return files;
+}
+
 std::vector<agent::EventSink*> RunSinks::sinks() const {
   std::vector<agent::EventSink*> all{answer.get()};
   if (log != nullptr) {

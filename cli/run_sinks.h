@@ -10,6 +10,7 @@
 #include "cli/terminal/log_sink.h"
 #include "cli/terminal/progress.h"
 
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -33,6 +34,10 @@ agent::Result<void> check_outputs(const Parsed& parsed);
 agent::Result<void> check_is_no_output(const Parsed& parsed,
                                        std::string_view what,
                                        const std::string& file);
+
+// The files that are written while the run goes on, where programs could reach them by a name:
+// absolute.
+std::vector<std::filesystem::path> files_written(const Parsed& parsed, const RunOutputs& outputs);
 
 Format format_of(const Parsed& parsed);
 

@@ -1,6 +1,5 @@
 #include "cli/tool_environment.h"
 
-#include "cli/open_sandbox.h"
 #include "cli/terminal/questioner.h"
 #include "tools/builtin/registry.h"
 
@@ -11,10 +10,12 @@ namespace cli {
 
 ToolEnvironment::ToolEnvironment(Options options,
                                  const Context& context,
+                                 tools::Supervisor& supervisor,
                                  const agent::Redactor& redactor)
     : context_(context),
       redactor_(redactor),
       folder_(context.environment, options.folder_id),
+      place_{.folder = folder_, .supervisor = supervisor, .outputs = std::move(options.outputs)},
       dialer_(context.environment),
       questioner_(open_questioner(
           {.color = context.color_err, .fall_silent = std::move(options.before_question)},
@@ -28,14 +29,13 @@ agent::Result<std::unique_ptr<ToolEnvironment>> ToolEnvironment::open(
     tools::Supervisor& supervisor,
     const agent::Redactor& redactor) {
   std::unique_ptr<ToolEnvironment> tool_environment(
-      new ToolEnvironment(std::move(options), context, redactor));
-  TRY_ASSIGN(tool_environment->sandbox_,
-             open_sandbox(agent, context, tool_environment->folder_, supervisor));
+      new ToolEnvironment(std::move(options), context, supervisor, redactor));
+  TRY_ASSIGN(tool_environment->sandbox_, open_sandbox(agent, context, tool_environment->place_));
   tool_environment->program_runner_ = std::make_unique<tools::LocalProgramRunner>(
       supervisor, tool_environment->sandbox_.get(), tool_environment->dialer_);
   if (tool_environment->sandbox_ && std::ranges::any_of(agent.tools, tools::uses_repository)) {
     TRY_ASSIGN(tool_environment->git_sandbox_,
-               open_git_sandbox(agent, context, tool_environment->folder_, supervisor));
+               open_git_sandbox(agent, context, tool_environment->place_));
     tool_environment->git_runner_ = std::make_unique<tools::LocalProgramRunner>(
         supervisor, tool_environment->git_sandbox_.get(), tool_environment->dialer_);
   }

@@ -6,6 +6,7 @@
 #include "agent/secrets/redact.h"
 #include "agent/spec.h"
 #include "cli/commands/commands.h"
+#include "cli/open_sandbox.h"
 #include "cli/run_folder.h"
 #include "providers/http/curl_dialer.h"
 #include "providers/http/http_client.h"
@@ -24,8 +25,9 @@ namespace cli {
 class ToolEnvironment {
  public:
   struct Options {
-    std::string folder_id;                       // what the folder is called by
-    std::function<void()> before_question = {};  // see QuestionerOptions
+    std::string folder_id;                            // what the folder is called by
+    std::vector<std::filesystem::path> outputs = {};  // see Workplace
+    std::function<void()> before_question = {};       // see QuestionerOptions
   };
 
   // sandbox.setup. All borrowed but for the agent.
@@ -40,17 +42,22 @@ class ToolEnvironment {
 
   std::vector<std::string> warnings() const;  // of the sandbox, in sentences
   RunFolder& folder() { return folder_; }
+  const Workplace& place() const { return place_; }
   tools::Sandbox* sandbox() { return sandbox_.get(); }  // null: no sandbox
   agent::Dialer& dialer() { return dialer_; }
   agent::Http& http() { return http_; }
   agent::Clock& clock() { return clock_; }
 
  private:
-  ToolEnvironment(Options options, const Context& context, const agent::Redactor& redactor);
+  ToolEnvironment(Options options,
+                  const Context& context,
+                  tools::Supervisor& supervisor,
+                  const agent::Redactor& redactor);
 
   const Context& context_;
   const agent::Redactor& redactor_;
   RunFolder folder_;
+  Workplace place_;
   std::unique_ptr<tools::Sandbox> sandbox_;
   providers::CurlDialer dialer_;
   std::unique_ptr<tools::ProgramRunner> program_runner_;

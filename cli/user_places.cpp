@@ -11,6 +11,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -62,13 +63,25 @@ Result<void> check_words(std::string_view command,
       "put the file where tools cannot write, or take `sandbox: off` out of the command");
 }
 
+// Without what the command's settings name, and those of the tools do not.
+std::vector<fs::path> not_opened(std::vector<fs::path> places,
+                                 const tools::sandbox::Policy& command,
+                                 const tools::sandbox::Policy& tools) {
+  std::erase_if(places, [&](const fs::path& place) {
+    std::error_code error;
+    const fs::path real = fs::weakly_canonical(place, error);
+    return !error && command.is_opened_by_name(real) && !tools.is_opened_by_name(real);
+  });
+  return places;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<UserPlaces>> UserPlaces::open(const agent::AgentSpec& agent,
                                                      agent::Environment environment,
                                                      const Context& context,
                                                      ToolEnvironment& tools,
-                                                     tools::Supervisor& supervisor) {
+                                                     const tools::DeniedPlaces& denied) {
   TRY(check_unconfined(agent, context));
   std::unique_ptr<UserPlaces> places(
       new UserPlaces(std::move(environment), agent.directory, tools.folder().path()));
@@ -78,11 +91,16 @@ Result<std::unique_ptr<UserPlaces>> UserPlaces::open(const agent::AgentSpec& age
   for (const CommandSandbox& sandbox : wanted_by(agent)) {
     Place place;
     if (!sandbox.is_off) {
-      TRY_ASSIGN(place.sandbox,
-                 open_sandbox_of(sandbox, agent, context, tools.folder(), supervisor));
+      TRY_ASSIGN(place.sandbox, open_sandbox_of(sandbox, agent, context, tools.place()));
+      if (place.sandbox) {
+        const auto closed = [&](const std::vector<fs::path>& all) {
+          return not_opened(all, place.sandbox->policy(), tools.sandbox()->policy());
+        };
+        place.sandbox->close(closed(denied.reading), closed(denied.writing));
+      }
     }
     place.runner = std::make_unique<tools::LocalProgramRunner>(
-        supervisor, place.sandbox.get(), tools.dialer());
+        tools.place().supervisor, place.sandbox.get(), tools.dialer());
     places->places_.emplace(sandbox, std::move(place));
   }
   return places;

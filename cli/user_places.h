@@ -5,6 +5,7 @@
 #include "agent/spec.h"
 #include "cli/tool_environment.h"
 #include "tools/hooks/user_command.h"
+#include "tools/permissions/permissions.h"
 #include "tools/process/local_program_runner.h"
 #include "tools/process/sandbox.h"
 
@@ -16,13 +17,14 @@ namespace cli {
 
 class UserPlaces {
  public:
-  // All borrowed but for the environment, which is errand's without keys. sandbox.setup;
+  // All borrowed but for the environment, which is errand's without keys. What is denied to tools
+  // is closed to a command in a sandbox, too, but for what its own settings open. sandbox.setup;
   // config.invalid as for check_unconfined.
   static agent::Result<std::unique_ptr<UserPlaces>> open(const agent::AgentSpec& agent,
                                                          agent::Environment environment,
                                                          const Context& context,
                                                          ToolEnvironment& tools,
-                                                         tools::Supervisor& supervisor);
+                                                         const tools::DeniedPlaces& denied);
 
   // Of a command of this agent.
   tools::UserPrograms of(const agent::CommandSandbox& sandbox) const;

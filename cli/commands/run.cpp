@@ -155,6 +155,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                                          .supervisor = *supervisor,
                                          .redactor = redactor,
                                          .sinks = sinks,
+                                         .outputs = files_written(parsed, outputs),
                                          .cancellation = cancellation},
                                         run_id,
                                         *std::move(plan),

@@ -22,6 +22,11 @@ constexpr std::size_t k_most_paths = 1'000;
 constexpr std::size_t k_most_lines = 3;
 constexpr std::string_view k_ends = " \t\r\n'\"`:;,()[]{}<>|=";
 
+// A program says who it is before what is wrong: `/bin/sh: 1: cannot create x`.
+bool is_a_speaker(std::string_view text, std::size_t begin, std::size_t end) {
+  return (begin == 0 || text[begin - 1] == '\n') && text.substr(end).starts_with(": ");
+}
+
 // What looks like a path: from a `/` or `~/` at the beginning of a word on.
 std::vector<std::string_view> paths_in_text(std::string_view text) {
   std::vector<std::string_view> paths;
@@ -33,7 +38,7 @@ std::vector<std::string_view> paths_in_text(std::string_view text) {
     }
     at = std::min(text.find_first_of(k_ends, begin), text.size());
     const std::string_view word = text.substr(begin, at - begin);
-    if (word.starts_with('/') || word.starts_with("~/")) {
+    if ((word.starts_with('/') || word.starts_with("~/")) && !is_a_speaker(text, begin, at)) {
       paths.push_back(word);
     }
   }

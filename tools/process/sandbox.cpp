@@ -138,6 +138,7 @@ sandbox::Surroundings surroundings_of(const SandboxOptions& options) {
           .search_path = search_path(options.environment),
           .own = options.secrets,
           .obeyed = options.obeyed,
+          .outputs = options.outputs,
           .writes = options.writes,
           .writes_repository = options.is_for_git};
 }
@@ -241,22 +242,29 @@ bool Sandbox::can_be_covered(const fs::path& real) const {
 // Puts what is there of them into the profile, and says which files they are.
 std::vector<struct stat> Sandbox::find_denied() {
   std::vector<struct stat> found;
+  const auto add = [&](const fs::path& real, std::vector<std::string>& to) {
+    struct stat status = {};
+    if (::lstat(real.c_str(), &status) == 0) {
+      to.push_back(real.string());
+      found.push_back(status);
+    }
+  };
   const auto add_all = [&](const std::vector<fs::path>& places, std::vector<std::string>& to) {
     for (const fs::path& place : places) {
       std::error_code error;
-      const fs::path real = fs::canonical(place, error);
-      struct stat status = {};
-      if (!error && can_be_covered(real) && ::lstat(real.c_str(), &status) == 0) {
-        to.push_back(real.string());
-        found.push_back(status);
+      if (const fs::path real = fs::canonical(place, error); !error && can_be_covered(real)) {
+        add(real, to);
       }
     }
   };
-  if (!denied_reading_.empty() || !denied_writing_.empty()) {
+  if (!denied_reading_.empty() || !denied_writing_.empty() || !policy_.kept().empty()) {
     profile_.hidden.clear();
     profile_.locked = policy_.profile().locked;
     add_all(denied_reading_, profile_.hidden);
     add_all(denied_writing_, profile_.locked);
+    for (const fs::path& place : policy_.kept()) {
+      add(place, profile_.locked);
+    }
   }
   return found;
 }

@@ -29,6 +29,7 @@ struct SandboxOptions {
   std::filesystem::path temporary;             // the run's own folder
   std::vector<std::filesystem::path> secrets;  // errand's configuration and state
   std::vector<std::filesystem::path> obeyed;   // what errand itself obeys: no tool may change it
+  std::vector<std::filesystem::path> outputs;  // what errand writes meanwhile: the same
   bool runs_programs = true;                   // some tool of the agent does
   bool writes = true;                          // some tool of the agent changes files
   bool is_for_git = false;  // errand's own git runs in it: commits and switches, without a network
@@ -61,7 +62,8 @@ class Sandbox {
   std::vector<std::string> warnings() const;  // a sentence for each that nothing stands in for
 
   // What is not to be read is hidden from programs from the next begin() on, what is not to be
-  // written locked: as far as it is there then, and mounts can be made.
+  // written locked, as what errand itself writes is: as far as it is there then, and mounts can be
+  // made.
   void close(std::vector<std::filesystem::path> reading,
              std::vector<std::filesystem::path> writing);
   // Whether that holds for the place; it may be closed anyway.

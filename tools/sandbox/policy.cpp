@@ -172,6 +172,12 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
   const auto is_writable = [&](const fs::path& own) { return is_below_any(own, policy.roots_); };
   std::ranges::copy_if(around.own, std::back_inserter(policy.kept_), is_writable);
   std::erase_if(around.own, is_writable);
+  for (const fs::path& file : around.outputs) {
+    std::error_code ignored;
+    if (fs::path real = fs::weakly_canonical(file, ignored); is_writable(real)) {
+      policy.kept_.push_back(std::move(real));
+    }
+  }
   if (!around.temporary.empty()) {
     policy.writable_.push_back(around.temporary);
   }
@@ -245,7 +251,6 @@ Profile Policy::profile() const {
            std::ranges::find(repository_.folders, place) != repository_.folders.end();
   });
   std::ranges::copy(repository_.obeyed, std::back_inserter(locked));
-  std::ranges::copy(kept_, std::back_inserter(locked));
   profile.locked = texts(locked);
   profile.reading = reading_;
   profile.homes = texts(homes_);

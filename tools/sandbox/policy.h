@@ -24,8 +24,9 @@ struct Surroundings {
   Homes homes;
   std::vector<std::filesystem::path> search_path;  // folders of PATH
   std::vector<std::filesystem::path> own;          // errand's configuration and state
-  std::vector<std::filesystem::path> obeyed;  // files that errand runs or reads as configuration
-  bool writes = true;                         // there is a tool that could write
+  std::vector<std::filesystem::path> obeyed;   // files that errand runs or reads as configuration
+  std::vector<std::filesystem::path> outputs;  // files that errand writes meanwhile
+  bool writes = true;                          // there is a tool that could write
   bool writes_repository = false;  // git's folders of the workspace, too, but for what git obeys
 };
 
