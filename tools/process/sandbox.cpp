@@ -176,6 +176,7 @@ Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
   profile_.untouchable = {::getpid(), supervisor_->zygote()};
   neighbours_ = partly_closed(profile_.reading);
   protected_.emplace(policy_.protection());
+  in_force_.add(Layer::mounts);  // as long as nothing else is known
   const std::string profile = begin();
   end(true);
   has_run_ = false;
@@ -269,15 +270,27 @@ std::vector<struct stat> Sandbox::find_denied() {
   return found;
 }
 
+// One that was not there still is not where nothing came into the folder above it, which stands
+// before it.
+std::vector<struct stat> Sandbox::look_at_neighbours() const {
+  std::vector<struct stat> now(neighbours_.size());
+  bool are_the_same = neighbours_then_.size() == now.size();
+  for (std::size_t at = 0; at < now.size(); ++at) {
+    if (are_the_same && neighbours_then_[at].st_ino == 0) {
+      continue;
+    }
+    ::stat(neighbours_[at].c_str(), &now[at]);
+    are_the_same = are_the_same && holds_the_same_names(now[at], neighbours_then_[at]);
+  }
+  return now;
+}
+
 std::string Sandbox::begin() {
   const std::uint64_t files = protected_->begin(in_force_.has(Layer::mounts));
   const std::scoped_lock lock(mutex_);
   has_run_ = true;
   std::vector<struct stat> denied = find_denied();
-  std::vector<struct stat> neighbours(neighbours_.size());
-  for (std::size_t at = 0; at < neighbours_.size(); ++at) {
-    ::stat(neighbours_[at].c_str(), &neighbours[at]);
-  }
+  std::vector<struct stat> neighbours = look_at_neighbours();
   if (files != files_then_ || !std::ranges::equal(denied, denied_then_, is_the_same_file) ||
       !std::ranges::equal(neighbours, neighbours_then_, holds_the_same_names)) {
     supervisor_->retire(encoded_);

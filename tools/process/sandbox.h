@@ -81,6 +81,7 @@ class Sandbox {
   explicit Sandbox(sandbox::Policy policy) : policy_(std::move(policy)) {}
   std::vector<std::string> names_of(bool are_in_force) const;
   std::vector<struct stat> find_denied();
+  std::vector<struct stat> look_at_neighbours() const;
   bool can_be_covered(const std::filesystem::path& real) const;
   agent::Result<void> try_out(const agent::SandboxSpec& spec);
 

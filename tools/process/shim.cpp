@@ -136,16 +136,27 @@ int receive_request(int control, Request& request) {
 struct Start {
   const Request& request;
   const sandbox::Enforcer* enforcer;  // null: no sandbox
+  std::span<const int> ignored;       // signals
   pid_t shim;
   std::optional<Report> failure;
 };
 
-// From here to the exec: async-signal-safe calls only.
-void reset_signals() {
+// An exec resets all signals but these.
+std::vector<int> ignored_signals() {
+  std::vector<int> ignored;
   for (int number = 1; number < NSIG; ++number) {
-    if (number != SIGKILL && number != SIGSTOP) {
-      ::signal(number, SIG_DFL);
+    struct sigaction action = {};
+    if (::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
+      ignored.push_back(number);
     }
+  }
+  return ignored;
+}
+
+// From here to the exec: async-signal-safe calls only.
+void reset_signals(std::span<const int> ignored) {
+  for (const int number : ignored) {
+    ::signal(number, SIG_DFL);
   }
   sigset_t none;
   sigemptyset(&none);
@@ -179,7 +190,7 @@ int become_program(void* argument) {
   }
   const int refused = start.enforcer != nullptr ? start.enforcer->put_on() : 0;
   close_from(3);
-  reset_signals();
+  reset_signals(start.ignored);
   const bool is_there = ::chdir(start.request.folder) == 0;
   const int no_folder = errno;
   if (refused != 0) {
@@ -202,8 +213,8 @@ pid_t start_process(Start& start) {
 // One program, until nothing of it is left.
 class Watch {
  public:
-  Watch(int control, int signals, const sandbox::Enforcer* enforcer)
-      : control_(control), signals_(signals), enforcer_(enforcer) {}
+  Watch(int control, int signals, const sandbox::Enforcer* enforcer, std::span<const int> ignored)
+      : control_(control), signals_(signals), enforcer_(enforcer), ignored_(ignored) {}
   bool run();  // false where the shim has to end with it
 
  private:
@@ -223,6 +234,7 @@ class Watch {
   int control_;
   int signals_;
   const sandbox::Enforcer* enforcer_;
+  std::span<const int> ignored_;   // signals
   std::optional<Report> failure_;  // where the program could not be started
   pid_t program_ = -1;
   int status_ = 0;
@@ -254,8 +266,11 @@ bool Watch::run() {
 
 void Watch::start(const Request& request) {
   shortages_before_ = shortages();
-  Start start{
-      .request = request, .enforcer = enforcer_, .shim = ::getpid(), .failure = std::nullopt};
+  Start start{.request = request,
+              .enforcer = enforcer_,
+              .ignored = ignored_,
+              .shim = ::getpid(),
+              .failure = std::nullopt};
   program_ = start_process(start);
   failure_ =
       program_ < 0 ? Report{.kind = Report::Kind::no_process, .value = errno} : start.failure;
@@ -405,8 +420,9 @@ void run_shim(int control, Birth birth) {
   const int signals = become_shim();
   const bool is_confined = birth == Birth::confined;
   auto enforcer = is_confined ? enforce_profile(control) : nullptr;
+  const std::vector<int> ignored = ignored_signals();
   const bool is_ready = signals >= 0 && (enforcer != nullptr || !is_confined);
-  while (is_ready && Watch(control, signals, enforcer.get()).run()) {
+  while (is_ready && Watch(control, signals, enforcer.get(), ignored).run()) {
   }
   enforcer.reset();  // and with it what the kernel keeps of it
   ::_exit(0);

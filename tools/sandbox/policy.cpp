@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace tools::sandbox {
@@ -87,6 +88,9 @@ Result<fs::path> checked_workspace(const Surroundings& around) {
 
 // Where it exists, and is not private as a whole.
 void open_folder(const fs::path& folder, const Surroundings& around, Paths& open) {
+  if (::access(folder.c_str(), F_OK) != 0) {
+    return;  // as most of a long table
+  }
   std::error_code error;
   if (fs::path real = fs::canonical(folder, error);
       !error && real != "/" && !is_private(real, around)) {
