@@ -1,16 +1,19 @@
 // `errand policy check`: what would become of a call, and why, without running it.
 #include "agent/clock.h"
+#include "agent/id.h"
 #include "agent/outcome.h"
 #include "cli/commands/commands.h"
 #include "cli/help.h"
 #include "cli/known_names.h"
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
+#include "cli/run_folder.h"
 #include "cli/terminal/render_error.h"
 #include "config/load.h"
 #include "tools/builtin/registry.h"
 #include "tools/files/atomic_file_write.h"
 #include "tools/permissions/shell_script.h"
+#include "tools/process/supervisor.h"
 #include "tools/runner/runner.h"
 
 #include <fmt/format.h>
@@ -18,6 +21,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -103,6 +107,35 @@ std::string network_of(const agent::SandboxSpec& sandbox) {
                    "{}: what it runs reaches {} alone", mode, fmt::join(sandbox.allow_hosts, ", "));
 }
 
+// What a run would make for the tool: programs need one that this machine can enforce, other tools
+// the rules alone.
+class TriedSandbox {
+ public:
+  TriedSandbox(const agent::AgentSpec& agent, bool runs_programs, const Context& context)
+      : folder_(context.environment, agent::new_run_id()),
+        supervisor_(runs_programs ? tools::Supervisor::start() : nullptr),
+        sandbox_(open(agent, runs_programs, context)) {}
+
+  const tools::Sandbox* get() const { return sandbox_ ? sandbox_->get() : nullptr; }
+  Result<void> opened() const { return sandbox_ ? Result<void>() : agent::fail(sandbox_.error()); }
+
+ private:
+  Result<std::unique_ptr<tools::Sandbox>> open(const agent::AgentSpec& agent,
+                                               bool runs_programs,
+                                               const Context& context) const {
+    if (!supervisor_) {
+      return agent::fail(supervisor_.error());
+    }
+    return runs_programs
+               ? open_sandbox(agent, context, {.folder = folder_, .supervisor = **supervisor_})
+               : open_file_rules(agent, context);
+  }
+
+  const RunFolder folder_;
+  const Result<std::unique_ptr<tools::Supervisor>> supervisor_;
+  const Result<std::unique_ptr<tools::Sandbox>> sandbox_;
+};
+
 }  // namespace
 
 Result<int> command_policy_check(const Parsed& parsed, Context& context) {
@@ -117,8 +150,6 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
   if (!settings) {
     return end_with(std::move(settings).error(), context);
   }
-  TRY_ASSIGN(const tools::Permissions permissions,
-             permissions_of(*report.agent, *settings, parsed, context, {}, nullptr));
   const std::string& name = parsed.positionals[1];
   const auto spec = std::ranges::find(report.agent->tools, name, &agent::ToolSpec::name);
   if (spec == report.agent->tools.end()) {
@@ -127,17 +158,21 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
                        "`errand tools list AGENT` lists those that it has");
   }
   TRY_ASSIGN(const tools::ConfiguredTool configured, tools::configure_tool(*spec));
+  const bool runs_programs = tools::runs_programs(*spec);
+  const TriedSandbox sandbox(*report.agent, runs_programs, context);
+  TRY_ASSIGN(const tools::Permissions permissions,
+             permissions_of(*report.agent, *settings, parsed, context, {}, sandbox.get()));
   const std::string text = parsed.positionals.size() > 2 ? parsed.positionals[2] : "{}";
   const Json arguments = arguments_of(text);
   const tools::PermissionDecision decision =
       permissions.judge(name, configured.tool->access(arguments));
-  TRY_ASSIGN(const auto sandbox, open_file_rules(*report.agent, context));
-  const auto passes = check_call(*configured.tool, arguments, sandbox.get(), context);
+  const auto opened = sandbox.opened();
+  const auto passes =
+      opened ? check_call(*configured.tool, arguments, sandbox.get(), context) : opened;
   const bool is_refused = !passes && decision.verdict != tools::Verdict::deny;
   const std::string_view permission = to_string(decision.verdict);
   const std::string_view verdict = is_refused ? "refused" : permission;
   const std::string& reason = is_refused ? passes.error().message : decision.reason;
-  const bool runs_programs = tools::runs_programs(*spec);
   if (parsed.value("--output") == "json") {
     const agent::SandboxInForce limits = describe(report.agent->sandbox, nullptr);
     const Json rule = decision.yes_rule.empty() ? Json(nullptr) : Json(decision.yes_rule);
