@@ -6,6 +6,7 @@
 UPDATE=1 rewrites the golden files (stdout, stderr) that a case has. README.md tells the format."""
 import argparse
 import concurrent.futures
+import copy
 import itertools
 import json
 import os
@@ -143,7 +144,8 @@ class Outcome:
 
     def __init__(self, code, by_signal, stdout, stderr, seconds, peak_kb):
         self.code, self.by_signal, self.seconds, self.peak_kb = code, by_signal, seconds, peak_kb
-        self.form, self.result, self.events, self.undone = None, None, [], []
+        self.form, self.result, self.events, self.said, self.undone = None, None, [], [], []
+        self.is_replay = False
         self.stdout, self.stderr = stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
         self.invalid_utf8 = "\ufffd" in self.stdout and b"\xef\xbf\xbd" not in stdout
 
@@ -400,6 +402,7 @@ class Checker:
     def __init__(self, case, world):
         self.case, self.world = case, world
         self.wrong, self.outcomes, self.at, self.refused = [], [], "", None
+        self.seen = []  # (number, step, outcome as it came)
 
     def fail(self, text):
         self.wrong.append(self.at + text)
@@ -407,6 +410,7 @@ class Checker:
     def command(self, number, step, outcome):
         """What holds for every command line, and what the case expects of this one."""
         self.at = f"command {number}: " if len(self.case.lines) > 1 else ""
+        self.seen.append((number, step, copy.copy(outcome)))
         self.outcomes.append(outcome)
         outcome.stderr = self.world.without_the_machine(outcome.stderr)
         expected = self.case.expected[number - 1]
@@ -441,7 +445,7 @@ class Checker:
         for at, word in enumerate(step.words):
             if word in ("-o", "--output") and at + 1 < len(step.words):
                 form = step.words[at + 1]
-        outcome.form = form or "text"
+        outcome.form, outcome.is_replay = form or "text", "--replay" in step.words
         if step.stdout[0] != "pipe" or outcome.code in (137, 141):
             return
         text = outcome.stdout
@@ -451,6 +455,10 @@ class Checker:
         if outcome.form == "text":
             if outcome.code not in (0, 1) and text:
                 self.fail(f"stdout is not empty on exit {outcome.code}: {text!r:.200}")
+            if outcome.code in (0, 1) and step.together == 1 and (result := self.last_result_kept()):
+                elsewhere = outcome.is_replay or "--output-file" in step.words
+                if not elsewhere and text.rstrip("\n") != result["text"].rstrip("\n"):
+                    self.fail(f"stdout is {text!r:.300}, the journal's answer {result['text']!r:.300}")
         elif outcome.form == "json":
             if text.count("\n") != 1:
                 self.fail(f"-o json: stdout is not one line: {text!r:.300}")
@@ -480,6 +488,38 @@ class Checker:
             self.fail(f"`error` is {result['error']} with exit code {code}")
         if result["partial"] and (code in (0, 1) or not result["text"]):
             self.fail("`partial` without a partial answer")
+        self.as_in_the_journal(result, outcome)
+
+    def as_in_the_journal(self, result, outcome):
+        """What was said of a run is what was kept of it, where it was kept."""
+        if outcome.is_replay:  # it has the recorded run's number, and is not kept
+            return
+        rows = self.journaled("select json from events where run_id = ? order by seq", result["run_id"])
+        kept = [event for event in map(json.loads, rows) if event["type"] not in UNCOMPARED_EVENTS]
+        if not kept or kept[-1]["type"] != "run.finished":
+            return
+        if kept[-1]["result"] != result:
+            self.fail(f"the journal has another result: {kept[-1]['result']}")
+        said = [event["type"] for event in outcome.said if event["type"] not in UNCOMPARED_EVENTS]
+        if outcome.said and said != [event["type"] for event in kept]:
+            self.fail(f"the journal has other events: {[event['type'] for event in kept]}")
+
+    def last_result_kept(self):
+        """Of the run that began last; None where no end of it was kept."""
+        rows = self.journaled("select json from events where type = 'run.finished' and run_id = "
+                              "(select run_id from runs order by started desc, run_id desc limit 1)")
+        return json.loads(rows[0])["result"] if rows else None
+
+    def journaled(self, query, *values):
+        rows = []
+        for file in self.world.home.rglob("journal.db"):
+            try:
+                base = sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=5)
+                rows += [text for text, in base.execute(query, values)]
+                base.close()
+            except sqlite3.Error:
+                pass  # check_journal says what is wrong with it
+        return rows
 
     def event_lines(self, text, outcome):
         events = []
@@ -501,6 +541,7 @@ class Checker:
             self.fail("events of another run or version")
         outcome.events = [event for event in events
                           if event["type"] != "warning" or not self.world.of_the_machine(event["message"])]
+        outcome.said = events
         started = [event["call_id"] for event in events if event["type"] == "tool.started"]
         finished = [event["call_id"] for event in events if event["type"] == "tool.finished"]
         asked = [call["id"] for event in events if event["type"] == "model.responded"
@@ -511,6 +552,35 @@ class Checker:
         if not set(started) <= set(finished):
             self.fail(f"started {started}, finished {finished}")
         self.whole_result(events[-1]["result"], outcome)
+        self.bill(events)
+        self.turns(events)
+
+    def turns(self, events):
+        """Each answer is that of a turn that began and of a request, and is what came of it piece by piece."""
+        pieces, begun = "", []
+        for event in events:
+            begun.append(event["type"])
+            if event["type"] == "turn.started":
+                begun = begun[-1:]
+            elif event["type"] in ("model.requested", "model.retrying", "model.fallback"):
+                pieces = ""
+            elif event["type"] == "model.delta" and event["kind"] == "text":
+                pieces += event["text"]
+            elif event["type"] == "model.responded":
+                if begun[0] != "turn.started" or "model.requested" not in begun:
+                    self.fail(f"before the answer of turn {event['turn']} there was only {begun}")
+                if pieces and pieces != event["text"] and "[redacted]" not in event["text"]:
+                    self.fail(f"the answer {event['text']!r:.200} came as {pieces!r:.200}")
+
+    def bill(self, events):
+        """What answers and judges cost is what the run costs."""
+        result = events[-1]["result"]
+        spent = [usage for event in events if (usage := event.get("usage") or (event.get("judge") or {}).get("usage"))]
+        for name, total in result["usage"].items():
+            if total != (sum_of := sum(usage[name] for usage in spent)):
+                self.fail(f"the events have {sum_of} {name} tokens, the result {total}")
+        if result["turns"] != (answers := sum(event["type"] == "model.responded" for event in events)):
+            self.fail(f"{answers} answers, and the result has {result['turns']} turns")
 
     def texts(self, outcome, expected):
         shown = {"stdout": outcome.stdout, "stderr": outcome.stderr}
@@ -674,8 +744,8 @@ def difference(expected, actual):
         expected.split("\n"), actual.split("\n"), "expected", "actual", lineterm="", n=2))
 
 
-def run_variant(case, variant, options):
-    """The checker of this run, with all that it found wrong."""
+def run_variant(case, variant, options, afterwards=None):
+    """The checker of this run, with all that it found wrong; `afterwards` is called while all is still there."""
     world = World(case, variant, options)
     checker = Checker(case, world)
     limit = case.expect.get("timeout_s", 20) * options.patience
@@ -698,6 +768,8 @@ def run_variant(case, variant, options):
             for outcome in ended:
                 checker.command(number, step, outcome)
         checker.whole_case()
+        if afterwards:
+            afterwards(world, checker)
     except TimedOut:
         checker.fail(f"it did not end within {limit} s")
     except Exception:  # whatever a broken program makes the checks trip over is the case's failure
@@ -768,7 +840,7 @@ class Judged:
             event["code"] for event in events if event["type"] == "tool.finished" and event["code"]}
 
 
-def run_case(case, options):
+def run_case(case, options, afterwards=None):
     """All variants of a case; and then that all that it expects has been compared."""
     judged, start = Judged(), time.monotonic()
     judged.wrong = list(case.mistakes)
@@ -778,7 +850,7 @@ def run_case(case, options):
     if judged.skipped:
         return judged
     for variant in case.variants():
-        checker = run_variant(case, variant, options)
+        checker = run_variant(case, variant, options, afterwards)
         options.scratch.hold()
         judged.skipped = judged.skipped or checker.refused
         judged.take_over(checker.outcomes)
@@ -872,13 +944,18 @@ class Tally:
         self.say("FAIL" if judged.wrong else "ok", case.name + took, judged.wrong)
 
 
+def each(cases, work, options):
+    """(case, what came of the work) of each, several at a time."""
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        yield from zip(cases, pool.map(work, cases))
+
+
 def run_all(chosen, strays, options):
     tally, begin = Tally(), time.monotonic()
     for name, problem in strays:
         tally.say("FAIL", name, [problem])
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for case, judged in zip(chosen, pool.map(lambda case: run_case(case, options), chosen)):
-            tally.add(case, judged)
+    for case, judged in each(chosen, lambda case: run_case(case, options), options):
+        tally.add(case, judged)
     if not (options.k or options.tag or options.sanitized):
         gaps = coverage(options, tally.reached, tally.codes)
         how = "ok" if not gaps else "skip" if tally.skipped else "FAIL"  # what was skipped may be what is missing
@@ -890,29 +967,38 @@ def run_all(chosen, strays, options):
     return 1 if tally.failed else 0
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_options(parser):
+    """What every program has that runs cases."""
     parser.add_argument("--errand", type=pathlib.Path, default=DEFAULT_ERRAND)
     parser.add_argument("-k", metavar="PATTERN", action="append", default=[],
                         help="only cases whose name has this; with several, one of them")
-    parser.add_argument("-t", "--tag", choices=TAGS, help="only cases with this tag")
     # Most cases wait most of the time: for a retry, a time limit, a signal.
     parser.add_argument("-j", "--jobs", type=int, default=4 * len(os.sched_getaffinity(0)))
-    parser.add_argument("--slowest", metavar="N", type=int, default=0, help="say which cases took longest")
     parser.add_argument("-v", "--verbose", action="store_true", help="show stderr of what failed")
     parser.add_argument("--keep", action="store_true", help="keep the folders of the cases")
     parser.add_argument("--sanitized", action="store_true", help="the program is built with sanitizers")
     parser.add_argument("--patience", type=float, default=1, help="multiplies every time limit")
-    options = parser.parse_args()
-    cases, strays = find_cases()
-    chosen = chosen_cases(cases, options.k, options.tag)
+
+
+def with_errand(options, work):
     options.errand = options.errand.resolve()
     if not os.access(options.errand, os.X_OK):
         sys.exit(f"e2e: there is no program {options.errand}; ./dev build makes it")
     with Scratch("e2e") as options.scratch:
         options.scratch.keep = options.keep
         ask_errand(options)
-        return run_all(chosen, strays, options)
+        return work()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    parser.add_argument("-t", "--tag", choices=TAGS, help="only cases with this tag")
+    parser.add_argument("--slowest", metavar="N", type=int, default=0, help="say which cases took longest")
+    options = parser.parse_args()
+    cases, strays = find_cases()
+    chosen = chosen_cases(cases, options.k, options.tag)
+    return with_errand(options, lambda: run_all(chosen, strays, options))
 
 
 if __name__ == "__main__":

@@ -13,8 +13,10 @@ import sys
 import time
 import types
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
+import mutants  # noqa: E402
 import run  # noqa: E402
 from cases import HERE, RESULT_KEYS, Case, find_cases  # noqa: E402
 from scratch import Scratch, processes  # noqa: E402
@@ -47,8 +49,12 @@ for address in sys.argv[1:]:
     urllib.request.urlopen(request).read()
 """
 RESULT = {key: None for key in RESULT_KEYS} | {"status": "ok", "exit_code": 0, "text": "Hello.", "partial": False,
-                                               "turns": 1}
+                                               "turns": 1, "usage": {"input": 3}}
 EVENTS = [{"type": "run.started", "schema": "errand.events/1"}, {"type": "turn.started", "turn": 1},
+          {"type": "model.requested", "turn": 1}, {"type": "model.delta", "kind": "text", "text": "Hel"},
+          {"type": "model.delta", "kind": "text", "text": "lo."},
+          {"type": "model.responded", "turn": 1, "text": "Hello.", "stop_reason": "end_turn", "tool_calls": [],
+           "usage": {"input": 3}},
           {"type": "run.finished", "result": RESULT}]
 HOLDS = "holds"  # what a case that is in order comes to
 
@@ -68,18 +74,21 @@ class Runner(unittest.TestCase):
             missing_layers=["mounts"], has_sandbox=True)
         self.made = 0
 
-    def judge(self, cmd, expect="", server="", files=None):
+    def judge(self, cmd, expect="", server="", files=None, events=EVENTS):
         """What the runner says of this case; `HOLDS` where it has nothing to say."""
+        self.judged = run.run_case(self.case(cmd, expect, server, files, events), self.options)
+        return "\n".join(self.judged.wrong) or HOLDS
+
+    def case(self, cmd, expect="", server="", files=None, events=EVENTS):
         self.made += 1
         folder = self.top / f"case-{self.made}"
         (folder / "files").mkdir(parents=True)
-        lines = [json.dumps({"v": 1, "run": "r", "seq": seq, **event}) for seq, event in enumerate(EVENTS, start=1)]
+        lines = [json.dumps({"v": 1, "run": "r", "seq": seq, **event}) for seq, event in enumerate(events, start=1)]
         (folder / "files" / "events").write_text("\n".join(lines) + "\n")
         (folder / "files" / "result").write_text(json.dumps(RESULT) + "\n")
         for name, text in {"cmd": cmd, "expect.toml": expect, "server.toml": server, **(files or {})}.items():
             (folder / name).write_text(text)
-        self.judged = run.run_case(Case(folder), self.options)
-        return "\n".join(self.judged.wrong) or HOLDS
+        return Case(folder)
 
     def each(self, cmd, rows, server="", files=None):
         """rows: (the expectations, what the runner says of them)."""
@@ -123,13 +132,45 @@ class Runner(unittest.TestCase):
             ('no_events = ["tool.started"]', "never compared: no_events[1]")])
         self.each("errand run -o jsonl", [
             ('[result]\nturns = 1', HOLDS), ('[result]\nturns = 2', "result.turns: expected 2"),
-            ('events = ["run.started", "turn.started", "run.finished"]', HOLDS),
+            ('events = ["run.started", "turn.started", "model.requested", "model.responded", "run.finished"]', HOLDS),
             ('events = ["run.started", "run.finished"]', "events"),
             ('no_events = ["tool.started"]', HOLDS), ('no_events = ["turn.started"]', "there is an event turn.started"),
             ('no_events = ["turn.strated"]', "no event is called turn.strated"),
             ('[[event]]\ntype = "turn.started"\nturn = 1', HOLDS),
             ('[[event]]\ntype = "turn.started"\nturn = 2', "no event (in this order)"),
             ('[[event]]\ntype = "turn.started"\n[[event]]\ntype = "run.started"', "no event (in this order)")])
+
+    def test_events_that_do_not_fit_together(self):
+        *before, responded, finished = EVENTS
+        for events, said in (
+                (EVENTS, HOLDS),
+                ([*before, finished], "the events have 0 input tokens, the result 3"),
+                ([*before, responded, responded, finished], "2 answers, and the result has 1 turns"),
+                ([event for event in EVENTS if event["type"] != "turn.started"], "before the answer of turn 1"),
+                ([event for event in EVENTS if event["type"] != "model.requested"], "before the answer of turn 1"),
+                ([*before[:-1], responded, finished], "the answer 'Hello.' came as 'Hel'")):
+            with self.subTest(said):
+                self.assertIn(said, self.judge("errand run -o jsonl", events=events))
+
+    def test_mutants(self):
+        """Each expectation is turned round and noticed; so is each lie."""
+        expect = ('stdout_contains = ["Hello."]\nevents = ["run.started", "turn.started", "model.requested", '
+                  '"model.responded", "run.finished"]\nno_events = ["tool.started"]\nleft = ["events", "result"]\n'
+                  '[result]\ntext = "~^Hello"\nturns = 1\n[[event]]\ntype = "model.responded"\n'
+                  '[files]\nresult = "!~Bye"\ngone = "<absent>"\n')
+        judged, report = mutants.try_case(self.case("errand run -o jsonl", expect), self.options)
+        self.assertEqual([], judged.wrong)
+        self.assertEqual({"exit", "stdout_contains[0]", "events", "no_events[0]", "left", "result.text", "result.turns",
+                          "event[0].type", "event, one more", "files.result", "files.gone"}, report.expectations)
+        self.assertEqual(set(), (report.expectations | report.lies) - report.noticed - {"no model.delta (jsonl)"})
+        self.assertIn("another exit code (jsonl)", report.lies)
+        self.assertIn("a token more (jsonl)", report.lies)
+        self.assertIn("no model.responded (jsonl)", report.lies)
+
+    def test_mutants_that_nobody_notices(self):
+        with unittest.mock.patch.object(run, "mismatch", lambda *_: None):  # a comparison that is always content
+            _, report = mutants.try_case(self.case("errand run -o json", '[result]\ntext = "Hello."'), self.options)
+        self.assertEqual({"result.text"}, report.expectations - report.noticed)
 
     def test_only_as_text_nothing_is_compared(self):
         for expect, name in (('[result]\ntext = "nonsense"', "result"), ('events = ["nonsense"]', "events"),
