@@ -399,7 +399,7 @@ void read(const Json& json, HookRan& body) {
   body.outcome = text(json, "outcome");
   body.reason = text(json, "reason");
   body.message = text(json, "message");
-  if (const Json* status = find(json, "exit_status"); status != nullptr && status->is_number()) {
+  if (const Json* status = find(json, "exit_status"); status != nullptr && is_number(*status)) {
     body.exit_status = integer_at(json, "exit_status");
   }
   body.duration_ms = integer_at(json, "duration_ms");

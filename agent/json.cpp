@@ -2,8 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -36,18 +42,114 @@ bool is_deeper_than(std::string_view text, int max_depth) {
   return false;
 }
 
+constexpr std::string_view k_placeholder = "-0E";
+
+// A number that is kept by its text; nothing else here is binary.
+Json kept_number(std::string_view text) {
+  return Json::binary(std::vector<std::uint8_t>(text.begin(), text.end()));
+}
+
+std::string kept_text(const Json& number) {
+  const Json::binary_t& bytes = number.get_binary();
+  return {bytes.begin(), bytes.end()};
+}
+
+Json real_number(double value, std::string_view text) {
+  std::array<char, 64> written{};
+  const char* const end =
+      nlohmann::detail::to_chars(written.data(), written.data() + written.size(), value);
+  return text == std::string_view(written.data(), end) ? Json(value) : kept_number(text);
+}
+
+std::size_t count_digits(std::string_view text) {
+  return std::min(text.find_first_not_of("0123456789"), text.size());
+}
+
+// By JSON's grammar: -0, 1.0 and 1e400; not 01, .5, 1. and +1.
+bool is_numeral(std::string_view text) {
+  text.remove_prefix(text.starts_with('-') ? 1 : 0);
+  const std::size_t whole = count_digits(text);
+  if (whole == 0 || (whole > 1 && text.front() == '0')) {
+    return false;
+  }
+  text.remove_prefix(whole);
+  if (text.starts_with('.')) {
+    const std::size_t decimals = count_digits(text.substr(1));
+    if (decimals == 0) {
+      return false;
+    }
+    text.remove_prefix(1 + decimals);
+  }
+  if (text.starts_with('e') || text.starts_with('E')) {
+    text.remove_prefix(1);
+    text.remove_prefix(text.starts_with('+') || text.starts_with('-') ? 1 : 0);
+    return !text.empty() && count_digits(text) == text.size();
+  }
+  return text.empty();
+}
+
+bool fits_double(std::string_view numeral) {
+  double value = 0;
+  return std::from_chars(numeral.data(), numeral.data() + numeral.size(), value).ec !=
+         std::errc::result_out_of_range;
+}
+
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  for (++at; at < text.size() && text[at] != '"'; ++at) {
+    at += text[at] == '\\' ? 1 : 0;
+  }
+  return std::min(at + 1, text.size());
+}
+
+// nlohmann's parser stops at a number that no double holds. Such numbers are put into `numerals`,
+// and the parser is shown the number of the place there, in a form that is kept for that.
+std::string with_placeholders(std::string_view text, std::vector<std::string>& numerals) {
+  std::string shown;
+  std::size_t copied = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '"') {
+      at = end_of_string(text, at);
+    } else if (text[at] == '-' || count_digits(text.substr(at, 1)) == 1) {
+      const std::size_t begin = at;
+      at = std::min(text.find_first_not_of("0123456789+-.eE", begin), text.size());
+      const std::string_view token = text.substr(begin, at - begin);
+      if (is_numeral(token) && (token.starts_with(k_placeholder) || !fits_double(token))) {
+        shown.append(text.substr(copied, begin - copied))
+            .append(k_placeholder)
+            .append(std::to_string(numerals.size()));
+        numerals.emplace_back(token);
+        copied = at;
+      }
+    } else {
+      ++at;
+    }
+  }
+  return shown.append(text.substr(copied));
+}
+
 // Builds the value as the parser reads it. nlohmann's own builder looks for each key of an object
 // from its beginning, so that 200,000 keys take half a minute. As there, the last of two equal keys
 // counts, in the place of the first.
 class JsonBuilder {
  public:
+  // `numerals` are those for which placeholders stand in the text.
+  explicit JsonBuilder(std::span<const std::string> numerals = {}) : numerals_(numerals) {}
+
   Json take() { return std::move(root_); }
+  bool has_overflown() const { return has_overflown_; }
 
   bool null() { return add(nullptr); }
   bool boolean(bool value) { return add(value); }
-  bool number_integer(Json::number_integer_t value) { return add(value); }
+  // Called for numbers with a minus alone.
+  bool number_integer(Json::number_integer_t value) {
+    return add(value == 0 ? kept_number("-0") : Json(value));
+  }
   bool number_unsigned(Json::number_unsigned_t value) { return add(value); }
-  bool number_float(Json::number_float_t value, const std::string&) { return add(value); }
+  bool number_float(Json::number_float_t value, const std::string& text) {
+    return add(numerals_.empty() || !text.starts_with(k_placeholder)
+                   ? real_number(value, text)
+                   : kept_number(numerals_[next_numeral_++]));
+  }
   bool string(std::string& value) { return add(std::move(value)); }
   bool binary(Json::binary_t&) { return false; }
   bool start_object(std::size_t) { return open(Json::object()); }
@@ -58,7 +160,9 @@ class JsonBuilder {
   bool end_object() { return close(); }
   bool start_array(std::size_t) { return open(Json::array()); }
   bool end_array() { return close(); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) {
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) {
+    constexpr int k_number_overflow = 406;
+    has_overflown_ = error.id == k_number_overflow;
     return false;
   }
 
@@ -122,7 +226,39 @@ class JsonBuilder {
 
   Json root_;
   std::vector<Container> open_;
+  std::span<const std::string> numerals_;
+  std::size_t next_numeral_ = 0;
+  bool has_overflown_ = false;
 };
+
+bool holds_kept_numbers(const Json& value) {
+  return value.is_binary() ||
+         (value.is_structured() && std::any_of(value.begin(), value.end(), holds_kept_numbers));
+}
+
+std::string dump_plain(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// nlohmann's own writer knows no number that is kept by its text.
+void write(const Json& value, std::string& out) {
+  if (value.is_binary()) {
+    out += kept_text(value);
+  } else if (!value.is_structured()) {
+    out += dump_plain(value);
+  } else {
+    const bool is_object = value.is_object();
+    out += is_object ? '{' : '[';
+    for (auto member = value.begin(); member != value.end(); ++member) {
+      out += member == value.begin() ? "" : ",";
+      if (is_object) {
+        out += dump_plain(member.key()) + ":";
+      }
+      write(*member, out);
+    }
+    out += is_object ? '}' : ']';
+  }
+}
 
 }  // namespace
 
@@ -131,11 +267,52 @@ std::optional<Json> parse_json(std::string_view text, int max_depth) {
     return std::nullopt;
   }
   JsonBuilder builder;
-  return Json::sax_parse(text, &builder) ? std::optional(builder.take()) : std::nullopt;
+  if (Json::sax_parse(text, &builder)) {
+    return builder.take();
+  }
+  if (!builder.has_overflown()) {
+    return std::nullopt;
+  }
+  std::vector<std::string> numerals;
+  const std::string shown = with_placeholders(text, numerals);
+  JsonBuilder again(numerals);
+  return Json::sax_parse(shown, &again) ? std::optional(again.take()) : std::nullopt;
 }
 
 std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (!holds_kept_numbers(value)) {
+    return dump_plain(value);
+  }
+  std::string out;
+  write(value, out);
+  return out;
+}
+
+bool is_number(const Json& value) {
+  return value.is_number() || value.is_binary();
+}
+
+std::string numeral(const Json& number) {
+  return number.is_binary() ? kept_text(number) : number.dump();
+}
+
+double real_of(const Json& number) {
+  return number.is_binary() ? std::strtod(kept_text(number).c_str(), nullptr)
+                            : number.get<double>();
+}
+
+std::optional<long long> integer_of(const Json& number) {
+  constexpr double k_bound = 9.2e18;  // a double beyond it may have no integer
+  if (number.is_number_unsigned()) {
+    const auto whole = number.get<std::uint64_t>();
+    return std::in_range<long long>(whole) ? std::optional(static_cast<long long>(whole))
+                                           : std::nullopt;
+  }
+  if (number.is_number_integer()) {
+    return number.get<long long>();
+  }
+  const double real = real_of(number);
+  return std::abs(real) < k_bound ? std::optional(static_cast<long long>(real)) : std::nullopt;
 }
 
 Json number_json(double value) {
@@ -164,18 +341,13 @@ std::string_view text_at(const Json& object, std::string_view key, std::string_v
 
 long long integer_at(const Json& object, std::string_view key, long long otherwise) {
   const Json* member = find(object, key);
-  if (member == nullptr || !member->is_number()) {
-    return otherwise;
-  }
-  constexpr double k_bound = 9.2e18;  // a float outside of the range has no integer
-  return member->is_number_float() && !(std::abs(member->get<double>()) < k_bound)
-             ? otherwise
-             : member->get<long long>();
+  return member == nullptr || !is_number(*member) ? otherwise
+                                                  : integer_of(*member).value_or(otherwise);
 }
 
 double real_at(const Json& object, std::string_view key, double otherwise) {
   const Json* member = find(object, key);
-  return member != nullptr && member->is_number() ? member->get<double>() : otherwise;
+  return member != nullptr && is_number(*member) ? real_of(*member) : otherwise;
 }
 
 bool bool_at(const Json& object, std::string_view key, bool otherwise) {

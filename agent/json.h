@@ -14,13 +14,23 @@ using Json = nlohmann::ordered_json;
 // `max_depth` (deeper values would overflow the stack later). Never throws.
 std::optional<Json> parse_json(std::string_view text, int max_depth = 200);
 
-// One line, no spaces; invalid UTF-8 becomes U+FFFD.
+// One line, no spaces; invalid UTF-8 becomes U+FFFD. Numbers as they were read.
 std::string dump(const Json& value);
+
+// Numbers pass as they are written. One that neither an integer of 64 bits nor a double would write
+// again in the same way (18446744073709551617, 1e400, 1.50, -0) is kept by its text, where
+// nlohmann's own is_number() does not see it: these see both kinds.
+bool is_number(const Json& value);
+std::string numeral(const Json& number);  // its text
+double real_of(const Json& number);       // the nearest; infinite where it is beyond all doubles
+// Without its decimals; nullopt where it is over 64 bits with a sign.
+std::optional<long long> integer_of(const Json& number);
 
 // Whole numbers are written as such: 3, not 3.0.
 Json number_json(double value);
 
 // Reads that cannot throw: the member's value where it exists and has the type, else the default.
+// integer_at() cuts decimals off; a number over 64 bits is none.
 std::string_view text_at(const Json& object, std::string_view key, std::string_view otherwise = {});
 long long integer_at(const Json& object, std::string_view key, long long otherwise = 0);
 double real_at(const Json& object, std::string_view key, double otherwise = 0);

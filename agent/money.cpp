@@ -131,7 +131,7 @@ std::optional<Money> Money::from_json(const Json& number) {
     return parse(number.dump());
   }
   if (!number.is_number_float()) {
-    return std::nullopt;
+    return is_number(number) ? parse_rounded(numeral(number)) : std::nullopt;
   }
   std::array<char, 64> buffer{};
   const auto [end, failure] =

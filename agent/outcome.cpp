@@ -241,8 +241,8 @@ Error error_from_json(const Json& json) {
   error.model = text_at(json, "model");
   error.request_id = text_at(json, "request_id");
   error.attempts = static_cast<int>(integer_at(json, "attempts"));
-  if (const Json* delay = find(json, "retry_after_s"); delay != nullptr && delay->is_number()) {
-    error.retry_after = std::chrono::milliseconds(std::llround(delay->get<double>() * 1000));
+  if (const Json* delay = find(json, "retry_after_s"); delay != nullptr && is_number(*delay)) {
+    error.retry_after = std::chrono::milliseconds(std::llround(real_of(*delay) * 1000));
   }
   if (const Json* cause = find(json, "cause")) {
     error.cause = Cause{.code = code_from_name(text_at(*cause, "code")).value_or(Code::internal),

@@ -86,6 +86,11 @@ std::string ScriptBuilder::build_arguments(const Value* value) {
                   fmt::format("`arguments` must be a map or text, not {}", to_string(value->kind)),
                   "for example `arguments: {path: notes.txt}`");
   }
+  if (const Value* number = find_beyond_json(*value)) {
+    problems_.add(number->span,
+                  fmt::format("`{}` cannot be an argument: JSON has no such number", number->text),
+                  "write a decimal number, or put it in quotes");
+  }
   return agent::dump(to_json(*value));
 }
 

@@ -1,3 +1,4 @@
+#include "agent/schema/decimal.h"
 #include "agent/schema/json_schema_program.h"
 #include "agent/text.h"
 
@@ -177,6 +178,8 @@ class Compiler {
         {"oneOf", &Compiler::one_of},
         {"not", &Compiler::negation},
         {"if", &Compiler::condition},
+        {"then", &Compiler::without_if},
+        {"else", &Compiler::without_if},
         {"minContains", &Compiler::beside_contains},
         {"maxContains", &Compiler::beside_contains},
         {"unevaluatedProperties", &Compiler::unsupported},
@@ -237,28 +240,12 @@ class Compiler {
   // Those that assert nothing are here so that nobody takes them for others.
   static std::span<const std::string_view> keywords() {
     static const std::vector<std::string_view> k_keywords = [] {
-      std::vector<std::string_view> names = {"title",
-                                             "description",
-                                             "default",
-                                             "examples",
-                                             "example",
-                                             "$schema",
-                                             "$id",
-                                             "id",
-                                             "$comment",
-                                             "format",
-                                             "readOnly",
-                                             "writeOnly",
-                                             "then",
-                                             "else",
-                                             "deprecated",
-                                             "$anchor",
-                                             "nullable",
-                                             "contentMediaType",
-                                             "contentEncoding",
-                                             "contentSchema",
-                                             "$vocabulary",
-                                             "$dynamicAnchor"};
+      std::vector<std::string_view> names = {
+          "title",           "description",   "default",     "examples",
+          "example",         "$schema",       "$id",         "id",
+          "$comment",        "format",        "readOnly",    "writeOnly",
+          "deprecated",      "$anchor",       "nullable",    "contentMediaType",
+          "contentEncoding", "contentSchema", "$vocabulary", "$dynamicAnchor"};
       for (const Row& row : rows()) {
         names.push_back(row.keyword);
       }
@@ -446,7 +433,7 @@ class Compiler {
   // --- numbers ---
 
   Result<void> bound(Node& node, std::string_view keyword, const Json& value) {
-    if (!value.is_number()) {
+    if (!is_number(value)) {
       return bad(at(node, keyword),
                  "must be a number",
                  value.is_boolean() ? "since draft 6 `exclusiveMinimum` and `exclusiveMaximum` are "
@@ -458,25 +445,29 @@ class Compiler {
     const std::string_view words =
         is_exclusive ? (is_lower ? "more than" : "less than") : (is_lower ? "at least" : "at most");
     node.checks.push_back(
-        [=, limit = to_number(value), shown = dump(value)](const Json& judged, Judge& judge) {
-          if (!judged.is_number()) {
+        [=, limit = decimal_of(value), shown = excerpt(value)](const Json& judged, Judge& judge) {
+          if (!is_number(judged)) {
             return;
           }
-          const long double distance = (to_number(judged) - limit) * (is_lower ? 1 : -1);
-          if (is_exclusive ? distance <= 0 : distance < 0) {
-            judge.fail(fmt::format("must be {} {}, is {}", words, shown, dump(judged)));
+          const auto order = decimal_of(judged) <=> limit;
+          if ((order == 0 && is_exclusive) || (is_lower ? order < 0 : order > 0)) {
+            judge.fail(fmt::format("must be {} {}, is {}", words, shown, excerpt(judged)));
           }
         });
     return {};
   }
 
   Result<void> multiple_of(Node& node, std::string_view keyword, const Json& value) {
-    if (!value.is_number() || to_number(value) <= 0) {
+    if (!is_number(value) || decimal_of(value) <= Decimal{}) {
       return bad(at(node, keyword), "must be a number above 0");
     }
-    node.checks.push_back([&value](const Json& judged, Judge& judge) {
-      if (judged.is_number() && !is_multiple(judged, value)) {
-        judge.fail(fmt::format("must be a multiple of {}, is {}", dump(value), dump(judged)));
+    Decimal unit = decimal_of(value);
+    if (unit.digits.size() > k_most_unit_digits) {
+      return bad(at(node, keyword), fmt::format("has more than {} digits", k_most_unit_digits));
+    }
+    node.checks.push_back([&value, unit = std::move(unit)](const Json& judged, Judge& judge) {
+      if (is_number(judged) && !is_multiple(decimal_of(judged), unit)) {
+        judge.fail(fmt::format("must be a multiple of {}, is {}", excerpt(value), excerpt(judged)));
       }
     });
     return {};
@@ -485,11 +476,12 @@ class Compiler {
   // --- sizes ---
 
   Result<std::size_t> count(const std::string& pointer, const Json& value) const {
-    if (!value.is_number() || !is_whole(value) || to_number(value) < 0 ||
-        to_number(value) > 0x1p62L) {
+    const auto size =
+        is_number(value) && decimal_of(value).is_whole() ? integer_of(value) : std::nullopt;
+    if (!size || *size < 0) {
       return bad(pointer, "must be a whole number of at least 0");
     }
-    return static_cast<std::size_t>(to_number(value));
+    return static_cast<std::size_t>(*size);
   }
 
   Result<void> size(Node& node, std::string_view keyword, const Json& value) {
@@ -897,6 +889,12 @@ class Compiler {
         judge.judge(*next, judged);
       }
     });
+    return {};
+  }
+
+  // Judges nothing, but what it defines can be referred to.
+  Result<void> without_if(Node& node, std::string_view keyword, const Json& value) {
+    child(node, keyword, value);
     return {};
   }
 

@@ -1,14 +1,13 @@
 #include "agent/schema/json_schema_value.h"
 
+#include "agent/schema/decimal.h"
 #include "agent/text.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
-#include <limits>
 #include <unordered_map>
 
 namespace agent::schema {
@@ -29,8 +28,9 @@ constexpr std::size_t k_max_excerpt = 60;  // bytes
 
 // Equal values have equal hashes, whatever the order of their members.
 std::size_t hash_of(const Json& value) {
-  if (value.is_number()) {
-    return std::hash<double>{}(static_cast<double>(to_number(value)));
+  if (is_number(value)) {
+    const Decimal number = decimal_of(value);
+    return std::hash<std::string>{}(number.digits) + static_cast<std::size_t>(number.exponent);
   }
   std::size_t hash = type_of(value);
   if (value.is_array()) {
@@ -74,25 +74,6 @@ const Json* member(const Json& object, std::string_view key) {
   return nullptr;
 }
 
-// Exact for 64-bit integers and for doubles.
-long double to_number(const Json& value) {
-  if (value.is_number_unsigned()) {
-    return static_cast<long double>(value.get<std::uint64_t>());
-  }
-  if (value.is_number_integer()) {
-    return static_cast<long double>(value.get<std::int64_t>());
-  }
-  return static_cast<long double>(value.get<double>());
-}
-
-bool is_whole(const Json& value) {
-  if (value.is_number_float()) {
-    const double number = value.get<double>();
-    return std::isfinite(number) && std::floor(number) == number;
-  }
-  return value.is_number_integer();
-}
-
 Types type_of(const Json& value) {
   switch (value.type()) {
     case Json::value_t::object:
@@ -103,12 +84,13 @@ Types type_of(const Json& value) {
       return 4;
     case Json::value_t::number_integer:
     case Json::value_t::number_unsigned:
+      return k_integer;
     case Json::value_t::number_float:
-      return is_whole(value) ? k_integer : k_number;
+    case Json::value_t::binary:  // a number that is kept by its text
+      return decimal_of(value).is_whole() ? k_integer : k_number;
     case Json::value_t::boolean:
       return 32;
     case Json::value_t::null:
-    case Json::value_t::binary:
     case Json::value_t::discarded:
       break;
   }
@@ -121,8 +103,8 @@ bool has_type(const Json& value, Types types) {
 }
 
 bool is_equal(const Json& a, const Json& b) {
-  if (a.is_number() && b.is_number()) {
-    return to_number(a) == to_number(b);
+  if (is_number(a) && is_number(b)) {
+    return decimal_of(a) == decimal_of(b);
   }
   if (a.type() != b.type() || a.size() != b.size()) {
     return false;
@@ -156,18 +138,6 @@ std::optional<std::pair<std::size_t, std::size_t>> find_twins(const Json& array)
     seen.emplace(hash, at);
   }
   return std::nullopt;
-}
-
-bool is_multiple(const Json& value, const Json& factor) {
-  const long double number = to_number(value);
-  const long double unit = to_number(factor);
-  const long double quotient = number / unit;
-  if (std::fabs(quotient) >= 0x1p53L || (is_whole(value) && is_whole(factor))) {
-    return std::fmod(number, unit) == 0;
-  }
-  // Decimal fractions are not exact in binary: 0.0075 is a multiple of 0.0001 all the same.
-  const long double error = std::fabs(quotient) * 4 * std::numeric_limits<double>::epsilon();
-  return std::fabs(quotient - std::round(quotient)) <= error;
 }
 
 std::string excerpt(const Json& value) {

@@ -28,12 +28,6 @@ bool has_type(const Json& value, Types types);
 // The member, null or not; nullptr where `object` is no object or lacks it.
 const Json* member(const Json& object, std::string_view key);
 
-bool is_whole(const Json& value);
-// Of a number: exact for 64-bit integers and for doubles.
-long double to_number(const Json& value);
-// Both numbers; as the decimal fractions that people write.
-bool is_multiple(const Json& value, const Json& factor);
-
 // As the standard has it: 1 equals 1.0, the order of members is nothing.
 bool is_equal(const Json& a, const Json& b);
 // The first item that is there twice, and where it was first, if there is one. Linear time.

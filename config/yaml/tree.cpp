@@ -119,6 +119,31 @@ Step next_step(std::string_view rest, Style style) {
   return {.source = 1, .value = 1, .is_white = is_space(rest[0])};
 }
 
+// JSON has no `+`, no zeros before a number, and digits on both sides of the point.
+std::string json_spelling(std::string_view decimal) {
+  std::string out = decimal.starts_with('-') ? "-" : "";
+  decimal = without_sign(decimal);
+  const std::size_t whole = count_digits(decimal);
+  const std::size_t zeros = std::min(decimal.find_first_not_of('0'), whole);
+  out += zeros == whole ? "0" : decimal.substr(zeros, whole - zeros);
+  decimal.remove_prefix(whole);
+  if (decimal.starts_with('.')) {
+    const std::size_t decimals = count_digits(decimal.substr(1));
+    out += decimals == 0 ? ".0" : decimal.substr(0, 1 + decimals);
+    decimal.remove_prefix(1 + decimals);
+  }
+  return out += decimal;
+}
+
+// null where JSON has no words for it.
+agent::Json number_json(const Value& number) {
+  if (base_of(number.text) != 10) {
+    const auto whole = integer_of(number);
+    return whole ? agent::Json(*whole) : agent::Json();
+  }
+  return agent::parse_json(json_spelling(number.text)).value_or(agent::Json());
+}
+
 }  // namespace
 
 std::string_view to_string(Kind kind) {
@@ -225,6 +250,23 @@ std::size_t offset_of(const Source& source, const Value& value, std::size_t inde
   return value.span.offset;
 }
 
+const Value* find_beyond_json(const Value& value) {
+  if (value.kind == Kind::integer || value.kind == Kind::number) {
+    return number_json(value).is_null() ? &value : nullptr;
+  }
+  for (const Value& item : value.items) {
+    if (const Value* found = find_beyond_json(item)) {
+      return found;
+    }
+  }
+  for (const Entry& entry : value.entries) {
+    if (const Value* found = find_beyond_json(entry.value)) {
+      return found;
+    }
+  }
+  return nullptr;
+}
+
 agent::Json to_json(const Value& value) {
   switch (value.kind) {
     case Kind::null:
@@ -232,14 +274,8 @@ agent::Json to_json(const Value& value) {
     case Kind::boolean:
       return *boolean_of(value);
     case Kind::integer:
-      if (const auto whole = integer_of(value)) {
-        return *whole;
-      }
-      [[fallthrough]];
-    case Kind::number: {
-      const double number = number_of(value).value_or(0);
-      return std::isfinite(number) ? agent::Json(number) : agent::Json(nullptr);
-    }
+    case Kind::number:
+      return number_json(value);
     case Kind::text:
       return value.text;
     case Kind::list: {

@@ -55,7 +55,9 @@ std::optional<bool> boolean_of(const Value& value);
 // quoted, folded or escaped. The character must be no white space.
 std::size_t offset_of(const Source& source, const Value& value, std::size_t index);
 
-// Infinite numbers become null; integers over 64 bits become numbers.
+// Numbers as they are written, in JSON's spelling: `+.5` is 0.5, `0x10` is 16.
 agent::Json to_json(const Value& value);
+// The first number that JSON has no words for: infinite, none, or over 63 bits and not decimal.
+const Value* find_beyond_json(const Value& value);
 
 }  // namespace config

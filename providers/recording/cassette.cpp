@@ -138,7 +138,7 @@ void lay_out(const Json& value, std::size_t indent, bool is_item, std::string& o
     std::string line(1, value.is_object() ? '{' : '[');
     put_members(value, "", ", ", indent, line);
     line += value.is_object() ? '}' : ']';
-    if (is_item || line.size() <= k_line || value.front().is_number()) {
+    if (is_item || line.size() <= k_line || agent::is_number(value.front())) {
       out += line;
       return;
     }
@@ -307,7 +307,7 @@ std::vector<std::int64_t> clock_from(const Json& json) {
   std::vector<std::int64_t> clock;
   if (const Json* list = agent::find(json, "clock")) {
     for (const Json& reading : *list) {
-      clock.push_back(reading.get<std::int64_t>());
+      clock.push_back(agent::integer_of(reading).value_or(0));
     }
   }
   return clock;

@@ -1,13 +1,19 @@
 """The wire forms that the scripted server speaks: how an answer looks, whole and streamed, how an
 error looks, and what a real provider would refuse in a request. One class a protocol."""
 import json
+import re
 import struct
 import urllib.parse
 import zlib
 
 
+AS_WRITTEN = "\0number:"
+
+
 def compact(value):
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    """Numbers that parsed_arguments() took are written as they were."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return re.sub(r'"\\u0000number:([^"]*)"', r"\1", text)
 
 
 class Reply:
@@ -38,7 +44,8 @@ class Reply:
     def parsed_arguments(self, index):
         """For servers that send an object: text that is none comes as text."""
         try:
-            return json.loads(self.arguments(index))
+            return json.loads(self.arguments(index), parse_int=AS_WRITTEN.__add__,
+                              parse_float=AS_WRITTEN.__add__)
         except ValueError:
             return self.arguments(index)
 
@@ -60,8 +67,9 @@ def anthropic_whole(reply, number):
     if reply.text:
         content.append({"type": "text", "text": reply.text})
     for index, tool in enumerate(reply.tools):
-        content.append({"type": "tool_use", "id": reply.call_id(index, number),
-                        "name": tool["name"], "input": tool.get("arguments", {})})
+        given = reply.parsed_arguments(index)
+        content.append({"type": "tool_use", "id": reply.call_id(index, number), "name": tool["name"],
+                        "input": given if isinstance(given, dict) else tool.get("arguments", {})})
     return {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "model-1",
             "content": content, "stop_reason": reply.stop_word(Anthropic.stops), "stop_sequence": None,
             "usage": anthropic_usage(reply.usage)}

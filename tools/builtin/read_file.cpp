@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 namespace tools {
 namespace {
@@ -112,13 +114,18 @@ class Page {
   bool has_cr_ = false;
 };
 
+// Beyond 64 bits is beyond every file.
+long long position(const agent::Json& arguments, std::string_view key, long long otherwise) {
+  const agent::Json* given = agent::find(arguments, key);
+  const auto number = given == nullptr ? std::optional(otherwise) : agent::integer_of(*given);
+  return std::max(number.value_or(std::numeric_limits<long long>::max()), 1LL);
+}
+
 Result<Output> read(const agent::Json& arguments, const CallContext& context) {
   TRY_ASSIGN(const NamedPath name, resolve(agent::text_at(arguments, "path"), context));
   TRY_ASSIGN(const RegularFile file, open_regular(name));
   LineReader reader(file, name, k_page_bytes);
-  Page page(name,
-            std::max(agent::integer_at(arguments, "offset", 1), 1LL),
-            std::max(agent::integer_at(arguments, "limit", k_default_limit), 1LL));
+  Page page(name, position(arguments, "offset", 1), position(arguments, "limit", k_default_limit));
   auto output = page.read(reader, context.stop);
   if (output || output.error().code == Code::tool_result_unusable) {
     note_seen(file, name);  // that it is no text is all that can be known of it

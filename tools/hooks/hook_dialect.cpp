@@ -85,8 +85,8 @@ const HookTool* tool_row(const HookDialect& dialect, std::string_view tool) {
 }
 
 Json in_milliseconds(const Json& value) {
-  if (value.is_number()) {
-    return value.get<double>() * 1000;
+  if (agent::is_number(value)) {
+    return agent::real_of(value) * 1000;
   }
   const auto time =
       value.is_string() ? agent::parse_duration(value.get_ref<const std::string&>()) : std::nullopt;
@@ -94,9 +94,8 @@ Json in_milliseconds(const Json& value) {
 }
 
 Json in_seconds(const Json& value) {
-  return value.is_number() ? Json(agent::format_duration(std::chrono::milliseconds(
-                                 static_cast<std::int64_t>(value.get<double>()))))
-                           : value;
+  const auto number = agent::is_number(value) ? agent::integer_of(value) : std::nullopt;
+  return number ? Json(agent::format_duration(std::chrono::milliseconds(*number))) : value;
 }
 
 Json absolute(const Json& value, const std::filesystem::path& cwd) {

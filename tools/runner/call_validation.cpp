@@ -72,7 +72,8 @@ Result<agent::Json> parse_arguments(std::string_view text) {
   }
   if (!arguments->is_object()) {
     return fail(Code::tool_invalid_parameters,
-                fmt::format("the arguments must be a JSON object, not {}", arguments->type_name()),
+                fmt::format("the arguments must be a JSON object, not {}",
+                            agent::is_number(*arguments) ? "number" : arguments->type_name()),
                 "Make the call again with one JSON object.");
   }
   return std::move(*arguments);

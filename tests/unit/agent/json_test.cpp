@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include <limits>
+#include <optional>
 #include <string>
 
 TEST_CASE("json: depth is bounded before the parser recurses", "[agent]") {
@@ -43,10 +45,10 @@ TEST_CASE("json: what is read is what nlohmann's own reader makes of it", "[agen
   const char* text = GENERATE("null",
                               "[]",
                               "{}",
-                              "-0",
+                              "0",
                               "18446744073709551615",
                               "-9223372036854775808",
-                              "[1,[2,{\"a\":[]}],3.5,1e3]",
+                              "[1,[2,{\"a\":[]}],3.5,1000.0]",
                               "{\"a\":{\"b\":{},\"c\":[{}]},\"d\":null}",
                               "[[[]],{\"\":\"\\u00e9\\ud83d\\ude00\"}]");
   const auto expected = agent::Json::parse(text);
@@ -56,6 +58,99 @@ TEST_CASE("json: what is read is what nlohmann's own reader makes of it", "[agen
   CHECK(*json == expected);
   CHECK(json->type() == expected.type());
   CHECK(json->dump() == expected.dump());
+}
+
+TEST_CASE("json: numbers pass as they are written", "[agent]") {
+  const std::string text =
+      GENERATE(as<std::string>(),
+               "-0",
+               "-0.0",
+               "0e0",
+               "1",
+               "1.0",
+               "1.50",
+               "1e2",
+               "1E+02",
+               "1e400",
+               "-1e400",
+               "1e-400",
+               "18446744073709551615",
+               "18446744073709551617",
+               "-9223372036854775809",
+               "0.1",
+               "0.1000000000000000055511151231257827",
+               "123456789012345678901234567890.5",
+               "1e99999999999999999999",
+               R"({"a":[-0,{"b":1e400}],"c":"1e400 \" 1e400","d":[-0E1,1e999,-0E0]})",
+               R"([1e400,"\\",1e401,true,-0,{"1e402":1e403}])");
+  INFO(text);
+  const auto json = agent::parse_json(text);
+  REQUIRE(json);
+  CHECK(agent::dump(*json) == text);
+  CHECK(agent::parse_json(agent::dump(*json)) == json);
+}
+
+TEST_CASE("json: no number is taken that JSON does not have", "[agent]") {
+  const std::string number = GENERATE(as<std::string>(),
+                                      "01",
+                                      "-01",
+                                      ".5",
+                                      "1.",
+                                      "+1",
+                                      "1e",
+                                      "-",
+                                      "0x1",
+                                      "1e400e5",
+                                      "1e400.5",
+                                      "NaN",
+                                      "Infinity");
+  INFO(number);
+  CHECK_FALSE(agent::parse_json(number));
+  CHECK_FALSE(agent::parse_json("[1e400," + number + "]"));
+}
+
+TEST_CASE("json: numbers that are kept by their text are read as others are", "[agent]") {
+  struct Row {
+    std::string text;
+    double real;
+    std::optional<long long> integer;
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto row = GENERATE_COPY(values<Row>({
+      {"-0", 0, 0},
+      {"1e2", 100, 100},
+      {"1.50", 1.5, 1},
+      {"-2.750", -2.75, -2},
+      {"1e400", infinity, std::nullopt},
+      {"-1e400", -infinity, std::nullopt},
+      {"1e-400", 0, 0},
+      {"18446744073709551617", 18446744073709551616.0, std::nullopt},
+      {"18446744073709551615", 18446744073709551616.0, std::nullopt},
+      {"9223372036854775807", 9223372036854775808.0, 9223372036854775807},
+  }));
+  INFO(row.text);
+  const auto number = agent::parse_json(row.text);
+  REQUIRE(number);
+  CHECK(agent::is_number(*number));
+  CHECK(agent::numeral(*number) == row.text);
+  CHECK(agent::real_of(*number) == row.real);
+  CHECK(agent::integer_of(*number) == row.integer);
+  const auto object = agent::parse_json("{\"n\":" + row.text + "}");
+  REQUIRE(object);
+  CHECK(agent::real_at(*object, "n") == row.real);
+  CHECK(agent::integer_at(*object, "n", -7) == row.integer.value_or(-7));
+  CHECK_FALSE(agent::is_number(agent::Json(row.text)));
+}
+
+TEST_CASE("json: many numbers beyond all doubles cost no more than others", "[agent]") {
+  std::string text = "[0";
+  for (int count = 0; count < 200'000; ++count) {
+    text += ",1e400";
+  }
+  text += "," + std::string(1'000'000, '9') + "]";
+  const auto json = agent::parse_json(text);
+  REQUIRE(json);
+  CHECK(agent::dump(*json) == text);
 }
 
 TEST_CASE("json: invalid UTF-8 is replaced when written, key order is kept", "[agent]") {

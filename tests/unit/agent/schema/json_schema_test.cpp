@@ -3,6 +3,7 @@
 #include "tests/support/skip.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
@@ -216,6 +217,15 @@ TEST_CASE("json schema: newer words that tools use are understood", "[agent]") {
   CHECK(schema(text).check(json(value)).empty() == valid);
 }
 
+TEST_CASE("json schema: what stands under then and else without if can be referred to", "[agent]") {
+  const char* keyword = GENERATE("then", "else");
+  const JsonSchema all_of = schema(fmt::format(
+      R"({{"{}":{{"$id":"http://x.example/y","type":"integer"}},"allOf":[{{"$ref":"http://x.example/y"}}]}})",
+      keyword));
+  CHECK(all_of.check(json("1")).empty());
+  CHECK_FALSE(all_of.check(json("\"1\"")).empty());
+}
+
 TEST_CASE("json schema: numbers are compared exactly", "[agent]") {
   const auto [text, value, valid] = GENERATE(table<std::string, std::string, bool>({
       {R"({"maximum":9007199254740992})", "9007199254740993", false},
@@ -227,6 +237,46 @@ TEST_CASE("json schema: numbers are compared exactly", "[agent]") {
       {R"({"multipleOf":0.01})", "19.99", true},
       {R"({"multipleOf":0.01})", "19.999", false},
       {R"({"enum":[1]})", "1.0", true},
+      {R"({"multipleOf":1e-8})", "1e-8", true},
+      {R"({"multipleOf":1e-8})", "0.12345678", true},
+      {R"({"multipleOf":1e-8})", "0.123456789", false},
+      {R"({"multipleOf":1e-8})", "123456789.00000001", true},
+      {R"({"multipleOf":1e-8})", "12391239123", true},
+      {R"({"multipleOf":1e-8})", "1e-9", false},
+      {R"({"multipleOf":1e-8})", "0", true},
+      {R"({"multipleOf":1e-8})", "-0", true},
+      {R"({"multipleOf":0.0001})", "0.0075", true},
+      {R"({"multipleOf":0.0001})", "0.00751", false},
+      {R"({"multipleOf":0.0001})", "-0.0075", true},
+      {R"({"multipleOf":0.5})", "1e308", true},
+      {R"({"multipleOf":0.123456789})", "1e308", false},
+      {R"({"multipleOf":7})", "1e400", false},
+      {R"({"multipleOf":4})", "1e400", true},
+      {R"({"multipleOf":3})", "18446744073709551618", true},
+      {R"({"multipleOf":3})", "18446744073709551617", false},
+      {R"({"maximum":18446744073709551616})", "18446744073709551617", false},
+      {R"({"maximum":18446744073709551617})", "18446744073709551617", true},
+      {R"({"exclusiveMaximum":18446744073709551617})", "18446744073709551617", false},
+      {R"({"maximum":1e400})", "1e399", true},
+      {R"({"maximum":1e400})", "1e401", false},
+      {R"({"minimum":-1e400})", "-1e401", false},
+      {R"({"minimum":-3})", "-2", true},
+      {R"({"minimum":-3})", "-4", false},
+      {R"({"minimum":0.1})", "0.1000000000000000055511151231257827", true},
+      {R"({"maximum":0.1})", "0.1000000000000000055511151231257827", false},
+      {R"({"const":0.1})", "0.1000000000000000055511151231257827", false},
+      {R"({"const":100})", "1e2", true},
+      {R"({"const":0})", "-0", true},
+      {R"({"const":1e400})", "10e399", true},
+      {R"({"type":"integer"})", "18446744073709551617", true},
+      {R"({"type":"integer"})", "1e400", true},
+      {R"({"type":"integer"})", "1.5e1", true},
+      {R"({"type":"integer"})", "1e-400", false},
+      {R"({"type":"number"})", "1e-400", true},
+      {R"({"type":"string"})", "1e400", false},
+      {R"({"uniqueItems":true})", "[100,1e2]", false},
+      {R"({"uniqueItems":true})", "[1e400,1e401]", true},
+      {R"({"minLength":1e0})", R"("")", false},
       {R"({"enum":[[{"a":1,"b":2}]]})", R"([{"b":2.0,"a":1}])", true},
       {R"({"enum":[true]})", "1", false},
   }));
