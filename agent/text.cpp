@@ -314,6 +314,18 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string one_line(std::string_view text, std::size_t limit) {
+  std::string shown;
+  for (const char c : printable(prefix(text, limit))) {
+    shown += c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string_view(&c, 1);
+  }
+  constexpr std::string_view k_cut = "…";
+  if (text.size() <= limit && shown.size() <= limit) {
+    return shown;
+  }
+  return std::string(prefix(shown, limit - std::min(limit, k_cut.size()))) += k_cut;
+}
+
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
   return nearest_of(word, candidates);
 }

@@ -122,21 +122,21 @@ TestCounts count(const std::vector<TestReport>& reports) {
 
 std::string to_text(const TestReport& report, bool color) {
   if (report.has_passed()) {
-    return fmt::format("{} {}\n", paint(k_green, "ok     ", color), agent::printable(report.file));
+    return fmt::format("{} {}\n", paint(k_green, "ok     ", color), agent::one_line(report.file));
   }
   if (report.is_broken()) {
     std::string out =
-        fmt::format("{} {}\n", paint(k_red, "BROKEN ", color), agent::printable(report.file));
+        fmt::format("{} {}\n", paint(k_red, "BROKEN ", color), agent::one_line(report.file));
     for (const agent::Error& error : report.errors) {
       out += fmt::format("        {}\n", agent::printable(indented(render(error, color), 8)));
     }
     return out;
   }
   if (!report.outcome) {
-    return fmt::format("{} {}\n", paint(k_yellow, "NOT RUN", color), agent::printable(report.file));
+    return fmt::format("{} {}\n", paint(k_yellow, "NOT RUN", color), agent::one_line(report.file));
   }
   std::string out =
-      fmt::format("{} {}\n", paint(k_red, "FAILED ", color), agent::printable(report.file));
+      fmt::format("{} {}\n", paint(k_red, "FAILED ", color), agent::one_line(report.file));
   for (const TestFailure& failure : report.failures) {
     out += fmt::format("        {}\n          expected {}\n          was      {}\n",
                        failure.expectation,

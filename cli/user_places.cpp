@@ -58,7 +58,7 @@ Result<void> check_words(std::string_view command,
       agent::Code::config_invalid,
       fmt::format("the command `{}` runs outside of the sandbox and names `{}`, which tools can "
                   "write",
-                  agent::printable(command),
+                  agent::one_line(command),
                   named.string()),
       "put the file where tools cannot write, or take `sandbox: off` out of the command");
 }

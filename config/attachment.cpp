@@ -66,7 +66,7 @@ std::vector<Mention> find_mentions(std::string_view text) {
 agent::Result<void> attach(const std::filesystem::path& file,
                            std::vector<agent::Attachment>& attachments,
                            const JudgeOpened& judge) {
-  const std::string name = agent::printable(file.string());
+  const std::string name = agent::one_line(file.string());
   TRY_ASSIGN(const std::string bytes, read_text_file(file, k_most_bytes, judge));
   const std::string_view media_type = agent::media_type_of(bytes);
   if (media_type.empty()) {

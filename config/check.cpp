@@ -24,7 +24,7 @@ std::string shown(const Value& value) {
     return std::string(to_string(value.kind));
   }
   const std::string_view line = std::string_view(value.text).substr(0, value.text.find('\n'));
-  return fmt::format("`{}`", agent::printable(agent::prefix(line, 60)));
+  return fmt::format("`{}`", agent::one_line(line, 60));
 }
 
 std::string number_text(double number) {
@@ -403,11 +403,11 @@ void Checker::check_map(const Value& map, std::string_view path, const std::stri
         continue;
       }
       if (!fits(shape, entry.key)) {
-        problems_.add(entry.key_span,
-                      fmt::format("the name `{}` must be {}",
-                                  agent::printable(agent::prefix(entry.key, 80)),
-                                  describe(shape)),
-                      "choose another name");
+        problems_.add(
+            entry.key_span,
+            fmt::format(
+                "the name `{}` must be {}", agent::one_line(entry.key, 80), describe(shape)),
+            "choose another name");
       }
       check_value(entry.value, *named, join(shown_path, entry.key), entry.key_span);
     }

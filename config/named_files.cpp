@@ -46,10 +46,10 @@ agent::Result<void> NamedFiles::judge(const fs::path& written, const fs::path& r
   }
   const auto refuse = [&](std::string why) {
     return agent::fail({.code = agent::Code::config_invalid,
-                        .message = fmt::format("`{}` {}", agent::printable(written.string()), why),
+                        .message = fmt::format("`{}` {}", agent::one_line(written.string()), why),
                         .help = fmt::format(
                             "`sandbox: {{read: [\"{}\"]}}` in the agent file opens it to the agent",
-                            agent::printable(real.string())),
+                            agent::one_line(real.string())),
                         .where = agent::Where{.file = locate(written).string(), .excerpt = {}}});
   };
   if (reading == Reading::named) {
@@ -61,7 +61,7 @@ agent::Result<void> NamedFiles::judge(const fs::path& written, const fs::path& r
   const auto start = start_of(written, folder_);
   if (start && !is_inside(real, *start)) {
     return refuse(
-        fmt::format("leads by a link out of the folder `{}`", agent::printable(start->string())));
+        fmt::format("leads by a link out of the folder `{}`", agent::one_line(start->string())));
   }
   return {};
 }

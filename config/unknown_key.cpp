@@ -309,7 +309,7 @@ Advice unknown_key(std::span<const Key> table,
                    std::string_view shown,
                    std::string_view key) {
   const std::string message =
-      fmt::format("unknown key `{}` {}", agent::printable(agent::prefix(key, 80)), place(shown));
+      fmt::format("unknown key `{}` {}", agent::one_line(key, 80), place(shown));
   const auto here = children(table, map);
   if (names_a_secret(key)) {
     return {

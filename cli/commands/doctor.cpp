@@ -78,10 +78,10 @@ void write_text(const Standard& standard, std::ostream& out) {
   row("read", "the system, the working folder, the agent file's, and folders of PATH");
   row("closed",
       fmt::format("{}; secret places and errand's own folders",
-                  agent::printable(fmt::to_string(fmt::join(standard.closed, ", ")))));
+                  agent::one_line(fmt::to_string(fmt::join(standard.closed, ", ")))));
   row("open in them",
       standard.open.empty() ? std::string("nothing that is there")
-                            : agent::printable(fmt::to_string(fmt::join(standard.open, ", "))));
+                            : agent::one_line(fmt::to_string(fmt::join(standard.open, ", "))));
   row("best effort",
       "names of files can be seen, disks filled, and without the layer mounts what git and errand "
       "obey is put back, not kept");

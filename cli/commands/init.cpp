@@ -135,7 +135,7 @@ agent::Result<int> command_init(const Parsed& parsed, Context& context) {
                 extension == ".md" ? markdown_agent(name) : yaml_agent(name),
                 parsed.has("--force")));
   context.err << fmt::format(
-      "{} is written; try it: errand run {}\n", agent::printable(shown), agent::printable(shown));
+      "{} is written; try it: errand run {}\n", agent::one_line(shown), agent::one_line(shown));
   return 0;
 }
 

@@ -133,7 +133,7 @@ class Asking {
       return;
     }
     for (const std::string& model : models) {
-      context_.out << fmt::format("{}/{}\n", row.preset->name, agent::printable(model));
+      context_.out << fmt::format("{}/{}\n", row.preset->name, agent::one_line(model));
     }
   }
 

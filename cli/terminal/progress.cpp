@@ -17,6 +17,7 @@ constexpr auto k_live_interval = std::chrono::seconds(1);
 constexpr auto k_heartbeat = std::chrono::seconds(30);
 constexpr std::size_t k_argument_bytes = 120;
 constexpr std::size_t k_output_bytes = 2'000;
+constexpr std::size_t k_line_bytes = 4'000;
 
 constexpr std::string_view k_dim = "2";
 constexpr std::string_view k_red = "31";
@@ -41,6 +42,11 @@ std::string excerpt(std::string_view text, std::size_t limit) {
   return one_line.size() < text.size() ? one_line + "…" : one_line;
 }
 
+// Of a tool, a model or a check.
+std::string name_of(std::string_view name) {
+  return agent::one_line(name, k_argument_bytes);
+}
+
 // What is known, and not nothing.
 std::string price_tag(std::optional<agent::Money> cost) {
   return cost && *cost != agent::Money{} ? ", " + agent::format_money(cost) : "";
@@ -63,7 +69,7 @@ std::string bill(const agent::RunResult& result) {
 std::string bill_of(const agent::ModelUse& use) {
   const agent::Usage& usage = use.usage;
   std::string line =
-      fmt::format("{}: {}, {} in", use.model, plural(use.turns, "turn"), usage.input);
+      fmt::format("{}: {}, {} in", name_of(use.model), plural(use.turns, "turn"), usage.input);
   if (usage.cache_read > 0 || usage.cache_write > 0) {
     line +=
         fmt::format(" ({} cached, {} written to the cache)", usage.cache_read, usage.cache_write);
@@ -124,7 +130,7 @@ std::string hook_line(const agent::HookRan& hook) {
 std::string guardrail_line(const agent::GuardrailRan& guardrail) {
   return fmt::format(
       "  guardrail {} ({}): {}{}",
-      guardrail.guardrail,
+      name_of(guardrail.guardrail),
       agent::to_string(guardrail.point),
       guardrail.action,
       guardrail.reason.empty() ? "" : ": " + excerpt(guardrail.reason, 2 * k_argument_bytes));
@@ -134,14 +140,14 @@ std::string fallback_line(const agent::ModelFallback& event) {
   const auto cooldown = event.cooldown.count();
   if (event.skipped) {
     return fmt::format("{} failed before and is left alone for {}: {} is asked",
-                       event.from,
+                       name_of(event.from),
                        seconds(cooldown),
-                       event.to);
+                       name_of(event.to));
   }
   return fmt::format("{} failed: {}; {} is asked{}",
-                     event.from,
-                     event.error.message,
-                     event.to,
+                     name_of(event.from),
+                     excerpt(event.error.message, 4 * k_argument_bytes),
+                     name_of(event.to),
                      cooldown > 0 ? fmt::format(" instead, for {}", seconds(cooldown)) : "");
 }
 
@@ -191,8 +197,8 @@ void Progress::show(const agent::Event& event) {
       }
       line(paint(k_dim,
                  clean(fmt::format("agent {}, model {}, {}{}, run {}",
-                                   run->agent_name,
-                                   run->model,
+                                   name_of(run->agent_name),
+                                   name_of(run->model),
                                    plural(static_cast<std::int64_t>(run->tools.size()), "tool"),
                                    files,
                                    event.run_id))));
@@ -206,11 +212,11 @@ void Progress::show(const agent::Event& event) {
                  clean(fmt::format("attempt {}/{} failed: {}; again in {}",
                                    retry->attempt,
                                    retry->max_attempts,
-                                   retry->error.message,
+                                   excerpt(retry->error.message, 4 * k_argument_bytes),
                                    seconds(retry->delay.count())))));
     }
   } else if (const auto* other = std::get_if<agent::ModelFallback>(&event.body)) {
-    wait_for(fmt::format("{}", other->to));
+    wait_for(name_of(other->to));
     if (verbosity >= (other->skipped ? 1 : 0)) {
       line(paint(k_yellow, clean(fallback_line(*other))));
     }
@@ -242,11 +248,11 @@ void Progress::show(const agent::Event& event) {
       line(paint(k_yellow, clean(said_line(*said))));
     }
   } else if (const auto* call = std::get_if<agent::ToolStarted>(&event.body)) {
-    wait_for(call->name);
+    wait_for(name_of(call->name));
     if (verbosity >= 0) {
       line(fmt::format(
           "{} {}",
-          paint(k_green, "▸ " + clean(call->name)),
+          paint(k_green, "▸ " + clean(name_of(call->name))),
           clean(excerpt(call->arguments, verbosity >= 2 ? k_output_bytes : k_argument_bytes))));
     }
   } else if (const auto* done = std::get_if<agent::ToolFinished>(&event.body)) {
@@ -255,13 +261,13 @@ void Progress::show(const agent::Event& event) {
     if (verbosity >= 0 && result.status != agent::ToolStatus::ok) {
       line(paint(k_yellow,
                  clean(fmt::format("  {}: {}: {}",
-                                   result.name,
+                                   name_of(result.name),
                                    agent::to_string(result.status),
                                    excerpt(result.message, 2 * k_argument_bytes)))));
     } else if (verbosity >= 1) {
       line(paint(k_dim,
                  clean(fmt::format("  {}: ok, {} bytes, {}",
-                                   result.name,
+                                   name_of(result.name),
                                    result.content.size(),
                                    seconds(result.duration_ms)))));
     }
@@ -338,7 +344,7 @@ void Progress::write(std::string_view text) {
 }
 
 void Progress::paragraph(std::string_view title, std::string_view text) {
-  std::string block = fmt::format("--- {} ---\n{}", title, clean(text));
+  std::string block = fmt::format("--- {} ---\n{}", title, agent::printable(redactor_.apply(text)));
   if (block.back() != '\n') {
     block += '\n';
   }
@@ -350,7 +356,7 @@ std::string Progress::paint(std::string_view style, std::string_view text) const
 }
 
 std::string Progress::clean(std::string_view text) const {
-  return agent::printable(redactor_.apply(text));
+  return agent::one_line(redactor_.apply(text), k_line_bytes);
 }
 
 void Progress::wait_for(std::string what) {

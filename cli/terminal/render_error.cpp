@@ -93,8 +93,19 @@ class Painter {
   bool color_;
 };
 
+constexpr std::size_t k_longest_words = 4'000;  // bytes, as the next
+constexpr std::size_t k_longest_fact = 200;
+
+// What a stranger wrote stands in it: it writes no line of its own.
 std::string clean(std::string_view text) {
-  return agent::printable(agent::to_valid_utf8(text));
+  return agent::one_line(agent::to_valid_utf8(text), k_longest_words);
+}
+
+// The differences to a recording are lines of ours, in which the values are written as JSON.
+std::string clean_message(const agent::Error& error) {
+  return error.code == agent::Code::replay_miss
+             ? agent::printable(agent::to_valid_utf8(error.message))
+             : clean(error.message);
 }
 
 // The lines after the first one are moved under it.
@@ -182,7 +193,7 @@ std::string provider_facts(const agent::Error& error) {
   std::vector<std::string> facts;
   const auto add = [&](std::string_view label, const std::string& value) {
     if (!value.empty()) {
-      facts.push_back(fmt::format("{}{}", label, clean(value)));
+      facts.push_back(fmt::format("{}{}", label, agent::one_line(value, k_longest_fact)));
     }
   };
   add("", error.provider);
@@ -211,7 +222,7 @@ std::string render_in(const Frame& frame, const agent::Error& error, bool color)
       error.where && error.where->line > 0 ? std::to_string(error.where->line).size() : 1;
   std::string text = fmt::format("{}: {}",
                                  paint(frame.style, frame.kind),
-                                 paint(k_bold, hanging(clean(error.message), gutter + 4)));
+                                 paint(k_bold, hanging(clean_message(error), gutter + 4)));
   if (error.where) {
     text += source_lines(*error.where, gutter, frame.style, paint);
   }
@@ -220,7 +231,7 @@ std::string render_in(const Frame& frame, const agent::Error& error, bool color)
                         std::string(gutter, ' '),
                         paint(k_blue, "="),
                         paint(k_bold, label),
-                        hanging(clean(words), gutter + label.size() + 6));
+                        clean(words));
   };
   for (const std::string& doing : error.context) {
     note("while", doing);

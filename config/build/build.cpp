@@ -55,7 +55,7 @@ void check_protocol(const Value& model, const KnownNames& known, Problems& probl
   }
   const auto meant = agent::nearest(protocol->text, std::span<const std::string>(known.protocols));
   problems.add(protocol->span,
-               fmt::format("there is no protocol `{}`", agent::printable(protocol->text)),
+               fmt::format("there is no protocol `{}`", agent::one_line(protocol->text)),
                meant ? fmt::format("did you mean `{}`?", *meant)
                      : fmt::format("one of: {}", fmt::join(known.protocols, ", ")));
 }
@@ -158,7 +158,7 @@ void check_fallback(const Value& item,
     problems.add(span, "a fallback cannot be `auto`", "name the model as PROVIDER/NAME");
   } else if (!names.insert(model.name).second) {
     problems.add(span,
-                 fmt::format("the model `{}` is in the chain twice", agent::printable(model.name)),
+                 fmt::format("the model `{}` is in the chain twice", agent::one_line(model.name)),
                  "take it out; the same model on another server needs another label before the "
                  "slash, with `protocol` and `base_url`");
   }
@@ -206,7 +206,7 @@ void check_tool_choice(const Value& root,
     const auto meant = agent::nearest(choice->text, std::span<const std::string>(names));
     problems.add(choice->span,
                  fmt::format("`model.tool_choice` names `{}`, which is no tool of this agent",
-                             agent::printable(choice->text)),
+                             agent::one_line(choice->text)),
                  meant ? fmt::format("did you mean `{}`?", *meant)
                        : "write auto, required, none, or the name of a tool in `tools`");
   }
@@ -317,17 +317,17 @@ void check_file(const Value& item,
   if (status.type() == std::filesystem::file_type::not_found) {
     if (!file.optional) {
       problems.add(item.span,
-                   fmt::format("there is no file `{}`", agent::printable(file.path)),
+                   fmt::format("there is no file `{}`", agent::one_line(file.path)),
                    fmt::format("paths start at the agent file's folder; {}", help));
     }
   } else if (failure) {
     problems.add(
         item.span,
-        fmt::format("cannot look at `{}`: {}", agent::printable(file.path), failure.message()),
+        fmt::format("cannot look at `{}`: {}", agent::one_line(file.path), failure.message()),
         "check the permissions of the file and its folder");
   } else if (status.type() != std::filesystem::file_type::regular) {
     problems.add(item.span,
-                 fmt::format("`{}` is no regular file", agent::printable(file.path)),
+                 fmt::format("`{}` is no regular file", agent::one_line(file.path)),
                  "name a file");
   } else {
     check_reading(item, file, files, problems);
@@ -349,7 +349,7 @@ std::vector<agent::ContextFile> build_context(const Value& list,
     check_file(item,
                file,
                named,
-               fmt::format("write `{}?` where it may be missing", agent::printable(file.path)),
+               fmt::format("write `{}?` where it may be missing", agent::one_line(file.path)),
                problems);
     files.push_back(std::move(file));
   }

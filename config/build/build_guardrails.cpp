@@ -195,7 +195,7 @@ agent::GuardrailsSpec build_guardrails(const Value& map,
       const std::string& name = spec.checks.back().name;
       if (!name.empty() && !names.insert(name).second) {
         problems.add(value_at(item, "name")->span,
-                     fmt::format("two checks are called `{}`", agent::printable(name)),
+                     fmt::format("two checks are called `{}`", agent::one_line(name)),
                      "give each a name of its own");
       }
     }

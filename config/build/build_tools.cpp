@@ -44,7 +44,7 @@ void read_settings(const Value& map,
   tool.untrusted = boolean_at(map, "untrusted", false);
   if (const Value* env = value_at(map, "env")) {
     tool.env = build_tool_env(
-        *env, fmt::format("the tool `{}`", agent::printable(tool.name)), world, problems);
+        *env, fmt::format("the tool `{}`", agent::one_line(tool.name)), world, problems);
   }
 }
 
@@ -95,13 +95,12 @@ void check_built_in(const std::string& name,
     return;
   }
   const auto meant = agent::nearest(name, std::span<const std::string>(known.tools));
-  problems.add(
-      span,
-      fmt::format("there is no built-in tool `{}`", agent::printable(agent::prefix(name, 80))),
-      meant ? fmt::format("did you mean `{}`?", *meant)
-            : fmt::format("one of: {}; or a command tool with `name`, `description` and "
-                          "`command`",
-                          fmt::join(known.tools, ", ")));
+  problems.add(span,
+               fmt::format("there is no built-in tool `{}`", agent::one_line(name, 80)),
+               meant ? fmt::format("did you mean `{}`?", *meant)
+                     : fmt::format("one of: {}; or a command tool with `name`, `description` and "
+                                   "`command`",
+                                   fmt::join(known.tools, ", ")));
 }
 
 // Of a tool that runs no program.

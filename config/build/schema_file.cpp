@@ -14,7 +14,7 @@ std::optional<SchemaFile> read_schema_file(const Value& path,
                                            const std::filesystem::path& directory,
                                            const JudgeOpened& judge,
                                            Problems& problems) {
-  const std::string shown = agent::printable(path.text);
+  const std::string shown = agent::one_line(path.text);
   constexpr std::size_t k_largest = 1'048'576;
   const auto text = read_text_file(directory / path.text, k_largest, judge);
   if (!text) {

@@ -52,7 +52,7 @@ agent::Error file_error(const std::filesystem::path& file, std::string message, 
 }
 
 agent::Error open_error(const std::filesystem::path& file, int number) {
-  const std::string name = agent::printable(file.string());
+  const std::string name = agent::one_line(file.string());
   if (number == ENOENT || number == ENOTDIR) {
     return file_error(file,
                       fmt::format("there is no file `{}`", name),
@@ -67,7 +67,7 @@ agent::Error open_error(const std::filesystem::path& file, int number) {
 agent::Result<void> check_is_readable(const std::filesystem::path& file,
                                       const struct stat& status,
                                       std::size_t limit) {
-  const std::string name = agent::printable(file.string());
+  const std::string name = agent::one_line(file.string());
   if (S_ISDIR(status.st_mode)) {
     return agent::fail(
         file_error(file, fmt::format("`{}` is a folder", name), "name a file in it"));
@@ -108,7 +108,7 @@ agent::Result<std::string> read_all(int descriptor,
   if (length == text.size()) {
     return agent::fail(
         file_error(file,
-                   fmt::format("`{}` grew while it was read", agent::printable(file.string())),
+                   fmt::format("`{}` grew while it was read", agent::one_line(file.string())),
                    "check that this is the right file"));
   }
   text.resize(length);
@@ -251,7 +251,7 @@ void hide_text_behind_link(const std::filesystem::path& file, std::vector<agent:
   for (agent::Error& mistake : mistakes) {
     mistake.message = "a mistake in a file that is reached by a symbolic link";
     mistake.help = fmt::format("its text is shown only where the file itself is named: {}",
-                               agent::printable(real.string()));
+                               agent::one_line(real.string()));
     if (mistake.where) {
       mistake.where->excerpt.clear();
     }
@@ -279,7 +279,7 @@ agent::Result<std::optional<std::string>> read_file_inside(const std::filesystem
     return agent::fail(
         file_error(file,
                    fmt::format("`{}` is reached by a symbolic link, or is in what is no folder",
-                               agent::printable(file.string())),
+                               agent::one_line(file.string())),
                    "put the file itself there: links are not followed, because they could lead to "
                    "files that its writer may not read"));
   }

@@ -105,7 +105,7 @@ agent::Result<Origin> origin_of(const std::string& text, agent::Code code) {
   if (host.empty()) {
     return agent::fail(
         code,
-        fmt::format("the host of `{}` can be taken for another one", agent::printable(text)),
+        fmt::format("the host of `{}` can be taken for another one", agent::one_line(text)),
         "Write it with letters, digits, - and . alone, without a dot at its end; other names as "
         "xn--….");
   }

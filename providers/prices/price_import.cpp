@@ -43,7 +43,7 @@ std::unexpected<agent::Error> refuse(std::string message) {
 }
 
 std::string shown(const Json& value) {
-  return fmt::format("`{}`", agent::printable(agent::prefix(agent::dump(value), 60)));
+  return fmt::format("`{}`", agent::one_line(agent::prefix(agent::dump(value), 60)));
 }
 
 Result<std::string> required_text(const Json& object, std::string_view key) {

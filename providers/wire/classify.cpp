@@ -280,9 +280,7 @@ std::string message_of(const ErrorBody& body) {
   if (!body.detail.empty() && !message.contains(body.detail)) {
     message += (message.empty() ? "" : ": ") + body.detail;
   }
-  const auto end = message.find_last_not_of(" \t\r\n");
-  message.resize(end == std::string::npos ? 0 : end + 1);
-  return std::string(agent::prefix(message, k_max_message));
+  return agent::one_line(agent::trimmed(message), k_max_message);
 }
 
 std::string message_of(int status, std::string_view raw, const ErrorBody& body) {
@@ -334,7 +332,7 @@ Error redirected(int status, const Headers& headers, std::string_view base_url) 
                .message = fmt::format("{} answered with a redirect (HTTP {}) to {}",
                                       base_url,
                                       status,
-                                      location.empty() ? "nowhere" : location),
+                                      location.empty() ? "nowhere" : agent::one_line(location)),
                .help = "set `model.base_url` to the address that the server answers at"};
 }
 
@@ -407,9 +405,7 @@ std::string request_id(const Headers& headers) {
 }
 
 std::string excerpt(std::string_view body) {
-  std::string line = agent::to_valid_utf8(agent::prefix(body, 200));
-  std::ranges::replace_if(line, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
-  return line;
+  return agent::one_line(body, 200);
 }
 
 }  // namespace providers

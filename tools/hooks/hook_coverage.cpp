@@ -58,7 +58,7 @@ std::optional<agent::Error> missed_changes(const agent::HooksSpec& hooks,
   if (own.file_tools.empty() || own.has_patch || is_made_up_for) {
     return std::nullopt;
   }
-  const std::string matcher = agent::printable(hook.matcher);
+  const std::string matcher = agent::one_line(hook.matcher);
   return agent::Error{
       .code = agent::Code::config_invalid,
       .message =

@@ -191,7 +191,7 @@ class AnswerReader {
     }
     const auto row = std::ranges::find(k_words, word, &Word::word);
     if (row == k_words.end()) {
-      wrong_ = fmt::format("there is no decision `{}`", agent::printable(agent::prefix(word, 40)));
+      wrong_ = fmt::format("there is no decision `{}`", agent::one_line(word, 40));
       return;
     }
     answer_.decision = std::max(answer_.decision, row->decision);

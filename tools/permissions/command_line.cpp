@@ -107,7 +107,7 @@ std::expected<void, std::string> covered_by(std::span<const CommandPattern* cons
     } else if (fit == Fit::but_for_options) {
       const auto open = std::ranges::find(coverage.words, false) - coverage.words.begin();
       why = fmt::format("`{}` of `{}` must stand in the rule; no `*` stands for it",
-                        agent::printable(words[static_cast<std::size_t>(open)]),
+                        agent::one_line(words[static_cast<std::size_t>(open)]),
                         words[0]);
     } else if (why.empty()) {
       why = fmt::format("no rule allows `{}`", words[0]);

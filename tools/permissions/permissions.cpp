@@ -46,8 +46,7 @@ Result<Parts> split(std::string_view rule) {
       .argument = open < rule.size() ? std::optional(rule.substr(open + 1)) : std::nullopt};
   if (parts.tool.empty() || !std::ranges::all_of(parts.tool, is_tool_character)) {
     return fail(Code::config_invalid,
-                fmt::format("`{}` is no rule: it names no tool",
-                            agent::printable(agent::prefix(rule, 100))),
+                fmt::format("`{}` is no rule: it names no tool", agent::one_line(rule, 100)),
                 k_forms);
   }
   if (!parts.argument) {
@@ -56,7 +55,7 @@ Result<Parts> split(std::string_view rule) {
   if (!rule.ends_with(')') || parts.argument->size() < 2) {
     return fail(Code::config_invalid,
                 fmt::format("`{}` is no rule: {}",
-                            agent::printable(agent::prefix(rule, 100)),
+                            agent::one_line(rule, 100),
                             rule.ends_with(')') ? "nothing stands between ( and )"
                                                 : "a `(` has no `)` at the end"),
                 k_forms);
@@ -104,11 +103,11 @@ Result<void> check_rule(std::string_view rule, std::span<const std::string> tool
   if (!tool_names.empty() && tool.is_literal() && !parts.tool.starts_with("mcp__") &&
       std::ranges::find(tool_names, parts.tool) == tool_names.end()) {
     const auto meant = agent::nearest(parts.tool, tool_names);
-    return fail(Code::config_invalid,
-                fmt::format("the rule `{}` names a tool that does not exist",
-                            agent::printable(agent::prefix(rule, 100))),
-                meant ? fmt::format("did you mean `{}`?", *meant)
-                      : fmt::format("one of: {}", fmt::join(tool_names, ", ")));
+    return fail(
+        Code::config_invalid,
+        fmt::format("the rule `{}` names a tool that does not exist", agent::one_line(rule, 100)),
+        meant ? fmt::format("did you mean `{}`?", *meant)
+              : fmt::format("one of: {}", fmt::join(tool_names, ", ")));
   }
   const bool is_of_files =
       std::ranges::any_of(std::to_array<std::string_view>({"apply_patch",

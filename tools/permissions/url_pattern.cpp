@@ -18,11 +18,9 @@ constexpr const char* k_form =
     "may be *.example.com or *";
 
 auto no_pattern(std::string_view text, std::string_view why) {
-  return fail(
-      Code::config_invalid,
-      fmt::format(
-          "`{}` is no pattern of URLs: {}", agent::printable(agent::prefix(text, 200)), why),
-      k_form);
+  return fail(Code::config_invalid,
+              fmt::format("`{}` is no pattern of URLs: {}", agent::one_line(text, 200), why),
+              k_form);
 }
 
 // As lax_path() writes what it stands for; a character that %XX stands for is no wildcard.

@@ -73,9 +73,9 @@ void append_closed_places(std::string& text,
     }
     std::string line = fmt::format("[the sandbox {} `{}`; `sandbox: {{{}: [{}]}}` opens it]",
                                    is_closed ? "closes" : "has for reading only",
-                                   agent::printable(path.string()),
+                                   agent::one_line(path.string()),
                                    is_closed ? "read" : "write",
-                                   agent::printable(word));
+                                   agent::one_line(word));
     if (std::ranges::find(lines, line) == lines.end()) {
       lines.push_back(std::move(line));
     }

@@ -44,11 +44,10 @@ bool is_unreserved(char c) {
 }
 
 auto no_url(std::string_view text, std::string_view why) {
-  return fail(Code::tool_invalid_parameters,
-              fmt::format("`{}` is no URL that can be fetched: {}",
-                          agent::printable(agent::prefix(text, 200)),
-                          why),
-              k_form);
+  return fail(
+      Code::tool_invalid_parameters,
+      fmt::format("`{}` is no URL that can be fetched: {}", agent::one_line(text, 200), why),
+      k_form);
 }
 
 // Why it is no host; the canonical form is put in `host`.
@@ -253,7 +252,7 @@ Result<HostPort> parse_host(std::string_view text) {
   HostPort parsed;
   if (const auto why = read_authority(text, parsed.host, parsed.port); !why.empty()) {
     return fail(Code::config_invalid,
-                fmt::format("`{}` is no host: {}", agent::printable(text), why),
+                fmt::format("`{}` is no host: {}", agent::one_line(text), why),
                 "write a host, and its port where it is not 80 or 443: 127.0.0.1:8080");
   }
   return parsed;

@@ -182,3 +182,16 @@ TEST_CASE("text: only ASCII letters have a lower case", "[agent]") {
   CHECK(agent::folded("Max-Turns_2") == "max_turns_2");
   CHECK(agent::to_lower("AZ az 09 [@`{ \xC3\x84") == "az az 09 [@`{ \xC3\x84");
 }
+
+TEST_CASE("text: a stranger's words are one line", "[agent]") {
+  CHECK(agent::one_line("shell") == "shell");
+  CHECK(agent::one_line("a\nb\tc\rd") == "a\\nb\\tc\\rd");
+  CHECK(agent::one_line("a\x1b[31mb\x7f") == "a\\x1b[31mb\\x7f");
+  CHECK(agent::one_line("a\u2028b\u202Ec\u2066d\u0085") == "a\\u2028b\\u202ec\\u2066d\\u0085");
+  CHECK(agent::one_line("a\xff") == "a\\xff");
+  CHECK(agent::one_line("größe", 6) == "gr…");
+  CHECK(agent::one_line(std::string(10'000, 'x')).size() == 1'000);
+  CHECK(agent::one_line(std::string(10'000, '\n')).size() <= 1'000);
+  const std::string once = agent::one_line(std::string(5'000, '\n') + "x", 100);
+  CHECK(agent::one_line(once, 100) == once);
+}
