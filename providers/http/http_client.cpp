@@ -170,15 +170,27 @@ bool is_bad_answer(const TransferOutcome& outcome) {
     case CURLE_OUT_OF_MEMORY:         // a header line of over 100 kB
       return outcome.is_connected;
     default:
-      return outcome.is_too_long;
+      return outcome.has_long_head || outcome.has_long_body;
   }
 }
 
 Error bad_answer_error(const Sent& sent, const TransferOutcome& outcome) {
   const auto where = sent.url.authority();
-  if (outcome.is_too_long || outcome.code == CURLE_FILESIZE_EXCEEDED) {
+  if (outcome.has_long_head) {
     return make(Code::provider_bad_response,
-                fmt::format("the answer of {} is over the limit of {} bytes{}",
+                fmt::format("the header lines of the answer of {} are over the limit of {} bytes",
+                            where,
+                            k_header_limit));
+  }
+  if (outcome.code == CURLE_OUT_OF_MEMORY) {  // of a connected transfer: see is_bad_answer()
+    return make(Code::provider_bad_response,
+                fmt::format("a header line of the answer of {} is over the limit of {} bytes",
+                            where,
+                            CURL_MAX_HTTP_HEADER));
+  }
+  if (outcome.has_long_body || outcome.code == CURLE_FILESIZE_EXCEEDED) {
+    return make(Code::provider_bad_response,
+                fmt::format("the body of the answer of {} is over the limit of {} bytes{}",
                             where,
                             sent.request.max_body,
                             outcome.code == CURLE_FILESIZE_EXCEEDED ? " by its own account" : ""));

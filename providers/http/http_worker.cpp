@@ -22,7 +22,6 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t k_inbox_limit = 1u << 20;
-constexpr std::size_t k_header_limit = 256u << 10;
 constexpr std::size_t k_idle_handles = 8;
 constexpr long k_kept_connections = 32;
 constexpr milliseconds k_longest_poll{600'000};
@@ -175,7 +174,7 @@ struct HttpWorker::Transfer {
 bool HttpWorker::Transfer::take_header(std::string_view line) {
   header_bytes += line.size();
   if (header_bytes > k_header_limit) {
-    exchange.outcome.is_too_long = true;
+    exchange.outcome.has_long_head = true;
     return false;
   }
   if (is_head_done) {
@@ -202,7 +201,7 @@ bool HttpWorker::Transfer::take_header(std::string_view line) {
 
 std::size_t HttpWorker::Transfer::take_body(std::string_view bytes) {
   if (bytes.size() > exchange.request.max_body - body_bytes) {
-    exchange.outcome.is_too_long = true;
+    exchange.outcome.has_long_body = true;
     return 0;
   }
   if (!delivers) {

@@ -38,13 +38,16 @@ curl_socket_t open_socket(const agent::AddressFilter* may_connect, const curl_so
 
 enum class Deadline : std::uint8_t { none, first_byte, idle, request };
 
+constexpr std::size_t k_header_limit = 256u << 10;  // of an answer's header lines together, bytes
+
 // How a transfer ended, as curl and the clock saw it.
 struct TransferOutcome {
   CURLcode code = CURLE_OK;
-  std::string detail;         // curl's own words
-  int os_error = 0;           // errno of a failed connect
-  bool is_connected = false;  // the connection, TLS included, stood
-  bool is_too_long = false;
+  std::string detail;          // curl's own words
+  int os_error = 0;            // errno of a failed connect
+  bool is_connected = false;   // the connection, TLS included, stood
+  bool has_long_head = false;  // over k_header_limit
+  bool has_long_body = false;
   bool is_cancelled = false;
   bool has_no_socket = false;  // the machine had none left
   bool is_out_of_memory = false;

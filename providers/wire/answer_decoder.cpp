@@ -1,5 +1,6 @@
 #include "providers/wire/answer_decoder.h"
 
+#include "agent/refusal.h"
 #include "agent/text.h"
 #include "providers/wire/classify.h"
 #include "providers/wire/event_stream.h"
@@ -89,6 +90,16 @@ Error garbage(std::string_view body) {
   return Error{.code = Code::provider_bad_response,
                .message = fmt::format("the answer is not what the protocol says: {}",
                                       excerpt(agent::trimmed(body)))};
+}
+
+Error over_limit(std::string_view which) {
+  return Error{.code = Code::provider_bad_response, .message = fmt::format("the answer {}", which)};
+}
+
+// `json` is what should be JSON, whole.
+Error garbage_json(std::string_view json) {
+  const std::string why = agent::why_not_json(json);
+  return why == "is not valid JSON" ? garbage(json) : over_limit(why);
 }
 
 std::unique_ptr<StreamParser> parser_for(char first) {
@@ -236,7 +247,7 @@ bool AnswerDecoder::on_event(const StreamEvent& event, const agent::Emit& emit) 
     error_ = error_inside(*json);
   }
   if (!error_ && (!json || !json->is_object())) {
-    error_ = garbage(data);
+    error_ = json ? garbage(data) : garbage_json(data);
   }
   if (error_) {
     return false;
@@ -252,7 +263,7 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
   }
   const auto json = parse_lenient(text);
   if (!json) {
-    return agent::fail(is_cut_json(text) ? broken() : garbage(text));
+    return agent::fail(is_cut_json(text) ? broken() : garbage_json(text));
   }
   if (auto error = error_inside(*json)) {
     return agent::fail(*std::move(error));
@@ -279,6 +290,9 @@ agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
     }
     if (error_) {
       return agent::fail(*std::exchange(error_, std::nullopt));
+    }
+    if (const std::string which = parser_->over_limit(); !which.empty()) {
+      return agent::fail(over_limit(which));
     }
     if (!parser_->is_plausible()) {
       return agent::fail(garbage(body_));

@@ -2,6 +2,7 @@
 
 #include "agent/json.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
@@ -105,14 +106,22 @@ StreamEvent to_event(const FrameHeaders& headers, std::string_view payload) {
 
 }  // namespace
 
+std::string EventStreamParser::over_limit() const {
+  return long_frame_ == 0
+             ? std::string()
+             : fmt::format(
+                   "has a frame of {} bytes, at most {} are read", long_frame_, k_longest_frame);
+}
+
 void EventStreamParser::feed(std::string_view bytes, const OnEvent& on_event) {
   buffer_ += bytes;
   std::string_view rest = buffer_;
   while (!is_broken_ && !is_stopped_ && rest.size() >= k_prelude) {
     const std::size_t size = number_at(rest, 0);
     const std::size_t header_size = number_at(rest, 4);
-    is_broken_ = checksum(rest.substr(0, 8)) != number_at(rest, 8) || size > k_longest_frame ||
-                 size < k_prelude + header_size + k_checksum;
+    const bool is_prelude = checksum(rest.substr(0, 8)) == number_at(rest, 8);
+    long_frame_ = is_prelude && size > k_longest_frame ? size : 0;
+    is_broken_ = !is_prelude || long_frame_ > 0 || size < k_prelude + header_size + k_checksum;
     if (is_broken_ || rest.size() < size) {
       break;
     }

@@ -18,10 +18,12 @@ class EventStreamParser final : public StreamParser {
   std::optional<StreamEvent> finish() override { return std::nullopt; }
   // No checksum and no length was wrong.
   bool is_plausible() const override { return !is_broken_; }
+  std::string over_limit() const override;
 
  private:
   std::string buffer_;  // the part of the current frame that came
   bool is_broken_ = false;
+  std::size_t long_frame_ = 0;  // bytes, of one over the limit
   bool is_stopped_ = false;
 };
 

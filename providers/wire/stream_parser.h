@@ -26,6 +26,8 @@ class StreamParser {
   virtual std::optional<StreamEvent> finish() = 0;
   // Whether what came so far can be such a stream.
   virtual bool is_plausible() const = 0;
+  // Which limit it is over, as "has a frame of … bytes, …"; empty: none.
+  virtual std::string over_limit() const { return {}; }
 };
 
 }  // namespace providers
