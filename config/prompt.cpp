@@ -18,6 +18,7 @@ namespace config {
 namespace {
 
 constexpr std::size_t k_largest_context_file = 1'048'576;
+constexpr const char* k_attaching = "attaching a file that the prompt names";
 
 using Values = std::map<std::string, std::string>;
 
@@ -75,7 +76,7 @@ agent::Result<void> check_are_known(const agent::AgentSpec& spec, const Values& 
     }
     const auto meant = agent::nearest(name, std::span<const std::string>(names));
     return agent::fail(agent::Code::cli_usage,
-                       fmt::format("the agent has no parameter `{}`", agent::printable(name)),
+                       fmt::format("the agent has no parameter `{}`", agent::one_line(name)),
                        meant ? fmt::format("did you mean `--param {}=VALUE`?", *meant)
                        : names.empty()
                            ? std::string("it has none: leave out `--param NAME=VALUE`")
@@ -92,20 +93,20 @@ agent::Result<void> check_value(const agent::ParameterSpec& parameter, const std
         fmt::format("the parameter `{}` must be of type {}, not `{}`",
                     parameter.name,
                     parameter.type,
-                    agent::printable(agent::prefix(value, 60))),
+                    agent::one_line(value, 60)),
         fmt::format("`--param {}={}`",
                     parameter.name,
                     parameter.type == "boolean" ? "true" : "VALUE, where VALUE is a number"));
   }
   const auto& options = parameter.options;
   if (!options.empty() && std::ranges::find(options, value) == options.end()) {
-    return agent::fail(agent::Code::cli_usage,
-                       fmt::format("the parameter `{}` cannot be `{}`",
-                                   parameter.name,
-                                   agent::printable(agent::prefix(value, 60))),
-                       fmt::format("`--param {}=VALUE`, where VALUE is one of: {}",
-                                   parameter.name,
-                                   fmt::join(options, ", ")));
+    return agent::fail(
+        agent::Code::cli_usage,
+        fmt::format(
+            "the parameter `{}` cannot be `{}`", parameter.name, agent::one_line(value, 60)),
+        fmt::format("`--param {}=VALUE`, where VALUE is one of: {}",
+                    parameter.name,
+                    fmt::join(options, ", ")));
   }
   return {};
 }
@@ -148,7 +149,7 @@ agent::Result<std::string> read_context_file(const std::string& name, const Name
   if (!agent::is_valid_utf8(text) || text.find('\0') != std::string::npos) {
     const std::string path = files.locate(name).string();
     return agent::fail({.code = agent::Code::config_invalid,
-                        .message = fmt::format("`{}` is no text", agent::printable(path)),
+                        .message = fmt::format("`{}` is no text", agent::one_line(path)),
                         .help = "`context` takes text files in UTF-8, pictures and PDFs",
                         .where = agent::Where{.file = path, .excerpt = {}}});
   }
@@ -214,13 +215,28 @@ agent::Result<void> add_mentioned_files(const Filled& prompt,
     if (!added) {
       agent::Error error = std::move(added).error();
       error.code = begins_here ? agent::Code::cli_no_input : error.code;
-      return agent::fail(std::move(error).while_("attaching a file that the prompt names"));
+      return agent::fail(std::move(error).while_(k_attaching));
     }
   }
   return {};
 }
 
 }  // namespace
+
+agent::Result<void> check_named_files(const agent::AgentSpec& spec, const ReadingPolicy& reading) {
+  const NamedFiles files(spec.directory, reading);
+  Rendered unsent;
+  TRY(add_context(spec.context, files, unsent));
+  for (const Mention& mention : find_mentions(spec.prompt)) {
+    if (mention.path.contains("{{")) {
+      continue;
+    }
+    if (auto added = attach_named(mention.path, files, unsent); !added) {
+      return agent::fail(std::move(added).error().while_(k_attaching));
+    }
+  }
+  return {};
+}
 
 agent::Result<Rendered> render(const agent::AgentSpec& spec,
                                const std::map<std::string, std::string>& parameters,

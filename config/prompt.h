@@ -38,4 +38,8 @@ agent::Result<Rendered> render(const agent::AgentSpec& spec,
                                const std::optional<std::string>& prompt_from_outside,
                                const ReadingPolicy& reading);
 
+// What render() will refuse of the files that the agent file names, in the same words; a path that
+// a parameter is part of is not known yet.
+agent::Result<void> check_named_files(const agent::AgentSpec& spec, const ReadingPolicy& reading);
+
 }  // namespace config

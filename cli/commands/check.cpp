@@ -11,6 +11,7 @@
 #include "cli/terminal/render_error.h"
 #include "cli/user_places.h"
 #include "config/load.h"
+#include "config/prompt.h"
 #include "config/replay_script.h"
 #include "providers/registry.h"
 
@@ -88,6 +89,7 @@ class Checker {
         checked.errors.push_back(in_file(done.error(), file));
       }
       check_permissions(*report.agent, checked);
+      check_files(*report.agent, checked);
     }
     const std::string loaded = (context_.cwd / file).string();
     for (auto* list : {&checked.errors, &checked.warnings}) {
@@ -156,6 +158,14 @@ class Checker {
     }
     if (const auto possible = check_tool_choice(agent, *permissions); !possible) {
       checked.errors.push_back(in_file(possible.error(), checked.file));
+    }
+  }
+
+  // What stands in them. A sandbox that cannot be made here may be made where the agent runs.
+  void check_files(const agent::AgentSpec& agent, Checked& checked) {
+    const auto readable = config::check_named_files(agent, known_.reading_policy(agent));
+    if (!readable && readable.error().code != Code::sandbox_setup) {
+      checked.errors.push_back(in_file(readable.error(), checked.file));
     }
   }
 
