@@ -1,6 +1,7 @@
 // `errand check`: every mistake of every file, before anything runs.
 #include "agent/outcome.h"
 #include "agent/secrets/redact.h"
+#include "agent/text.h"
 #include "cli/commands/commands.h"
 #include "cli/key_hosts.h"
 #include "cli/known_names.h"
@@ -224,7 +225,7 @@ void write_text(const std::vector<Checked>& files, Context& context) {
       context.err << render_warning(warning, context.color_err) << "\n\n";
     }
     if (checked.errors.empty()) {
-      context.out << checked.file << ": ok\n";
+      context.out << agent::one_line(checked.file) << ": ok\n";
     }
   }
 }

@@ -2,6 +2,7 @@
 #include "agent/clock.h"
 #include "agent/id.h"
 #include "agent/outcome.h"
+#include "agent/text.h"
 #include "cli/commands/commands.h"
 #include "cli/help.h"
 #include "cli/known_names.h"
@@ -188,9 +189,10 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
                  {{"mode", limits.mode}, {"network", limits.network}, {"hosts", limits.hosts}}}})
         << "\n";
   } else {
-    context.out << fmt::format("{}: {}\n", verdict, reason);
+    context.out << fmt::format("{}: {}\n", verdict, agent::one_line(reason));
     if (is_refused) {
-      context.out << fmt::format("permissions alone: {}: {}\n", permission, decision.reason);
+      context.out << fmt::format(
+          "permissions alone: {}: {}\n", permission, agent::one_line(decision.reason));
     } else if (!decision.yes_rule.empty()) {
       context.out << fmt::format("a yes to it: {}\n", decision.yes_rule);
     }

@@ -1,5 +1,7 @@
 #include "cli/terminal/log_sink.h"
 
+#include "agent/text.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -46,6 +48,20 @@ std::string time_stamp(std::chrono::system_clock::time_point now) {
                      offset.substr(std::min<std::size_t>(3, offset.size())));
 }
 
+// Characters that deceive as JSON writes them; the others JSON has escaped already.
+std::string shown(std::string_view json) {
+  std::string out;
+  for (;;) {
+    const std::size_t del = json.find('\x7F');
+    out += agent::printable(json.substr(0, del));
+    if (del == std::string_view::npos) {
+      return out;
+    }
+    out += "\\u007f";
+    json.remove_prefix(del + 1);
+  }
+}
+
 }  // namespace
 
 agent::Result<std::unique_ptr<LogSink>> LogSink::open(const std::string& file,
@@ -68,7 +84,7 @@ void LogSink::on(const agent::Event& event) {
                           time_stamp(std::chrono::system_clock::now()),
                           level,
                           agent::type_name(event.body),
-                          redactor_.dump(fields));
+                          shown(redactor_.dump(fields)));
   if (level != "debug" || pending_.size() >= k_pending_bytes) {
     output_->write(pending_);
     pending_.clear();

@@ -161,7 +161,8 @@ TEST_CASE("classify: a message is at most 512 bytes and ends between characters"
     long_text += "\xC3\xA4";
   }
   const agent::Error error = classify(400, R"({"error":{"message":"x)" + long_text + R"("}})");
-  CHECK(error.message.size() == 511);
+  CHECK(error.message.size() == 512);
+  CHECK_THAT(error.message, Catch::StartsWith("x\xC3\xA4") && Catch::EndsWith("\xC3\xA4…"));
 }
 
 TEST_CASE("classify: a redirect names where it points", "[providers]") {
