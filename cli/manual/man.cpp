@@ -282,6 +282,37 @@ std::string later_keys() {
                             text + ".El\n";
 }
 
+// What is taken of YAML, of numbers and of JSON Schema. tests/yaml/run.py has the table of the
+// first.
+std::string language_section() {
+  return ".Sh YAML, NUMBERS AND SCHEMAS\n" +
+         prose(
+             "Refused, although it is YAML: directives, tags, merge keys, a second document, a key "
+             "twice, keys that are empty or are lists or maps, a key and its colon on two lines, "
+             "and in brackets a text without quotes that begins with a question mark. "
+             "A file has at most 20,000 values and 4 MiB of text, aliases counted as often as they "
+             "are used, and nests at most 64 levels deep; JSON nests at most 200.") +
+         ".Pp\n" +
+         prose(
+             "Numbers pass as they are written: 18446744073709551617, 1e400, 1.50 and -0 in the "
+             "arguments of a call, in an answer with a schema or in a replay script reach tools, "
+             "hooks, events and results digit by digit. "
+             "How YAML alone writes a number becomes JSON: +.5 is 0.5, 0x10 is 16. "
+             "JSON has no .inf and no .nan: as arguments in a script they are refused, and so are "
+             "hexadecimal and octal numbers over 63 bits.") +
+         ".Pp\n" +
+         prose(
+             "A JSON Schema is one of draft 7; of later drafts prefixItems, dependentRequired, "
+             "dependentSchemas, minContains, maxContains, $defs and $anchor are known, too. "
+             "Refused are references to another document, also to the draft's own schema, since "
+             "nothing is fetched; unevaluatedProperties, unevaluatedItems, $dynamicRef and "
+             "$recursiveRef; exclusiveMinimum and exclusiveMaximum as draft 4 has them, which "
+             "are no numbers; patterns that RE2 does not know, with look-around or "
+             "back-references; and a multipleOf of more than 18 digits. "
+             "A format demands nothing. "
+             "Numbers are compared as decimal fractions, without rounding.");
+}
+
 std::string provider_section() {
   std::string text =
       ".Sh PROVIDERS\n"
@@ -558,6 +589,7 @@ std::string agent_page() {
       "a name of your own.\n";
   text += key_list(config::keys());
   text += later_keys();
+  text += language_section();
   text += tools_section();
   text += permissions_section();
   text += guardrails_section();

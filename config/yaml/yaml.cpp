@@ -25,20 +25,40 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-// The library ends a plain scalar inside brackets at any `?`, which YAML does not. A `?` within a
-// word is therefore shown to it as a byte that no valid text holds, and put back in what it
-// returns.
+// The library ends a plain scalar inside brackets at any `?`, which YAML does not, and begins a
+// comment at any `#` behind a bracket, a quote or a comma, which YAML does not either: a space
+// stands before it. Those within words are therefore shown to it as bytes that no valid text holds,
+// and put back in what it returns.
 constexpr char k_question_mark = '\xFF';
+constexpr char k_hash = '\xFE';
 
-std::string with_hidden_question_marks(std::string_view text) {
+constexpr std::string_view k_bad_comment = "a comment needs a space before its `#`";
+
+bool is_bad_comment(std::string_view text, std::size_t at) {
+  return at > 0 && at < text.size() && text[at] == '#' && !is_blank(text[at - 1]);
+}
+
+// The last line ends where the text ends, which the library does not see either.
+std::string shown_to_library(std::string_view text) {
   std::string shown(text);
   for (std::size_t at = 1; at < shown.size(); ++at) {
     const char before = text[at - 1];
-    if (text[at] == '?' && !is_blank(before) && !std::string_view("[{,\\").contains(before)) {
+    if (is_blank(before) || before == '\\') {
+      continue;
+    }
+    if (text[at] == '#') {
+      shown[at] = k_hash;
+    } else if (text[at] == '?' && before != '[' && before != '{' && before != ',') {
       shown[at] = k_question_mark;
     }
   }
-  return shown;
+  return shown.ends_with('\n') ? shown : shown + '\n';
+}
+
+void put_back(std::string& text) {
+  for (char& c : text) {
+    c = c == k_question_mark ? '?' : c == k_hash ? '#' : c;
+  }
 }
 
 // The library writes the escapes \\N and \\_ as one byte each, which is no UTF-8.
@@ -174,7 +194,7 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& text) override {
     Value value;
     value.text = text;
-    std::ranges::replace(value.text, k_question_mark, '?');
+    put_back(value.text);
     repair_escapes(value.text);
     value.kind = tag == "?" ? kind_of_plain(value.text) : Kind::text;
     scalar(offset(mark), anchor, std::move(value));
@@ -227,7 +247,10 @@ class TreeBuilder final : public YAML::EventHandler {
   void refuse_more(std::size_t at);
   void refuse_tag(const Properties& properties);
   void locate(std::size_t at, Value& value);
-  void check_is_closed(const Value& quoted);
+  void check_quoted(Value& quoted);
+  void check_plain(const Value& plain);
+  void check_has_colon(const Frame& map, const Value& value);
+  bool is_flow(const Value& collection, char bracket) const;
   bool charge(const Value& value, const Weight& weight, int depth);
   void scalar(std::size_t at, YAML::anchor_t anchor, Value value);
   void open(Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor);
@@ -259,6 +282,10 @@ std::optional<Span> TreeBuilder::open_quote() const {
 }
 
 void TreeBuilder::refuse_more(std::size_t at) {
+  if (is_bad_comment(text(), at)) {
+    fail({at, 1}, std::string(k_bad_comment), "put the space there");
+    return;
+  }
   // The mark of a document is that of its first node; the separator stands above it.
   const std::size_t separator = source_.text().substr(0, at).rfind("\n---");
   const std::size_t line = source_.line_of(at);
@@ -301,24 +328,71 @@ void TreeBuilder::locate(std::size_t at, Value& value) {
     value.style = first == '"' ? Style::double_quoted : Style::single_quoted;
     value.content = begin + 1;
     value.span.length = quoted_length(text(), begin);
-    check_is_closed(value);
+    check_quoted(value);
   } else if (first == '|' || first == '>') {
     value.style = Style::block;
     value.content = std::min(text().find('\n', begin), end_);
     value.span.length = 1;
   } else {
     value.span.length = plain_length(text(), begin, value.text);
+    check_plain(value);
   }
 }
 
-// The parser also ends a quoted scalar where the file or the indentation ends, without a word.
-void TreeBuilder::check_is_closed(const Value& quoted) {
+// Of a quoted text that is nothing but white space: a line end is a space, each more a line end.
+std::string folded_blanks(std::string_view written) {
+  const auto lines = static_cast<std::size_t>(std::ranges::count(written, '\n'));
+  return lines == 0 ? std::string(written) : lines == 1 ? " " : std::string(lines - 1, '\n');
+}
+
+// What the parser takes without a word: a quoted scalar that the file or the indentation ends, and
+// `\'` in double quotes. Of empty lines alone it makes nothing.
+void TreeBuilder::check_quoted(Value& quoted) {
   const std::size_t end = offset_of(source_, quoted, quoted.text.size());
   const char quote = quoted.style == Style::double_quoted ? '"' : '\'';
   if (end <= quoted.span.offset || end >= end_ || source_.text()[end] != quote) {
     fail({quoted.span.offset, 1},
          "a quote is not closed",
          "close it, or use a block text: `key: |`");
+    return;
+  }
+  const auto written =
+      std::string_view(source_.text()).substr(quoted.content, end - quoted.content);
+  if (std::ranges::all_of(written, is_blank)) {
+    quoted.text = folded_blanks(written);
+  }
+  for (std::size_t at = 0; quote == '"' && at + 1 < written.size(); ++at) {
+    if (written[at] == '\\' && written[++at] == '\'') {
+      fail({quoted.content + at - 1, 2},
+           "an unknown escape in double quotes",
+           "`'` needs no backslash there");
+    }
+  }
+}
+
+void TreeBuilder::check_plain(const Value& plain) {
+  if (plain.text.starts_with('#')) {
+    fail(plain.span, std::string(k_bad_comment), "put the space there");
+  } else if (plain.text == "-") {
+    fail(plain.span, "a dash that begins no item", "put quotes around it where it is text");
+  }
+}
+
+bool TreeBuilder::is_flow(const Value& collection, char bracket) const {
+  return collection.content < end_ && text()[collection.content] == bracket;
+}
+
+// In a block the parser takes a word alone for a key; only behind `?` it may be one.
+void TreeBuilder::check_has_colon(const Frame& map, const Value& value) {
+  if (value.kind != Kind::null || !value.text.empty() || is_flow(map.value, '{')) {
+    return;
+  }
+  const Span key = map.entry.key_span;
+  const std::size_t before = text().substr(0, key.offset).find_last_not_of(" \t\r\n");
+  const std::size_t behind = text().find_first_not_of(" \t\r\n", key.offset + key.length);
+  const bool is_explicit = before != std::string_view::npos && text()[before] == '?';
+  if (!is_explicit && (behind == std::string_view::npos || text()[behind] != ':')) {
+    fail(key, "this line has no colon", "write `key: value`");
   }
 }
 
@@ -354,6 +428,12 @@ void TreeBuilder::scalar(std::size_t at, YAML::anchor_t anchor, Value value) {
   last_end_ = value.span.offset + value.span.length;
   const Weight weight{.values = 1, .bytes = value.text.size()};
   if (!charge(value, weight, static_cast<int>(open_.size()))) {
+    return;
+  }
+  const bool is_written = value.kind != Kind::null || anchor != 0 ||
+                          (at < end_ && std::string_view("~nN").contains(text()[at]));
+  if (!is_written && !open_.empty() && is_flow(open_.back().value, '[')) {
+    fail(value.span, "an item is missing between the commas", "write `null`, or take a comma out");
     return;
   }
   if (anchor != 0) {
@@ -437,6 +517,7 @@ void TreeBuilder::place(Value value) {
   } else if (frame.awaits_key) {
     take_key(frame, std::move(value));
   } else {
+    check_has_colon(frame, value);
     if (value.kind == Kind::null && value.text.empty()) {
       value.span = frame.entry.key_span;  // the parser's mark is that of whatever comes next
     }
@@ -456,7 +537,7 @@ void TreeBuilder::take_key(Frame& frame, Value value) {
     return;
   }
   if (value.kind == Kind::null) {
-    fail(value.span, "a key is missing before the colon", "write `key: value`");
+    fail(value.span, "a key is missing before the colon", "write `key: value` on one line");
     return;
   }
   if (value.text == "<<" && value.style == Style::plain) {
@@ -577,6 +658,10 @@ void report_syntax(const YAML::Exception& error,
         {source.line_begin(line) + tab, 1}, "a tab in the indentation", "indent with spaces");
     return;
   }
+  if (is_bad_comment(source.text(), span.offset)) {
+    problems.add(span, std::string(k_bad_comment), "put the space there");
+    return;
+  }
   const bool is_value = error.msg == YAML::ErrorMsg::MAP_VALUE;
   if (is_value && line > 1 && lacks_colon(source.line_text(line - 1), source.line_text(line))) {
     const std::string_view above = source.line_text(line - 1);
@@ -664,8 +749,7 @@ std::optional<Value> parse_yaml(const Source& source,
   }
   TreeBuilder builder(source, part.offset, part.offset + part.length, limits, problems);
   try {
-    std::istringstream stream(
-        with_hidden_question_marks(source.text().substr(part.offset, part.length)));
+    std::istringstream stream(shown_to_library(source.text().substr(part.offset, part.length)));
     YAML::Parser parser(stream);
     while (!builder.has_failed() && parser.HandleNextDocument(builder)) {
     }
