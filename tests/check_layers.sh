@@ -83,6 +83,7 @@ others() {
 bench
 cmake
 tests/fuzz
+tests/yaml
 tests/support
 tests/unit/cli/documents_test.cpp
 tests/unit/config/hostile_test.cpp

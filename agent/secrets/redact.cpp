@@ -439,6 +439,10 @@ bool Redactor::is_clean(std::string_view text) const {
 void Redactor::redact(Json& value) const {
   if (value.is_string()) {
     value = apply(value.get_ref<const std::string&>());
+  } else if (is_number(value)) {  // whose digits may be a secret; none is guessed in them
+    if (const std::string digits = numeral(value); !secrets_in(digits, values_).empty()) {
+      value = apply(digits);
+    }
   } else if (value.is_structured()) {
     for (auto& member : value) {
       redact(member);

@@ -225,6 +225,7 @@ class TreeBuilder final : public YAML::EventHandler {
     int depth_below = 0;
     bool awaits_key = true;
     Entry entry;  // maps: the key whose value is awaited
+    bool key_is_alias = false;
     std::unordered_map<std::string, std::size_t> keys;
   };
   struct Anchored {
@@ -384,7 +385,8 @@ bool TreeBuilder::is_flow(const Value& collection, char bracket) const {
 
 // In a block the parser takes a word alone for a key; only behind `?` it may be one.
 void TreeBuilder::check_has_colon(const Frame& map, const Value& value) {
-  if (value.kind != Kind::null || !value.text.empty() || is_flow(map.value, '{')) {
+  const bool is_written = value.kind != Kind::null || !value.text.empty();
+  if (is_written || map.key_is_alias || is_flow(map.value, '{')) {
     return;
   }
   const Span key = map.entry.key_span;
@@ -466,6 +468,9 @@ void TreeBuilder::OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) {
       open_.back().depth_below = std::max(open_.back().depth_below, weight.depth);
     }
     place(found->second.value);
+    if (!open_.empty()) {
+      open_.back().key_is_alias = !open_.back().awaits_key;
+    }
   }
 }
 
@@ -530,6 +535,7 @@ void TreeBuilder::place(Value value) {
 
 void TreeBuilder::take_key(Frame& frame, Value value) {
   frame.awaits_key = false;
+  frame.key_is_alias = false;
   if (!value.is_scalar()) {
     fail(value.span,
          "a key must be a word, not a list or a map",

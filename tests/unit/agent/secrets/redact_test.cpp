@@ -167,6 +167,14 @@ TEST_CASE("redact: of a JSON value every text is cleaned, and nothing else chang
   CHECK(agent::dump(value) == clean);
 }
 
+TEST_CASE("redact: a known value goes where it is written as a number", "[agent]") {
+  agent::Redactor redactor({});
+  redactor.add("73829104657382910465");
+  const auto value = agent::parse_json(R"({"a":73829104657382910465,"b":[1e400,1.50]})");
+  REQUIRE(value);
+  CHECK(redactor.dump(*value) == R"({"a":"[redacted]","b":[1e400,1.50]})");
+}
+
 TEST_CASE("redact: known values go in base64, wherever they stand in it", "[agent]") {
   agent::Redactor redactor({});
   redactor.add("s3cr3t-value-of-mine");

@@ -63,6 +63,7 @@ TEST_CASE("yaml: values by the core schema", "[config]") {
       {"a: -", "a list item where none can begin"},
       {"a:\n  b\nc\n", "this line has no colon"},
       {"a: b\nc", "this line has no colon"},
+      {"a: &k b\n*k :\n&l c:\n", R"({"a":"b","b":null,"c":null})"},
       {"? a\n? b\n", R"({"a":null,"b":null})"},
       {"{a, b: c}", R"({"a":null,"b":"c"})"},
       {R"("it\'s")", "an unknown escape in double quotes"},
