@@ -48,7 +48,7 @@ constexpr auto k_exits = std::to_array<ExitRow>({
     {104, "unsupported", "model or provider lacks tools, schema, modality", "no", "-"},
     {110, "tool_fatal", "a tool declared fatal failed", "no", "yes"},
     {111, "output_invalid", "structured output still invalid after the allowed repairs", "maybe", "yes"},
-    {112, "no_result", "the run ended with neither text nor structured output", "maybe", "yes"},
+    {112, "no_result", "the run ended with neither structured output nor text that can be seen", "maybe", "yes"},
     {113, "checks_failed", "`checks` still fail after `attempts`", "no", "yes"},
     {114, "subagent_failed", "a sub-agent failed in a way its parent could not handle", "see cause", "yes"},
     {119, "replay_miss", "a replay holds no reply for a request", "no", "-"},

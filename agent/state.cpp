@@ -1,5 +1,7 @@
 #include "agent/state.h"
 
+#include "agent/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -113,7 +115,11 @@ void fold(State& state, const ModelResponded& event) {
   state.streamed_bytes = 0;
   state.stop_reason = reply.stop_reason;
   state.answer = continues ? state.answer + reply.text : reply.text;
+  if (is_blank(state.answer)) {
+    state.answer.clear();
+  }
 
+  const bool says_nothing = is_blank(reply.text);
   const bool cut = reply.stop_reason == StopReason::max_tokens;
   const bool malformed = reply.stop_reason == StopReason::malformed_tool_call;
   const bool paused = reply.stop_reason == StopReason::pause;
@@ -122,17 +128,18 @@ void fold(State& state, const ModelResponded& event) {
   count_in_a_row(state.malformed_replies, malformed);
   count_in_a_row(state.pauses, paused);
   count_in_a_row(state.empty_replies,
-                 !cut && !malformed && !paused && !calls && reply.text.empty());
+                 !cut && !malformed && !paused && !calls && says_nothing);
 
   state.reply_is_unjudged = !calls;
   state.open_calls = calls ? reply.tool_calls : std::vector<ToolCall>{};
   state.started_calls.clear();
   state.results.clear();
+  state.settled_calls = 0;
   if (cut || malformed) {
-    if (!reply.text.empty()) {
+    if (!says_nothing) {
       state.conversation.messages.push_back(AssistantMessage{without_calls(reply)});
     }
-  } else if (calls || paused || !reply.text.empty()) {
+  } else if (calls || paused || !says_nothing) {
     state.conversation.messages.push_back(AssistantMessage{reply});
   }
 }
@@ -185,22 +192,35 @@ bool deserves_warning(const State& state, int count) {
 void append_results(State& state) {
   for (const ToolCall& call : std::exchange(state.open_calls, {})) {
     const ToolResult& result = state.results.at(call.id);
-    std::string content = result.content;
+    say(state,
+        ToolMessage{.call_id = call.id,
+                    .name = result.name,
+                    .content = result.content,
+                    .is_error = result.status != ToolStatus::ok});
+  }
+  state.settled_calls = 0;
+  state.results.clear();
+}
+
+// Repeats are counted in the order of the calls, whichever ended first.
+void settle_calls(State& state) {
+  for (; state.settled_calls < state.open_calls.size(); ++state.settled_calls) {
+    const ToolCall& call = state.open_calls[state.settled_calls];
+    const auto found = state.results.find(call.id);
+    if (found == state.results.end()) {
+      return;
+    }
+    ToolResult& result = found->second;
     const int count = count_repeat(state, call, result);
     if (count > 0 && deserves_warning(state, count)) {
-      content += fmt::format(
+      result.content += fmt::format(
           "\n[This is call number {} of `{}` with the same arguments and the same result. It will "
           "not change by asking again: try something else, or finish.]",
           count,
           result.name);
     }
-    say(state,
-        ToolMessage{.call_id = call.id,
-                    .name = result.name,
-                    .content = std::move(content),
-                    .is_error = result.status != ToolStatus::ok});
   }
-  state.results.clear();
+  append_results(state);
 }
 
 void fold(State& state, const ToolStarted& event) {
@@ -219,11 +239,7 @@ void fold(State& state, const ToolFinished& event) {
     state.ending_result = result;
   }
   state.results.insert_or_assign(result.call_id, result);
-  const bool all = std::ranges::all_of(
-      state.open_calls, [&](const ToolCall& call) { return state.results.contains(call.id); });
-  if (all) {
-    append_results(state);
-  }
+  settle_calls(state);
 }
 
 void fold(State& state, const GuardrailRan& event) {

@@ -8,6 +8,7 @@
 #include "agent/schema/json_schema.h"
 #include "agent/spec.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -46,6 +47,7 @@ struct State {
   std::vector<ToolCall> open_calls;           // of the last reply, results outstanding
   std::set<std::string> started_calls;        // of open_calls, by call id
   std::map<std::string, ToolResult> results;  // the same
+  std::size_t settled_calls = 0;              // of open_calls: have a result, as all before them
   std::optional<ToolResult> ending_result;    // a fatal tool's, or task_failed's
 
   std::string answer;               // text of the last reply, continuations joined

@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <iterator>
+#include <cstdint>
+#include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -30,11 +32,21 @@ Ending failed(Code code, std::string message, std::string help = {}) {
   return {.error = Error{.code = code, .message = std::move(message), .help = std::move(help)}};
 }
 
-std::vector<ToolCall> unanswered(const State& state) {
+// The calls without a result, up to the first that may be a repeat too many: what comes of those
+// before it decides whether it runs at all.
+std::vector<ToolCall> next_calls(const State& state) {
+  const auto max = state.plan.limits.max_repeat_calls;
+  std::map<std::pair<std::string_view, std::string_view>, std::int64_t> equal;
   std::vector<ToolCall> calls;
-  std::ranges::copy_if(state.open_calls, std::back_inserter(calls), [&](const ToolCall& call) {
-    return !state.results.contains(call.id);
-  });
+  for (const ToolCall& call : std::span(state.open_calls).subspan(state.settled_calls)) {
+    const bool may_repeat = !max || state.plan.repeatable_tools.contains(call.name);
+    if (!may_repeat && ++equal[{call.name, call.arguments}] > *max - state.most_repeats) {
+      break;
+    }
+    if (!state.results.contains(call.id)) {
+      calls.push_back(call);
+    }
+  }
   return calls;
 }
 
@@ -300,9 +312,6 @@ Step next(const State& state) {
   if (state.ending_result) {
     return Finish{ended_by_tool(*state.ending_result)};
   }
-  if (auto calls = unanswered(state); !calls.empty()) {
-    return tools_or_limit(state, std::move(calls));
-  }
   if (const auto max = state.plan.limits.max_repeat_calls; max && state.most_repeats >= *max) {
     return Finish{stopped_at(
         Code::run_loop_detected,
@@ -312,6 +321,9 @@ Step next(const State& state) {
         fmt::format("`{}` was called {} times with the same arguments and the same result",
                     state.most_repeated,
                     state.most_repeats))};
+  }
+  if (auto calls = next_calls(state); !calls.empty()) {
+    return tools_or_limit(state, std::move(calls));
   }
   if (state.reply_is_unjudged) {
     const Step step = judge(state);

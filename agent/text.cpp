@@ -155,6 +155,25 @@ void append_printable(std::string& out, std::string_view character) {
   }
 }
 
+// White space and what Unicode says is not to be drawn, with the blanks that are letters by name
+// (Hangul fillers, the empty Braille pattern).
+bool is_unseen(std::uint32_t point) {
+  struct Range {
+    std::uint32_t first;
+    std::uint32_t last;
+  };
+  constexpr auto k_unseen = std::to_array<Range>({
+      {0x0000, 0x0020},   {0x007F, 0x00A0},   {0x00AD, 0x00AD},   {0x034F, 0x034F},
+      {0x061C, 0x061C},   {0x115F, 0x1160},   {0x1680, 0x1680},   {0x17B4, 0x17B5},
+      {0x180B, 0x180F},   {0x2000, 0x200F},   {0x2028, 0x202F},   {0x205F, 0x206F},
+      {0x2800, 0x2800},   {0x3000, 0x3000},   {0x3164, 0x3164},   {0xFE00, 0xFE0F},
+      {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFB},   {0x1BCA0, 0x1BCA3},
+      {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
+  });
+  return std::ranges::any_of(
+      k_unseen, [&](const Range& one) { return point >= one.first && point <= one.last; });
+}
+
 constexpr std::size_t k_far = 99;
 constexpr std::size_t k_longest_compared = 128;  // a longer word is no typo of a name
 constexpr std::size_t k_shortest_beginning = 3;
@@ -324,6 +343,18 @@ std::string one_line(std::string_view text, std::size_t limit) {
     return shown;
   }
   return std::string(prefix(shown, limit - std::min(limit, k_cut.size()))) += k_cut;
+}
+
+bool is_blank(std::string_view text) {
+  while (!text.empty()) {
+    const Sequence sequence = first_sequence(text);
+    if (sequence.kind != Sequence::Kind::valid ||
+        !is_unseen(code_point(text.substr(0, sequence.length)))) {
+      return false;
+    }
+    text.remove_prefix(sequence.length);
+  }
+  return true;
 }
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {

@@ -58,6 +58,10 @@ std::string folded(std::string_view name);
 // Without the spaces, tabs and line ends around it.
 std::string_view trimmed(std::string_view text);
 
+// Whether valid UTF-8 shows nothing: it is empty, or all of it white space, control characters and
+// characters without width.
+bool is_blank(std::string_view text);
+
 // The candidate nearest to `word` (edit distance at most 2 and less than half the word's length,
 // case and -/_ ignored), if there is one and it is unique.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);

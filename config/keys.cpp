@@ -116,7 +116,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "limits.max_tool_calls", .type = Type::count, .help = "How many tool calls may run. Exit code 83.", .example = "200"},
     {.path = "limits.max_total_tokens", .type = Type::count, .help = "How many tokens may be used, input and output together. Exit code 81.", .example = "500k"},
     {.path = "limits.timeout", .type = Type::duration, .help = "How long the run may take. Exit code 124.", .example = "20m"},
-    {.path = "limits.max_repeat_calls", .type = Type::count, .help = "How often the same call may give the same result, or `unlimited`. Exit code 86.", .example = "10", .default_value = "5", .choices = "unlimited", .min = 2},
+    {.path = "limits.max_repeat_calls", .type = Type::count, .help = "How often the same call may give the same result, within one reply of the model as well, or `unlimited`. Exit code 86.", .example = "10", .default_value = "5", .choices = "unlimited", .min = 2},
     {.path = "limits.max_cost_usd", .type = Type::money, .help = "How much the run may cost, in US dollars. Exit code 82. It counts for the model and for each of its fallbacks: none is asked that the rest does not pay for. A model whose price is not known is refused.", .example = "1.50"},
 
     {.path = "retry", .type = Type::map, .help = "How a failed request to the model is tried again.", .example = "{max_attempts: 6}"},

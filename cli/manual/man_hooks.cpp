@@ -97,7 +97,10 @@ Nothing.
 The hooks of a point run one after the other, in the order of the file, and each sees what
 those before it have changed.
 After a no, only observers still run.
-Before a reply's calls, the hooks of all of them run before the first call does.
+Before a reply's calls, the hooks of all of them run before the first call does; equal calls of
+which
+.Ic limits.max_repeat_calls
+may be in the way are judged when it is known that they are to run.
 A call's permission is judged then, and by the rules alone once more when the call starts.
 .Sh WHEN A HOOK BREAKS
 An observer that breaks is told of, and changes nothing.

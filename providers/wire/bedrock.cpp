@@ -68,13 +68,13 @@ std::string blocks_of(const agent::UserMessage& message) {
   for (const agent::Attachment& attachment : message.attachments) {
     blocks += block_of(attachment) + ",";
   }
-  return blocks + text_block(is_blank(message.text) ? "(empty)" : message.text);
+  return blocks + text_block(agent::is_blank(message.text) ? "(empty)" : message.text);
 }
 
 std::string blocks_of(const agent::ToolMessage& message) {
   return fmt::format(R"({{"toolResult":{{"toolUseId":{},"content":[{}],"status":"{}"}}}})",
                      json_text(message.call_id),
-                     text_block(is_blank(message.content) ? "(empty)" : message.content),
+                     text_block(agent::is_blank(message.content) ? "(empty)" : message.content),
                      message.is_error ? "error" : "success");
 }
 
@@ -84,7 +84,7 @@ std::string blocks_of(const agent::AssistantMessage& message) {
     return reply.raw.substr(1, reply.raw.size() - 2);  // without the brackets
   }
   std::string blocks;
-  if (!is_blank(reply.text)) {
+  if (!agent::is_blank(reply.text)) {
     blocks = text_block(reply.text);
   } else if (reply.tool_calls.empty()) {
     blocks = text_block("(empty)");

@@ -2,6 +2,7 @@
 
 #include "agent/json.h"
 #include "agent/message.h"
+#include "agent/text.h"
 #include "providers/wire/answer_decoder.h"
 #include "providers/wire/tool_call_assembler.h"
 #include "providers/wire/wire_text.h"
@@ -183,7 +184,7 @@ std::string BedrockDecoder::content_to_send_back(std::span<const agent::ToolCall
       block["toolUse"]["toolUseId"] = calls.front().id;
       block["toolUse"]["input"] = *agent::parse_json(history_arguments(calls.front().arguments));
       calls = calls.subspan(1);
-    } else if (block.contains("text") && is_blank(agent::text_at(block, "text"))) {
+    } else if (block.contains("text") && agent::is_blank(agent::text_at(block, "text"))) {
       continue;
     }
     content.push_back(std::move(block));

@@ -1,5 +1,6 @@
 // Google's generateContent: requests. What comes back is gemini_decode.h's.
 #include "agent/json.h"
+#include "agent/text.h"
 #include "providers/wire/gemini_decode.h"
 #include "providers/wire/wire.h"
 #include "providers/wire/wire_text.h"
@@ -61,7 +62,7 @@ std::string encode(const agent::ToolInfo& tool) {
 }
 
 std::string text_part(std::string_view text) {
-  return fmt::format(R"({{"text":{}}})", json_text(is_blank(text) ? "(empty)" : text));
+  return fmt::format(R"({{"text":{}}})", json_text(agent::is_blank(text) ? "(empty)" : text));
 }
 
 constexpr auto k_media =

@@ -86,10 +86,6 @@ void append_items(std::string& body, std::string_view items) {
   }
 }
 
-bool is_blank(std::string_view text) {
-  return agent::trimmed(text).empty();
-}
-
 std::string json_text(std::string_view text) {
   return agent::dump(agent::Json(text));
 }

@@ -69,9 +69,6 @@ void append_turns(std::string& body,
   }
 }
 
-// Nothing, or nothing but white space.
-bool is_blank(std::string_view text);
-
 // `text` as a JSON string.
 std::string json_text(std::string_view text);
 

@@ -526,6 +526,70 @@ TEST_CASE("loop: repeats between which something new happens are no loop", "[age
   CHECK(stage.run(std::move(script)).exit_code == 0);
 }
 
+TEST_CASE("loop: equal calls of one reply run no further than the limit of repeats", "[agent]") {
+  const auto equal = [](int count, int first = 0) {
+    std::vector<agent::ToolCall> calls;
+    for (int n = first; n < first + count; ++n) {
+      calls.push_back({"call" + std::to_string(n), "x", "{}"});
+    }
+    return calls;
+  };
+  Stage stage;
+  stage.toolbox = tests::FakeToolbox([](const agent::ToolCall&) { return says("same"); });
+  const auto not_run = [&] {
+    return std::ranges::count_if(stage.sink.events, [](const agent::Event& event) {
+      const auto* finished = std::get_if<agent::ToolFinished>(&event.body);
+      return finished != nullptr && finished->result.status == agent::ToolStatus::not_run;
+    });
+  };
+  SECTION("a thousand: five run, and each has a result") {
+    const auto result = stage.run({answers(call_reply(equal(1000)))});
+    CHECK(result.exit_code == 86);
+    CHECK(result.tool_calls == 5);
+    CHECK(stage.count("tool.started") == 5);
+    CHECK(stage.count("tool.finished") == 1000);
+    CHECK(not_run() == 995);
+  }
+  SECTION("at the limit the run stops, one below it does not") {
+    CHECK(stage.run({answers(call_reply(equal(5)))}).exit_code == 86);
+    Stage other;
+    other.toolbox = stage.toolbox;
+    CHECK(other.run({answers(call_reply(equal(4))), answers(text_reply("done"))}).exit_code == 0);
+    CHECK(tool_message(other.conversations[1][4]).content.starts_with("same\n[This is call number 3"));
+    CHECK(tool_message(other.conversations[1][5]).content == "same");
+  }
+  SECTION("what earlier replies have repeated counts") {
+    const auto result =
+        stage.run({answers(call_reply(equal(3))), answers(call_reply(equal(900, 3)))});
+    CHECK(result.exit_code == 86);
+    CHECK(result.tool_calls == 5);
+  }
+  SECTION("other calls between them run as before") {
+    auto calls = equal(4);
+    calls.push_back({"other", "y", "{}"});
+    CHECK(stage.run({answers(call_reply(std::move(calls))), answers(text_reply("done"))})
+              .exit_code == 0);
+    CHECK(stage.count("tool.started") == 5);
+  }
+  SECTION("calls that bring something new each time all run") {
+    stage.toolbox = tests::FakeToolbox([](const agent::ToolCall& call) { return says(call.id); });
+    const auto result = stage.run({answers(call_reply(equal(1000))), answers(text_reply("done"))});
+    CHECK(result.exit_code == 0);
+    CHECK(result.tool_calls == 1000);
+    REQUIRE(stage.conversations[1].size() == 1002);
+    CHECK(tool_message(stage.conversations[1][1001]).content == "call999");
+  }
+  SECTION("so do those of a repeatable tool, and all without the limit") {
+    stage.request.plan.repeatable_tools = {"x"};
+    CHECK(stage.run({answers(call_reply(equal(100))), answers(text_reply("done"))}).exit_code == 0);
+    Stage unlimited;
+    unlimited.request.plan.limits.max_repeat_calls = std::nullopt;
+    unlimited.toolbox = stage.toolbox;
+    CHECK(unlimited.run({answers(call_reply(equal(100))), answers(text_reply("done"))}).tool_calls ==
+          100);
+  }
+}
+
 TEST_CASE("loop: a repeatable tool may poll", "[agent]") {
   Stage stage;
   stage.request.plan.repeatable_tools = {"x"};
