@@ -127,8 +127,7 @@ void fold(State& state, const ModelResponded& event) {
   count_in_a_row(state.truncations, cut);
   count_in_a_row(state.malformed_replies, malformed);
   count_in_a_row(state.pauses, paused);
-  count_in_a_row(state.empty_replies,
-                 !cut && !malformed && !paused && !calls && says_nothing);
+  count_in_a_row(state.empty_replies, !cut && !malformed && !paused && !calls && says_nothing);
 
   state.reply_is_unjudged = !calls;
   state.open_calls = calls ? reply.tool_calls : std::vector<ToolCall>{};

@@ -37,8 +37,28 @@ Any other one, an answer that cannot be read, a script that has changed since th
 began, and one that takes longer than its
 .Ic timeout
 is a hook that broke.
-Where the exit status is 0 or 2, stdout may hold one JSON object.
-All of its members may be left out, and be written in either way:
+Where the exit status is 0 or 2, stdout may hold one JSON object and nothing beside it but white
+space.
+Plain text decides nothing; in the dialects
+.Li claude
+and
+.Li docker_agent
+that of
+.Ic run_start ,
+in the latter also that of
+.Ic post_tool_use ,
+is context.
+What is neither is an answer that cannot be read: bytes before the object or behind it, as a byte
+order mark or a line of a log, a second object, a key that appears twice, JSON that is not an object,
+a member that is not listed here (but for
+.Ic suppressOutput , hookEventName
+and
+.Ic terminalSequence ,
+which mean nothing here), more than 1 MiB.
+An observer's answer decides nothing, and only has to be JSON where it begins with
+.Ql { .
+.Pp
+All members may be left out, and be written in either way:
 .Ic stopReason
 or
 .Ic stop_reason .

@@ -3,6 +3,7 @@
 #include "agent/text.h"
 #include "tools/guardrails/guardrail_check.h"
 #include "tools/hooks/user_command.h"
+#include "tools/hooks/verdict.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -51,15 +52,15 @@ Finding decided(const Json& answer) {
 }
 
 Finding read_answer(const UserCommand::Done& done) {
-  const std::string_view text = agent::trimmed(done.output);
-  if (text.empty()) {
+  if (agent::trimmed(done.output).empty()) {
     return {};
   }
-  const auto answer = done.is_whole ? agent::parse_json(text) : std::nullopt;
-  if (!answer || !answer->is_object()) {
-    return broken("its stdout is neither empty nor a JSON object");
+  if (!done.is_whole) {
+    return broken(fmt::format("its stdout is longer than {} bytes", UserCommand::k_most_output));
   }
-  return decided(*answer);
+  const auto answer = read_verdict(done.output);
+  return answer ? decided(*answer)
+                : broken("its stdout is neither empty nor one JSON object: " + answer.error());
 }
 
 class CommandCheck final : public GuardrailCheck {

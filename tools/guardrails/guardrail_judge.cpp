@@ -3,6 +3,7 @@
 #include "agent/json.h"
 #include "agent/text.h"
 #include "tools/guardrails/guardrail_check.h"
+#include "tools/hooks/verdict.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -56,11 +57,12 @@ std::string_view bare(std::string_view answer) {
 }
 
 Finding read_answer(std::string_view text) {
-  const auto answer = agent::parse_json(bare(text));
+  const auto answer = read_verdict(bare(text));
   const Json* allow = answer ? agent::find(*answer, "allow") : nullptr;
   if (allow == nullptr || !allow->is_boolean()) {
     return {.kind = Finding::Kind::broken,
-            .reason = "the judge's answer is not the JSON asked for"};
+            .reason = fmt::format("the judge's answer is not the JSON asked for: {}",
+                                  answer ? "`allow` is not true or false" : answer.error())};
   }
   if (allow->get<bool>()) {
     return {};

@@ -2,7 +2,9 @@
 
 #include "agent/duration.h"
 #include "agent/json.h"
+#include "agent/refusal.h"
 #include "agent/text.h"
+#include "tools/hooks/verdict.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -25,6 +28,7 @@ using Decision = HookAnswer::Decision;
 
 constexpr int k_block = 2;  // the exit status that says no
 constexpr std::size_t k_shown_errors = 2'000;
+constexpr std::string_view k_space = " \t\r\n";
 
 // ---- what it reads ----
 
@@ -101,6 +105,28 @@ void put_model(Json& input,
 
 // ---- what it answers ----
 
+// What an answer may hold. `suppressOutput`, `hookEventName` and the like are for the program that
+// the script was written for, and say nothing of what is allowed.
+constexpr auto k_members = std::to_array<std::string_view>({"continue",
+                                                            "stopReason",
+                                                            "suppressOutput",
+                                                            "systemMessage",
+                                                            "terminalSequence",
+                                                            "decision",
+                                                            "reason",
+                                                            "additionalContext",
+                                                            "hookSpecificOutput"});
+constexpr auto k_specific_members = std::to_array<std::string_view>({"hookEventName",
+                                                                     "permissionDecision",
+                                                                     "permissionDecisionReason",
+                                                                     "updatedInput",
+                                                                     "tool_input",
+                                                                     "updatedToolOutput",
+                                                                     "updatedToolResponse",
+                                                                     "updatedMCPToolOutput",
+                                                                     "tool_output",
+                                                                     "additionalContext"});
+
 // "stopReason" as "stop_reason".
 std::string snake_case(std::string_view name) {
   std::string snake;
@@ -117,20 +143,45 @@ const Json* member(const Json& object, std::string_view name) {
   return value != nullptr ? value : agent::find(object, snake_case(name));
 }
 
+// The first member that an answer has no room for: a misspelt word decides nothing, and two
+// spellings of one may contradict each other. Empty: there is none.
+std::string strange_member(const Json& object, std::span<const std::string_view> known) {
+  for (const auto& [name, value] : object.items()) {
+    const auto is_named = [&](std::string_view one) {
+      return one == name || snake_case(one) == name;
+    };
+    const auto found = std::ranges::find_if(known, is_named);
+    if (found == known.end() && !value.is_null()) {
+      const auto near = agent::nearest(name, known);
+      return fmt::format("`{}` is not a member of an answer{}",
+                         agent::printable(agent::prefix(name, 40)),
+                         near ? fmt::format("; did you mean `{}`?", *near) : "");
+    }
+    if (found != known.end() && *found != name && object.contains(std::string(*found))) {
+      return fmt::format("`{}` and `{}` are the same member", *found, name);
+    }
+  }
+  return {};
+}
+
 class AnswerReader {
  public:
   AnswerReader(const HookDialect& dialect, const HookContext& hook_context)
       : dialect_(dialect), hook_context_(hook_context) {}
 
-  Result<HookAnswer> read(const Json& json) {
+  Result<HookAnswer> read(const Json& json, bool counts) {
     const Json* specific = member(json, "hookSpecificOutput");
     const Json& more = specific != nullptr ? *specific : k_nothing;
     if (!more.is_object()) {
-      return agent::fail(Code::hook_failed, "its answer's `hookSpecificOutput` is no object");
+      return agent::fail(Code::hook_failed, "its answer: `hookSpecificOutput` is not an object");
+    }
+    if (counts) {
+      wrong_ = strange_member(json, k_members);
+      wrong_ = wrong_.empty() ? strange_member(more, k_specific_members) : wrong_;
     }
     answer_.stops = !flag(json, "continue", true);
-    decide(text(json, "decision"));
-    decide(text(more, "permissionDecision"));
+    decide(json, "decision");
+    decide(more, "permissionDecision");
     answer_.reason = first({text(more, "permissionDecisionReason"),
                             answer_.stops ? text(json, "stopReason") : "",
                             text(json, "reason"),
@@ -140,7 +191,7 @@ class AnswerReader {
     take_arguments(more);
     take_output(more);
     if (!wrong_.empty()) {
-      return agent::fail(Code::hook_failed, "its answer cannot be used: " + wrong_);
+      return agent::fail(Code::hook_failed, "its answer: " + wrong_);
     }
     return std::move(answer_);
   }
@@ -157,7 +208,7 @@ class AnswerReader {
       return {};
     }
     if (!value->is_string()) {
-      wrong_ = fmt::format("`{}` is no text", name);
+      wrong_ = fmt::format("`{}` is not a text", name);
       return {};
     }
     return value->get<std::string>();
@@ -175,7 +226,7 @@ class AnswerReader {
     return value->get<bool>();
   }
 
-  void decide(std::string_view word) {
+  void decide(const Json& object, std::string_view name) {
     struct Word {
       std::string_view word;
       Decision decision;
@@ -186,7 +237,8 @@ class AnswerReader {
                                                          {"defer", Decision::ask},
                                                          {"block", Decision::deny},
                                                          {"deny", Decision::deny}});
-    if (word.empty()) {
+    const std::string word = text(object, name);
+    if (member(object, name) == nullptr || !wrong_.empty()) {
       return;
     }
     const auto row = std::ranges::find(k_words, word, &Word::word);
@@ -201,13 +253,12 @@ class AnswerReader {
     if (hook_context_.point != HookPoint::pre_tool_use) {
       return;
     }
-    const Json* theirs = member(more, "updatedInput");
-    theirs = theirs != nullptr ? theirs : agent::find(more, "tool_input");
+    const Json* theirs = only_one_of(more, {"updatedInput", "tool_input"});
     if (theirs == nullptr) {
       return;
     }
     if (!theirs->is_object()) {
-      wrong_ = "the changed arguments are no object";
+      wrong_ = "the changed arguments are not an object";
       return;
     }
     Json ours = to_ours(dialect_, hook_context_.call->name, *theirs);
@@ -223,12 +274,24 @@ class AnswerReader {
     if (hook_context_.point != HookPoint::post_tool_use) {
       return;
     }
-    for (const char* name :
-         {"updatedToolOutput", "updatedToolResponse", "updatedMCPToolOutput", "tool_output"}) {
-      if (const Json* value = member(more, name)) {
-        answer_.output = value->is_string() ? value->get<std::string>() : agent::dump(*value);
-      }
+    const Json* value = only_one_of(
+        more, {"updatedToolOutput", "updatedToolResponse", "updatedMCPToolOutput", "tool_output"});
+    if (value != nullptr) {
+      answer_.output = value->is_string() ? value->get<std::string>() : agent::dump(*value);
     }
+  }
+
+  // Words of several programs for the same.
+  const Json* only_one_of(const Json& object, std::initializer_list<std::string_view> names) {
+    const Json* found = nullptr;
+    for (const std::string_view name : names) {
+      const Json* value = member(object, name);
+      if (found != nullptr && value != nullptr && *found != *value) {
+        wrong_ = fmt::format("`{}` contradicts another member that says the same", name);
+      }
+      found = found != nullptr ? found : value;
+    }
+    return found;
   }
 
   static inline const Json k_nothing = Json::object();
@@ -238,6 +301,46 @@ class AnswerReader {
   HookAnswer answer_;
   std::string wrong_;
 };
+
+// Where an object begins that has a member of an answer first: one that stands behind other text.
+std::size_t hidden_answer(std::string_view text) {
+  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
+    const std::size_t quote = text.find_first_not_of(k_space, at + 1);
+    if (quote == std::string_view::npos || text[quote] != '"') {
+      continue;
+    }
+    const std::string_view rest = text.substr(quote + 1);
+    for (const std::string_view name : k_members) {
+      for (const std::string& spelt : {std::string(name), snake_case(name)}) {
+        if (rest.starts_with(spelt + '"')) {
+          return at;
+        }
+      }
+    }
+  }
+  return std::string_view::npos;
+}
+
+// Why what a hook has written is not plain text, though no answer either, where that is so. Plain
+// text decides nothing, in all dialects; a command that meant to decide must not pass for one.
+std::string why_not_plain(std::string_view text, bool is_context) {
+  if (const std::size_t at = hidden_answer(text); at != std::string_view::npos) {
+    return fmt::format("the object at byte {} stands behind other text", at + 1);
+  }
+  const auto why_not_text = agent::why_not_text(text);
+  if (why_not_text && text.contains('{')) {
+    return *why_not_text;
+  }
+  return !is_context && agent::parse_json(text) ? "it is JSON, but not an object" : "";
+}
+
+std::unexpected<agent::Error> unusable(std::string_view why) {
+  return agent::fail(
+      Code::hook_failed,
+      fmt::format("its answer: {}. On stdout it writes one JSON object and nothing else, or plain "
+                  "text; what is for people goes to stderr",
+                  why));
+}
 
 }  // namespace
 
@@ -298,7 +401,8 @@ Result<HookAnswer> read_hook_answer(const HookDialect& dialect,
                                     const HookContext& hook_context,
                                     int exit_status,
                                     std::string_view output,
-                                    std::string_view errors) {
+                                    std::string_view errors,
+                                    bool counts) {
   const std::string said = agent::to_valid_utf8(agent::trimmed(errors).substr(0, k_shown_errors));
   if (exit_status != 0 && exit_status != k_block) {
     return agent::fail(Code::hook_failed,
@@ -307,17 +411,20 @@ Result<HookAnswer> read_hook_answer(const HookDialect& dialect,
                                    said.empty() ? "" : ": ",
                                    agent::prefix(said, k_shown_errors)));
   }
-  const std::string text = agent::to_valid_utf8(agent::trimmed(output));
+  const bool is_context = dialect.text_is_context[static_cast<std::size_t>(hook_context.point)];
   HookAnswer answer;
-  if (text.starts_with('{')) {
-    const auto json = agent::parse_json(text);
+  if (const auto brace = output.find('{');
+      brace != std::string_view::npos && agent::is_blank(output.substr(0, brace))) {
+    const auto json = read_verdict(output);
     if (!json) {
-      return agent::fail(Code::hook_failed, "its answer is no JSON");
+      return unusable(json.error());
     }
-    TRY_ASSIGN(answer, AnswerReader(dialect, hook_context).read(*json));
-  } else if (exit_status == 0 &&
-             dialect.text_is_context[static_cast<std::size_t>(hook_context.point)]) {
-    answer.context = text;
+    TRY_ASSIGN(answer, AnswerReader(dialect, hook_context).read(*json, counts));
+  } else if (exit_status == 0) {
+    if (const std::string why = counts ? why_not_plain(output, is_context) : ""; !why.empty()) {
+      return unusable(why);
+    }
+    answer.context = is_context ? agent::to_valid_utf8(agent::trimmed(output)) : "";
   }
   if (exit_status == k_block) {
     answer.decision = Decision::deny;

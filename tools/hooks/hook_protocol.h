@@ -37,12 +37,14 @@ struct HookAnswer {
   std::string message;                   // for the user
 };
 
-// Of a command that ran to its end. hook.failed: another exit status than 0 and 2, an answer that
-// is no JSON although it begins like some, a field of another type than it has to be.
+// Of a command that ran to its end; `counts`: what it says decides something. hook.failed: another
+// exit status than 0 and 2, an answer that is not one JSON object although it looks like some, a
+// member that has another type than it has to, and, where it counts, one that nobody knows.
 agent::Result<HookAnswer> read_hook_answer(const HookDialect& dialect,
                                            const agent::HookContext& hook_context,
                                            int exit_status,
                                            std::string_view output,
-                                           std::string_view errors);
+                                           std::string_view errors,
+                                           bool counts);
 
 }  // namespace tools

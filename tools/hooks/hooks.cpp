@@ -132,10 +132,14 @@ class Hooks::Round {
     }
     event.exit_status = done->exit_status;
     if (!done->is_whole) {
-      return agent::fail(Code::hook_failed, "its answer is too long");
+      return agent::fail(
+          Code::hook_failed,
+          fmt::format("its answer is longer than {} bytes", UserCommand::k_most_output));
     }
+    const bool counts =
+        hook.spec.kind != HookSpec::Kind::observe && !only_tells(hook_context_.point);
     return read_hook_answer(
-        hooks_.dialect_, hook_context_, done->exit_status, done->output, done->errors);
+        hooks_.dialect_, hook_context_, done->exit_status, done->output, done->errors, counts);
   }
 
   // A guard that breaks ends the run; what a transformer was to change is not handed on unchanged.

@@ -7,16 +7,10 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
 #include <optional>
 #include <utility>
 
 namespace tools {
-namespace {
-
-constexpr std::size_t k_most_output = 1u << 20;  // of each stream; the rest is lost
-
-}  // namespace
 
 agent::Environment user_environment(const UserPrograms& programs, const agent::Environment& own) {
   agent::Environment environment =

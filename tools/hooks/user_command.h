@@ -5,6 +5,7 @@
 #include "agent/spec.h"
 #include "tools/hooks/script_files.h"
 
+#include <cstddef>
 #include <expected>
 #include <filesystem>
 #include <functional>
@@ -38,6 +39,8 @@ agent::Environment user_environment(const UserPrograms& programs, const agent::E
 
 class UserCommand {
  public:
+  static constexpr std::size_t k_most_output = 1u << 20;  // of each stream; the rest is lost
+
   struct Done {
     int exit_status = 0;
     std::string output;  // of stdout

@@ -555,7 +555,8 @@ TEST_CASE("loop: equal calls of one reply run no further than the limit of repea
     Stage other;
     other.toolbox = stage.toolbox;
     CHECK(other.run({answers(call_reply(equal(4))), answers(text_reply("done"))}).exit_code == 0);
-    CHECK(tool_message(other.conversations[1][4]).content.starts_with("same\n[This is call number 3"));
+    CHECK(tool_message(other.conversations[1][4])
+              .content.starts_with("same\n[This is call number 3"));
     CHECK(tool_message(other.conversations[1][5]).content == "same");
   }
   SECTION("what earlier replies have repeated counts") {
@@ -567,8 +568,9 @@ TEST_CASE("loop: equal calls of one reply run no further than the limit of repea
   SECTION("other calls between them run as before") {
     auto calls = equal(4);
     calls.push_back({"other", "y", "{}"});
-    CHECK(stage.run({answers(call_reply(std::move(calls))), answers(text_reply("done"))})
-              .exit_code == 0);
+    CHECK(
+        stage.run({answers(call_reply(std::move(calls))), answers(text_reply("done"))}).exit_code ==
+        0);
     CHECK(stage.count("tool.started") == 5);
   }
   SECTION("calls that bring something new each time all run") {
@@ -585,8 +587,9 @@ TEST_CASE("loop: equal calls of one reply run no further than the limit of repea
     Stage unlimited;
     unlimited.request.plan.limits.max_repeat_calls = std::nullopt;
     unlimited.toolbox = stage.toolbox;
-    CHECK(unlimited.run({answers(call_reply(equal(100))), answers(text_reply("done"))}).tool_calls ==
-          100);
+    CHECK(
+        unlimited.run({answers(call_reply(equal(100))), answers(text_reply("done"))}).tool_calls ==
+        100);
   }
 }
 

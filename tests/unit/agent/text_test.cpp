@@ -200,12 +200,12 @@ TEST_CASE("text: what shows nothing is blank", "[agent]") {
   const auto* const blank = GENERATE("",
                                      " ",
                                      " \t\r\n",
-                                     "\xC2\xA0",                          // no-break space
-                                     "\xE2\x80\x8B\xEF\xBB\xBF",            // zero width, mark
-                                     "\xE3\x80\x80\xE2\x80\xA8",            // wide, line separator
-                                     "\xE2\x81\xA0\xC2\xAD\xE2\x80\x8D",  // joiners, soft hyphen
-                                     "\xE3\x85\xA4\xE2\xA0\x80",            // fillers
-                                     "\xF3\xA0\x80\xA0\xEF\xB8\x8F\x1B");   // tags, selectors
+                                     "\xC2\xA0",                           // no-break space
+                                     "\xE2\x80\x8B\xEF\xBB\xBF",           // zero width, mark
+                                     "\xE3\x80\x80\xE2\x80\xA8",           // wide, line separator
+                                     "\xE2\x81\xA0\xC2\xAD\xE2\x80\x8D",   // joiners, soft hyphen
+                                     "\xE3\x85\xA4\xE2\xA0\x80",           // fillers
+                                     "\xF3\xA0\x80\xA0\xEF\xB8\x8F\x1B");  // tags, selectors
   CHECK(agent::is_blank(blank));
   CHECK(agent::is_blank(std::string(blank) + std::string(3, '\0')));
   CHECK_FALSE(agent::is_blank(std::string(blank) + "."));

@@ -236,11 +236,41 @@ TEST_CASE("guardrails: a command's answer, by exit status and as JSON", "[tools]
       {"echo fine",
        Action::deny,
        "deny",
-       "the check broke: its stdout is neither empty nor a JSON object"},
+       "the check broke: its stdout is neither empty nor one JSON object: byte 1 is not the `{` of "
+       "a JSON object: `fine`"},
       {"echo '[]'",
        Action::deny,
        "deny",
-       "the check broke: its stdout is neither empty nor a JSON object"},
+       "the check broke: its stdout is neither empty nor one JSON object: byte 1 is not the `{` of "
+       "a JSON object: `[]`"},
+      {"echo 'looked'; echo '{\"decision\":\"allow\"}'",
+       Action::kill,
+       "deny",
+       "the check broke: its stdout is neither empty nor one JSON object: byte 1 is not the `{` of "
+       "a JSON object: `looked`"},
+      {"printf '\\357\\273\\277{\"decision\":\"allow\"}'",
+       Action::deny,
+       "deny",
+       "the check broke: its stdout is neither empty nor one JSON object: byte 1 begins a byte "
+       "order mark"},
+      {"printf '\\0'",
+       Action::deny,
+       "deny",
+       "the check broke: its stdout is neither empty nor one JSON object: byte 1 is NUL"},
+      {"echo '{\"decision\":\"allow\"}{\"decision\":\"deny\"}'",
+       Action::deny,
+       "deny",
+       "the check broke: its stdout is neither empty nor one JSON object: byte 21: "
+       "`{\"decision\":\"deny\"}` follows the object"},
+      {"echo '{\"decision\":\"deny\",\"decision\":\"allow\"}'",
+       Action::deny,
+       "deny",
+       "the check broke: its stdout is neither empty nor one JSON object: the key `decision` "
+       "appears twice, the second time before byte 29"},
+      {"echo '{\"decision\":\"allow\"}'; head -c 1100000 /dev/zero | tr '\\0' ' '",
+       Action::deny,
+       "deny",
+       "the check broke: its stdout is longer than 1048576 bytes"},
       {"echo '{\"decision\":\"maybe\"}'",
        Action::deny,
        "deny",
@@ -314,15 +344,31 @@ TEST_CASE("guardrails: a judge decides, and its use is told", "[tools]") {
       {R"({"allow": false})", "deny", "the judge says so"},
       {"```json\n{\"allow\": false, \"reason\": \"medical\"}\n```", "deny", "medical"},
       {"```\n{\"allow\": true}\n```", "allow", ""},
-      {"No.", "deny", "the check broke: the judge's answer is not the JSON asked for"},
-      {"", "deny", "the check broke: the judge's answer is not the JSON asked for"},
+      {"No.",
+       "deny",
+       "the check broke: the judge's answer is not the JSON asked for: byte 1 is not the `{` of a "
+       "JSON object: `No.`"},
+      {"", "deny", "the check broke: the judge's answer is not the JSON asked for: it is empty"},
       {R"({"allow": "true"})",
        "deny",
-       "the check broke: the judge's answer is not the JSON asked for"},
-      {R"([true])", "deny", "the check broke: the judge's answer is not the JSON asked for"},
+       "the check broke: the judge's answer is not the JSON asked for: `allow` is not true or "
+       "false"},
+      {R"([true])",
+       "deny",
+       "the check broke: the judge's answer is not the JSON asked for: byte 1 is not the `{` of a "
+       "JSON object: `[true]`"},
       {R"({"allow": true)",
        "deny",
-       "the check broke: the judge's answer is not the JSON asked for"},
+       "the check broke: the judge's answer is not the JSON asked for: it ends in the middle of "
+       "the object, at byte 14"},
+      {R"({"allow": false, "allow": true})",
+       "deny",
+       "the check broke: the judge's answer is not the JSON asked for: the key `allow` appears "
+       "twice, the second time before byte 24"},
+      {R"({"allow": true} {"allow": false})",
+       "deny",
+       "the check broke: the judge's answer is not the JSON asked for: byte 17: `{\"allow\": "
+       "false}` follows the object"},
   }));
   INFO(row.answer);
   GuardrailStage stage;

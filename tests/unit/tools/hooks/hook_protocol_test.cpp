@@ -27,9 +27,10 @@ agent::Result<HookAnswer> answer(std::string_view output,
                                  int exit_status = 0,
                                  std::string_view errors = "",
                                  std::string_view dialect = "claude",
-                                 const agent::HookContext& hook_context = before_a_call()) {
+                                 const agent::HookContext& hook_context = before_a_call(),
+                                 bool counts = true) {
   return tools::read_hook_answer(
-      *tools::hook_dialect(dialect), hook_context, exit_status, output, errors);
+      *tools::hook_dialect(dialect), hook_context, exit_status, output, errors, counts);
 }
 
 Json input(std::string_view dialect, const agent::HookContext& hook_context) {
@@ -161,4 +162,70 @@ TEST_CASE("hook: text that is no JSON is context where the dialect says so", "[t
   CHECK(answer("mind", 0, "", "claude", start)->context == "mind");
   CHECK(answer("mind", 0, "", "gemini", start)->context.empty());
   CHECK(answer("mind", 0, "", "claude", before_a_call())->context.empty());
+}
+
+TEST_CASE("hook: an answer that can mean two things is a hook that broke", "[tools]") {
+  struct Row {
+    std::string output;
+    std::string why;
+  };
+  const std::string deny = R"({"decision": "deny"})";
+  const auto row = GENERATE_COPY(values<Row>({
+      {"\xEF\xBB\xBF" + deny, "byte 1 begins a byte order mark"},
+      {std::string(1, '\0') + deny, "byte 1 is NUL"},
+      {deny + std::string(1, '\0'), "byte 21 is NUL"},
+      {"\xE2\x80\x8B" + deny, "byte 1 is not the `{` of a JSON object"},
+      {"checking...\n" + deny, "the object at byte 13 stands behind other text"},
+      {"[info] ok {\"hook_specific_output\": {}}", "the object at byte 11 stands behind"},
+      {"\xFF\xFE{\0\"\0", "byte 1 (0xFF) is not UTF-8"},
+      {R"({"reason": ")" + std::string("\xE4") + R"("})", "byte 13 (0xE4) is not UTF-8"},
+      {deny + deny, "byte 21: `{\"decision\": \"deny\"}` follows the object"},
+      {"{}\n" + deny, "byte 4: `{\"decision\": \"deny\"}` follows the object"},
+      {deny + "\ndone", "byte 22: `done` follows the object"},
+      {R"({"decision": "deny", "decision": "allow"})",
+       "the key `decision` appears twice, the second time before byte 31"},
+      {R"({"decision": "deny", "x": {"a": 1, "a": 1}})", "the key `a` appears twice"},
+      {R"({"stopReason": "a", "stop_reason": "b"})", "are the same member"},
+      {R"({"decision": "den)", "it ends in the middle of the object, at byte 17"},
+      {R"({"decision": deny})", "it is not valid JSON at byte 14"},
+      {R"({"decison": "deny"})",
+       "`decison` is not a member of an answer; did you mean `decision`?"},
+      {R"({"decision": ""})", "there is no decision ``"},
+      {R"({"hookSpecificOutput": {"permission": "deny"}})", "`permission` is not a member"},
+      {R"({"hookSpecificOutput": {"llm_response": {}}})", "`llm_response` is not a member"},
+      {R"({"hookSpecificOutput": {"updatedInput": {}, "tool_input": {"path": "b"}}})",
+       "`tool_input` contradicts another member"},
+      {R"(["deny"])", "it is JSON, but not an object"},
+      {R"("deny")", "it is JSON, but not an object"},
+      {"false\n", "it is JSON, but not an object"},
+      {R"({"decision": "deny", "x": )" + std::string(300, '[') + std::string(300, ']') + "}",
+       "nests deeper than 200 levels"},
+  }));
+  INFO(row.output);
+  const auto read = answer(row.output);
+  REQUIRE_FALSE(read);
+  CHECK(read.error().code == agent::Code::hook_failed);
+  CHECK_THAT(read.error().message, Catch::Contains(row.why));
+}
+
+TEST_CASE("hook: plain text decides nothing", "[tools]") {
+  for (const std::string_view output :
+       {"12 tests {a, b} ran", "[info] ok", "deny", "see {\"a\": 1}", "\xE4hnlich", "--- {"}) {
+    INFO(output);
+    const auto read = answer(output);
+    REQUIRE(read);
+    CHECK(read->decision == Decision::none);
+    CHECK_FALSE(read->stops);
+  }
+}
+
+TEST_CASE("hook: what an observer writes has no shape to keep", "[tools]") {
+  const agent::HookContext end{.point = HookPoint::notification};
+  for (const std::string_view output :
+       {R"({"id": 17, "ok": true})", "17", "sent {\"decision\": 1}", "[]"}) {
+    INFO(output);
+    CHECK(answer(output, 0, "", "claude", end, false));
+    CHECK_FALSE(answer(output));
+  }
+  CHECK_FALSE(answer(R"({"id": )", 0, "", "claude", end, false));
 }

@@ -1,0 +1,1 @@
+printf '{"reason":"'; head -c 1100000 /dev/zero | tr '\0' x; printf '"}'

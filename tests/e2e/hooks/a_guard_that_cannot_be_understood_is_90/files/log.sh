@@ -1,0 +1,1 @@
+echo looking; echo '{"decision":"deny"}'

@@ -1,0 +1,1 @@
+printf '\0{"decision":"allow"}'

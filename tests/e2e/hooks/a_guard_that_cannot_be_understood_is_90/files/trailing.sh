@@ -1,0 +1,1 @@
+echo '{"decision":"allow"}'; echo done

@@ -1,0 +1,1 @@
+echo '{"decision":"deny","decision":"allow"}'
