@@ -92,6 +92,7 @@ void write(Json& json, const ModelDelta& body) {
 void write(Json& json, const ModelReset& body) {
   json["reason"] = body.reason;
   json["cost_usd"] = to_json(body.cost);
+  json["estimated"] = to_json(body.usage);
 }
 
 void write(Json& json, const ModelRetrying& body) {
@@ -124,6 +125,7 @@ void write(Json& json, const ModelResponded& body) {
   json["stop_reason"] = to_string(reply.stop_reason);
   json["stop_reason_raw"] = reply.stop_reason_raw;
   json["usage"] = to_json(reply.usage);
+  json["estimated"] = reply.estimated ? to_json(*reply.estimated) : Json(nullptr);
   json["cost_usd"] = to_json(reply.cost);
   json["model"] = reply.model;
   json["request_id"] = reply.request_id;
@@ -291,6 +293,9 @@ void read(const Json& json, ModelDelta& body) {
 void read(const Json& json, ModelReset& body) {
   body.reason = text(json, "reason");
   body.cost = money_at(json, "cost_usd");
+  if (const Json* usage = find(json, "estimated")) {
+    body.usage = usage_from_json(*usage);
+  }
 }
 
 void read(const Json& json, ModelRetrying& body) {
@@ -329,6 +334,9 @@ void read(const Json& json, ModelResponded& body) {
   reply.stop_reason_raw = text(json, "stop_reason_raw");
   if (const Json* usage = find(json, "usage")) {
     reply.usage = usage_from_json(*usage);
+  }
+  if (const Json* estimated = find(json, "estimated")) {
+    reply.estimated = usage_from_json(*estimated);
   }
   reply.cost = money_at(json, "cost_usd");
   reply.model = text(json, "model");

@@ -57,6 +57,7 @@ struct ModelDelta {
 struct ModelReset {  // drop what was streamed of this reply
   std::string reason;
   std::optional<Money> cost;  // estimated; nullopt: unknown
+  Usage usage = {};           // estimated
 };
 struct ModelRetrying {
   int attempt = 0;  // the one that failed

@@ -340,6 +340,7 @@ class Run {
                                   std::holds_alternative<ModelFallback>(body);
           if (auto* reset = std::get_if<ModelReset>(&body)) {
             reset->cost = cost_of_broken_stream(state);
+            reset->usage = usage_of_broken_stream(state);
           }
           recorder_.record(std::move(body));
           recorder_.commit();
@@ -358,13 +359,32 @@ class Run {
     for (ToolCall& call : reply->tool_calls) {
       call.arguments_sha256 = sha256_hex(call.arguments);
     }
+    const bool is_news = reply->estimated && !is_told_;
     recorder_.record(ModelResponded{
         .turn = turn, .reply = *reply, .duration_ms = milliseconds_since(start, ports_.clock)});
+    if (is_news) {
+      is_told_ = true;
+      warn(estimate_warning(*reply));
+    }
     return heed(interceptors_.judge({.point = HookPoint::post_model,
                                      .text = reply->text,
                                      .conversation = &state.conversation,
                                      .reply = &*reply},
                                     cancellation_.stop()));
+  }
+
+  static Warning estimate_warning(const Reply& reply) {
+    return {.message = fmt::format(
+                "what {} says of tokens cannot be ({} in, {} out): it is estimated from the bytes "
+                "({} in, {} out)",
+                reply.origin.empty() ? "the model" : "`" + reply.origin + "`",
+                reply.usage.input,
+                reply.usage.output,
+                reply.estimated->input,
+                reply.estimated->output),
+            .help =
+                "Limits and costs go by the estimate, `estimated` in the event "
+                "`model.responded`."};
   }
 
   // Attempts that failed may have used up what a limit leaves, and another model may be dearer: the
@@ -500,6 +520,7 @@ class Run {
   Interceptors interceptors_;
   Clock::Steady begin_;
   bool is_finishing_ = false;
+  bool is_told_ = false;      // that tokens are estimated
   bool is_approved_ = false;  // the answer, by hooks and guardrails
   bool is_withheld_ = false;  // the same: it is nobody's to read
 };

@@ -65,13 +65,18 @@ struct Reply {
   std::vector<ToolCall> tool_calls;
   StopReason stop_reason = StopReason::unknown;
   std::string stop_reason_raw;
-  Usage usage;
+  Usage usage;             // as the provider reports it: nothing says that it can be
   std::string model;       // as the provider named it; may be empty
   std::string request_id;  // may be empty
   std::string raw;         // may be empty; `protocol` and `origin` say whose it is
   std::string protocol;
   std::string origin;         // provider/model as it was asked; may be empty
   std::optional<Money> cost;  // as the provider reports it, else by its price; nullopt: unknown
+  // From bytes, where `usage` is missing or cannot be.
+  std::optional<Usage> estimated = std::nullopt;
+
+  // What limits and bills go by.
+  const Usage& counted() const { return estimated ? *estimated : usage; }
 
   bool operator==(const Reply&) const = default;
 };

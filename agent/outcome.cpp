@@ -170,7 +170,8 @@ Json to_json(const ModelUse& use) {
   return {{"model", use.model},
           {"turns", use.turns},
           {"usage", to_json(use.usage)},
-          {"cost_usd", to_json(use.cost)}};
+          {"cost_usd", to_json(use.cost)},
+          {"usage_estimated", use.usage_estimated}};
 }
 
 ModelUse model_use_from_json(const Json& json) {
@@ -178,7 +179,8 @@ ModelUse model_use_from_json(const Json& json) {
   return {.model = std::string(text_at(json, "model")),
           .turns = integer_at(json, "turns"),
           .usage = usage != nullptr ? usage_from_json(*usage) : Usage{},
-          .cost = money_at(json, "cost_usd")};
+          .cost = money_at(json, "cost_usd"),
+          .usage_estimated = bool_at(json, "usage_estimated")};
 }
 
 Json to_json(const Error& error) {
@@ -275,6 +277,7 @@ Json to_json(const RunResult& result) {
       {"trace_id", json_or_null(result.trace_id)},
       {"duration_ms", result.duration_ms},
       {"models", to_json(result.models)},
+      {"usage_estimated", result.usage_estimated},
   };
 }
 
@@ -316,6 +319,7 @@ RunResult result_from_json(const Json& json) {
   if (const Json* models = find(json, "models")) {
     result.models = models_from_json(*models);
   }
+  result.usage_estimated = bool_at(json, "usage_estimated");
   return result;
 }
 

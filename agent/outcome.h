@@ -58,6 +58,7 @@ struct ModelUse {
   std::int64_t turns = 0;
   Usage usage;
   std::optional<Money> cost = Money{};  // nullopt: unknown
+  bool usage_estimated = false;         // in whole or in part
 
   bool operator==(const ModelUse&) const = default;
 };
@@ -91,6 +92,7 @@ struct RunResult {
   std::int64_t duration_ms = 0;
   std::optional<Money> cost = Money{};  // nullopt: unknown, in whole or in part
   std::vector<ModelUse> models;         // in the order in which they first cost something
+  bool usage_estimated = false;         // in whole or in part
 };
 constexpr std::string_view k_result_schema = "errand.result/1";
 

@@ -64,9 +64,22 @@ ModelUse& use_of_model(std::vector<ModelUse>& models, const std::string& model) 
   return found != models.end() ? *found : models.emplace_back(ModelUse{.model = model});
 }
 
+void count_use(State& state, const ModelUse& more) {
+  ModelUse& use = use_of_model(state.models, more.model);
+  state.usage += more.usage;
+  use.usage += more.usage;
+  use.turns += more.turns;
+  use.usage_estimated = use.usage_estimated || more.usage_estimated;
+  add_cost(state.cost, more.cost);
+  add_cost(use.cost, more.cost);
+}
+
 void fold(State& state, const ModelReset& event) {
-  add_cost(state.cost, event.cost);
-  add_cost(use_of_model(state.models, state.model).cost, event.cost);
+  count_use(state,
+            {.model = state.model,
+             .usage = event.usage,
+             .cost = event.cost,
+             .usage_estimated = event.usage.total() > 0});
   state.streaming.clear();
   state.streamed_bytes = 0;
 }
@@ -103,13 +116,13 @@ void fold(State& state, const ModelResponded& event) {
   state.turns = event.turn;
   state.answered_by = reply.origin.empty() ? state.model : reply.origin;
   state.model = state.first_model;
-  state.usage += reply.usage;
-  ModelUse& use = use_of_model(state.models, state.answered_by);
-  ++use.turns;
-  use.usage += reply.usage;
-  add_cost(state.cost, reply.cost);
-  add_cost(use.cost, reply.cost);
-  state.last_usage = reply.usage;
+  count_use(state,
+            {.model = state.answered_by,
+             .turns = 1,
+             .usage = reply.counted(),
+             .cost = reply.cost,
+             .usage_estimated = reply.estimated.has_value()});
+  state.last_usage = reply.counted();
   state.new_bytes = 0;
   state.streaming.clear();
   state.streamed_bytes = 0;
@@ -249,11 +262,9 @@ void fold(State& state, const GuardrailRan& event) {
     std::get<UserMessage>(state.conversation.messages.front()).text = *event.text;
   }
   if (event.judge) {
-    state.usage += event.judge->usage;
-    add_cost(state.cost, event.judge->cost);
-    ModelUse& use = use_of_model(state.models, event.judge->model);
-    use.usage += event.judge->usage;
-    add_cost(use.cost, event.judge->cost);
+    ModelUse use = *event.judge;
+    use.turns = 0;  // the bill has them, but they are none of the agent's
+    count_use(state, use);
   }
 }
 
@@ -283,14 +294,22 @@ const Price* price_of_model(const State& state) {
   return found == state.plan.prices.end() ? nullptr : &found->second;
 }
 
+namespace {
+
+Usage broken_stream(const State& state) {
+  return {.input = estimated_input(state),
+          .output = (state.streamed_bytes + k_bytes_per_token - 1) / k_bytes_per_token};
+}
+
+}  // namespace
+
+Usage usage_of_broken_stream(const State& state) {
+  return state.plan.scripts.contains(state.model) ? Usage{} : broken_stream(state);
+}
+
 std::optional<Money> cost_of_broken_stream(const State& state) {
   const Price* price = price_of_model(state);
-  return price != nullptr
-             ? std::optional(cost(
-                   *price,
-                   {.input = estimated_input(state),
-                    .output = (state.streamed_bytes + k_bytes_per_token - 1) / k_bytes_per_token}))
-             : std::nullopt;
+  return price != nullptr ? std::optional(cost(*price, broken_stream(state))) : std::nullopt;
 }
 
 RunResult make_result(const State& state, const Ending& ending) {
@@ -302,9 +321,15 @@ RunResult make_result(const State& state, const Ending& ending) {
   result.models = state.models;
   if (state.streamed_bytes > 0) {
     const auto part = cost_of_broken_stream(state);
+    const Usage used = usage_of_broken_stream(state);
+    ModelUse& use = use_of_model(result.models, state.model);
     add_cost(result.cost, part);
-    add_cost(use_of_model(result.models, state.model).cost, part);
+    add_cost(use.cost, part);
+    result.usage += used;
+    use.usage += used;
+    use.usage_estimated = use.usage_estimated || used.total() > 0;
   }
+  result.usage_estimated = std::ranges::any_of(result.models, &ModelUse::usage_estimated);
   result.turns = state.turns;
   result.tool_calls = state.tool_calls;
   result.denials = state.denials;

@@ -114,7 +114,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "limits", .type = Type::map, .help = "Where the run is stopped, each with an exit code of its own. A limit that is left out does not exist.", .example = "{max_turns: 40, timeout: 20m}"},
     {.path = "limits.max_turns", .type = Type::count, .help = "How many times the model may answer. Exit code 80.", .example = "40"},
     {.path = "limits.max_tool_calls", .type = Type::count, .help = "How many tool calls may run. Exit code 83.", .example = "200"},
-    {.path = "limits.max_total_tokens", .type = Type::count, .help = "How many tokens may be used, input and output together. Exit code 81.", .example = "500k"},
+    {.path = "limits.max_total_tokens", .type = Type::count, .help = "How many tokens may be used, input and output together; what the provider does not say, or what cannot be, is estimated from the bytes. Exit code 81.", .example = "500k"},
     {.path = "limits.timeout", .type = Type::duration, .help = "How long the run may take. Exit code 124.", .example = "20m"},
     {.path = "limits.max_repeat_calls", .type = Type::count, .help = "How often the same call may give the same result, within one reply of the model as well, or `unlimited`. Exit code 86.", .example = "10", .default_value = "5", .choices = "unlimited", .min = 2},
     {.path = "limits.max_cost_usd", .type = Type::money, .help = "How much the run may cost, in US dollars. Exit code 82. It counts for the model and for each of its fallbacks: none is asked that the rest does not pay for. A model whose price is not known is refused.", .example = "1.50"},

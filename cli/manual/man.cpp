@@ -163,6 +163,10 @@ std::string errand_page() {
       "Standard output carries the answer and nothing else;\n"
       "everything else goes to standard error.\n"
       "The exit status says how the run ended, on every ending.\n"
+      "The result has tokens and costs; where a provider does not say how many tokens it used,\n"
+      "they are estimated, and\n"
+      ".Ic usage_estimated\n"
+      "is true.\n"
       ".Pp\n"
       "Standard input is read only where neither the command line nor the agent has a\n"
       "prompt, or where\n"
@@ -334,7 +338,22 @@ std::string provider_section() {
       text += fmt::format(".br\nKey:\n.Ev {}\n", preset.key_variable);
     }
   }
-  return text + ".El\n";
+  return text +
+         ".El\n.Pp\n"
+         "What one says of tokens is held against the bytes that went and came.\n"
+         "A part that is missing, text, negative, more than 20 million in one answer, or less than "
+         "a\n"
+         "token for a thousand bytes, is estimated from the bytes, at four a token; so is what "
+         "came of\n"
+         "an answer that broke off.\n"
+         "The estimate counts for limits and costs, and is told once a run; the event\n"
+         ".Ic model.responded\n"
+         "has it as\n"
+         ".Ic estimated\n"
+         "beside\n"
+         ".Ic usage ,\n"
+         "which is as it was reported.\n"
+         "The usage of a replay script is what the script says.\n";
 }
 
 std::string user_section() {

@@ -81,8 +81,7 @@ Json exit_names() {
   return Json{{"enum", std::move(names)}};
 }
 
-Json usage() {
-  const Json count = {{"type", "integer"}, {"minimum", 0}};
+Json usage(const Json& count) {
   return object({{"input", count},
                  {"output", count},
                  {"cache_read", count},
@@ -139,14 +138,16 @@ Json result() {
                  {"resume_cmd", nullable("string")},
                  {"trace_id", nullable("string")},
                  {"duration_ms", type("integer")},
-                 {"models", list_of(reference("model_use"))}});
+                 {"models", list_of(reference("model_use"))},
+                 {"usage_estimated", type("boolean")}});
 }
 
 Json model_use() {
   return object({{"model", type("string")},
                  {"turns", type("integer")},
                  {"usage", reference("usage")},
-                 {"cost_usd", nullable("number")}});
+                 {"cost_usd", nullable("number")},
+                 {"usage_estimated", type("boolean")}});
 }
 
 Json definitions() {
@@ -159,7 +160,8 @@ Json definitions() {
                    {"reason", reference("code")},
                    {"count", {{"type", "integer"}, {"minimum", 1}}}})},
           {"stop", stop()},
-          {"usage", usage()},
+          {"usage", usage({{"type", "integer"}, {"minimum", 0}})},
+          {"reported_usage", usage(type("integer"))},
           {"model_use", model_use()}};
 }
 
@@ -252,7 +254,10 @@ Json model_events() {
              {"estimated_input", type("integer")},
              {"max_output_tokens", nullable("integer")}}),
       event("model.delta", {{"kind", {{"enum", {"text", "reasoning"}}}}, {"text", type("string")}}),
-      event("model.reset", {{"reason", type("string")}, {"cost_usd", nullable("number")}}),
+      event("model.reset",
+            {{"reason", type("string")},
+             {"cost_usd", nullable("number")},
+             {"estimated", reference("usage")}}),
       event("model.retrying",
             {{"attempt", type("integer")},
              {"max_attempts", type("integer")},
@@ -271,7 +276,8 @@ Json model_events() {
              {"tool_calls", list_of(call)},
              {"stop_reason", stop_reasons()},
              {"stop_reason_raw", type("string")},
-             {"usage", reference("usage")},
+             {"usage", reference("reported_usage")},
+             {"estimated", nullable_reference("usage")},
              {"cost_usd", nullable("number")},
              {"model", type("string")},
              {"request_id", type("string")},

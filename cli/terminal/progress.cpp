@@ -230,8 +230,8 @@ void Progress::show(const agent::Event& event) {
       line(paint(k_dim,
                  fmt::format("turn {}: {} in, {} out{}, {}, {}",
                              reply->turn,
-                             reply->reply.usage.input,
-                             reply->reply.usage.output,
+                             reply->reply.counted().input,
+                             reply->reply.counted().output,
                              price_tag(reply->reply.cost),
                              agent::to_string(reply->reply.stop_reason),
                              seconds(reply->duration_ms))));

@@ -13,9 +13,9 @@ agent::Result<agent::Reply> PricedProvider::complete(const agent::ModelRequest& 
     return reply;
   }
   // A server that counts no tokens does not work for nothing, unless the price says so.
-  const bool is_counted = reply->usage.total() > 0;
+  const bool is_counted = reply->counted().total() > 0;
   if (is_counted || *price == agent::Price{}) {
-    reply->cost = agent::cost(*price, reply->usage);
+    reply->cost = agent::cost(*price, reply->counted());
   }
   return reply;
 }

@@ -155,7 +155,12 @@ agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_vi
 
 std::int64_t token_count(const Json& usage, std::string_view key) {
   constexpr long long k_most = 1'000'000'000'000;
-  return std::clamp(agent::integer_at(usage, key), 0LL, k_most);
+  const Json* count = agent::find(usage, key);
+  if (count != nullptr && count->is_number_unsigned() &&
+      count->get<std::uint64_t>() > static_cast<std::uint64_t>(k_most)) {
+    return k_most;
+  }
+  return std::clamp(agent::integer_at(usage, key), -k_most, k_most);
 }
 
 void append_text(Json& object, std::string_view key, std::string_view text) {

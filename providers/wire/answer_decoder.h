@@ -66,8 +66,8 @@ struct StopWord {
 };
 agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_view word);
 
-// A member that counts tokens: 0 where there is none, never negative, and small enough that no sum
-// of such counts overflows.
+// A member that counts tokens, as the server says it: 0 where there is none, and small enough that
+// no sum of such counts overflows.
 std::int64_t token_count(const agent::Json& usage, std::string_view key);
 
 // Puts `text` behind the member of that name, which is made where it is no text.

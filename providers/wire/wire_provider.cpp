@@ -2,6 +2,7 @@
 
 #include "providers/wire/classify.h"
 #include "providers/wire/tool_call_assembler.h"
+#include "providers/wire/usage_estimate.h"
 
 #include <fmt/format.h>
 
@@ -149,6 +150,8 @@ class Body {
     return change_tail(wire, request);
   }
 
+  std::size_t size() const { return bytes_.size(); }
+
   std::string_view change_tail(const Wire& wire, const ModelRequest& request) {
     bytes_.resize(end_of_messages_);
     bytes_ += wire.body_tail(request);
@@ -180,6 +183,7 @@ class WireProvider final : public agent::Provider {
       return agent::fail(std::move(error));
     }
     reply->origin = origin_of(wire_->settings());
+    reply->estimated = estimate(reply->usage, exchanged(request, *reply));
     return reply;
   }
 
@@ -190,11 +194,28 @@ class WireProvider final : public agent::Provider {
                      Decoder& decoder,
                      const agent::Emit& emit) const;
 
+  Exchange exchanged(const ModelRequest& request, const Reply& reply) const;
+
   std::unique_ptr<Wire> wire_;
   agent::Http& http_;
   const agent::Clock& clock_;
   Body body_;
 };
+
+Exchange WireProvider::exchanged(const ModelRequest& request, const Reply& reply) const {
+  Exchange exchange{.sent = static_cast<std::int64_t>(body_.size()), .received = bytes_of(reply)};
+  for (const agent::Message& message : request.conversation.messages) {
+    const auto* const said = std::get_if<agent::UserMessage>(&message);
+    if (said == nullptr) {
+      continue;
+    }
+    for (const agent::Attachment& one : said->attachments) {
+      exchange.sent -= static_cast<std::int64_t>(one.base64.size());
+      exchange.attached += agent::estimated_tokens(one);
+    }
+  }
+  return exchange;
+}
 
 Result<Reply> WireProvider::ask(const ModelRequest& request,
                                 const agent::Emit& emit,

@@ -14,7 +14,7 @@ PROTOCOLS = ("openai_chat", "openai_responses", "anthropic_messages", "gemini", 
 FORMATS = ("text", "json", "jsonl")
 RESULT_KEYS = ["schema", "status", "exit_code", "exit_name", "text", "output", "partial", "stop", "error",
                "usage", "cost_usd", "turns", "tool_calls", "denials", "model", "fallbacks", "over_budget",
-               "run_id", "resume_cmd", "trace_id", "duration_ms", "models"]
+               "run_id", "resume_cmd", "trace_id", "duration_ms", "models", "usage_estimated"]
 TAGS = ("slow", "threads")
 NEEDS = ("openssl", "plain", "user", "network_namespace", "mount_namespace", "sandbox")
 

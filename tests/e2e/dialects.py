@@ -29,6 +29,7 @@ class Reply:
         self.reasoning = step.get("reasoning", "")
         self.usage = {"input": 10, "output": 5, "cache_read": 0, "cache_write": 0, "reasoning": 0,
                       **step.get("usage", {})}
+        self.usage_as = step.get("usage_as")
         self.stop = step.get("stop") or ("tool_use" if self.tools else "end_turn")
 
     def stop_word(self, words):
@@ -52,6 +53,19 @@ class Reply:
     def text_pieces(self):
         width = max(7, len(self.text) // 40)
         return [self.text[at:at + width] for at in range(0, len(self.text), width)]
+
+
+COUNTS = {"usage", "usageMetadata", "prompt_eval_count", "eval_count"}
+
+
+def counts_as(way, value, inside=False):
+    """The value with its counts of tokens as text, or without them."""
+    if isinstance(value, list):
+        return [counts_as(way, one, inside) for one in value]
+    if isinstance(value, dict):
+        return {key: counts_as(way, one, inside or key in COUNTS) for key, one in value.items()
+                if way != "missing" or key not in COUNTS}
+    return f"{value} tokens" if inside and way == "text" and isinstance(value, int) else value
 
 
 def anthropic_usage(usage):

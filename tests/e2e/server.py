@@ -10,7 +10,7 @@ import threading
 import time
 
 import aws
-from dialects import Reply, compact, protocol_of
+from dialects import Reply, compact, counts_as, protocol_of
 
 REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 429: "Too Many Requests",
            500: "Internal Server Error", 503: "Service Unavailable"}
@@ -18,7 +18,7 @@ STALL_LIMIT_S = 60
 
 # What a script may say: a key that nobody reads is a mistake.
 SCRIPT_KEYS = {"reply", "refuse", "tls", "https_url", "signed_with"}
-ANSWER_KEYS = {"text", "reasoning", "size", "tools", "stop", "usage"}
+ANSWER_KEYS = {"text", "reasoning", "size", "tools", "stop", "usage", "usage_as"}
 REPLY_KEYS = ANSWER_KEYS | {"status", "error", "headers", "body", "content_type", "delay_ms", "pace_ms", "repeat",
                             "fault", "after", "stream_error"}
 TABLES = {"usage": {"input", "output", "cache_read", "cache_write", "reasoning", "cost", "cost_in_usd_ticks"},
@@ -52,6 +52,8 @@ def reply_mistakes(step):
             yield "arguments and raw in one tool's call"
     if step.get("fault", "end") not in FAULTS:
         yield f"unknown fault {step['fault']}"
+    if step.get("usage_as") not in (None, "text", "missing"):
+        raise ValueError(f"unknown usage_as {step['usage_as']!r}")
     if step.get("stop", "end_turn") not in STOPS:
         yield f"unknown stop {step['stop']}"
     is_error = "body" in step or "error" in step or step.get("status", 200) != 200
@@ -238,10 +240,11 @@ class Server:
             pieces = [body.encode()]
         elif streamed:
             kind = protocol.stream_kind
-            pieces = [protocol.event(name, data) for name, data in protocol.events(reply, number)]
+            pieces = [protocol.event(name, counts_as(reply.usage_as, data))
+                      for name, data in protocol.events(reply, number)]
         else:
             kind = "application/json"
-            body = compact(protocol.whole(reply, number)).encode()
+            body = compact(counts_as(reply.usage_as, protocol.whole(reply, number))).encode()
             width = max(8, len(body) // 50)
             pieces = [body[at:at + width] for at in range(0, len(body), width)]
         chunked = streamed and "body" not in step

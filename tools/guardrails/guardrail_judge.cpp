@@ -130,7 +130,8 @@ class JudgeCheck final : public GuardrailCheck {
     if (reply) {
       use.model = reply->origin.empty() ? use.model : reply->origin;
       ++use.turns;
-      use.usage += reply->usage;
+      use.usage += reply->counted();
+      use.usage_estimated = use.usage_estimated || reply->estimated;
       use.cost = use.cost && reply->cost ? std::optional(*use.cost + *reply->cost) : std::nullopt;
     }
     return reply;

@@ -99,7 +99,7 @@ void put_model(Json& input,
         {"candidates",
          Json::array({{{"content", {{"role", "model"}, {"parts", Json::array({reply->text})}}},
                        {"finishReason", agent::to_string(reply->stop_reason)}}})},
-        {"usageMetadata", {{"totalTokenCount", reply->usage.total()}}}};
+        {"usageMetadata", {{"totalTokenCount", reply->counted().total()}}}};
   }
 }
 

@@ -459,6 +459,53 @@ TEST_CASE("loop: an empty answer is asked for once more", "[agent]") {
   }
 }
 
+TEST_CASE("loop: estimates count, and are told once", "[agent]") {
+  const auto guessed = [](agent::Reply reply) {
+    reply.usage = {.input = -1};
+    reply.estimated = agent::Usage{.input = 600, .output = 20};
+    return answers(std::move(reply));
+  };
+  Stage stage;
+  SECTION("in the result, as what they are") {
+    const auto result =
+        stage.run({guessed(call_reply({{"a", "x", "{}"}})), guessed(text_reply("done"))});
+    CHECK(result.exit_code == 0);
+    CHECK(result.usage == agent::Usage{.input = 1'200, .output = 40});
+    CHECK(result.usage_estimated);
+    CHECK(result.models.front().usage_estimated);
+    CHECK(stage.count("warning") == 1);
+  }
+  SECTION("for the limit") {
+    stage.request.plan.limits.max_total_tokens = 600;
+    const auto result = stage.run({guessed(call_reply({{"a", "x", "{}"}}))});
+    CHECK(result.exit_code == 81);
+    CHECK(result.stop->used == 620);
+  }
+  SECTION("and nothing is said where nothing is estimated") {
+    CHECK_FALSE(stage.run({answers(text_reply("done"))}).usage_estimated);
+    CHECK(stage.count("warning") == 0);
+  }
+}
+
+TEST_CASE("loop: a stream that broke off has used tokens, unless it is a script's", "[agent]") {
+  const bool is_script = GENERATE(false, true);
+  Stage stage;
+  stage.request.plan.limits.max_total_tokens = 100;
+  if (is_script) {
+    stage.request.plan.scripts = {"test/model"};
+  }
+  const auto breaks = [](const agent::ModelRequest&, const agent::Emit& emit) {
+    emit(agent::ModelDelta{.text = std::string(800, 'x')});
+    emit(agent::ModelReset{.reason = "broke off"});
+    emit(agent::ModelRetrying{.attempt = 1});
+    return agent::Result<agent::Reply>(text_reply("done"));
+  };
+  const auto result = stage.run({breaks});
+  CHECK(result.usage_estimated == !is_script);
+  CHECK(result.usage.output == (is_script ? 5 : 205));
+  CHECK(result.over_budget == !is_script);
+}
+
 TEST_CASE("loop: a paused answer is sent back and goes on", "[agent]") {
   Stage stage;
   const auto result =

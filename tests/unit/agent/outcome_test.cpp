@@ -77,10 +77,10 @@ TEST_CASE("result: every field is there on every ending, and null where there is
           "[agent]") {
   const agent::Json json = agent::to_json(agent::RunResult{.exit_code = 0, .text = "hi"});
   for (const char* key :
-       {"schema",     "status",   "exit_code",   "exit_name", "text",        "output",
-        "partial",    "stop",     "error",       "usage",     "cost_usd",    "turns",
-        "tool_calls", "denials",  "model",       "fallbacks", "over_budget", "run_id",
-        "resume_cmd", "trace_id", "duration_ms", "models"}) {
+       {"schema",     "status",   "exit_code",   "exit_name", "text",           "output",
+        "partial",    "stop",     "error",       "usage",     "cost_usd",       "turns",
+        "tool_calls", "denials",  "model",       "fallbacks", "over_budget",    "run_id",
+        "resume_cmd", "trace_id", "duration_ms", "models",    "usage_estimated"}) {
     INFO(key);
     CHECK(json.contains(key));
   }

@@ -44,6 +44,11 @@ TEST_CASE("priced provider: a reply gets its cost, unless it brings one", "[prov
   CHECK(cost_of({.usage = usage}, {}) == std::nullopt);
 }
 
+TEST_CASE("priced provider: an estimate is charged in place of what cannot be", "[providers]") {
+  CHECK(cost_of({.usage = {.input = -5}, .estimated = agent::Usage{.input = 1'000'000}},
+                tariff("2")) == Money::parse("2"));
+}
+
 TEST_CASE("priced provider: without counted tokens the cost is unknown, but where it is free",
           "[providers]") {
   CHECK(cost_of({}, tariff("2")) == std::nullopt);

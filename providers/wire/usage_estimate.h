@@ -1,0 +1,23 @@
+// What a provider says of the tokens of an answer, held against the bytes that went and came.
+#pragma once
+#include "agent/message.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace providers {
+
+struct Exchange {
+  std::int64_t sent = 0;      // bytes, without those of attachments
+  std::int64_t attached = 0;  // tokens, estimated
+  std::int64_t received = 0;  // bytes of text, thoughts and calls
+};
+
+// What counts in place of `reported`, where a part of it is missing or cannot be: such a part is
+// estimated from the bytes, the others stay. nullopt: nothing of it needs to be.
+std::optional<agent::Usage> estimate(const agent::Usage& reported, const Exchange& exchange);
+
+// Bytes of the answer that cost tokens.
+std::int64_t bytes_of(const agent::Reply& reply);
+
+}  // namespace providers
