@@ -1,1 +1,1 @@
-echo '{"decison":"deny"}'
+echo '{"decisions":"deny"}'
