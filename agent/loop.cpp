@@ -118,7 +118,7 @@ class RecordingWatcher final : public ToolWatcher {
   void finished(const ToolResult& result) override {
     const State& state = recorder_.state();
     recorder_.record(ToolFinished{.turn = state.turns, .result = judged(result)});
-    if (state.results.size() < state.open_calls.size()) {
+    if (!state.open_calls.empty()) {
       recorder_.commit();  // the others may run for long
     }
   }

@@ -1,8 +1,9 @@
 #include "providers/recording/recorded_toolbox.h"
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -48,7 +49,11 @@ class ReplayingWatcher final : public agent::ToolWatcher {
   ReplayingWatcher(agent::ToolWatcher& watcher,
                    std::vector<Timings::ToolTime> recorded,
                    const FolderNames& folder)
-      : watcher_(watcher), recorded_(std::move(recorded)), folder_(folder) {}
+      : watcher_(watcher), recorded_(std::move(recorded)), folder_(folder) {
+    for (const auto& [call_id, duration_ms] : recorded_) {
+      durations_.emplace(call_id, duration_ms);
+    }
+  }
 
   agent::HookDecision judge(const agent::ToolCall& call) override {
     agent::HookDecision ruling = watcher_.judge(as_recorded(call));
@@ -68,7 +73,7 @@ class ReplayingWatcher final : public agent::ToolWatcher {
     watcher_.output(as_recorded(call), as_recorded(std::string(chunk)));
   }
   void finished(const agent::ToolResult& result) override {
-    if (time_of(result.call_id) == recorded_.end()) {
+    if (!durations_.contains(result.call_id)) {
       watcher_.finished(as_recorded(result));
       return;
     }
@@ -88,17 +93,12 @@ class ReplayingWatcher final : public agent::ToolWatcher {
     result.content = as_recorded(std::move(result.content));
     result.message = as_recorded(std::move(result.message));
     result.full_output = as_recorded(std::move(result.full_output));
-    const auto time = time_of(result.call_id);
-    result.duration_ms = time == recorded_.end() ? result.duration_ms : time->second;
+    const auto time = durations_.find(result.call_id);
+    result.duration_ms = time == durations_.end() ? result.duration_ms : time->second;
     return result;
   }
 
  private:
-  using Times = std::vector<Timings::ToolTime>;
-
-  Times::const_iterator time_of(const std::string& call_id) const {
-    return std::ranges::find(recorded_, call_id, &Timings::ToolTime::first);
-  }
   std::string as_recorded(std::string text) const {
     return renamed(std::move(text), folder_.now, folder_.recorded);
   }
@@ -108,7 +108,8 @@ class ReplayingWatcher final : public agent::ToolWatcher {
   }
 
   agent::ToolWatcher& watcher_;
-  const Times recorded_;
+  const std::vector<Timings::ToolTime> recorded_;
+  std::unordered_map<std::string, std::int64_t> durations_;  // in milliseconds, by call id
   const FolderNames& folder_;
   std::map<std::string, agent::ToolResult> held_back_;  // ended before their turn
   std::size_t next_ = 0;                                // of recorded_

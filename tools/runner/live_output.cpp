@@ -13,34 +13,28 @@ constexpr std::size_t k_max_pending = 256 << 10;
 
 void CallUpdateQueue::post(std::size_t sender, std::string_view bytes) {
   const std::lock_guard lock(mutex_);
-  CallUpdate& update = updates_.at(sender);
+  CallUpdate& update = updates_[sender];
   if (update.dropped > 0 || update.bytes.size() + bytes.size() > k_max_pending) {
     update.dropped += bytes.size();
   } else {
     update.bytes += bytes;
   }
-  has_news_ = true;
   news_.notify_one();
 }
 
 void CallUpdateQueue::finish(std::size_t sender, Done done) {
   const std::lock_guard lock(mutex_);
-  updates_.at(sender).done = std::move(done);
-  has_news_ = true;
+  updates_[sender].done = std::move(done);
   news_.notify_one();
 }
 
 std::vector<CallUpdate> CallUpdateQueue::collect() {
   std::unique_lock lock(mutex_);
-  news_.wait(lock, [this] { return has_news_; });
-  has_news_ = false;
+  news_.wait(lock, [this] { return !updates_.empty(); });
   std::vector<CallUpdate> collected;
-  for (std::size_t sender = 0; sender < updates_.size(); ++sender) {
-    CallUpdate update = std::exchange(updates_[sender], {});
-    if (update.done || !update.bytes.empty() || update.dropped > 0) {
-      update.sender = sender;
-      collected.push_back(std::move(update));
-    }
+  for (auto& [sender, update] : std::exchange(updates_, {})) {
+    update.sender = sender;
+    collected.push_back(std::move(update));
   }
   return collected;
 }

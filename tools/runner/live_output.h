@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -31,20 +32,17 @@ struct CallUpdate {
 
 class CallUpdateQueue {
  public:
-  explicit CallUpdateQueue(std::size_t senders) : updates_(senders) {}
-
   // Thread-safe. Keeps at most 256 kB a sender until they are collected, and drops what follows.
   void post(std::size_t sender, std::string_view bytes);
   void finish(std::size_t sender, Done done);
 
-  // Waits until there is news, and returns all of it.
+  // Waits until there is news, and returns all of it, in the order of the senders.
   std::vector<CallUpdate> collect();
 
  private:
   std::mutex mutex_;
   std::condition_variable news_;
-  std::vector<CallUpdate> updates_;
-  bool has_news_ = false;
+  std::map<std::size_t, CallUpdate> updates_;  // of those who have any, by sender
 };
 
 // The bytes of one call, piece by piece, as text to show: redacted, valid UTF-8, gaps marked.

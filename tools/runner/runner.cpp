@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -327,39 +328,45 @@ class Runner::Round {
     return end;
   }
 
+  // Of a call that runs.
+  struct Running {
+    LiveText live;
+    std::jthread thread = {};
+  };
+
   void run_batch(std::size_t begin, std::size_t end) {
-    CallUpdateQueue updates(end);
-    std::vector<LiveText> live(end, LiveText(runner_.watcher_redactor()));
-    std::vector<std::jthread> threads;  // joined before the queue goes
-    std::size_t running = 0;
-    for (std::size_t next = begin; next < end || running > 0;) {
-      for (; next < end && running < k_max_side_by_side; ++next) {
-        running += start(next, updates, threads) ? 1 : 0;
+    CallUpdateQueue updates;
+    std::map<std::size_t, Running> running;  // joined before the queue goes
+    for (std::size_t next = begin; next < end || !running.empty();) {
+      for (; next < end && running.size() < k_max_side_by_side; ++next) {
+        start(next, updates, running);
       }
-      if (running == 0) {
+      if (running.empty()) {
         continue;
       }
       for (CallUpdate& update : updates.collect()) {
-        running -= deliver(update, live[update.sender]) ? 1 : 0;
+        if (deliver(update, running.at(update.sender).live)) {
+          running.erase(update.sender);
+        }
       }
     }
   }
 
-  // False: it will not run, and its result is there already.
-  bool start(std::size_t index, CallUpdateQueue& updates, std::vector<std::jthread>& threads) {
+  // What will not run has its result at once.
+  void start(std::size_t index, CallUpdateQueue& updates, std::map<std::size_t, Running>& running) {
     Prepared& prepared = calls_[index];
     if (prepared.rejected) {
       conclude(index, {.output = std::move(*prepared.rejected)});
-      return false;
+      return;
     }
     if (is_refused_ || stop_.stop_requested()) {
       conclude(index, {.output = not_started()});
-      return false;
+      return;
     }
     if (!watcher_.started(prepared.call)) {
       is_refused_ = true;
       conclude(index, {.output = not_started()});
-      return false;
+      return;
     }
     const auto work = [this, index, &updates] {
       try {
@@ -368,12 +375,13 @@ class Runner::Round {
         updates.finish(index, {.output = failure(agent::error_of(exception))});
       }
     };
+    Running& entry =
+        running.emplace(index, Running{.live = LiveText(runner_.watcher_redactor())}).first->second;
     try {
-      threads.emplace_back(work);
+      entry.thread = std::jthread(work);
     } catch (const std::system_error&) {
       work();  // no more threads: then one after the other
     }
-    return true;
   }
 
   // A path was judged by its name: what it has turned out to be is judged when it is open.
