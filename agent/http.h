@@ -3,6 +3,7 @@
 #include "agent/result.h"
 #include "agent/spec.h"
 
+#include <cstdint>
 #include <functional>
 #include <stop_token>
 #include <string>
@@ -39,7 +40,7 @@ struct HttpRequest {
   std::string url;
   Headers headers;
   std::string_view body;  // borrowed until send() returns
-  bool streamed = false;  // which deadlines count: first_byte and idle, or request
+  bool streamed = false;  // first_byte and idle count beside request
   Timeouts timeouts;
   const AwsSigner* signer = nullptr;  // borrowed likewise; null: the request is not signed
   std::size_t max_body = 64u << 20;   // a longer answer is provider.bad_response
@@ -54,9 +55,18 @@ struct HttpResponse {
   std::string body;  // whole where no on_data was given, or where the status is not 2xx
 };
 
-// Called on the thread that called send(), with the bytes as they come (2xx answers only).
-// Returning false ends the exchange early as a success (the rest is not wanted).
-using OnData = std::function<bool(std::string_view)>;
+// What bytes of an answer are to who reads them, and so which deadlines they hold off: a server
+// that sends, and says nothing, is not waited for.
+enum class Heard : std::uint8_t {
+  nothing,     // blank lines, a piece of an event, an event that says nothing: no deadline
+  keep_alive,  // `idle`, and not `first_byte`
+  answer,      // `idle`; that of `first_byte` is over
+  enough,      // ends the exchange early as a success: the rest is not wanted
+};
+
+// Called on the thread that called send(), with the bytes as they come (2xx answers only). While it
+// runs, neither `idle` nor `first_byte` counts.
+using OnData = std::function<Heard(std::string_view)>;
 
 class Http {
  public:

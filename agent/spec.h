@@ -22,9 +22,9 @@ using Milliseconds = std::chrono::milliseconds;
 
 struct Timeouts {
   Milliseconds connect{10'000};
-  Milliseconds first_byte{120'000};  // streamed answers: until the first byte
-  Milliseconds idle{60'000};         // streamed answers: silence between two bytes
-  Milliseconds request{600'000};     // answers that are not streamed: the whole request
+  Milliseconds first_byte{120'000};  // streamed answers: until something of the answer comes
+  Milliseconds idle{60'000};         // streamed answers: until more of it, or a keep-alive, comes
+  Milliseconds request{1'800'000};   // the whole request
 
   bool operator==(const Timeouts&) const = default;
 };

@@ -89,7 +89,7 @@ Error deadline_error(const Sent& sent, Deadline expired, bool is_connected) {
                   timeouts.first_byte,
                   "first_byte");
     case Deadline::idle:
-      return late(fmt::format("{} fell silent in the middle of its answer: no byte", where),
+      return late(fmt::format("{} fell silent in the middle of its answer: nothing of it", where),
                   timeouts.idle,
                   "idle");
     case Deadline::request:
@@ -259,11 +259,13 @@ class Call {
   void wait(const agent::OnData& on_data) {
     std::string bytes;
     while (take(bytes)) {
-      if (!bytes.empty() && !on_data(bytes)) {
+      const auto heard = bytes.empty() ? agent::Heard::nothing : on_data(bytes);
+      if (heard == agent::Heard::enough) {
         is_enough_ = true;
         let_finish();
         return;
       }
+      note(heard);
     }
   }
 
@@ -287,6 +289,26 @@ class Call {
         lock, k_finish_grace, [&] { return exchange_.is_done || exchange_.is_stopped; });
   }
 
+  // The worker sleeps until the deadline that it knows: it is woken where another one may come
+  // before.
+  void note(agent::Heard heard) {
+    bool wake = false;
+    {
+      const std::lock_guard lock(exchange_.mutex);
+      exchange_.is_reading = false;
+      wake = std::exchange(exchange_.is_watched, false);
+      if (heard != agent::Heard::nothing) {
+        exchange_.last_heard = std::chrono::steady_clock::now();
+      }
+      if (heard == agent::Heard::answer && !std::exchange(exchange_.is_answering, true)) {
+        wake = true;
+      }
+    }
+    if (wake) {
+      worker_.look();
+    }
+  }
+
   // False: there is nothing more to take.
   bool take(std::string& bytes) {
     bytes.clear();
@@ -301,6 +323,7 @@ class Call {
         return false;
       }
       bytes.swap(exchange_.inbox);
+      exchange_.is_reading = true;
       resume = std::exchange(exchange_.is_paused, false);
     }
     if (resume) {

@@ -150,9 +150,8 @@ struct HttpWorker::Transfer {
   Easy easy;
   HeaderList headers = to_list(exchange.request);
   Steady started = steady_clock::now();
-  Steady last_progress = started;
-  curl_off_t progress = 0;  // bytes that went either way
-  bool is_answering = false;
+  Steady last_progress = started;  // of the connection and the request
+  curl_off_t progress = 0;
   bool is_head_done = false;
   bool delivers = false;
   int sendings = 0;  // of the request: more than one only where libcurl tries again
@@ -167,7 +166,8 @@ struct HttpWorker::Transfer {
   void set_callbacks(Options& options);
   void set_connection(Options& options, const HttpSettings& settings) const;
   void look_for_progress(Steady now);
-  std::pair<Deadline, Steady> deadline();
+  std::pair<Deadline, Steady> deadline(Steady now);
+  std::pair<Deadline, Steady> server_deadline();
   bool is_connected() const { return counter(easy.get(), CURLINFO_PRETRANSFER_TIME_T) > 0; }
 };
 
@@ -204,10 +204,12 @@ std::size_t HttpWorker::Transfer::take_body(std::string_view bytes) {
     exchange.outcome.has_long_body = true;
     return 0;
   }
+  const std::lock_guard lock(exchange.mutex);
   if (!delivers) {
     exchange.response.body.append(bytes);
+    exchange.is_answering = true;
+    exchange.last_heard = steady_clock::now();
   } else {
-    const std::lock_guard lock(exchange.mutex);
     if (exchange.inbox.size() >= k_inbox_limit) {
       exchange.is_paused = true;
       return CURL_WRITEFUNC_PAUSE;
@@ -323,34 +325,34 @@ void HttpWorker::Transfer::set_connection(Options& options, const HttpSettings& 
 }
 
 void HttpWorker::Transfer::look_for_progress(Steady now) {
-  const auto head = number(easy.get(), CURLINFO_HEADER_SIZE);
-  const auto down = counter(easy.get(), CURLINFO_SIZE_DOWNLOAD_T);
-  const auto all =
-      head + down + counter(easy.get(), CURLINFO_SIZE_UPLOAD_T) + (is_connected() ? 1 : 0);
+  const auto all = counter(easy.get(), CURLINFO_SIZE_UPLOAD_T) + (is_connected() ? 1 : 0);
   if (all != progress) {
     progress = all;
     last_progress = now;
   }
-  is_answering = is_answering || head + down > 0;
 }
 
-// The connect deadline is curl's own.
-std::pair<Deadline, HttpWorker::Steady> HttpWorker::Transfer::deadline() {
+// What comes first. The connect deadline is curl's own.
+std::pair<Deadline, HttpWorker::Steady> HttpWorker::Transfer::deadline(Steady now) {
+  const std::pair whole{Deadline::request, started + exchange.request.timeouts.request};
+  if (!exchange.request.streamed || !is_connected()) {
+    return whole;
+  }
+  const std::lock_guard lock(exchange.mutex);
+  const auto next = server_deadline();
+  if (next.second <= now && (exchange.is_reading || !exchange.inbox.empty())) {
+    exchange.is_watched = true;  // we are slow, not the server
+    return whole;
+  }
+  return next.second < whole.second ? next : whole;
+}
+
+// Not held off by heads, 1xx and whatever else says nothing.
+std::pair<Deadline, HttpWorker::Steady> HttpWorker::Transfer::server_deadline() {
   const auto& timeouts = exchange.request.timeouts;
-  if (!exchange.request.streamed) {
-    return {Deadline::request, started + timeouts.request};
-  }
-  if (is_answering) {
-    const std::lock_guard lock(exchange.mutex);
-    if (exchange.is_paused) {
-      return {Deadline::none, Steady::max()};  // we are slow, not the server
-    }
-    return {Deadline::idle, last_progress + timeouts.idle};
-  }
-  if (is_connected()) {
-    return {Deadline::first_byte, last_progress + timeouts.first_byte};
-  }
-  return {Deadline::none, Steady::max()};
+  return exchange.is_answering
+             ? std::pair{Deadline::idle, exchange.last_heard + timeouts.idle}
+             : std::pair{Deadline::first_byte, last_progress + timeouts.first_byte};
 }
 
 bool start_curl() {
@@ -410,6 +412,10 @@ std::uint64_t HttpWorker::start(Exchange& exchange) {
   }
   curl_multi_wakeup(multi_.get());
   return id;
+}
+
+void HttpWorker::look() {
+  curl_multi_wakeup(multi_.get());
 }
 
 void HttpWorker::resume(std::uint64_t id) {
@@ -496,7 +502,6 @@ void HttpWorker::refuse(Exchange& exchange) {
 }
 
 void HttpWorker::carry_on(Transfer& transfer) {
-  transfer.last_progress = steady_clock::now();
   curl_easy_pause(transfer.easy.get(), CURLPAUSE_CONT);
 }
 
@@ -520,7 +525,7 @@ milliseconds HttpWorker::end_overdue() {
   for (std::size_t index = transfers_.size(); index-- > 0;) {
     auto& transfer = *transfers_[index];
     transfer.look_for_progress(now);
-    const auto [kind, when] = transfer.deadline();
+    const auto [kind, when] = transfer.deadline(now);
     if (when <= now) {
       transfer.exchange.outcome.expired = kind;
       finish(transfer, CURLE_OPERATION_TIMEDOUT);

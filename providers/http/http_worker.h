@@ -66,6 +66,12 @@ struct Exchange {
   bool is_done = false;     // under `mutex`
   bool is_stopped = false;  // under `mutex`; set by the sender's stop token
 
+  // What the sender heard in the bytes of an answer, under `mutex`.
+  std::chrono::steady_clock::time_point last_heard = {};
+  bool is_answering = false;  // something of the answer itself has come
+  bool is_reading = false;    // the sender is at work on what it took: the server is not late
+  bool is_watched = false;    // a deadline has passed meanwhile: the worker wants to be woken
+
   agent::HttpResponse response = {};  // the worker's until is_done, then the sender's
   TransferOutcome outcome = {};       // likewise
 };
@@ -81,6 +87,7 @@ class HttpWorker {
   // Each is thread-safe and returns at once. `cancel` and `resume` of a transfer that has ended
   // do nothing.
   std::uint64_t start(Exchange& exchange);
+  void look();  // at the deadlines: what was heard has changed one
   void resume(std::uint64_t id);
   void cancel(std::uint64_t id);
 

@@ -180,7 +180,7 @@ agent::Result<agent::HttpResponse> ReplayingHttp::send(const agent::HttpRequest&
     if (!is_streamed) {
       response.body += piece.bytes;
     } else if (goes_on && !stop.stop_requested()) {
-      goes_on = on_data(piece.bytes);
+      goes_on = on_data(piece.bytes) != agent::Heard::enough;
     }
   }
   timings_.play(before(*index + 1));

@@ -19,6 +19,7 @@ namespace {
 
 using agent::Code;
 using agent::Error;
+using agent::Heard;
 using agent::Json;
 
 constexpr std::string_view k_space = " \t\r\n";
@@ -183,31 +184,51 @@ void emit_reasoning(const agent::Emit& emit, std::string_view text) {
   }
 }
 
-agent::Result<bool> AnswerDecoder::feed(std::string_view bytes, const agent::Emit& emit) {
+agent::Result<agent::Heard> AnswerDecoder::feed(std::string_view bytes, const agent::Emit& emit) {
+  heard_ = Heard::nothing;
+  const Heard heard = hear(bytes, emit);
+  if (error_) {
+    return agent::fail(*std::exchange(error_, std::nullopt));
+  }
+  return form_ == Form::stream && is_over() ? Heard::enough : heard;
+}
+
+Heard AnswerDecoder::hear(std::string_view bytes, const agent::Emit& emit) {
   constexpr std::size_t k_kept_for_messages = 1024;
   if (form_ == Form::unknown) {
     body_ += bytes;
     find_form(body_);
-    if (form_ == Form::unknown) {
-      return true;
-    }
     if (form_ == Form::stream) {
       const std::string first = body_;
       body_.resize(std::min(body_.size(), k_kept_for_messages));
       feed_stream(first, emit);
+      return hear_unfinished();
     }
-  } else if (form_ == Form::stream) {
+    return heard_if(form_ != Form::unknown);
+  }
+  if (form_ == Form::stream) {
     if (body_.size() < k_kept_for_messages) {
       body_ += bytes.substr(0, k_kept_for_messages - body_.size());
     }
     feed_stream(bytes, emit);
-  } else if (form_ == Form::document || body_.size() < k_kept_for_messages) {
+    return hear_unfinished();
+  }
+  if (form_ == Form::document || body_.size() < k_kept_for_messages) {
     body_ += bytes;
   }
-  if (error_) {
-    return agent::fail(*std::exchange(error_, std::nullopt));
+  return heard_if(!agent::trimmed(bytes).empty());
+}
+
+// A long event on a slow line is no silence; a few bytes, and then a few more, are.
+Heard AnswerDecoder::hear_unfinished() {
+  constexpr std::size_t k_long = 4096;
+  const std::size_t pending = parser_->pending();
+  const bool has_grown = pending >= pending_ + k_long;
+  if (has_grown || pending < pending_) {
+    pending_ = pending;
   }
-  return form_ != Form::stream || !is_over();
+  const std::size_t known = std::exchange(comments_, parser_->comments());
+  return std::max(heard_, comments_ != known || has_grown ? Heard::keep_alive : Heard::nothing);
 }
 
 // The first byte that is no space decides; what the content type says is too often wrong.
@@ -245,6 +266,7 @@ bool AnswerDecoder::on_event(const StreamEvent& event, const agent::Emit& emit) 
   }
   if (data == "[DONE]") {
     take_done();
+    heard_ = Heard::answer;
     return true;
   }
   const auto json = parse_lenient(data);
@@ -257,7 +279,7 @@ bool AnswerDecoder::on_event(const StreamEvent& event, const agent::Emit& emit) 
   if (error_) {
     return false;
   }
-  take_event(event.name, *json, emit);
+  heard_ = std::max(heard_, take_event(event.name, *json, emit));
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include "providers/wire/stream_parser.h"
 #include "providers/wire/wire.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,14 +18,15 @@ namespace providers {
 
 class AnswerDecoder : public Decoder {
  public:
-  agent::Result<bool> feed(std::string_view bytes, const agent::Emit& emit) final;
+  agent::Result<agent::Heard> feed(std::string_view bytes, const agent::Emit& emit) final;
   agent::Result<agent::Reply> finish(const agent::Headers& headers, const agent::Emit& emit) final;
 
  protected:
-  // One event of a stream; `data` is an object and reports no error.
-  virtual void take_event(std::string_view name,
-                          const agent::Json& data,
-                          const agent::Emit& emit) = 0;
+  // One event of a stream; `data` is an object and reports no error. What it says: an event that
+  // leaves the answer as it was, as an empty delta does, is nothing.
+  virtual agent::Heard take_event(std::string_view name,
+                                  const agent::Json& data,
+                                  const agent::Emit& emit) = 0;
   // The whole answer as one value. False: it is no answer of this protocol.
   virtual bool take_document(const agent::Json& document, const agent::Emit& emit) = 0;
   // `[DONE]`, which only some protocols know.
@@ -40,6 +42,8 @@ class AnswerDecoder : public Decoder {
  private:
   enum class Form : std::uint8_t { unknown, stream, document, garbage };
 
+  agent::Heard hear(std::string_view bytes, const agent::Emit& emit);
+  agent::Heard hear_unfinished();
   void find_form(std::string_view bytes);
   void feed_stream(std::string_view bytes, const agent::Emit& emit);
   bool on_event(const StreamEvent& event, const agent::Emit& emit);
@@ -48,7 +52,10 @@ class AnswerDecoder : public Decoder {
 
   Form form_ = Form::unknown;
   std::string body_;  // of a document; of anything else the first bytes, for messages
-  std::unique_ptr<StreamParser> parser_;  // of a stream
+  std::unique_ptr<StreamParser> parser_;        // of a stream
+  agent::Heard heard_ = agent::Heard::nothing;  // of events, in the bytes that are fed
+  std::size_t comments_ = 0;                    // that were heard
+  std::size_t pending_ = 0;                     // likewise, of the event that is not yet whole
   std::optional<agent::Error> error_;
 };
 
@@ -69,6 +76,10 @@ agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_vi
 // A member that counts tokens, as the server says it: 0 where there is none, and small enough that
 // no sum of such counts overflows.
 std::int64_t token_count(const agent::Json& usage, std::string_view key);
+
+inline agent::Heard heard_if(bool says_something) {
+  return says_something ? agent::Heard::answer : agent::Heard::nothing;
+}
 
 // Puts `text` behind the member of that name, which is made where it is no text.
 void append_text(agent::Json& object, std::string_view key, std::string_view text);

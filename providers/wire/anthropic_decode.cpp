@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -17,6 +18,7 @@
 namespace providers {
 namespace {
 
+using agent::Heard;
 using agent::Json;
 using agent::StopReason;
 
@@ -49,9 +51,16 @@ bool is_empty_text(const Json& block) {
   return agent::text_at(block, "type") == "text" && agent::text_at(block, "text").empty();
 }
 
+// All that it has beside its type is empty text.
+bool is_empty_delta(const Json& delta) {
+  return std::ranges::all_of(delta.items(), [](const auto& member) {
+    return member.key() == "type" || member.value() == "";
+  });
+}
+
 class AnthropicDecoder final : public AnswerDecoder {
  protected:
-  void take_event(std::string_view name, const agent::Json& data, const agent::Emit& emit) override;
+  Heard take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
   bool take_document(const agent::Json& document, const agent::Emit& emit) override;
   // Only imitators send it, behind or in place of message_stop.
   void take_done() override { is_over_ = is_over_ || !stop_reason_.empty(); }
@@ -80,9 +89,9 @@ class AnthropicDecoder final : public AnswerDecoder {
   bool is_over_ = false;
 };
 
-void AnthropicDecoder::take_event(std::string_view name,
-                                  const Json& data,
-                                  const agent::Emit& emit) {
+Heard AnthropicDecoder::take_event(std::string_view name,
+                                   const Json& data,
+                                   const agent::Emit& emit) {
   const std::string_view type = agent::text_at(data, "type", name);
   const long long index = agent::integer_at(data, "index");
   if (type == "message_start") {
@@ -96,9 +105,10 @@ void AnthropicDecoder::take_event(std::string_view name,
   } else if (type == "content_block_delta") {
     const Json* delta = agent::find(data, "delta");
     const auto block = blocks_.find(index);
-    if (delta != nullptr && block != blocks_.end()) {
-      extend_block(block->second, *delta, emit);
+    if (delta == nullptr || block == blocks_.end() || is_empty_delta(*delta)) {
+      return Heard::nothing;
     }
+    extend_block(block->second, *delta, emit);
   } else if (type == "message_delta") {
     take_usage(data);
     if (const Json* delta = agent::find(data, "delta")) {
@@ -106,7 +116,12 @@ void AnthropicDecoder::take_event(std::string_view name,
     }
   } else if (type == "message_stop") {
     is_over_ = true;
+  } else if (type == "ping") {
+    return Heard::keep_alive;
+  } else {
+    return heard_if(type == "content_block_stop");
   }
+  return Heard::answer;
 }
 
 bool AnthropicDecoder::take_document(const Json& document, const agent::Emit& emit) {
@@ -203,7 +218,7 @@ agent::Reply AnthropicDecoder::reply() {
       assembler.add_call({{"id", agent::text_at(block.json, "id")}, {"function", function}});
     }
   }
-  const auto calls = assembler.finish(id_, is_cut);
+  const auto calls = std::move(assembler).finish(id_, is_cut);
   auto call = calls.begin();
   Json content = Json::array();
   for (auto& [index, block] : blocks_) {

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <span>
@@ -19,6 +20,7 @@
 namespace providers {
 namespace {
 
+using agent::Heard;
 using agent::Json;
 using agent::StopReason;
 
@@ -59,9 +61,14 @@ std::string_view thought_in(const Json& block) {
   return said == nullptr ? std::string_view() : agent::text_at(*said, "text");
 }
 
+// All that it says is empty text.
+bool is_empty_delta(const Json& delta) {
+  return delta.is_object() ? std::ranges::all_of(delta, is_empty_delta) : delta == "";
+}
+
 class BedrockDecoder final : public AnswerDecoder {
  protected:
-  void take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
+  Heard take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
   bool take_document(const Json& document, const agent::Emit& emit) override;
   void take_done() override {}
   bool is_complete() const override { return !stop_reason_.empty(); }
@@ -79,7 +86,7 @@ class BedrockDecoder final : public AnswerDecoder {
   bool is_over_ = false;
 };
 
-void BedrockDecoder::take_event(std::string_view name, const Json& data, const agent::Emit& emit) {
+Heard BedrockDecoder::take_event(std::string_view name, const Json& data, const agent::Emit& emit) {
   const auto index = agent::integer_at(data, "contentBlockIndex");
   if (name == "contentBlockStart") {
     const Json* start = agent::find(data, "start");
@@ -89,6 +96,7 @@ void BedrockDecoder::take_event(std::string_view name, const Json& data, const a
   } else if (name == "contentBlockDelta") {
     if (const Json* delta = agent::find(data, "delta"); delta && delta->is_object()) {
       take_delta(blocks_[index], *delta, emit);
+      return heard_if(!is_empty_delta(*delta));
     }
   } else if (name == "messageStop") {
     stop_reason_ = agent::text_at(data, "stopReason", "unknown");
@@ -98,6 +106,7 @@ void BedrockDecoder::take_event(std::string_view name, const Json& data, const a
     }
     is_over_ = is_complete();
   }
+  return Heard::answer;
 }
 
 void BedrockDecoder::take_delta(Json& block, const Json& delta, const agent::Emit& emit) {
@@ -159,7 +168,8 @@ agent::Reply BedrockDecoder::reply() {
             {{"name", agent::text_at(*call, "name")}, {"arguments", arguments_of(*call)}}}});
     }
   }
-  for (const AssembledCall& call : assembler.finish(reply.text, reason == StopReason::max_tokens)) {
+  for (const AssembledCall& call :
+       std::move(assembler).finish(reply.text, reason == StopReason::max_tokens)) {
     reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
   }
   const bool calls = reason == StopReason::end_turn && !reply.tool_calls.empty();

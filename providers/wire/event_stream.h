@@ -3,6 +3,7 @@
 #pragma once
 #include "providers/wire/stream_parser.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@ class EventStreamParser final : public StreamParser {
   void feed(std::string_view bytes, const OnEvent& on_event) override;
   // A frame that is cut is nothing.
   std::optional<StreamEvent> finish() override { return std::nullopt; }
+  std::size_t pending() const override { return buffer_.size(); }
   // No checksum and no length was wrong.
   bool is_plausible() const override { return !is_broken_; }
   std::string over_limit() const override;

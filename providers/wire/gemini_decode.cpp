@@ -19,6 +19,7 @@
 namespace providers {
 namespace {
 
+using agent::Heard;
 using agent::Json;
 using agent::StopReason;
 
@@ -112,7 +113,7 @@ void apply_piece(Json& arguments, const Json& piece) {
 
 class GeminiDecoder final : public AnswerDecoder {
  protected:
-  void take_event(std::string_view name, const agent::Json& data, const agent::Emit& emit) override;
+  Heard take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
   bool take_document(const agent::Json& document, const agent::Emit& emit) override;
   void take_done() override {}
   bool is_complete() const override { return !finish_reason_.empty(); }
@@ -120,8 +121,8 @@ class GeminiDecoder final : public AnswerDecoder {
   agent::Reply reply() override;
 
  private:
-  void take_candidate(const agent::Json& candidate, const agent::Emit& emit);
-  void take_part(const agent::Json& part, const agent::Emit& emit);
+  bool take_candidate(const Json& candidate, const agent::Emit& emit);
+  bool take_part(const Json& part, const agent::Emit& emit);
   void take_call(const agent::Json& part, const agent::Json& call);
 
   agent::Json parts_ = agent::Json::array();
@@ -132,9 +133,10 @@ class GeminiDecoder final : public AnswerDecoder {
   bool is_call_open_ = false;  // the last part is a call whose arguments come in pieces
 };
 
-void GeminiDecoder::take_event(std::string_view /*name*/,
-                               const Json& data,
-                               const agent::Emit& emit) {
+Heard GeminiDecoder::take_event(std::string_view /*name*/,
+                                const Json& data,
+                                const agent::Emit& emit) {
+  bool says_something = false;
   id_ = agent::text_at(data, "responseId", id_);
   model_ = agent::text_at(data, "modelVersion", model_);
   if (const Json* usage = agent::find(data, "usageMetadata"); usage && usage->is_object()) {
@@ -144,7 +146,7 @@ void GeminiDecoder::take_event(std::string_view /*name*/,
       candidates != nullptr && candidates->is_array()) {
     for (const Json& candidate : *candidates) {
       if (agent::integer_at(candidate, "index") == 0) {
-        take_candidate(candidate, emit);
+        says_something = take_candidate(candidate, emit) || says_something;
       }
     }
   }
@@ -152,8 +154,10 @@ void GeminiDecoder::take_event(std::string_view /*name*/,
   if (const Json* feedback = agent::find(data, "promptFeedback")) {
     if (const auto reason = agent::text_at(*feedback, "blockReason"); !reason.empty()) {
       finish_reason_ = reason == "OTHER" ? "PROHIBITED_CONTENT" : reason;
+      says_something = true;
     }
   }
+  return heard_if(says_something);
 }
 
 // One answer, or all chunks of a stream in an array.
@@ -167,23 +171,27 @@ bool GeminiDecoder::take_document(const Json& document, const agent::Emit& emit)
   return is_complete();
 }
 
-void GeminiDecoder::take_candidate(const Json& candidate, const agent::Emit& emit) {
+// Whether it says something; so of a part.
+bool GeminiDecoder::take_candidate(const Json& candidate, const agent::Emit& emit) {
+  bool says_something = false;
   const Json* content = agent::find(candidate, "content");
   const Json* parts = content == nullptr ? nullptr : agent::find(*content, "parts");
   if (parts != nullptr && parts->is_array()) {
     for (const Json& part : *parts) {
-      take_part(part, emit);
+      says_something = take_part(part, emit) || says_something;
     }
   }
   if (const auto reason = agent::text_at(candidate, "finishReason"); !reason.empty()) {
     finish_reason_ = reason;
+    says_something = true;
   }
+  return says_something;
 }
 
-void GeminiDecoder::take_part(const Json& part, const agent::Emit& emit) {
+bool GeminiDecoder::take_part(const Json& part, const agent::Emit& emit) {
   if (const Json* call = agent::find(part, "functionCall"); call && call->is_object()) {
     take_call(part, *call);
-    return;
+    return true;
   }
   const std::string_view text = agent::text_at(part, "text");
   (is_thought(part) ? emit_reasoning : emit_text)(emit, text);
@@ -194,6 +202,7 @@ void GeminiDecoder::take_part(const Json& part, const agent::Emit& emit) {
   } else if (part.is_object()) {
     parts_.push_back(part);
   }
+  return !text.empty() || !is_plain_text(part);
 }
 
 // A call comes whole, or as its name, then pieces of its arguments, then an empty call.
@@ -234,7 +243,8 @@ agent::Reply GeminiDecoder::reply() {
       part["functionCall"]["args"] = *agent::parse_json(history_arguments(arguments));
     }
   }
-  for (const AssembledCall& call : assembler.finish(id_, reason == StopReason::max_tokens)) {
+  for (const AssembledCall& call :
+       std::move(assembler).finish(id_, reason == StopReason::max_tokens)) {
     reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
   }
   const bool calls = !reply.tool_calls.empty() &&

@@ -2,6 +2,7 @@
 #pragma once
 #include "providers/wire/stream_parser.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@ class JsonLinesParser final : public StreamParser {
  public:
   void feed(std::string_view bytes, const OnEvent& on_event) override;
   std::optional<StreamEvent> finish() override;
+  std::size_t pending() const override { return value_.size(); }
   bool is_plausible() const override { return true; }
 
  private:

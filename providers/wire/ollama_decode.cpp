@@ -14,6 +14,7 @@
 namespace providers {
 namespace {
 
+using agent::Heard;
 using agent::Json;
 using agent::StopReason;
 
@@ -27,7 +28,7 @@ StopReason reason_of(std::string_view word) {
 // A stream is one object a line, and an answer in one piece is a stream of one line.
 class OllamaDecoder final : public AnswerDecoder {
  protected:
-  void take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
+  Heard take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
   bool take_document(const Json& document, const agent::Emit& emit) override {
     take_event({}, document, emit);
     return is_done_;
@@ -49,9 +50,10 @@ class OllamaDecoder final : public AnswerDecoder {
   bool is_done_ = false;
 };
 
-void OllamaDecoder::take_event(std::string_view /*name*/,
-                               const Json& data,
-                               const agent::Emit& emit) {
+Heard OllamaDecoder::take_event(std::string_view /*name*/,
+                                const Json& data,
+                                const agent::Emit& emit) {
+  const auto before = text_.size() + thinking_.size() + calls_.size();
   model_ = agent::text_at(data, "model", model_);
   created_ = agent::text_at(data, "created_at", created_);
   if (const Json* message = agent::find(data, "message")) {
@@ -71,6 +73,7 @@ void OllamaDecoder::take_event(std::string_view /*name*/,
     usage_.input = token_count(data, "prompt_eval_count");
     usage_.output = token_count(data, "eval_count");
   }
+  return heard_if(is_done_ || text_.size() + thinking_.size() + calls_.size() != before);
 }
 
 agent::Reply OllamaDecoder::reply() {
@@ -85,7 +88,8 @@ agent::Reply OllamaDecoder::reply() {
   if (!thinking_.empty()) {
     raw["thinking"] = thinking_;
   }
-  for (const AssembledCall& call : assembler.finish(created_, reason == StopReason::max_tokens)) {
+  for (const AssembledCall& call :
+       std::move(assembler).finish(created_, reason == StopReason::max_tokens)) {
     reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
     raw["tool_calls"].push_back(
         {{"id", call.id},

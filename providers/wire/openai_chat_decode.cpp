@@ -14,11 +14,13 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace providers {
 namespace {
 
+using agent::Heard;
 using agent::Json;
 using agent::StopReason;
 
@@ -103,7 +105,7 @@ class OpenaiChatDecoder final : public AnswerDecoder {
       : sends_reasoning_(quirks.send_reasoning), sends_details_(quirks.send_reasoning_details) {}
 
  protected:
-  void take_event(std::string_view name, const agent::Json& data, const agent::Emit& emit) override;
+  Heard take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
   bool take_document(const agent::Json& document, const agent::Emit& emit) override;
   void take_done() override { is_done_ = true; }
   bool is_complete() const override { return is_done_ || !finish_reason_.empty(); }
@@ -111,6 +113,7 @@ class OpenaiChatDecoder final : public AnswerDecoder {
   agent::Reply reply() override;
 
  private:
+  std::size_t size() const;
   void take_chunk(const agent::Json& chunk,
                   std::string_view first,
                   std::string_view second,
@@ -141,13 +144,22 @@ class OpenaiChatDecoder final : public AnswerDecoder {
   agent::Json details_ = agent::Json::array();  // reasoning_details, merged by index
   agent::Json parts_;                           // a whole message's content, where it is an array
   bool has_parts_ = false;
+  std::size_t details_size_ = 0;  // bytes of text, and elements, that went into details_
   ToolCallAssembler calls_;
 };
 
-void OpenaiChatDecoder::take_event(std::string_view /*name*/,
-                                   const Json& chunk,
-                                   const agent::Emit& emit) {
+Heard OpenaiChatDecoder::take_event(std::string_view /*name*/,
+                                    const Json& chunk,
+                                    const agent::Emit& emit) {
+  const auto before = size();
   take_chunk(chunk, "delta", "message", emit);
+  return heard_if(size() != before);
+}
+
+// Of what the answer consists of: all of it only grows, and an empty delta adds nothing.
+std::size_t OpenaiChatDecoder::size() const {
+  return text_.size() + reasoning_.size() + refusal_.size() + finish_reason_.size() +
+         calls_.size() + details_size_ + usage_.size();
 }
 
 // Servers that send both a delta and a message mean the delta in a stream, the message out of it.
@@ -277,6 +289,7 @@ void OpenaiChatDecoder::merge_detail(const Json& detail) {
   });
   if (same == details_.end()) {
     details_.push_back(detail);
+    ++details_size_;
     return;
   }
   for (const auto& [key, value] : detail.items()) {
@@ -284,6 +297,7 @@ void OpenaiChatDecoder::merge_detail(const Json& detail) {
     const bool is_piece = key == "text" || key == "summary" || key == "data";
     if (is_piece && member.is_string() && value.is_string()) {
       member.get_ref<std::string&>() += value.get_ref<const std::string&>();
+      details_size_ += value.get_ref<const std::string&>().size();
     } else if (!value.is_null()) {
       member = value;
     }
@@ -367,19 +381,23 @@ Json OpenaiChatDecoder::raw_message(const std::vector<AssembledCall>& calls) con
 }
 
 agent::Reply OpenaiChatDecoder::reply() {
-  agent::Reply reply{.text = text_, .reasoning = reasoning_};
+  agent::Reply reply;
   reply.stop_reason = stop_reason(!calls_.empty());
   reply.stop_reason_raw = finish_reason_;
-  const auto calls = calls_.finish(id_, reply.stop_reason == StopReason::max_tokens);
-  for (const AssembledCall& call : calls) {
-    reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
-  }
-  reply.usage = normal_usage(usage_);
-  reply.cost = reported_cost(usage_);
-  reply.model = model_;
+  auto calls = std::move(calls_).finish(id_, reply.stop_reason == StopReason::max_tokens);
   if (!text_.empty() || !refusal_.empty() || !calls.empty()) {
     reply.raw = agent::dump(raw_message(calls));
   }
+  for (AssembledCall& call : calls) {
+    reply.tool_calls.push_back({.id = std::move(call.id),
+                                .name = std::move(call.name),
+                                .arguments = std::move(call.arguments)});
+  }
+  reply.text = std::move(text_);
+  reply.reasoning = std::move(reasoning_);
+  reply.usage = normal_usage(usage_);
+  reply.cost = reported_cost(usage_);
+  reply.model = model_;
   reply.protocol = "openai_chat";
   return reply;
 }

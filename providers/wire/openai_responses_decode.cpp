@@ -17,6 +17,7 @@
 namespace providers {
 namespace {
 
+using agent::Heard;
 using agent::Json;
 using agent::StopReason;
 
@@ -81,7 +82,7 @@ Json item_to_send(Json item) {
 
 class OpenaiResponsesDecoder final : public AnswerDecoder {
  protected:
-  void take_event(std::string_view name, const agent::Json& data, const agent::Emit& emit) override;
+  Heard take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
   bool take_document(const agent::Json& document, const agent::Emit& emit) override;
   // Only gateways send it, behind the terminal event.
   void take_done() override {}
@@ -112,9 +113,9 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
   agent::Json usage_;
 };
 
-void OpenaiResponsesDecoder::take_event(std::string_view name,
-                                        const Json& data,
-                                        const agent::Emit& emit) {
+Heard OpenaiResponsesDecoder::take_event(std::string_view name,
+                                         const Json& data,
+                                         const agent::Emit& emit) {
   const std::string_view type = agent::text_at(data, "type", name);
   const long long index = agent::integer_at(data, "output_index");
   const std::string_view delta = agent::text_at(data, "delta");
@@ -139,6 +140,9 @@ void OpenaiResponsesDecoder::take_event(std::string_view name,
       status_ = type.substr(type.find('.') + 1);
     }
   }
+  return type == "keepalive"        ? Heard::keep_alive
+         : type.ends_with(".delta") ? heard_if(!delta.empty())
+                                    : heard_if(type.starts_with("response."));
 }
 
 bool OpenaiResponsesDecoder::take_document(const Json& document, const agent::Emit& emit) {
@@ -231,7 +235,7 @@ StopReason OpenaiResponsesDecoder::stop_reason(bool has_calls, bool has_refusal)
 agent::Reply OpenaiResponsesDecoder::reply() {
   ToolCallAssembler assembler;
   add_calls(assembler);
-  const auto calls = assembler.finish(id_, status_ == "incomplete");
+  const auto calls = std::move(assembler).finish(id_, status_ == "incomplete");
   auto call = calls.begin();
   agent::Reply reply;
   bool has_refusal = false;

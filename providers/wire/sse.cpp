@@ -58,6 +58,7 @@ void SseParser::take_line(std::string_view line) {
     take_field(line, {});
     return;
   }
+  comments_ += colon == 0 ? 1 : 0;
   std::string_view value = line.substr(colon + 1);
   if (value.starts_with(' ')) {
     value.remove_prefix(1);

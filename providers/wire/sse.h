@@ -2,6 +2,7 @@
 #pragma once
 #include "providers/wire/stream_parser.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@ class SseParser final : public StreamParser {
  public:
   void feed(std::string_view bytes, const OnEvent& on_event) override;
   std::optional<StreamEvent> finish() override;
+  std::size_t pending() const override { return line_.size() + event_.data.size(); }
+  std::size_t comments() const override { return comments_; }
   // Some line so far is a known field, or a comment.
   bool is_plausible() const override { return has_seen_stream_; }
 
@@ -25,6 +28,7 @@ class SseParser final : public StreamParser {
 
   std::string line_;  // the part of the current line that came
   StreamEvent event_;
+  std::size_t comments_ = 0;
   bool has_data_ = false;
   bool is_first_line_ = true;
   bool skips_lf_ = false;  // the last byte was the CR of a CRLF, perhaps

@@ -6,14 +6,19 @@
 #include <array>
 #include <cstdint>
 #include <set>
+#include <utility>
 
 namespace providers {
 namespace {
 
 using agent::Json;
 
-bool is_object_text(std::string_view text) {
-  const auto json = agent::parse_json(text);
+// Asked of each piece: what is plainly not whole is not read again.
+bool is_object(const AssembledCall& call) {
+  if (!call.open.are_closed()) {
+    return false;
+  }
+  const auto json = agent::parse_json(call.arguments);
   return json && json->is_object();
 }
 
@@ -26,7 +31,9 @@ std::string arguments_of(const Json& function, std::string_view key) {
   return arguments->is_string() ? arguments->get<std::string>() : agent::dump(*arguments);
 }
 
-struct Piece {
+}  // namespace
+
+struct ToolCallAssembler::Piece {
   std::string_view id;
   std::string_view name;
   std::string arguments;
@@ -36,7 +43,7 @@ struct Piece {
   const Json* extra_content = nullptr;
 };
 
-Piece read_piece(const Json& json) {
+ToolCallAssembler::Piece ToolCallAssembler::read_piece(const Json& json) {
   Piece piece{.id = agent::text_at(json, "id"),
               .extra_content = agent::find(json, "extra_content")};
   if (const Json* index = agent::find(json, "index"); index && index->is_number_integer()) {
@@ -53,23 +60,34 @@ Piece read_piece(const Json& json) {
   return piece;
 }
 
-void extend(AssembledCall& call, const Piece& piece) {
-  if (call.id.empty()) {
+// The call is the last one with what it is given here, or the last of all: an id and an index are
+// only ever put on those.
+void ToolCallAssembler::extend(AssembledCall& call, const Piece& piece) {
+  const auto position = static_cast<std::size_t>(&call - calls_.data());
+  if (call.id.empty() && !piece.id.empty()) {
     call.id = piece.id;
+    std::size_t& last = last_by_id_.try_emplace(call.id, position).first->second;
+    last = std::max(last, position);
   }
   if (call.name.empty()) {
     call.name = piece.name;
   }
-  if (!call.index) {
+  if (!call.index && piece.index) {
     call.index = piece.index;
+    std::size_t& last = last_by_index_.try_emplace(*piece.index, position).first->second;
+    last = std::max(last, position);
   }
+  size_ += piece.arguments.size() + piece.input.size();
   call.arguments += piece.arguments;
+  call.open.take(piece.arguments);
   call.is_custom = call.is_custom || piece.is_custom;
   call.input += piece.input;
   if (piece.extra_content != nullptr) {
     call.extra_content = agent::dump(*piece.extra_content);
   }
 }
+
+namespace {
 
 // FNV-1a: the same on every machine, unlike std::hash.
 std::uint64_t hash(std::string_view text, std::uint64_t seed) {
@@ -80,17 +98,31 @@ std::uint64_t hash(std::string_view text, std::uint64_t seed) {
   return value;
 }
 
-std::string normal_arguments(const AssembledCall& call, bool is_cut) {
+void make_normal(AssembledCall& call, bool is_cut) {
   const auto first = call.arguments.find_first_not_of(" \t\r\n");
   const bool is_nothing = first == std::string::npos || call.arguments == "null";
   // Of a cut answer, and of free text, nothing must not become a call that can run.
   if (is_nothing) {
-    return is_cut || call.is_custom ? "" : "{}";
+    call.arguments = is_cut || call.is_custom ? "" : "{}";
   }
-  return call.arguments;
 }
 
 }  // namespace
+
+void OpenBrackets::take(std::string_view text) {
+  for (const char c : text) {
+    if (in_string) {
+      in_string = is_escaped || c != '"';
+      is_escaped = !is_escaped && c == '\\';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+}
 
 std::string made_call_id(std::string_view seed, std::size_t position, std::uint64_t salt) {
   constexpr std::string_view k_letters =
@@ -104,40 +136,36 @@ std::string made_call_id(std::string_view seed, std::size_t position, std::uint6
   return id;
 }
 
+// The call that the piece belongs to by its id and its index; null: none that is known.
+AssembledCall* ToolCallAssembler::known_call(const Piece& piece) {
+  const auto last = [&](const auto& positions, const auto& key) {
+    const auto found = positions.find(key);
+    return found == positions.end() ? nullptr : &calls_[found->second];
+  };
+  AssembledCall* const with_index = piece.index ? last(last_by_index_, *piece.index) : nullptr;
+  if (piece.id.empty()) {
+    const bool goes_on = with_index == nullptr && piece.name.empty() && !calls_.empty();
+    return goes_on ? &calls_.back() : with_index;
+  }
+  AssembledCall* const with_id = last(last_by_id_, std::string(piece.id));
+  if (with_id == nullptr) {
+    return with_index != nullptr && with_index->id.empty() ? with_index : nullptr;
+  }
+  const bool is_elsewhere =
+      piece.index && with_id->index && *piece.index != *with_id->index && !piece.name.empty();
+  return is_elsewhere ? nullptr : with_id;
+}
+
 // Where two calls share an id or an index, a piece starts another call if it has another name, or a
 // name at all while the arguments before it are complete.
-AssembledCall& ToolCallAssembler::call_for(std::string_view id,
-                                           std::optional<long long> index,
-                                           std::string_view name,
-                                           std::string_view arguments) {
-  const auto starts_another = [&](const AssembledCall& call) {
-    return !name.empty() && !call.name.empty() &&
-           (name != call.name ||
-            ((id.empty() || !arguments.empty()) && is_object_text(call.arguments)));
-  };
-  const auto last = [&](auto matches) {
-    const auto found = std::find_if(calls_.rbegin(), calls_.rend(), matches);
-    return found == calls_.rend() ? nullptr : &*found;
-  };
-  AssembledCall* call = nullptr;
-  if (!id.empty()) {
-    call = last([&](const AssembledCall& known) { return known.id == id; });
-    const bool is_elsewhere = call != nullptr && index && call->index && *index != *call->index;
-    if (is_elsewhere && !name.empty()) {
-      call = nullptr;
-    } else if (call == nullptr && index) {
-      call = last([&](const AssembledCall& known) { return known.index == index; });
-      call = call != nullptr && call->id.empty() ? call : nullptr;
-    }
-  } else if (index) {
-    call = last([&](const AssembledCall& known) { return known.index == index; });
-    if (call == nullptr && name.empty() && !calls_.empty()) {
-      call = &calls_.back();
-    }
-  } else if (name.empty() && !calls_.empty()) {
-    call = &calls_.back();
-  }
-  return call != nullptr && !starts_another(*call) ? *call : calls_.emplace_back();
+AssembledCall& ToolCallAssembler::call_for(const Piece& piece) {
+  AssembledCall* const call = known_call(piece);
+  const bool starts_another =
+      call == nullptr || (!piece.name.empty() && !call->name.empty() &&
+                          (piece.name != call->name ||
+                           ((piece.id.empty() || !piece.arguments.empty()) && is_object(*call))));
+  size_ += starts_another ? 1 : 0;
+  return starts_another ? calls_.emplace_back() : *call;
 }
 
 void ToolCallAssembler::add_piece(const Json& json) {
@@ -145,7 +173,7 @@ void ToolCallAssembler::add_piece(const Json& json) {
   if (piece.id.empty() && piece.name.empty() && piece.arguments.empty() && piece.input.empty()) {
     return;
   }
-  extend(call_for(piece.id, piece.index, piece.name, piece.arguments), piece);
+  extend(call_for(piece), piece);
 }
 
 void ToolCallAssembler::add_call(const Json& json) {
@@ -164,17 +192,19 @@ void ToolCallAssembler::add_function_call(const Json& json) {
   extend(calls_.empty() ? calls_.emplace_back() : calls_.back(), piece);
 }
 
-std::vector<AssembledCall> ToolCallAssembler::finish(std::string_view seed, bool is_cut) const {
-  std::vector<AssembledCall> calls = calls_;
+std::vector<AssembledCall> ToolCallAssembler::finish(std::string_view seed, bool is_cut) && {
+  std::vector<AssembledCall> calls = std::move(calls_);
   std::set<std::string, std::less<>> ids;
   for (std::size_t position = 0; position < calls.size(); ++position) {
     AssembledCall& call = calls[position];
-    const std::string own_seed = std::string(seed) + '\n' + call.name + '\n' + call.arguments;
-    for (std::uint64_t salt = 0; call.id.empty() || ids.contains(call.id); ++salt) {
-      call.id = made_call_id(own_seed, position, salt);
+    if (call.id.empty() || ids.contains(call.id)) {
+      const std::string own_seed = std::string(seed) + '\n' + call.name + '\n' + call.arguments;
+      for (std::uint64_t salt = 0; call.id.empty() || ids.contains(call.id); ++salt) {
+        call.id = made_call_id(own_seed, position, salt);
+      }
     }
     ids.insert(call.id);
-    call.arguments = normal_arguments(call, is_cut);
+    make_normal(call, is_cut);
   }
   return calls;
 }

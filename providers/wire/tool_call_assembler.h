@@ -9,14 +9,26 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace providers {
+
+// Follows JSON text as it comes: it can be whole only where every bracket and string is closed.
+struct OpenBrackets {
+  int depth = 0;
+  bool in_string = false;
+  bool is_escaped = false;
+
+  void take(std::string_view text);
+  bool are_closed() const { return depth == 0 && !in_string; }
+};
 
 struct AssembledCall {
   std::string id;
   std::string name;
   std::string arguments;
+  OpenBrackets open = {};  // of the arguments
   std::optional<long long> index;
   bool is_custom = false;     // a kind of tool that is not offered here: `arguments` stay empty,
   std::string input;          // because what came is this free text
@@ -36,18 +48,24 @@ class ToolCallAssembler {
   void add_function_call(const agent::Json& call);
 
   bool empty() const { return calls_.empty(); }
+  // Bytes and calls that were added: a piece that adds nothing leaves it as it was.
+  std::size_t size() const { return size_; }
   // The calls, each with an id of its own: missing and repeated ids are replaced by nine letters
   // and digits made from `seed` and the position. Arguments that came as nothing are "{}", but
   // where the answer `is_cut` they stay empty.
-  std::vector<AssembledCall> finish(std::string_view seed, bool is_cut) const;
+  std::vector<AssembledCall> finish(std::string_view seed, bool is_cut) &&;
 
  private:
-  AssembledCall& call_for(std::string_view id,
-                          std::optional<long long> index,
-                          std::string_view name,
-                          std::string_view arguments);
+  struct Piece;
+  static Piece read_piece(const agent::Json& json);
+  AssembledCall* known_call(const Piece& piece);
+  AssembledCall& call_for(const Piece& piece);
+  void extend(AssembledCall& call, const Piece& piece);
 
   std::vector<AssembledCall> calls_;
+  std::unordered_map<std::string, std::size_t> last_by_id_;  // the last call that has it
+  std::unordered_map<long long, std::size_t> last_by_index_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace providers

@@ -72,10 +72,11 @@ struct WireSettings {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Takes the bytes as they come, cut anywhere; emits model.delta. False: the answer is complete
-  // and the rest is not wanted. Errors: what the stream itself reports (any provider.* code,
-  // context.overflow) and provider.bad_response; no more may be fed after one.
-  virtual agent::Result<bool> feed(std::string_view bytes, const agent::Emit& emit) = 0;
+  // Takes the bytes as they come, cut anywhere; emits model.delta. What was heard in them is the
+  // most that one of their events says; `enough`: the answer is complete and the rest is not
+  // wanted. Errors: what the stream itself reports (any provider.* code, context.overflow) and
+  // provider.bad_response; no more may be fed after one.
+  virtual agent::Result<agent::Heard> feed(std::string_view bytes, const agent::Emit& emit) = 0;
   // The reply, after the last byte. provider.stream_broken where the answer lacks its end.
   virtual agent::Result<agent::Reply> finish(const agent::Headers& headers,
                                              const agent::Emit& emit) = 0;

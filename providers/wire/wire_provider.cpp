@@ -21,6 +21,7 @@ namespace {
 
 using agent::Code;
 using agent::Error;
+using agent::Heard;
 using agent::ModelRequest;
 using agent::Reply;
 using agent::Result;
@@ -229,12 +230,19 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
   for (;;) {
     const auto decoder = wire_->decoder();
     std::optional<Error> refused;
-    // Read to its end even when the rest is not wanted: the connection can then be used again.
+    bool is_over = false;
+    // Read to its end even when the rest is not wanted: the connection can then be used again. What
+    // comes behind the answer holds off no deadline.
     const auto on_data = [&](std::string_view bytes) {
-      if (auto wanted = decoder->feed(bytes, emit); !wanted) {
-        refused = std::move(wanted).error();
+      auto heard = decoder->feed(bytes, emit);
+      if (!heard) {
+        refused = std::move(heard).error();
+        return Heard::enough;
       }
-      return !refused;
+      if (*heard == Heard::enough) {
+        return std::exchange(is_over, true) ? Heard::nothing : Heard::answer;
+      }
+      return *heard;
     };
     const auto response = http_.send({.url = wire_->url(),
                                       .headers = wire_->headers(),

@@ -186,7 +186,7 @@ class Fetch {
       const std::size_t room = max_bytes_ - page.body.size();
       page.is_cut = bytes.size() > room;
       page.body += bytes.substr(0, room);
-      return !page.is_cut;
+      return page.is_cut ? agent::Heard::enough : agent::Heard::answer;
     };
     auto response = context_.http->send(request, take, context_.stop);
     if (!response && response.error().code == Code::provider_network && !refused.empty()) {

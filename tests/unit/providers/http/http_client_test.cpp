@@ -13,6 +13,7 @@
 #include <string_view>
 #include <sys/socket.h>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -55,7 +56,7 @@ struct Sender {
         request,
         [this](std::string_view bytes) {
           data += bytes;
-          return true;
+          return agent::Heard::answer;
         },
         source.get_token());
   }
@@ -140,7 +141,7 @@ TEST_CASE("http: a stream in single bytes arrives whole, on the calling thread",
                          [&](std::string_view bytes) {
                            is_own_thread = is_own_thread && std::this_thread::get_id() == caller;
                            data += bytes;
-                           return true;
+                           return agent::Heard::answer;
                          },
                          {});
   REQUIRE(result);
@@ -165,7 +166,7 @@ TEST_CASE("http: bytes are handed on while the stream is still open", "[provider
                                            data += bytes;
                                            was_seen = true;
                                            was_seen.notify_one();
-                                           return true;
+                                           return agent::Heard::answer;
                                          },
                                          {});
   REQUIRE(result);
@@ -179,8 +180,8 @@ TEST_CASE("http: on_data may end the exchange early, as a success", "[providers]
     peer.wait_for_end();
   });
   Sender sender;
-  const auto result =
-      sender.client.send(streamed(server.url()), [](std::string_view) { return false; }, {});
+  const auto result = sender.client.send(
+      streamed(server.url()), [](std::string_view) { return agent::Heard::enough; }, {});
   REQUIRE(result);
   CHECK(result->status == 200);
 }
@@ -205,7 +206,8 @@ TEST_CASE("http: a stream whose end nobody waited for leaves its connection usab
   });
   Sender sender;
   for (int i = 0; i < 5; ++i) {
-    REQUIRE(sender.client.send(streamed(server.url()), [](std::string_view) { return false; }, {}));
+    REQUIRE(sender.client.send(
+        streamed(server.url()), [](std::string_view) { return agent::Heard::enough; }, {}));
   }
   CHECK(server.connections() == 1);
 }
@@ -300,7 +302,7 @@ TEST_CASE("http: an answer of 30 MB is passed on without being held", "[provider
                                          [&](std::string_view bytes) {
                                            count += bytes.size();
                                            largest = std::max(largest, bytes.size());
-                                           return true;
+                                           return agent::Heard::answer;
                                          },
                                          {});
   REQUIRE(result);
@@ -334,7 +336,7 @@ TEST_CASE("http: a slow reader pauses the server and is not taken for a silent o
           std::this_thread::sleep_for(600ms);  // longer than the server may be silent
         }
         count += bytes.size();
-        return true;
+        return agent::Heard::answer;
       },
       {});
   INFO(message_of(result));
@@ -589,7 +591,7 @@ TEST_CASE("http: an answer that breaks off is a broken stream, after what came",
                                            data += bytes;
                                            was_seen = true;
                                            was_seen.notify_one();
-                                           return true;
+                                           return agent::Heard::answer;
                                          },
                                          {});
   CAPTURE(how.name, message_of(result));
@@ -648,20 +650,61 @@ TEST_CASE("http: silence in the middle of a stream ends at its deadline", "[prov
   CHECK(sender.data == "some");
 }
 
-TEST_CASE("http: a slow drip is life, however long it takes", "[providers]") {
+namespace {
+
+// Sends pieces until the client has enough of them.
+void drip(Peer& peer) {
+  peer.read_request();
+  peer.send(k_stream_head);
+  while (peer.send(chunk(":\n"))) {
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("http: a drip holds off what it says that it holds off", "[providers]") {
+  struct Row {
+    agent::Heard first;
+    agent::Heard then;
+    std::string_view ended_by;
+  };
+  const auto row = GENERATE(values<Row>({
+      {agent::Heard::nothing, agent::Heard::nothing, "sent no byte of an answer within 400ms"},
+      {agent::Heard::keep_alive, agent::Heard::keep_alive, "no byte of an answer within 400ms"},
+      {agent::Heard::answer, agent::Heard::nothing, "nothing of it within 500ms"},
+      {agent::Heard::answer, agent::Heard::keep_alive, "did not finish its answer within 2s"},
+      {agent::Heard::answer, agent::Heard::answer, "did not finish its answer within 2s"},
+  }));
+  LoopbackServer server(drip);
+  Sender sender;
+  auto request = streamed(server.url());
+  request.timeouts = {.first_byte = 400ms, .idle = 500ms, .request = 2s};
+  auto heard = row.first;
+  const auto result = sender.client.send(
+      request, [&](std::string_view) { return std::exchange(heard, row.then); }, {});
+  CAPTURE(message_of(result), row.ended_by);
+  CHECK(code_of(result) == Code::provider_timeout);
+  CHECK(message_of(result).ends_with(row.ended_by));
+}
+
+TEST_CASE("http: while the reader is at work, the server is not late", "[providers]") {
   LoopbackServer server([](Peer& peer) {
     peer.read_request();
-    peer.send(k_stream_head);
-    for (int i = 0; i < 12; ++i) {
-      std::this_thread::sleep_for(60ms);
-      peer.send(chunk(":\n"));
-    }
-    peer.send("0\r\n\r\n");
+    peer.send(std::string(k_stream_head) + chunk("some"));
+    peer.wait_for_end();
   });
   Sender sender;
   auto request = streamed(server.url());
-  request.timeouts = {.first_byte = 500ms, .idle = 500ms, .request = 100ms};
-  const auto result = sender.stream(request);
+  request.timeouts = {.first_byte = 100ms, .idle = 100ms};
+
+  const auto result = sender.client.send(request,
+                                         [&](std::string_view) {
+                                           std::this_thread::sleep_for(400ms);
+
+                                           return agent::Heard::enough;
+                                         },
+                                         {});
   INFO(message_of(result));
   CHECK(result);
 }
@@ -849,7 +892,7 @@ TEST_CASE("http: many callers share one client, and one may be stopped alone", "
           const auto result = client.send(post(server.url(), body),
                                           [&](std::string_view bytes) {
                                             data += bytes;
-                                            return true;
+                                            return agent::Heard::answer;
                                           },
                                           {});
           right += result && data == body ? 1 : 0;

@@ -60,7 +60,7 @@ class PlayedHttp final : public agent::Http {
     for (const std::string& piece : answer.pieces) {
       if (!on_data || answer.status != 200) {
         response.body += piece;
-      } else if (!on_data(piece)) {
+      } else if (on_data(piece) == agent::Heard::enough) {
         return response;
       }
     }
@@ -94,7 +94,7 @@ inline Sent send(agent::Http& http, const agent::HttpRequest& request) {
   sent.response = http.send(request,
                             [&](std::string_view bytes) {
                               sent.pieces.emplace_back(bytes);
-                              return true;
+                              return agent::Heard::answer;
                             },
                             {});
   return sent;

@@ -43,7 +43,7 @@ class FakeHttp final : public agent::Http {
       return response;
     }
     for (const char& byte : answer.body) {
-      if (!on_data(std::string_view(&byte, 1))) {
+      if (on_data(std::string_view(&byte, 1)) == agent::Heard::enough) {
         return response;
       }
     }
