@@ -3,6 +3,7 @@
 #include "tools/builtin/builtins.h"
 #include "tools/feedback.h"
 #include "tools/files/atomic_file_write.h"
+#include "tools/files/find_text.h"
 #include "tools/files/unified_diff.h"
 
 #include <fmt/format.h>
@@ -39,8 +40,8 @@ constexpr const char* k_edit_file_parameters = R"({
 
 std::vector<std::size_t> find_all(std::string_view text, std::string_view wanted) {
   std::vector<std::size_t> found;
-  for (std::size_t at = text.find(wanted); at != std::string_view::npos;
-       at = text.find(wanted, at + wanted.size())) {
+  for (std::size_t at = find_text(text, wanted); at != std::string_view::npos;
+       at = find_text(text, wanted, at + wanted.size())) {
     found.push_back(at);
   }
   return found;
@@ -116,7 +117,7 @@ std::string hint_for(std::string_view text, std::string_view wanted) {
     std::vector<std::size_t> lines;
     const std::string squeezed = squeeze(text, &lines);
     const std::string needle = squeeze(wanted, nullptr);
-    const std::size_t at = needle.empty() ? std::string::npos : squeezed.find(needle);
+    const std::size_t at = needle.empty() ? std::string::npos : find_text(squeezed, needle);
     if (at != std::string::npos) {
       return fmt::format("Line {} has the same text with other white space; copy it exactly.",
                          lines[at]);
@@ -126,7 +127,7 @@ std::string hint_for(std::string_view text, std::string_view wanted) {
   while (!first.empty() && is_space(first.back())) {
     first.remove_suffix(1);
   }
-  const std::size_t at = first.size() < 4 ? std::string_view::npos : text.find(first);
+  const std::size_t at = first.size() < 4 ? std::string_view::npos : find_text(text, first);
   if (at != std::string_view::npos) {
     return fmt::format(
         "Its first line stands in line {}, but what follows differs; read the file "

@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace tools {
 namespace {
@@ -98,6 +102,62 @@ std::size_t matching(const Lines& lines, std::size_t at, std::span<const PatchLi
   return count;
 }
 
+// For each place, how many of its numbers, from there on, are those that the whole begins with
+// (Gusfield's Z).
+std::vector<std::uint32_t> common_beginnings(std::span<const std::uint32_t> numbers) {
+  std::vector<std::uint32_t> lengths(numbers.size(), 0);
+  std::size_t begin = 0;  // of the stretch known that reaches furthest
+  std::size_t end = 0;
+  for (std::size_t at = 1; at < numbers.size(); ++at) {
+    std::size_t length = at < end ? std::min<std::size_t>(lengths[at - begin], end - at) : 0;
+    while (at + length < numbers.size() && numbers[length] == numbers[at + length]) {
+      ++length;
+    }
+    if (at + length > end) {
+      begin = at;
+      end = at + length;
+    }
+    lengths[at] = static_cast<std::uint32_t>(length);
+  }
+  return lengths;
+}
+
+// Lines by a number of their text: equal lines have equal ones.
+class NumberedLines {
+ public:
+  explicit NumberedLines(const Lines& lines) {
+    for (std::size_t at = 0; at < lines.size(); ++at) {
+      numbers_.push_back(number_of(lines.text(at)));
+    }
+  }
+
+  // For each line, how many of the wanted texts stand from there on. A line of a file has a number,
+  // so that nothing goes on across what lies between the two.
+  std::vector<std::uint32_t> matching(std::span<const PatchLine> wanted) {
+    std::vector<std::uint32_t> both;
+    both.reserve(wanted.size() + 1 + numbers_.size());
+    for (const PatchLine& line : wanted) {
+      both.push_back(number_of(without_cr(line.text)));
+    }
+    both.push_back(k_between);
+    both.insert(both.end(), numbers_.begin(), numbers_.end());
+    std::vector<std::uint32_t> lengths = common_beginnings(both);
+    lengths.erase(lengths.begin(),
+                  lengths.begin() + static_cast<std::ptrdiff_t>(wanted.size()) + 1);
+    return lengths;
+  }
+
+ private:
+  static constexpr std::uint32_t k_between = UINT32_MAX;
+
+  std::uint32_t number_of(std::string_view text) {
+    return known_.try_emplace(text, static_cast<std::uint32_t>(known_.size())).first->second;
+  }
+
+  std::unordered_map<std::string_view, std::uint32_t> known_;
+  std::vector<std::uint32_t> numbers_;
+};
+
 std::string without_space(std::string_view text) {
   std::string squeezed(text);
   std::erase_if(squeezed, [](unsigned char byte) { return std::isspace(byte) != 0; });
@@ -149,11 +209,20 @@ class Search {
     best_ = 0;
     best_count_ = 0;
     const auto far = [&](std::size_t at) { return at > hint ? at - hint : hint - at; };
+    if (stop_.stop_requested()) {
+      return agent::fail(Code::tool_cancelled, "stopped before anything was changed");
+    }
+    if (!numbered_) {
+      numbered_.emplace(lines_);
+    }
+    const std::vector<std::uint32_t> counts = numbered_->matching(wanted);
+    const auto last = static_cast<std::size_t>(std::ranges::find_if(wanted, &PatchLine::ends_file) -
+                                               wanted.begin());
     for (std::size_t at = 0; at < lines_.size(); ++at) {
-      if (at % 1'024 == 0 && stop_.stop_requested()) {
-        return agent::fail(Code::tool_cancelled, "stopped before anything was changed");
+      std::size_t count = counts[at];
+      if (count > last && !matches(lines_, at + last, wanted[last])) {
+        count = last;
       }
-      const std::size_t count = matching(lines_, at, wanted);
       if (count == wanted.size()) {
         places_.push_back(at);
       }
@@ -218,7 +287,8 @@ class Search {
   const Lines& lines_;
   std::string_view shown_;
   const std::stop_token& stop_;
-  std::ptrdiff_t shift_ = 0;  // of the hunk before, from where it said
+  std::optional<NumberedLines> numbered_;  // as soon as a hunk is not where it says
+  std::ptrdiff_t shift_ = 0;               // of the hunk before, from where it said
   std::vector<std::size_t> places_;
   std::size_t best_ = 0;
   std::size_t best_count_ = 0;

@@ -1,5 +1,6 @@
 #include "tools/permissions/text_pattern.h"
 
+#include "tools/files/find_text.h"
 #include "tools/permissions/shell_programs.h"
 #include "tools/permissions/shell_script.h"
 
@@ -9,27 +10,55 @@
 
 namespace tools {
 
-bool matches_items(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0;
-  std::size_t t = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == k_any_text) {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && !is_unknown(text[t]) &&
-               (pattern[p] == k_any_character || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
+namespace {
+
+// Whether the text is what the pattern, which has no star, stands for.
+bool is_like(std::string_view pattern, std::string_view text) {
+  return std::ranges::equal(pattern, text, [](char wanted, char found) {
+    return !is_unknown(found) && (wanted == k_any_character || wanted == found);
+  });
+}
+
+// Where the part of a pattern that stands between two stars first stands in the text.
+std::size_t find_part(std::string_view text, std::string_view part) {
+  if (!part.contains(k_any_character)) {
+    return find_text(text, part);
+  }
+  for (std::size_t at = 0; at + part.size() <= text.size(); ++at) {
+    if (is_like(part, text.substr(at, part.size()))) {
+      return at;
     }
   }
-  return pattern.find_first_not_of(k_any_text, p) == std::string_view::npos;
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+// The parts between the stars one after the other, each as early as can be.
+bool matches_items(std::string_view pattern, std::string_view text) {
+  const std::size_t first = std::min(pattern.find(k_any_text), pattern.size());
+  if (first == pattern.size()) {
+    return is_like(pattern, text);
+  }
+  const std::size_t last = pattern.rfind(k_any_text) + 1;
+  const std::string_view end = pattern.substr(last);
+  if (text.size() < first + end.size() ||
+      !is_like(pattern.substr(0, first), text.substr(0, first)) ||
+      !is_like(end, text.substr(text.size() - end.size()))) {
+    return false;
+  }
+  text = text.substr(first, text.size() - first - end.size());
+  pattern = pattern.substr(first, last - first);
+  while (!pattern.empty()) {
+    const std::string_view part = pattern.substr(0, pattern.find(k_any_text));
+    const std::size_t at = find_part(text, part);
+    if (at == std::string_view::npos) {
+      return false;
+    }
+    text.remove_prefix(at + part.size());
+    pattern.remove_prefix(part.size() + 1);
+  }
+  return true;
 }
 
 namespace {

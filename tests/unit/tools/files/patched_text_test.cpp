@@ -1,9 +1,11 @@
 #include "tools/files/patched_text.h"
 
+#include "tests/support/linear.h"
 #include "tests/unit/tools/file_support.h"
 
 #include <catch2/catch.hpp>
 
+#include <stop_token>
 #include <string>
 
 using agent::Code;
@@ -131,4 +133,28 @@ TEST_CASE("patched_text: a search ends when the run does", "[tools]") {
   const auto done = patched(k_ten, "@@\n-7\n", tests::requested_stop());
   REQUIRE_FALSE(done);
   CHECK(done.error().code == Code::tool_cancelled);
+}
+
+namespace {
+
+std::string lines_of(const std::string& line, std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    text += line;
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("patch: lines that nearly stand there everywhere cost no more", "[tools]") {
+  CHECK(tests::grows_linearly(2'000, [](std::size_t n) {
+    const std::string content = lines_of("x\n", 8 * n);
+    const std::string text = "--- a\n+++ a\n@@ @@\n" + lines_of(" x\n", n) + "-y\n+z\n";
+    const auto patch = tools::parse_patch(text);
+    REQUIRE(patch);
+    return tests::seconds_of([&] {
+      CHECK_FALSE(tools::patched_text(content, patch->front().hunks, "a", std::stop_token()));
+    });
+  }));
 }
