@@ -71,8 +71,11 @@ std::optional<std::string> value_of(const Reference& reference,
 }
 
 Span span_of(const Reference& reference, const Value& value, const Problems& problems) {
-  return {offset_of(problems.source(), value, reference.offset),
-          std::max(reference.length, k_open.size())};
+  // The place is looked for from the value's beginning: not for what nobody is shown.
+  const std::size_t offset = problems.are_many()
+                                 ? value.span.offset + reference.offset
+                                 : offset_of(problems.source(), value, reference.offset);
+  return {offset, std::max(reference.length, k_open.size())};
 }
 
 // What stands for the reference; nothing where it is a mistake, which is then reported.

@@ -6,12 +6,6 @@
 #include <utility>
 
 namespace config {
-namespace {
-
-constexpr std::size_t k_most_shown = 100;
-
-}  // namespace
-
 void Problems::add(Span span, std::string message, std::string help, agent::Code code) {
   errors_.push_back({span, code, std::move(message), std::move(help)});
 }

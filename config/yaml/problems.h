@@ -21,6 +21,7 @@ class Problems {
   void warn(Span span, std::string message, std::string help = {});
 
   bool is_empty() const { return errors_.empty(); }
+  bool are_many() const { return errors_.size() > k_most_shown; }
   const Source& source() const { return source_; }
 
   // In file order; of more than 100 the rest is only counted.
@@ -28,6 +29,8 @@ class Problems {
   std::vector<agent::Error> take_warnings();
 
  private:
+  static constexpr std::size_t k_most_shown = 100;
+
   struct Found {
     Span span;
     agent::Code code;

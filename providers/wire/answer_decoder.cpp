@@ -23,6 +23,7 @@ using agent::Heard;
 using agent::Json;
 
 constexpr std::string_view k_space = " \t\r\n";
+constexpr std::size_t k_kept_for_messages = 1024;
 
 // Whether the text starts as JSON and stops before its end.
 bool is_cut_json(std::string_view text) {
@@ -154,6 +155,21 @@ agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_vi
   return found == words.end() ? agent::StopReason::unknown : found->reason;
 }
 
+void merge_usage(Json& known, const Json& usage) {
+  constexpr std::size_t k_most = 100;  // members: each is looked for among the others
+  if (!known.is_object()) {
+    known = Json::object();
+  }
+  for (const auto& [key, value] : usage.items()) {
+    if (known.size() == k_most) {
+      return;
+    }
+    if (!value.is_null()) {
+      known[key] = value;
+    }
+  }
+}
+
 std::int64_t token_count(const Json& usage, std::string_view key) {
   constexpr long long k_most = 1'000'000'000'000;
   const Json* count = agent::find(usage, key);
@@ -194,7 +210,6 @@ agent::Result<agent::Heard> AnswerDecoder::feed(std::string_view bytes, const ag
 }
 
 Heard AnswerDecoder::hear(std::string_view bytes, const agent::Emit& emit) {
-  constexpr std::size_t k_kept_for_messages = 1024;
   if (form_ == Form::unknown) {
     body_ += bytes;
     find_form(body_);
@@ -203,6 +218,9 @@ Heard AnswerDecoder::hear(std::string_view bytes, const agent::Emit& emit) {
       body_.resize(std::min(body_.size(), k_kept_for_messages));
       feed_stream(first, emit);
       return hear_unfinished();
+    }
+    if (form_ == Form::unknown && agent::trimmed(body_).empty()) {
+      body_.clear();  // looked through once
     }
     return heard_if(form_ != Form::unknown);
   }
@@ -295,8 +313,10 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
   if (auto error = error_inside(*json)) {
     return agent::fail(*std::move(error));
   }
+  const std::string beginning(text.substr(0, k_kept_for_messages));
+  body_ = {};  // it may be large, and is read
   if (!take_document(*json, emit)) {
-    return agent::fail(garbage(text));
+    return agent::fail(garbage(beginning));
   }
   return {};
 }

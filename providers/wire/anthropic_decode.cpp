@@ -152,19 +152,10 @@ void AnthropicDecoder::take_stop(const Json& delta) {
   }
 }
 
-// Later values are totals and replace the earlier ones; what they leave out stands.
 void AnthropicDecoder::take_usage(const Json& object) {
   const Json* usage = agent::find(object, "usage");
-  if (usage == nullptr || !usage->is_object()) {
-    return;
-  }
-  if (usage_.is_null()) {
-    usage_ = Json::object();
-  }
-  for (const auto& [key, value] : usage->items()) {
-    if (!value.is_null()) {
-      usage_[key] = value;
-    }
+  if (usage != nullptr && usage->is_object()) {
+    merge_usage(usage_, *usage);
   }
 }
 

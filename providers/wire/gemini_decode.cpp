@@ -140,7 +140,7 @@ Heard GeminiDecoder::take_event(std::string_view /*name*/,
   id_ = agent::text_at(data, "responseId", id_);
   model_ = agent::text_at(data, "modelVersion", model_);
   if (const Json* usage = agent::find(data, "usageMetadata"); usage && usage->is_object()) {
-    usage_.update(*usage);  // totals: the last one of each counts
+    merge_usage(usage_, *usage);
   }
   if (const Json* candidates = agent::find(data, "candidates");
       candidates != nullptr && candidates->is_array()) {

@@ -14,6 +14,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -142,7 +143,8 @@ class OpenaiChatDecoder final : public AnswerDecoder {
   std::string native_reason_;
   agent::Json usage_;
   agent::Json details_ = agent::Json::array();  // reasoning_details, merged by index
-  agent::Json parts_;                           // a whole message's content, where it is an array
+  std::unordered_map<std::string, std::size_t> detail_places_;  // by index and type
+  agent::Json parts_;  // a whole message's content, where it is an array
   bool has_parts_ = false;
   std::size_t details_size_ = 0;  // bytes of text, and elements, that went into details_
   ToolCallAssembler calls_;
@@ -213,10 +215,7 @@ void OpenaiChatDecoder::take_common(const Json& chunk) {
     usage = groq != nullptr ? agent::find(*groq, "usage") : nullptr;
   }
   if (usage != nullptr && usage->is_object()) {
-    if (usage_.is_null()) {
-      usage_ = Json::object();
-    }
-    usage_.update(*usage);
+    merge_usage(usage_, *usage);
   }
 }
 
@@ -282,18 +281,19 @@ void OpenaiChatDecoder::merge_detail(const Json& detail) {
     return;
   }
   const Json* index = agent::find(detail, "index");
-  const auto same = std::ranges::find_if(details_, [&](const Json& known) {
-    const Json* other = agent::find(known, "index");
-    return index != nullptr && other != nullptr && *other == *index &&
-           agent::text_at(known, "type") == agent::text_at(detail, "type");
-  });
-  if (same == details_.end()) {
+  std::size_t place = details_.size();
+  if (index != nullptr) {
+    const std::string key =
+        agent::dump(*index) + '\n' + std::string(agent::text_at(detail, "type"));
+    place = detail_places_.try_emplace(key, place).first->second;
+  }
+  if (place == details_.size()) {
     details_.push_back(detail);
     ++details_size_;
     return;
   }
   for (const auto& [key, value] : detail.items()) {
-    Json& member = (*same)[key];
+    Json& member = details_[place][key];
     const bool is_piece = key == "text" || key == "summary" || key == "data";
     if (is_piece && member.is_string() && value.is_string()) {
       member.get_ref<std::string&>() += value.get_ref<const std::string&>();

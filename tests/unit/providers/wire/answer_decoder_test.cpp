@@ -1,4 +1,7 @@
-#include "providers/wire/wire.h"
+#include "providers/wire/answer_decoder.h"
+
+#include "tests/support/linear.h"
+#include "tests/support/play.h"
 
 #include <catch2/catch.hpp>
 
@@ -87,4 +90,13 @@ TEST_CASE("wire: an event that is not yet whole is heard of every 4 kB", "[provi
   }
   CHECK(alive == 10);
   CHECK(*decoder->feed("\"}}]}\n\n", {}) == Heard::answer);
+}
+
+TEST_CASE("wire: blanks before an answer are looked through once", "[providers]") {
+  CHECK(tests::grows_linearly(2'000'000, [](std::size_t n) {
+    const auto wire =
+        providers::make_openai_chat({.provider = "local", .model = "m", .base_url = "http://h"});
+    const std::string body(n, '\n');
+    return tests::seconds_of([&] { tests::play(*wire, body, {}, [] { return 16'384; }); });
+  }));
 }
