@@ -231,13 +231,34 @@ class JsonBuilder {
   bool has_overflown_ = false;
 };
 
+// Bytes of the long strings in it, and some for what is escaped in them.
+std::size_t long_text_in(const Json& value) {
+  constexpr std::size_t k_long = 64u << 10;
+  if (value.is_string()) {
+    const std::size_t size = value.get_ref<const std::string&>().size();
+    return size < k_long ? 0 : size + size / 16;
+  }
+  std::size_t sum = 0;
+  if (value.is_structured()) {
+    for (const Json& member : value) {
+      sum += long_text_in(member);
+    }
+  }
+  return sum;
+}
+
 bool holds_kept_numbers(const Json& value) {
   return value.is_binary() ||
          (value.is_structured() && std::any_of(value.begin(), value.end(), holds_kept_numbers));
 }
 
 std::string dump_plain(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  text.reserve(long_text_in(value));  // it would grow to twice its size
+  nlohmann::detail::serializer<Json> writer(
+      nlohmann::detail::output_adapter<char>(text), ' ', Json::error_handler_t::replace);
+  writer.dump(value, false, false, 0);
+  return text;
 }
 
 // nlohmann's own writer knows no number that is kept by its text.

@@ -32,8 +32,10 @@ class Interceptors {
   Interceptors(Interceptor* interceptor, Recorder& recorder, std::string_view prompt)
       : interceptor_(interceptor), recorder_(recorder), prompt_(prompt) {}
 
+  bool are_there() const { return interceptor_ != nullptr; }
+
   HookDecision judge(HookContext hook_context, std::stop_token stop) {
-    if (interceptor_ == nullptr) {
+    if (!are_there()) {
       return {};
     }
     hook_context.turn = recorder_.state().turns;
@@ -107,7 +109,9 @@ class RecordingWatcher final : public ToolWatcher {
                                  .arguments = call.arguments,
                                  .arguments_sha256 = call.arguments_sha256});
     recorder_.commit();
-    started_.insert_or_assign(call.id, call);
+    if (interceptors_.are_there()) {
+      started_.insert_or_assign(call.id, call);  // for them: it may be large
+    }
     return !recorder_.failure();
   }
 
@@ -360,16 +364,19 @@ class Run {
       call.arguments_sha256 = sha256_hex(call.arguments);
     }
     const bool is_news = reply->estimated && !is_told_;
-    recorder_.record(ModelResponded{
-        .turn = turn, .reply = *reply, .duration_ms = milliseconds_since(start, ports_.clock)});
+    const EventBody body =
+        recorder_.record(ModelResponded{.turn = turn,
+                                        .reply = *std::move(reply),
+                                        .duration_ms = milliseconds_since(start, ports_.clock)});
+    const Reply& responded = std::get<ModelResponded>(body).reply;
     if (is_news) {
       is_told_ = true;
-      warn(estimate_warning(*reply));
+      warn(estimate_warning(responded));
     }
     return heed(interceptors_.judge({.point = HookPoint::post_model,
-                                     .text = reply->text,
+                                     .text = responded.text,
                                      .conversation = &state.conversation,
-                                     .reply = &*reply},
+                                     .reply = &responded},
                                     cancellation_.stop()));
   }
 
@@ -486,6 +493,7 @@ class Run {
     for (std::string& sentence : ports_.toolbox.tidy_up()) {
       warn({.message = std::move(sentence), .help = {}});
     }
+    recorder_.end_conversation();
     RunResult result = make_result(recorder_.state(), ending);
     if (ports_.last_words &&
         (result.exit_code == 0 || status_of(result.exit_code) == Status::failed)) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <utility>
+#include <variant>
 
 namespace agent {
 
@@ -10,14 +11,33 @@ Event Recorder::next(EventBody body) {
       .run_id = run_id_, .seq = ++seq_, .time = audience_.clock.wall(), .body = std::move(body)};
 }
 
-void Recorder::record(EventBody body) {
-  const Event event = next(std::move(body));
+namespace {
+
+// An answer that is not to wait in memory, as a row of the journal, for the next effect.
+bool is_large(const EventBody& body) {
+  constexpr std::size_t k_large = 1u << 20;
+  const auto* const responded = std::get_if<ModelResponded>(&body);
+  return responded != nullptr &&
+         responded->reply.text.size() + responded->reply.raw.size() > k_large;
+}
+
+}  // namespace
+
+EventBody Recorder::record(EventBody body) {
+  Event event = next(std::move(body));
+  if (std::holds_alternative<ModelResponded>(event.body)) {
+    state_.streaming = {};  // what came in pieces is there as a whole
+  }
   keep(event);
+  if (is_large(event.body)) {
+    commit();
+  }
   advance(state_, event.body);
   for (EventSink* sink : audience_.sinks) {
     tell(*sink, event);
   }
   tell_of_losses();
+  return std::move(event.body);
 }
 
 // A sink tells of its loss once, so that this ends.
@@ -42,22 +62,23 @@ void Recorder::commit() {
 }
 
 void Recorder::finish(RunResult& result, const std::function<std::optional<Ending>()>& ending_now) {
-  Event event = next(RunFinished{.result = result});
+  Event event = next(RunFinished{.result = std::move(result)});
+  RunResult& told = std::get<RunFinished>(event.body).result;
   if (!audience_.sinks.empty()) {
     tell(*audience_.sinks.front(), event);
   }
   if (const auto ending = ending_now()) {
-    result.exit_code = exit_code(*ending);
-    result.error = ending->error;
-    result.stop = ending->stop;
-    event.body = RunFinished{.result = result};
+    told.exit_code = exit_code(*ending);
+    told.error = ending->error;
+    told.stop = ending->stop;
   }
   keep(event);
   commit();
-  advance(state_, event.body);
   for (std::size_t at = 1; at < audience_.sinks.size(); ++at) {
     tell(*audience_.sinks[at], event);
   }
+  advance(state_, event.body);
+  result = std::move(told);
 }
 
 void Recorder::tell(EventSink& sink, const Event& event) {

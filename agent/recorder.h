@@ -27,7 +27,8 @@ class Recorder {
   Recorder(std::string run_id, RunPlan plan, Audience audience)
       : run_id_(std::move(run_id)), audience_(audience), state_(std::move(plan)) {}
 
-  void record(EventBody body);
+  // Returns the event's body: it may be large, and who made it may have use for it.
+  EventBody record(EventBody body);
 
   // Makes what was recorded durable: before each effect, and before what may take its time.
   void commit();
@@ -35,6 +36,9 @@ class Recorder {
   // The last event. The first sink is what the run is for: what it cannot take in changes the
   // ending, and everybody else hears of that one.
   void finish(RunResult& result, const std::function<std::optional<Ending>()>& ending_now);
+
+  // Nobody is asked any more: what was said may be large, and is let go of.
+  void end_conversation() { state_.conversation = {}; }
 
   const State& state() const { return state_; }
   // The first failure of the journal or of a sink that the run cannot do without.

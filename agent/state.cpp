@@ -124,10 +124,13 @@ void fold(State& state, const ModelResponded& event) {
              .usage_estimated = reply.estimated.has_value()});
   state.last_usage = reply.counted();
   state.new_bytes = 0;
-  state.streaming.clear();
+  state.streaming = {};  // and its memory
   state.streamed_bytes = 0;
   state.stop_reason = reply.stop_reason;
-  state.answer = continues ? state.answer + reply.text : reply.text;
+  if (!continues) {
+    state.answer.clear();
+  }
+  state.answer += reply.text;
   if (is_blank(state.answer)) {
     state.answer.clear();
   }

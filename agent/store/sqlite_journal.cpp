@@ -289,9 +289,13 @@ struct SqliteJournal::Impl {
     sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   }
 
-  void prepare() {
+  void prepare_insert() {
     insert.emplace(database,
                    "INSERT INTO events(run_id, seq, time, type, json) VALUES(?, ?, ?, ?, ?)");
+  }
+
+  void prepare() {
+    prepare_insert();
     begin.emplace(database, "BEGIN IMMEDIATE");
     end.emplace(database, "COMMIT");
   }
@@ -312,6 +316,10 @@ struct SqliteJournal::Impl {
     }
     insert->tryReset();  // lets go of what is borrowed
     insert->clearBindings();
+    constexpr std::size_t k_large = 1u << 20;
+    if (std::ranges::any_of(rows, [](const Row& row) { return row.json.size() > k_large; })) {
+      prepare_insert();  // a statement keeps as much memory as it needed once
+    }
   }
 
   void write(const Row& row) {
