@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Work that grows with what it is about, and memory with what an answer holds: no run here is held against a clock.
+
+    tests/e2e/growth.py [--errand PATH] [-k PATTERN] [-v]
+
+Each row is run twice, the second time with eight times as much. Its CPU time may become 24 times as long; what is
+quadratic takes 64 times. Of an answer of 30 MB, memory may hold so many copies, above what a run takes anyway."""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import server as scripted  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from scratch import Scratch  # noqa: E402
+
+DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
+TIMES, MOST, ATTEMPTS, LEAST_S = 8, 24, 3, 0.05
+ANSWER_MB = 30
+
+AGENT = """version: 1
+name: growth
+model: {model}
+sandbox: {{required: []}}
+limits: {{max_tool_calls: 1000000, max_turns: 1000000, max_repeat_calls: 1000000, timeout: 10m}}
+permissions: {{default: allow}}
+tools: [list_directory, read_file, edit_file, {{name: note, description: Notes., command: ["true"],
+  parameters: {{type: object, properties: {{a: {{type: string}}}}}}}}]
+"""
+REPLAY = "replay/script.yaml"
+
+
+def script(replies):
+    return "version: 1\nreplies:\n" + "".join(f"  - {json.dumps(reply)}\n" for reply in replies)
+
+
+def calls_of_one_reply(count):
+    yield "script.yaml", script([{"tool_calls": [{"list_directory": {"path": "."}}] * count}, "Done."])
+
+
+def commands_of_one_reply(count):
+    yield "script.yaml", script([{"tool_calls": [{"note": {}}] * count}, "Done."])
+
+
+def turns(count):
+    yield "script.yaml", script([{"text": f"Step {at}.", "tool_calls": [{"list_directory": {"path": "."}}]}
+                                 for at in range(count)] + ["Done."])
+
+
+def keys_of_a_call(count):
+    yield "script.yaml", script([{"tool_calls": [{"note": {f"k{at}": at for at in range(count)}}]}, "Done."])
+
+
+def near_miss(size):
+    yield "big.txt", "a" * (size * 20)
+    yield "script.yaml", script([
+        {"tool_calls": [{"read_file": {"path": "big.txt", "limit": 1}}]},
+        {"tool_calls": [{"edit_file": {"path": "big.txt", "old_string": "a" * size + "b" + "a" * size,
+                                       "new_string": "c"}}]}, "Done."])
+
+
+ROWS = {"calls of one reply": (calls_of_one_reply, 1_000), "commands of one reply": (commands_of_one_reply, 100),
+        "turns": (turns, 250), "keys of a call": (keys_of_a_call, 10_000), "a near-miss in a file": (near_miss, 20_000)}
+# (protocol, streamed, what the answer is, how many copies of it memory may hold)
+ANSWERS = [(protocol, streamed, what) for protocol in ("anthropic_messages", "openai_chat")
+           for streamed in (True, False) for what in ("text", "arguments")]
+COPIES = {"text": 9, "arguments": 13}
+
+
+# A process of its own starts the runs: the peak of what starts a program counts as the program's.
+STARTER = """
+import json, os, subprocess, sys
+for line in sys.stdin:
+    command, work, env = json.loads(line)
+    child = subprocess.Popen(command, cwd=work, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    print(json.dumps([os.waitstatus_to_exitcode(status), used.ru_utime, used.ru_maxrss / 1024]), flush=True)
+"""
+
+
+starter = subprocess.Popen([sys.executable, "-c", STARTER], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def run(errand, folder, files):
+    """(exit code, CPU seconds of errand itself, peak of memory in MB)"""
+    work, home = (pathlib.Path(folder) / name for name in ("work", "home"))
+    work.mkdir()
+    home.mkdir()
+    for name, text in files:
+        (work / name).write_text(text)
+    env = {"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(folder)}
+    starter.stdin.write(json.dumps([[str(errand), "run", "agent.yaml", "go"], str(work), env]) + "\n")
+    starter.stdin.flush()
+    return json.loads(starter.stdout.readline())
+
+
+def measured(errand, scratch, files):
+    with tempfile.TemporaryDirectory(dir=scratch.path) as folder:
+        found = run(errand, folder, files)
+        scratch.hold()
+    return found
+
+
+def grows(errand, scratch, make, count):
+    """(what is printed, what is wrong or None)"""
+    for _ in range(ATTEMPTS):
+        times = []
+        for size in (count, TIMES * count):
+            code, seconds, _ = measured(errand, scratch, [("agent.yaml", AGENT.format(model=REPLAY)), *make(size)])
+            if code != 0:
+                return "", f"exit code {code}"
+            times.append(seconds)
+        text = f"{times[0]:.2f} s, {TIMES} times as much {times[1]:.2f} s"
+        if times[1] < MOST * max(times[0], LEAST_S):
+            return text, None
+    return text, "its CPU time grows faster than the work"
+
+
+def holds(errand, scratch, protocol, streamed, what):
+    size = ANSWER_MB * 1_000_000
+    answer = {"text": {"size": size}, "arguments": {"tools": [{"name": "note", "arguments": {"a": "x" * size}}]}}
+    peaks = []
+    for steps in ([{"text": "Hi."}], [answer[what], {"text": "Done."}][:2 if what == "arguments" else 1]):
+        server = scripted.Server({"reply": steps})
+        base = server.url + ("" if protocol == "ollama" else "/v1")
+        model = f"{{name: local/m, protocol: {protocol}, base_url: {base}, stream: {str(streamed).lower()}}}"
+        code, _, peak = measured(errand, scratch, [("agent.yaml", AGENT.format(model=model))])
+        server.close()
+        if code != 0:
+            return "", f"exit code {code}"
+        peaks.append(peak)
+    copies = (peaks[1] - peaks[0]) / ANSWER_MB
+    return (f"{peaks[1]:.0f} MB, {copies:.1f} times the answer",
+            None if copies <= COPIES[what] else f"memory holds the answer more than {COPIES[what]} times")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--errand", type=pathlib.Path, default=DEFAULT_ERRAND)
+    parser.add_argument("-k", metavar="PATTERN", default="", help="only rows whose name has this")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print all rows")
+    options = parser.parse_args()
+    errand = options.errand.resolve()
+    rows = [(name, lambda scratch, row=row: grows(errand, scratch, *row)) for name, row in ROWS.items()]
+    rows += [(f"an answer: {what} {'streamed' if streamed else 'in one piece'}, {protocol}",
+              lambda scratch, row=(protocol, streamed, what): holds(errand, scratch, *row))
+             for protocol, streamed, what in ANSWERS]
+    rows = [row for row in rows if options.k in row[0]]
+    if not rows:
+        sys.exit(f"growth: no row has `{options.k}` in its name")
+    failed = 0
+    with Scratch("growth") as scratch:
+        for name, judge in rows:
+            text, wrong = judge(scratch)
+            failed += wrong is not None
+            if wrong or options.verbose:
+                print(f"{'FAIL' if wrong else 'ok  '} {name}: {text}", flush=True)
+            if wrong:
+                print(f"    {wrong}")
+    print(f"{len(rows) - failed} passed, {failed} failed, 0 skipped", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
