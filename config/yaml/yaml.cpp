@@ -117,19 +117,21 @@ std::size_t end_of_line(std::string_view text, std::size_t at) {
 // Bytes of a quoted scalar with its quotes; of its first line where it has several.
 std::size_t quoted_length(std::string_view text, std::size_t begin) {
   const char quote = text[begin];
-  const std::size_t end = end_of_line(text, begin);
-  for (std::size_t at = begin + 1; at < end; ++at) {
+  const auto next_is = [&](std::size_t at, char c) {
+    return at + 1 < text.size() && text[at + 1] == c;
+  };
+  for (std::size_t at = begin + 1; at < text.size() && text[at] != '\n'; ++at) {
     if (quote == '"' && text[at] == '\\') {
-      ++at;
+      at += next_is(at, '\n') ? 0 : 1;
     } else if (text[at] == quote) {
-      if (quote == '\'' && at + 1 < end && text[at + 1] == quote) {
+      if (quote == '\'' && next_is(at, quote)) {
         ++at;
       } else {
         return at + 1 - begin;
       }
     }
   }
-  return end - begin;
+  return end_of_line(text, begin) - begin;  // looked for only here: a line may hold many scalars
 }
 
 std::size_t plain_length(std::string_view text, std::size_t begin, std::string_view value) {
