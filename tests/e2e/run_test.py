@@ -144,7 +144,8 @@ class Runner(unittest.TestCase):
         *before, responded, finished = EVENTS
         for events, said in (
                 (EVENTS, HOLDS),
-                ([*before, finished], "the events have 0 input tokens, the result 3"),
+                ([*before, finished], "0 answers, and the result has 1 turns"),
+                ([*before, responded | {"usage": {"input": 2}}, finished], "the events have 2 input tokens, the result 3"),
                 ([*before, responded, responded, finished], "2 answers, and the result has 1 turns"),
                 ([event for event in EVENTS if event["type"] != "turn.started"], "before the answer of turn 1"),
                 ([event for event in EVENTS if event["type"] != "model.requested"], "before the answer of turn 1"),
