@@ -47,8 +47,8 @@ agent::Usage normal_usage(const Json& usage) {
   return result;
 }
 
-bool is_empty_text(const Json& block) {
-  return agent::text_at(block, "type") == "text" && agent::text_at(block, "text").empty();
+bool is_blank_text(const Json& block) {
+  return agent::text_at(block, "type") == "text" && is_blank(agent::text_at(block, "text"));
 }
 
 // All that it has beside its type is empty text.
@@ -222,8 +222,8 @@ agent::Reply AnthropicDecoder::reply() {
     } else if (block.has_input) {
       block.json["input"] = *agent::parse_json(history_arguments(block.input));
     }
-    // A text block without text is refused when it is sent back.
-    if (!is_empty_text(block.json)) {
+    // A text block that is blank is refused when it is sent back.
+    if (!is_blank_text(block.json)) {
       content.push_back(block.json);
     }
   }

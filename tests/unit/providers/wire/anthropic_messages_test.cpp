@@ -176,6 +176,7 @@ TEST_CASE("anthropic_messages: an answer without any block has nothing to send b
           "[providers]") {
   CHECK(read(start() + stop("end_turn")).raw.empty());
   CHECK(read(start() + block(0, k_text) + stop("end_turn")).raw.empty());
+  CHECK(read(start() + block(0, R"({"type":"text","text":" \n"})") + stop("end_turn")).raw.empty());
 }
 
 TEST_CASE("anthropic_messages: a body that is not streamed", "[providers]") {
