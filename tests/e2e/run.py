@@ -524,7 +524,7 @@ class Checker:
 
     def event_lines(self, text, outcome):
         events = []
-        for line in text.splitlines():
+        for line in text.removesuffix("\n").split("\n"):  # not at what else Unicode calls an end of a line
             try:
                 events.append(json.loads(line))
             except ValueError:

@@ -237,7 +237,7 @@ class Server:
             body = step["body"] if "body" in step else compact(protocol.error(error))
             headers = {**protocol.error_headers(error), **headers}
             kind = step.get("content_type", "application/json")
-            pieces = [body.encode()]
+            pieces = [body if isinstance(body, bytes) else body.encode()]
         elif streamed:
             kind = protocol.stream_kind
             pieces = [protocol.event(name, counts_as(reply.usage_as, data))
