@@ -146,7 +146,11 @@ class Program {
 
   // What a command printed is its product: where it cannot be written, that is the ending.
   int finish(int code) {
-    unblock_signals();  // whoever waits for a reader here is ended by them
+    // Whoever waits for a reader here is ended by them. Where a run has said how it ended, they come
+    // too late: its exit code stays what its result says.
+    if (!out_.view().empty()) {
+      unblock_signals();
+    }
     const auto output = standard_output();
     output->write(out_.view());
     const auto ending = ending_of(*output, code);
