@@ -201,7 +201,7 @@ class Plan:
     def label(self):
         how = "whole" if not self.stream else "stream"
         runs = [" ".join([*step.words, *(f"{name}={value}" for name, value in step.limits.items()),
-                          *(f"{name} after {ms} ms" for name, _, _, ms in step.signals),
+                          *(f"{name} after {moment} {value}" for name, _, moment, value in step.signals),
                           *(f"{name} {' '.join(kind)}" for name, kind, usual in (
                               ("stdin", step.stdin, "null"), ("stdout", step.stdout, "pipe"), ("stderr", step.stderr, "pipe"))
                             if kind[0] != usual)])
@@ -227,6 +227,9 @@ def signalled(rng, step, most=3):
     """At moments that nobody chose."""
     name = rng.choice(("KILL", "TERM", "INT", "HUP"))
     count = 1 if name == "KILL" else rng.choice((1, 1, *range(2, most + 1)))
+    if rng.random() < 0.2:
+        step.signals.append([name, "after", *rng.choice((("result", ""), ("request", "1"), ("request", "2")))])
+        return step
     for number in range(count):
         wait = int(10 ** rng.uniform(0, 2.9)) if number == 0 else rng.choice((0, 1, 20, 200, 1_200))
         step.signals.append([name, "after", "ms", str(wait)])

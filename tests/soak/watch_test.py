@@ -20,7 +20,7 @@ from scratch import Scratch  # noqa: E402
 from server import mistakes  # noqa: E402
 
 EXITS = {0: "ok", 2: "usage", 70: "internal", 75: "provider_unavailable", 143: "sigterm"}
-RESULT = {key: None for key in RESULT_KEYS} | {"status": "ok", "exit_code": 0, "text": "still here", "partial": False}
+RESULT = {key: None for key in RESULT_KEYS} | {"schema": "errand.result/1", "status": "ok", "exit_code": 0, "text": "still here", "partial": False}
 # errand's part is played in a few lines; the run that comes last goes well unless it is told not to.
 ERRAND = """#!/usr/bin/env python3
 import json, os, pathlib, signal, sqlite3, subprocess, sys, time, urllib.request
@@ -115,19 +115,24 @@ class Watcher(unittest.TestCase):
 
     def test_ends(self):
         self.fails("run 1 did not end within 2 s", "time.sleep(30)", seconds=2)
-        self.fails("did not end", "signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(30)",
-                   signals=[("TERM", "after", "ms", "300")], seconds=2)
+        self.fails("did not end", "signal.signal(signal.SIGTERM, signal.SIG_IGN); next(ask(1)); time.sleep(30)",
+                   signals=[("TERM", "after", "request", "1")], seconds=3)
 
     def test_signals(self):
         stopped = "say(143, status='cancelled', error={}); signal.signal(15, signal.SIG_DFL); os.kill(os.getpid(), 15)"
-        heeds = "def stop(*_):\n  {}\nsignal.signal(15, stop)\ntime.sleep(30)"
-        self.holds(heeds.format(stopped), signals=[("TERM", "after", "ms", "700")])
+        heeds = "def stop(*_):\n  {}\nsignal.signal(15, stop)\nnext(ask(1))\ntime.sleep(30)"
+        there = [("TERM", "after", "request", "1")]
+        self.holds(heeds.format(stopped), signals=there)
         self.fails("stdout is not one line", heeds.format("signal.signal(15, signal.SIG_DFL); os.kill(os.getpid(), 15)"),
-                   signals=[("TERM", "after", "ms", "700")])
+                   signals=there)
+        self.fails("the result says exit code 0, the process 143", "say(); time.sleep(30)", signals=[("TERM", "after", "result", "")])
         self.holds("time.sleep(30)", signals=[("TERM", "after", "ms", "0")])  # before errand was there
+        self.fails("stdout is not one line", "signal.pthread_sigmask(signal.SIG_BLOCK, [15]); next(ask(1)); signal.sigwait([15]); "
+                   "signal.pthread_sigmask(signal.SIG_UNBLOCK, [15]); os.kill(os.getpid(), 15)",
+                   signals=there)  # one that waits for it, as errand does
         self.holds("time.sleep(30)", signals=[("KILL", "after", "ms", "300")])
         self.holds(heeds.format("pass") + "\ntime.sleep(30)",
-                   signals=[("TERM", "after", "ms", "700"), ("KILL", "after", "ms", "100")])
+                   signals=[*there, ("KILL", "after", "ms", "100")])
 
     def test_what_is_left_behind(self):
         self.fails("a process was left behind", "say(); subprocess.Popen(['sleep', '30'], stdout=-3, stderr=-3)")
@@ -140,7 +145,7 @@ class Watcher(unittest.TestCase):
 
     def test_the_journal(self):
         self.fails("the journal has 1 runs without an end, 0 were killed", "record(None); say()")
-        self.holds("record(None); time.sleep(30)", signals=[("KILL", "after", "ms", "900")])
+        self.holds("record(None); next(ask(1)); time.sleep(30)", signals=[("KILL", "after", "request", "1")])
         self.fails("the journal", "record(1); journal.write_bytes(journal.read_bytes()[:4096] + b'x' * 4096); say()")
         self.fails("the journal cannot be read", "journal.write_bytes(b'x' * 8192); say()")
 
