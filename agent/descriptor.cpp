@@ -66,17 +66,18 @@ class Writer {
 
 template <typename Wait>
 bool WritePatience::wait_once(Wait wait) {
-  if (kill_.stop_requested() || (stop_.stop_requested() && waited_ >= grace.count())) {
+  const bool is_stopped = stop_.stop_requested();
+  const bool is_killed = kill_.stop_requested();
+  if ((is_stopped && std::chrono::nanoseconds(since_stop_) >= grace) ||
+      (is_killed && std::chrono::nanoseconds(since_kill_) >= last_grace)) {
     is_over_ = true;
     return false;
   }
-  const bool is_stopped = stop_.stop_requested();
   const auto start = std::chrono::steady_clock::now();
   wait();
-  if (is_stopped) {
-    const auto waited = std::chrono::steady_clock::now() - start;
-    waited_ += std::chrono::ceil<std::chrono::milliseconds>(waited).count();
-  }
+  const std::chrono::nanoseconds waited = std::chrono::steady_clock::now() - start;
+  since_stop_ += is_stopped ? waited.count() : 0;
+  since_kill_ += is_killed ? waited.count() : 0;
   return true;
 }
 

@@ -36,10 +36,12 @@ class Descriptor {
 };
 
 // How long the writers of a process wait for readers that do not read: as long as it takes, and
-// once `stop` was requested `grace` in all; once `kill` was requested, not at all. Thread-safe.
+// once `stop` was requested `grace` in all; once `kill` was requested `last_grace` in all, for
+// those who do read to have a whole last line. Thread-safe.
 class WritePatience {
  public:
   static constexpr std::chrono::milliseconds grace{2'000};
+  static constexpr std::chrono::milliseconds last_grace{500};
 
   WritePatience(std::stop_token stop, std::stop_token kill)
       : stop_(std::move(stop)), kill_(std::move(kill)) {}
@@ -51,12 +53,15 @@ class WritePatience {
   bool is_over() const { return is_over_; }  // somebody has waited in vain
 
  private:
+  using Waited = std::atomic<std::chrono::nanoseconds::rep>;  // all the waits are in it
+
   template <typename Wait>
   bool wait_once(Wait wait);
 
   std::stop_token stop_;
   std::stop_token kill_;
-  std::atomic<std::chrono::milliseconds::rep> waited_{0};  // since the stop
+  Waited since_stop_{0};
+  Waited since_kill_{0};
   std::atomic<bool> is_over_{false};
 };
 

@@ -777,6 +777,7 @@ std::string exit_codes_page() {
       "read what it writes.\n"
       "A second signal ends at once what still runs, and the process within two seconds; a third\n"
       "one ends it there and then.\n"
+      "From the second one on, it waits half a second in all for those who read.\n"
       "One that comes when the result is out changes nothing.\n"
       ".Pp\n"
       "The same tables as JSON:\n"
