@@ -420,8 +420,8 @@ KINDS = {"plain": plain, "kill": kill, "fault": server_fault, "input": hostile_i
 WEIGHTS = {"plain": 1, "kill": 4, "fault": 5, "input": 5, "journal": 2, "guard": 3, "tool": 3, "output": 2, "limit": 3, "long": 0}
 
 
-def plan_of(seed, number):
-    """The round of that number, from 1."""
+def plan_of(seed, number, kind=None):
+    """The round of that number, from 1; of that kind, where one is named."""
     rng = random.Random(f"{seed}:{number}")
-    kind = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-    return Plan(rng, "long" if number % LONG_EVERY == 1 else kind)
+    chosen = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+    return Plan(rng, kind or ("long" if number % LONG_EVERY == 1 else chosen))

@@ -2,7 +2,7 @@
 """Real runs of errand under kills, faults and hostile inputs, for as long as you like. What no run may do is a
 violation, and is said with the line that plays its round again.
 
-    ./dev soak MINUTES [SEED] [--preset NAME] [--round N] [-j N]
+    ./dev soak MINUTES [SEED] [--preset NAME] [--kind KIND] [--round N] [-j N]
 
 README.md tells what a round is and what is watched."""
 import argparse
@@ -41,10 +41,11 @@ class Tally:
 
     def again(self, number):
         options = self.options
+        kind = f" --kind {options.kind}" if options.kind else ""
         if options.errand_given:
-            return f"tests/soak/soak.py 1 {options.seed} --errand {options.errand_given} --round {number}"
+            return f"tests/soak/soak.py 1 {options.seed} --errand {options.errand_given}{kind} --round {number}"
         preset = "" if options.preset == "release" else f" --preset {options.preset}"
-        return f"./dev soak 1 {options.seed}{preset} --round {number}"
+        return f"./dev soak 1 {options.seed}{preset}{kind} --round {number}"
 
     def add(self, number, plan, seen, seconds):
         with self.lock:
@@ -93,7 +94,7 @@ def soak(options, exits):
 
     def work():
         while (mine := take()) is not None:
-            begin, plan = time.monotonic(), rounds.plan_of(options.seed, mine)
+            begin, plan = time.monotonic(), rounds.plan_of(options.seed, mine, options.kind)
             tally.add(mine, plan, watch.play(plan, options, exits), time.monotonic() - begin)
 
     workers = [threading.Thread(target=work, daemon=True) for _ in range(options.jobs)]
@@ -118,6 +119,7 @@ def main():
     parser.add_argument("--preset", choices=("release", "debug", "asan", "tsan"), default="release", help="whose errand it is")
     parser.add_argument("--errand", type=pathlib.Path, dest="errand_given", help="another program, instead")
     parser.add_argument("--round", type=int, metavar="N", help="play this round alone")
+    parser.add_argument("--kind", choices=sorted(rounds.KINDS), help="rounds of this kind alone")
     parser.add_argument("-j", "--jobs", type=int, default=max(2, len(os.sched_getaffinity(0))), help="rounds at a time")
     options = parser.parse_args()
     options.seed = random.SystemRandom().randrange(1, 10**6) if options.seed is None else options.seed

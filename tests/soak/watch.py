@@ -134,8 +134,8 @@ class Watch(e2e.Checker):
         self.codes.append(outcome.code)
         self.peak_kb, self.slowest = max(self.peak_kb, process.peak_kb), max(self.slowest, outcome.seconds)
         outcome.undone = []
-        # A second signal ends it at once: there may be no time for a result, nor for the journal.
-        is_cut_short = "KILL" in sent[:1] or outcome.by_signal and len(sent) > 1
+        # A third signal ends it there and then: there may be no time for a result, nor for the journal.
+        is_cut_short = "KILL" in sent[:1] or outcome.by_signal and len(sent) > 2
         self.killed += is_cut_short or "fsize" in step.limits or "as" in step.limits
         outcome.stderr = self.world.without_the_machine(outcome.stderr)
         if not is_before_main(outcome, process):
@@ -158,6 +158,8 @@ class Watch(e2e.Checker):
         """What the runs left behind, before another one clears up."""
         self.check_strays()
         self.check_secrets("".join(outcome.stdout + outcome.stderr for outcome in self.outcomes))
+        if self.plan.kind == "plain" and any(self.codes):
+            self.fail(f"nothing was wrong, and the exit codes are {self.codes}")
         if not self.plan.damages_journal:
             self.check_journal()
         if not self.plan.is_mutated:

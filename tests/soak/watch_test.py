@@ -62,13 +62,13 @@ class Watcher(unittest.TestCase):
         self.options = types.SimpleNamespace(errand=program, scratch=scratch, certificate=None, sanitized=False,
                                              patience=1, missing_layers=[], has_sandbox=True, lacking={})
 
-    def judge(self, does, form="json", signals=(), files=None, turns=0, seconds=20):
+    def judge(self, does, form="json", signals=(), files=None, turns=0, seconds=20, kind="tool"):
         """What the watcher says of a round whose run does this."""
         step = Step(["run", "agent.yaml"])
         step.signals = [list(one) for one in signals]
         step.env = {"SOAK_BASE": "{{BASE}}"}
         plan = types.SimpleNamespace(
-            protocol="openai_chat", stream=False, form=form, files={"does": does, **(files or {})}, groups=[[step]],
+            kind=kind, protocol="openai_chat", stream=False, form=form, files={"does": does, **(files or {})}, groups=[[step]],
             script={"reply": [{"text": "Hello.", "repeat": "forever"}]}, seconds=seconds, turns=turns,
             damages_journal=False, is_mutated=False, later=Step(["run", "later/agent.yaml", "-o", "json"]))
         return watch.play(plan, self.options, EXITS)
@@ -88,6 +88,8 @@ class Watcher(unittest.TestCase):
 
     def test_exit_codes(self):
         self.fails("exit code 3: it is not in the table", "say(3, status='error', error={}); sys.exit(3)")
+        self.fails("nothing was wrong, and the exit codes are [75]",
+                   "say(75, status='error', error={}, text=''); sys.exit(75)", kind="plain")
         self.fails("the result says exit code 0, the process 2", "say(); sys.exit(2)")
         self.fails("exit code 143 means cancelled", "say(143); os.kill(os.getpid(), 15)")
         self.fails("exit code 143: it is not in the table, nor that of a signal", "os.kill(os.getpid(), 15)")
@@ -127,9 +129,9 @@ class Watcher(unittest.TestCase):
                    signals=there)
         self.fails("the result says exit code 0, the process 143", "say(); time.sleep(30)", signals=[("TERM", "after", "result", "")])
         self.holds("time.sleep(30)", signals=[("TERM", "after", "ms", "0")])  # before errand was there
-        self.fails("stdout is not one line", "signal.pthread_sigmask(signal.SIG_BLOCK, [15]); next(ask(1)); signal.sigwait([15]); "
-                   "signal.pthread_sigmask(signal.SIG_UNBLOCK, [15]); os.kill(os.getpid(), 15)",
-                   signals=there)  # one that waits for it, as errand does
+        self.fails("stdout is not one line", "signal.pthread_sigmask(signal.SIG_BLOCK, [15]); next(ask(1))\n"
+                   "while 15 not in signal.sigpending():\n  time.sleep(0.01)\nsignal.pthread_sigmask(signal.SIG_UNBLOCK, [15])",
+                   signals=there)  # one that has blocked it, as errand has
         self.holds("time.sleep(30)", signals=[("KILL", "after", "ms", "300")])
         self.holds(heeds.format("pass") + "\ntime.sleep(30)",
                    signals=[*there, ("KILL", "after", "ms", "100")])
