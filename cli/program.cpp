@@ -146,8 +146,8 @@ class Program {
 
   // What a command printed is its product: where it cannot be written, that is the ending.
   int finish(int code) {
-    // Whoever waits for a reader here is ended by them. Where a run has said how it ended, they come
-    // too late: its exit code stays what its result says.
+    // Whoever waits for a reader here is ended by them. Where a run has said how it ended, they
+    // come too late: its exit code stays what its result says.
     if (!out_.view().empty()) {
       unblock_signals();
     }
