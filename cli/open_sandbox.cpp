@@ -1,10 +1,12 @@
 #include "cli/open_sandbox.h"
 
 #include "cli/user_folders.h"
+#include "config/test_case.h"
 #include "tools/builtin/registry.h"
 #include "tools/hooks/obeyed_files.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace cli {
@@ -17,6 +19,14 @@ std::vector<std::filesystem::path> own_folders(const agent::Environment& environ
   return {config_folder(environment), data_folder(environment), state_folder(environment)};
 }
 
+// What this run obeys, and what a later `errand test` would.
+std::vector<std::filesystem::path> obeyed_files(const agent::AgentSpec& agent,
+                                                const Context& context) {
+  std::vector<std::filesystem::path> files = tools::obeyed_files(agent, context.cwd);
+  std::ranges::move(config::files_named_by_test_cases(context.cwd), std::back_inserter(files));
+  return files;
+}
+
 tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& context) {
   return {.workspace = context.cwd,
           .agent_folder = agent.directory,
@@ -25,7 +35,7 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& 
                             : agent.directory / std::filesystem::path(agent.file).filename(),
           .temporary = {},
           .secrets = own_folders(context.environment),
-          .obeyed = tools::obeyed_files(agent, context.cwd),
+          .obeyed = obeyed_files(agent, context),
           .outputs = {},
           .runs_programs = false,
           .writes = std::ranges::any_of(agent.tools, tools::writes),
@@ -115,7 +125,8 @@ config::ReadingPolicy reading_policy(agent::AgentSpec agent,
     if (policy.is_opened_by_name(real)) {
       return Reading::named;
     }
-    const bool is_open = is_off || policy.reading(real) == tools::sandbox::Verdict::allowed;
+    const bool is_open =
+        is_off || policy.reading_by_file_tools(real) == tools::sandbox::Verdict::allowed;
     return is_open ? Reading::open : Reading::closed;
   };
 }

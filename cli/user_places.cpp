@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <system_error>
@@ -115,6 +116,14 @@ tools::UserPrograms UserPlaces::of(const CommandSandbox& sandbox) const {
           .environment = environment_,
           .program_runner = place.runner.get(),
           .policy = place.sandbox ? &place.sandbox->policy() : nullptr};
+}
+
+std::vector<std::string> UserPlaces::tidy_up() {
+  std::vector<std::string> sentences;
+  for (auto& [sandbox, place] : places_) {
+    std::ranges::move(place.runner->tidy_up(), std::back_inserter(sentences));
+  }
+  return sentences;
 }
 
 Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& context) {

@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace cli {
 
@@ -28,6 +30,8 @@ class UserPlaces {
 
   // Of a command of this agent.
   tools::UserPrograms of(const agent::CommandSandbox& sandbox) const;
+  // After the last of them, as Toolbox::tidy_up().
+  std::vector<std::string> tidy_up();
 
  private:
   struct Place {

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace config {
@@ -248,6 +249,42 @@ std::expected<TestCase, std::vector<agent::Error>> load_test_case(const fs::path
     hide_text_behind_link(file, test.error());
   }
   return test;
+}
+
+namespace {
+
+std::vector<fs::path> files_named_by(const fs::path& file) {
+  std::vector<fs::path> named;
+  auto text = read_text_file(file, k_largest_case_file);
+  auto source = text ? Source::create(*std::move(text), file.string())
+                     : agent::Result<Source>(std::unexpected(std::move(text).error()));
+  if (!source) {
+    return named;
+  }
+  Problems problems(*source);
+  const auto root = parse_yaml(*source, {0, source->text().size()}, {}, problems);
+  for (const char* const key : {"agent", "recording", "replay"}) {
+    const std::string path = root ? text_at(*root, key) : "";
+    std::error_code error;
+    if (!path.empty() && !fs::is_directory(file.parent_path() / path, error)) {
+      named.push_back(file.parent_path() / path);
+    }
+  }
+  return named;
+}
+
+}  // namespace
+
+std::vector<fs::path> files_named_by_test_cases(const fs::path& folder) {
+  std::vector<fs::path> named;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().native().ends_with(k_test_suffix)) {
+      std::ranges::move(files_named_by(entry->path()), std::back_inserter(named));
+    }
+  }
+  return named;
 }
 
 }  // namespace config

@@ -70,6 +70,10 @@ constexpr std::string_view k_test_suffix = ".test.yaml";
 std::expected<TestCase, std::vector<agent::Error>> load_test_case(
     const std::filesystem::path& file);
 
+// What the cases that stand in the folder itself obey: their agents, recordings and scripts, also
+// those that are not there yet, and of cases that are broken elsewhere. Absolute where it is.
+std::vector<std::filesystem::path> files_named_by_test_cases(const std::filesystem::path& folder);
+
 // The table of a case's keys, in the form of keys().
 std::span<const Key> test_case_keys();
 

@@ -49,7 +49,7 @@ Result<void> check_opened(const Descriptor& opened, std::string_view doing, cons
     return file_error(doing, file.shown, ENOENT);
   }
   if (file.policy != nullptr) {
-    TRY(check_verdict(file.policy->reading(real), doing, file));
+    TRY(check_verdict(file.policy->reading_by_file_tools(real), doing, file));
   }
   return check_rules(file, real);
 }
@@ -181,7 +181,7 @@ Result<void> check_reading(const NamedPath& file) {
   }
   std::error_code error;
   const fs::path real = fs::weakly_canonical(file.path, error);
-  return check_verdict(file.policy->reading(error ? file.path : real), "read", file);
+  return check_verdict(file.policy->reading_by_file_tools(error ? file.path : real), "read", file);
 }
 
 Result<void> check_listing(const NamedPath& folder) {
@@ -190,7 +190,8 @@ Result<void> check_listing(const NamedPath& folder) {
   }
   std::error_code error;
   const fs::path real = fs::canonical(folder.path, error);
-  return error ? Result<void>() : check_verdict(folder.policy->reading(real), "list", folder);
+  return error ? Result<void>()
+               : check_verdict(folder.policy->reading_by_file_tools(real), "list", folder);
 }
 
 Result<Descriptor> open_folder(const NamedPath& folder) {

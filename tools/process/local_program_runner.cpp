@@ -487,11 +487,19 @@ std::vector<std::string> LocalProgramRunner::tidy_up() {
   }
   const sandbox::ProtectedFiles::Sweep sweep = sandbox_->sweep();
   for (const sandbox::ProtectedChange& change : sweep.changes) {
-    sentences.push_back(fmt::format("the tools of this run made what git or errand would obey: {}",
-                                    change_text(change)));
+    const bool is_changed = change.outcome == sandbox::ProtectedChange::Outcome::noticed;
+    sentences.push_back(
+        is_changed
+            ? fmt::format("the test case `{}` is another one than before this run's tools: read it "
+                          "before `errand test` obeys it",
+                          change.path.string())
+            : fmt::format("the tools of this run made what git or errand would obey: {}",
+                          change_text(change)));
   }
   if (!sweep.is_whole) {
-    sentences.emplace_back("there are too many files to look for what git or errand would obey");
+    sentences.emplace_back(
+        "not every folder could be searched for what git or errand would obey: there are too many "
+        "files, they are too deep, or a folder refuses to be listed");
   }
   return sentences;
 }

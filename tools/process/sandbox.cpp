@@ -2,6 +2,7 @@
 
 #include "tools/process/cache_variables.h"
 #include "tools/sandbox/places.h"
+#include "tools/sandbox/repository.h"
 
 #include <fmt/format.h>
 
@@ -101,6 +102,19 @@ bool is_of_the_system(const fs::path& place) {
          });
 }
 
+std::vector<std::string> writable_by_git(const fs::path& workspace, const sandbox::Policy& policy) {
+  std::vector<std::string> named;
+  std::error_code error;
+  const fs::path top = fs::weakly_canonical(workspace, error);
+  for (const sandbox::NamedByGit& one : sandbox::named_by_git(top)) {
+    if (policy.writing(one.path) == sandbox::Verdict::allowed) {
+      named.push_back(
+          fmt::format("`{}` names `{}`", one.setting, one.path.lexically_proximate(top).string()));
+    }
+  }
+  return named;
+}
+
 LayerSet wanted_layers(const agent::SandboxSpec& spec) {
   LayerSet wanted;
   for (const Layer layer : {Layer::files, Layer::mounts, Layer::system_calls, Layer::signals}) {
@@ -157,11 +171,15 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
   }
   TRY_ASSIGN(auto policy, sandbox::Policy::create(spec, around));
   std::unique_ptr<Sandbox> sandbox(new Sandbox(std::move(policy)));
+  sandbox->is_swept_ = !options.is_for_git;  // git itself makes none of that below
   sandbox->variables_ = cache_variables(options.environment, sandbox->policy_, around.temporary);
   sandbox->variables_.insert_or_assign("TMPDIR", around.temporary.string());
   tell_programs(options.environment, sandbox->variables_);
   if (options.runs_programs && !spec.allow_hosts.empty()) {
     TRY_ASSIGN(sandbox->hosts_, HostList::create(spec.allow_hosts));
+  }
+  if (options.writes) {
+    sandbox->named_by_git_ = writable_by_git(options.workspace, sandbox->policy_);
   }
   if (options.runs_programs) {
     sandbox->supervisor_ = options.supervisor;
@@ -171,15 +189,13 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
 }
 
 Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &started_);
   profile_ = policy_.profile();
   profile_.untouchable = {::getpid(), supervisor_->zygote()};
   neighbours_ = partly_closed(profile_.reading);
   protected_.emplace(policy_.protection());
   in_force_.add(Layer::mounts);  // as long as nothing else is known
-  const std::string profile = begin();
+  const std::string profile = next_profile();
   end(true);
-  has_run_ = false;
   auto layers = supervisor_->try_profile(profile);
   if (!layers) {
     layers = supervisor_->try_profile(profile);
@@ -286,9 +302,18 @@ std::vector<struct stat> Sandbox::look_at_neighbours() const {
 }
 
 std::string Sandbox::begin() {
+  std::call_once(surveyed_, [&] {
+    if (is_swept_) {
+      protected_->survey();
+      has_run_ = true;
+    }
+  });
+  return next_profile();
+}
+
+std::string Sandbox::next_profile() {
   const std::uint64_t files = protected_->begin(in_force_.has(Layer::mounts));
   const std::scoped_lock lock(mutex_);
-  has_run_ = true;
   std::vector<struct stat> denied = find_denied();
   std::vector<struct stat> neighbours = look_at_neighbours();
   if (files != files_then_ || !std::ranges::equal(denied, denied_then_, is_the_same_file) ||
@@ -308,7 +333,7 @@ std::vector<sandbox::ProtectedChange> Sandbox::end(bool have_locks_held) {
 }
 
 sandbox::ProtectedFiles::Sweep Sandbox::sweep() {
-  return has_run_ ? protected_->sweep(started_) : sandbox::ProtectedFiles::Sweep();
+  return has_run_ ? protected_->sweep() : sandbox::ProtectedFiles::Sweep();
 }
 
 std::vector<std::string> Sandbox::names_of(bool are_in_force) const {
@@ -336,6 +361,12 @@ std::vector<std::string> Sandbox::warnings() const {
       sentences.push_back(
           fmt::format("the sandbox has no layer `{}` on this machine: {}", row.name, row.without));
     }
+  }
+  if (!named_by_git_.empty()) {
+    sentences.push_back(
+        fmt::format("git's settings here obey files that tools may change ({}): read what a run "
+                    "changed there before you call git",
+                    fmt::join(named_by_git_, ", ")));
   }
   return sentences;
 }

@@ -10,8 +10,8 @@
 #include "tools/sandbox/protected_files.h"
 #include "tools/web/host_list.h"
 
+#include <atomic>
 #include <cstdint>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -57,9 +57,11 @@ class Sandbox {
   // TMPDIR and the folders of caches, for programs.
   const agent::Environment& variables() const { return variables_; }
 
-  std::vector<std::string> layers() const;    // by name, those in force
-  std::vector<std::string> missing() const;   // by name, those that would be of use here
-  std::vector<std::string> warnings() const;  // a sentence for each that nothing stands in for
+  std::vector<std::string> layers() const;   // by name, those in force
+  std::vector<std::string> missing() const;  // by name, those that would be of use here
+  // A sentence for each that nothing stands in for, and one where git obeys what programs may
+  // write.
+  std::vector<std::string> warnings() const;
 
   // What is not to be read is hidden from programs from the next begin() on, what is not to be
   // written locked, as what errand itself writes is: as far as it is there then, and mounts can be
@@ -80,6 +82,7 @@ class Sandbox {
  private:
   explicit Sandbox(sandbox::Policy policy) : policy_(std::move(policy)) {}
   std::vector<std::string> names_of(bool are_in_force) const;
+  std::string next_profile();
   std::vector<struct stat> find_denied();
   std::vector<struct stat> look_at_neighbours() const;
   bool can_be_covered(const std::filesystem::path& real) const;
@@ -87,9 +90,10 @@ class Sandbox {
 
   sandbox::Policy policy_;
   Supervisor* supervisor_ = nullptr;
-  timespec started_{};
+  bool is_swept_ = true;
+  std::once_flag surveyed_;
+  std::atomic<bool> has_run_ = false;  // some program
   std::mutex mutex_;
-  bool has_run_ = false;  // some program
   sandbox::Profile profile_;
   std::string encoded_;                            // `profile_`, as the last program had it
   std::vector<std::filesystem::path> neighbours_;  // folders that are partly closed
@@ -99,6 +103,7 @@ class Sandbox {
   std::vector<struct stat> denied_then_;  // as the last program found them
   std::uint64_t files_then_ = 0;          // ProtectedFiles::begin's number
   agent::Environment variables_;
+  std::vector<std::string> named_by_git_;  // setting and path: programs may write there
   std::optional<HostList> hosts_;
   sandbox::LayerSet wanted_;
   sandbox::LayerSet in_force_;

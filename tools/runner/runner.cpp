@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <system_error>
@@ -573,6 +574,17 @@ Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
   }
   const bool can_read = std::ranges::find(offered_, k_reader) != offered_.end();
   guards_unseen_ = options_.guards_unseen && can_read;
+}
+
+std::vector<std::string> Runner::tidy_up() {
+  std::vector<std::string> sentences;
+  if (options_.program_runner != nullptr) {
+    sentences = options_.program_runner->tidy_up();
+  }
+  if (options_.tidy_up) {
+    std::ranges::move(options_.tidy_up(), std::back_inserter(sentences));
+  }
+  return sentences;
 }
 
 std::vector<agent::ToolResult> Runner::run(std::span<const agent::ToolCall> calls,

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,8 +43,9 @@ struct RunnerOptions {
   Questioner* questioner = nullptr;           // borrowed; null: nobody can be asked anything
   // Files that exist are changed only after the model has read them, where it can read files.
   bool guards_unseen = true;
-  agent::Http* http = nullptr;  // borrowed; null: there is no web
-  std::uint64_t seed = 0;       // of the numbers on fences; for nobody's eyes
+  agent::Http* http = nullptr;                        // borrowed; null: there is no web
+  std::uint64_t seed = 0;                             // of the numbers on fences; for nobody's eyes
+  std::function<std::vector<std::string>()> tidy_up;  // what programs beside the tools have left
 };
 
 // A tool as an agent has it.
@@ -85,10 +87,7 @@ class Runner final : public agent::Toolbox {
                                      std::stop_token stop,
                                      std::stop_token kill) override;
 
-  std::vector<std::string> tidy_up() override {
-    return options_.program_runner != nullptr ? options_.program_runner->tidy_up()
-                                              : std::vector<std::string>();
-  }
+  std::vector<std::string> tidy_up() override;
 
  private:
   struct Entry {

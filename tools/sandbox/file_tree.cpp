@@ -168,6 +168,12 @@ bool FileTree::is_same(const FileTree& other) const {
   });
 }
 
+bool FileTree::has_other_names() const {
+  return std::ranges::any_of(entries_, [](const auto& one) {
+    return S_ISREG(one.second.status.st_mode) && one.second.status.st_nlink > 1;
+  });
+}
+
 bool FileTree::looks_untouched() const {
   return std::ranges::all_of(entries_, [](const auto& one) {
     struct stat now = {};

@@ -19,6 +19,8 @@ class FileTree {
                        const FileTree* before = nullptr);
 
   bool is_there() const { return !entries_.empty(); }
+  // Whether a file of it could be written elsewhere: it has more than one link.
+  bool has_other_names() const;
   // Content, kind and mode are the same.
   bool is_same(const FileTree& other) const;
   // Whether nothing has been changed, added or taken away since, by what the file system tells.

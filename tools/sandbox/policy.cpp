@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <string_view>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -121,6 +123,23 @@ Paths open_to_reading(const Surroundings& around) {
   return open;
 }
 
+// Of /proc: what is the system's, and no process's.
+bool is_of_a_process(const fs::path& path) {
+  constexpr std::string_view k_processes = "/proc/";
+  constexpr auto k_not_of_processes = std::to_array<std::string_view>(
+      {"buddyinfo", "bus",        "cgroups",   "cmdline",     "consoles",   "cpuinfo",
+       "crypto",    "devices",    "diskstats", "filesystems", "interrupts", "iomem",
+       "ioports",   "loadavg",    "locks",     "mdstat",      "meminfo",    "misc",
+       "modules",   "partitions", "pressure",  "softirqs",    "stat",       "swaps",
+       "sys",       "uptime",     "version",   "vmstat",      "zoneinfo"});
+  if (!path.native().starts_with(k_processes)) {
+    return false;
+  }
+  std::string_view name = std::string_view(path.native()).substr(k_processes.size());
+  name = name.substr(0, name.find('/'));
+  return !name.empty() && std::ranges::find(k_not_of_processes, name) == k_not_of_processes.end();
+}
+
 std::vector<std::string> texts(const Paths& paths) {
   std::vector<std::string> all;
   std::ranges::transform(paths, std::back_inserter(all), [](const auto& p) { return p.string(); });
@@ -172,7 +191,10 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
       policy.obeyed_.push_back(real);
     }
   }
-  std::ranges::copy_if(named, std::back_inserter(policy.allowed_), has_obeyed_name);
+  std::ranges::copy_if(named, std::back_inserter(policy.allowed_), [&](const fs::path& place) {
+    return has_obeyed_name(place) ||
+           std::ranges::find(policy.obeyed_, place) != policy.obeyed_.end();
+  });
   const auto is_writable = [&](const fs::path& own) { return is_below_any(own, policy.roots_); };
   std::ranges::copy_if(around.own, std::back_inserter(policy.kept_), is_writable);
   std::erase_if(around.own, is_writable);
@@ -209,6 +231,10 @@ Verdict Policy::reading(const fs::path& path) const {
   return may_read(reading_, path.native()) ? Verdict::allowed : Verdict::closed;
 }
 
+Verdict Policy::reading_by_file_tools(const fs::path& path) const {
+  return is_of_a_process(path) && !is_below_any(path, named_) ? Verdict::closed : reading(path);
+}
+
 bool Policy::is_opened_by_name(const fs::path& path) const {
   return is_below_any(path, named_) && reading(path) == Verdict::allowed;
 }
@@ -220,7 +246,8 @@ bool Policy::is_obeyed(const fs::path& path) const {
     return false;
   }
   const fs::path inner = path.lexically_relative(*root);
-  return (path.parent_path() == *root && is_obeyed_name(path.filename().native())) ||
+  return is_test_case(path.filename().native()) ||
+         (path.parent_path() == *root && is_obeyed_name(path.filename().native())) ||
          std::ranges::any_of(
              inner, [](const fs::path& part) { return is_obeyed_anywhere(part.native()); });
 }

@@ -40,6 +40,8 @@ class Policy {
 
   // Of a path without links in it.
   Verdict reading(const std::filesystem::path& path) const;
+  // The same of errand's own file tools, which are no process that a call could look into.
+  Verdict reading_by_file_tools(const std::filesystem::path& path) const;
   Verdict writing(const std::filesystem::path& path) const;
   // Whether the spec's `read` or `write` names it, or what it is in, and it is not closed in that.
   bool is_opened_by_name(const std::filesystem::path& path) const;

@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 using Outcome = ProtectedChange::Outcome;
 
 constexpr std::size_t k_most_bytes = 16u << 20;  // of all places together
-constexpr std::size_t k_most_swept = 1'000'000;  // of a sweep
 constexpr std::size_t k_most_refs = 10'000;
 
 struct Named {
@@ -131,6 +130,11 @@ bool ProtectedFiles::is_mounted(const Path& place) const {
                              [&](const Path& file) { return is_below(place, file); });
 }
 
+// A mount holds a file by the name that it covers: one with other names is changed by these.
+bool ProtectedFiles::holds(const FileTree& tree, const Path& place) const {
+  return is_mounted(place) && !tree.has_other_names();
+}
+
 // What needs no look behind mounts that held.
 void ProtectedFiles::look_by_name(State& state, const State& before, const Path& top) const {
   std::size_t room = k_most_bytes;
@@ -162,6 +166,9 @@ bool ProtectedFiles::is_untouched(const State& state) const {
     }
     names += is_git_folder(top) && !state.folders.contains(top) ? 1 : 0;
   }
+  names += static_cast<std::size_t>(std::ranges::count_if(options_.files, [&](const Path& file) {
+    return !state.places.contains(file) && !is_allowed(file) && is_there(file);
+  }));
   return names == 0 && !state.tops.empty() &&
          std::ranges::all_of(state.places,
                              [](const auto& one) { return one.second.looks_untouched(); }) &&
@@ -179,6 +186,12 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
   if (scope == Scope::by_name) {
     for (const Path& top : tops) {
       look_by_name(state, *before, top);
+    }
+    std::size_t room = k_most_bytes;
+    for (const Path& file : options_.files) {
+      if (!before->places.contains(file) && !is_allowed(file) && is_there(file)) {
+        state.places.emplace(file, FileTree::read(file, room));
+      }
     }
     state.tops = std::move(tops);
     return state;
@@ -232,8 +245,9 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
   std::ranges::for_each(options_.files, add_place);
   state.tops = std::move(tops);
   state.is_behind_mounts = std::ranges::all_of(state.places, [&](const auto& one) {
-    return is_mounted(one.first) ||
-           std::ranges::find(state.tops, one.first.parent_path()) != state.tops.end();
+    return holds(one.second, one.first) ||
+           (std::ranges::find(state.tops, one.first.parent_path()) != state.tops.end() &&
+            !is_mounted(one.first));
   });
   return state;
 }
@@ -298,7 +312,8 @@ class ProtectedFiles::Undoing {
     }
     for (const auto& [path, tree] : base_.places) {
       const auto found = now.places.find(path);
-      if (!is_behind_a_mount(path) && (found == now.places.end() || !found->second.is_same(tree))) {
+      const bool is_held = have_mounts_held_ && files_.holds(tree, path);
+      if (!is_held && (found == now.places.end() || !found->second.is_same(tree))) {
         add(put_back(path, tree));
       }
     }
@@ -386,38 +401,55 @@ std::vector<ProtectedChange> ProtectedFiles::end(bool have_mounts_held) {
   return Undoing(*this, have_mounts_held).take();
 }
 
-ProtectedFiles::Sweep ProtectedFiles::sweep(const timespec& since) {
+void ProtectedFiles::survey() {
+  const std::scoped_lock lock(mutex_);
+  survey_ = {};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &survey_.time);
+  std::size_t room = k_most_bytes;
+  survey_.is_whole = find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
+    survey_.places.emplace(place.path, place.identity);
+    if (place.kind == ObeyedPlace::Kind::test_case) {
+      survey_.test_cases.emplace(place.path, FileTree::read(place.path, room));
+    }
+  });
+}
+
+// What was moved here with the folder that it is in is as new here as what was made.
+bool ProtectedFiles::is_new(const ObeyedPlace& place) const {
+  const auto known = survey_.places.find(place.path);
+  if (known == survey_.places.end()) {
+    const bool is_bare = place.kind == ObeyedPlace::Kind::repository;
+    return survey_.is_whole ||
+           is_made_since(is_bare ? place.path / "HEAD" : place.path, survey_.time);
+  }
+  return place.kind != ObeyedPlace::Kind::test_case && known->second != place.identity;
+}
+
+bool ProtectedFiles::is_another_test_case(const Path& path) const {
+  const auto before = survey_.test_cases.find(path);
+  std::size_t room = k_most_bytes;
+  return before != survey_.test_cases.end() &&
+         !before->second.is_same(FileTree::read(path, room, &before->second));
+}
+
+ProtectedFiles::Sweep ProtectedFiles::sweep() {
   const std::scoped_lock lock(mutex_);
   Sweep sweep;
-  std::size_t seen = 0;
-  std::vector<Path> left = options_.roots;
-  const auto move = [&](const Path& path, const Path& root) {
-    Path aside = move_aside(path, root);
-    const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
-    sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = std::move(aside)});
-  };
-  while (!left.empty()) {
-    const Path at = std::move(left.back());
-    left.pop_back();
-    for (const Named& entry : entries_of(at)) {
-      const Path path = at / entry.name;
-      if (++seen > k_most_swept) {
-        sweep.is_whole = false;
-        return sweep;
-      }
-      if (is_obeyed_anywhere(entry.name)) {
-        const bool was_there = base_.places.contains(path) || base_.folders.contains(path);
-        if (!was_there && is_made_since(path, since) && !is_allowed(path)) {
-          move(path, at);
-        }
-      } else if (is_folder(entry, path)) {
-        left.push_back(path);
-      }
+  sweep.is_whole = find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
+    const Path path =
+        place.kind == ObeyedPlace::Kind::repository ? place.path / "HEAD" : place.path;
+    if (is_allowed(path) || base_.places.contains(place.path) ||
+        base_.folders.contains(place.path)) {
+      return;
     }
-    if (is_git_folder(at) && is_made_since(at / "HEAD", since) && !is_allowed(at / "HEAD")) {
-      move(at / "HEAD", at);
+    if (is_new(place)) {
+      Path aside = move_aside(path, path.parent_path());
+      const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
+      sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = std::move(aside)});
+    } else if (is_another_test_case(path)) {
+      sweep.changes.push_back({.path = path, .outcome = Outcome::noticed});
     }
-  }
+  });
   return sweep;
 }
 

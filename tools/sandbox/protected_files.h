@@ -4,6 +4,7 @@
 #pragma once
 #include "agent/descriptor.h"
 #include "tools/sandbox/file_tree.h"
+#include "tools/sandbox/obeyed_below.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +24,7 @@ struct ProtectedChange {
     put_back,
     moved_aside,
     stays,    // it could not be undone
-    noticed,  // git's own data: it is not undone
+    noticed,  // git's own data, test cases below the top: it is not undone
   };
   std::filesystem::path path;
   Outcome outcome = Outcome::stays;
@@ -47,13 +48,16 @@ class ProtectedFiles {
   // After it. Where the mounts held all the time, what stood behind them is as it was.
   std::vector<ProtectedChange> end(bool have_mounts_held);
 
-  // At the run's end: what was made since then below the roots, wherever it is. `is_whole` is false
-  // where there was too much to look through.
+  // Before the first program: what stands below the roots, wherever it is.
+  void survey();
+
+  // At the run's end: what stands there that did not then, and which test cases are others.
+  // `is_whole` is false where it could not look at everything.
   struct Sweep {
     std::vector<ProtectedChange> changes;
     bool is_whole = true;
   };
-  Sweep sweep(const timespec& since);
+  Sweep sweep();
 
  private:
   using Path = std::filesystem::path;
@@ -69,6 +73,12 @@ class ProtectedFiles {
     std::vector<std::pair<Path, struct stat>> watched;  // folders that say when there are others
     bool is_behind_mounts = false;                      // all but what is obeyed by its name alone
   };
+  struct Survey {
+    std::map<Path, ObeyedPlace::Identity> places;
+    std::map<Path, FileTree> test_cases;
+    timespec time = {};
+    bool is_whole = true;
+  };
   enum class Scope : std::uint8_t { all, without_data, by_name };
   class Undoing;
 
@@ -77,10 +87,14 @@ class ProtectedFiles {
   bool is_untouched(const State& state) const;
   bool is_allowed(const Path& place) const;
   bool is_mounted(const Path& place) const;
+  bool holds(const FileTree& tree, const Path& place) const;
+  bool is_new(const ObeyedPlace& place) const;
+  bool is_another_test_case(const Path& path) const;
 
   Options options_;
   std::mutex mutex_;
   State base_;
+  Survey survey_;
   std::vector<struct stat> mounted_;  // what stood at the places of mounts
   int running_ = 0;
   std::uint64_t generation_ = 0;

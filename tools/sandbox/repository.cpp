@@ -3,6 +3,8 @@
 #include "agent/text.h"
 #include "tools/sandbox/places.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -76,6 +78,74 @@ fs::path worktree_of(const fs::path& git) {
   return {};
 }
 
+struct Setting {
+  std::string section;  // in small letters, without the name in quotes
+  std::string key;
+  std::string value;
+};
+
+// Enough of git's format for what people and git itself write.
+std::vector<Setting> settings_in(const fs::path& file) {
+  std::vector<Setting> settings;
+  std::string section;
+  const std::string text = text_of(file);
+  for (const auto part : std::views::split(text, '\n')) {
+    std::string_view line = agent::trimmed(std::string_view(part.begin(), part.end()));
+    if (line.starts_with('[')) {
+      const std::size_t close = std::min(line.find(']'), line.size() - 1);
+      const std::string_view title = line.substr(1, close - 1);
+      section = agent::to_lower(title.substr(0, title.find_first_of(" \".")));
+      line = agent::trimmed(line.substr(close + 1));
+    }
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos || line.starts_with('#') || line.starts_with(';')) {
+      continue;
+    }
+    std::string value(agent::trimmed(line.substr(equals + 1)));
+    std::erase(value, '"');
+    settings.push_back({.section = section,
+                        .key = std::string(agent::trimmed(line.substr(0, equals))),
+                        .value = std::move(value)});
+  }
+  return settings;
+}
+
+struct ObeyedSetting {
+  std::string_view section;
+  std::string_view key;  // in small letters; empty: any
+  bool is_program;       // else a path; git runs the first word, or what stands behind a `!`
+};
+
+constexpr auto k_obeyed_settings = std::to_array<ObeyedSetting>({
+    {.section = "core", .key = "hookspath", .is_program = false},
+    {.section = "include", .key = "path", .is_program = false},
+    {.section = "includeif", .key = "path", .is_program = false},
+    {.section = "core", .key = "fsmonitor", .is_program = true},
+    {.section = "core", .key = "sshcommand", .is_program = true},
+    {.section = "core", .key = "editor", .is_program = true},
+    {.section = "core", .key = "pager", .is_program = true},
+    {.section = "filter", .key = "", .is_program = true},
+    {.section = "diff", .key = "command", .is_program = true},
+    {.section = "diff", .key = "external", .is_program = true},
+    {.section = "diff", .key = "textconv", .is_program = true},
+    {.section = "merge", .key = "driver", .is_program = true},
+    {.section = "gpg", .key = "program", .is_program = true},
+    {.section = "credential", .key = "helper", .is_program = true},
+    {.section = "alias", .key = "", .is_program = true},
+});
+
+// The first word that is a path; empty: there is none.
+std::string_view path_in(std::string_view command) {
+  for (const auto part : std::views::split(command, ' ')) {
+    std::string_view word(part.begin(), part.end());
+    word.remove_prefix(word.starts_with('!') ? 1 : 0);
+    if (word.contains('/')) {
+      return word;
+    }
+  }
+  return {};
+}
+
 class Finder {
  public:
   void add(const fs::path& git) {
@@ -126,8 +196,10 @@ class Finder {
 
 bool is_git_folder(const fs::path& folder) {
   std::error_code error;
-  return fs::exists(fs::symlink_status(folder / "HEAD", error)) &&
-         fs::exists(folder / "objects", error) && fs::exists(folder / "refs", error);
+  const auto has = [&](const char* name) {
+    return fs::exists(fs::symlink_status(folder / name, error));
+  };
+  return has("HEAD") && (has("commondir") || (has("objects") && has("refs")));
 }
 
 Repository find_repository(const fs::path& folder) {
@@ -162,7 +234,8 @@ Repository own_repository(const fs::path& top) {
   const bool is_worktree = !back.empty() && repository.folders.size() > 1 &&
                            based_on(git, agent::trimmed(back)) == top / ".git" &&
                            is_below(git, repository.folders[1] / "worktrees");
-  const bool is_module = back.empty() && is_git_folder(git) && worktree_of(git) == top;
+  const bool is_module = back.empty() && repository.folders.size() == 1 && is_git_folder(git) &&
+                         worktree_of(git) == top;
   return is_worktree || is_module ? repository : Repository{};
 }
 
@@ -171,10 +244,37 @@ bool is_obeyed_anywhere(std::string_view name) {
   return lower == ".git" || lower == ".errand";
 }
 
+std::vector<NamedByGit> named_by_git(const fs::path& folder) {
+  std::vector<NamedByGit> named;
+  const Repository repository = find_repository(folder);
+  for (const fs::path& git : repository.folders) {
+    for (const Setting& setting : settings_in(git / "config")) {
+      const std::string key = agent::to_lower(setting.key);
+      const auto row = std::ranges::find_if(k_obeyed_settings, [&](const ObeyedSetting& one) {
+        return one.section == setting.section && (one.key.empty() || one.key == key);
+      });
+      if (row == k_obeyed_settings.end()) {
+        continue;
+      }
+      const std::string_view path = row->is_program ? path_in(setting.value) : setting.value;
+      const fs::path base = row->section.starts_with("include") ? git : folder;
+      if (!path.empty() && !path.starts_with('~')) {
+        named.push_back({.setting = fmt::format("{}.{}", setting.section, setting.key),
+                         .path = based_on(base, path)});
+      }
+    }
+  }
+  return named;
+}
+
+bool is_test_case(std::string_view name) {
+  return agent::to_lower(name).ends_with(".test.yaml");
+}
+
 bool is_obeyed_name(std::string_view name) {
   const std::string lower = agent::to_lower(name);
   return is_obeyed_anywhere(lower) || std::ranges::find(k_agents, lower) != k_agents.end() ||
-         lower.ends_with(".test.yaml");
+         is_test_case(lower);
 }
 
 }  // namespace tools::sandbox

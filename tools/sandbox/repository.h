@@ -1,6 +1,7 @@
 // What git obeys in a folder, whoever calls it there: to keep it from whom nobody trusts.
 #pragma once
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,13 +22,26 @@ Repository find_repository(const std::filesystem::path& folder);
 // too: else empty. A link alone leads to anybody's repository.
 Repository own_repository(const std::filesystem::path& top);
 
-// Whether git would take the folder for a repository of its own, whatever it is called.
+// A setting of the repository that names a file or folder which git runs or obeys, too.
+struct NamedByGit {
+  std::string setting;  // "core.hooksPath"
+  std::filesystem::path path;
+};
+
+// Of the folder's own settings, as far as they are plain: hooks, included settings, and programs
+// that are named by a path. Absolute, free of links; also what is not there yet.
+std::vector<NamedByGit> named_by_git(const std::filesystem::path& folder);
+
+// Whether git would take the folder for a repository of its own, whatever it is called: with what
+// it needs in it, or a word on where that is.
 bool is_git_folder(const std::filesystem::path& folder);
 
 // Whether git or errand would obey a file of this name in the folder it works in; on any file
 // system, so that case counts for nothing.
 bool is_obeyed_name(std::string_view name);
-// The same of names that count wherever they stand.
+// The same of names that count wherever they stand, as files or folders.
 bool is_obeyed_anywhere(std::string_view name);
+// The same of files that `errand test` takes.
+bool is_test_case(std::string_view name);
 
 }  // namespace tools::sandbox

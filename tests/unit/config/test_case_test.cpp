@@ -154,3 +154,17 @@ TEST_CASE("test case: every mistake is named, with its line", "[config]") {
   CHECK(mistakes(files, "- no map\n").size() == 1);
   CHECK(config::load_test_case(files.path() / "missing").error().size() == 1);
 }
+
+TEST_CASE("test case: what the cases of a folder name, broken ones too", "[config]") {
+  Files files;
+  files.write("a.test.yaml", "version: 1\nagent: agent.yaml\nreplay: later.yaml\nnone: 1\n");
+  files.write("b.test.yaml", "version: 1\nagent: .\nrecording: a.cassette\n");
+  files.write("c.test.yaml", "agent: [");
+  files.write("d.yaml", "agent: d.agent.yaml\n");
+  std::filesystem::create_directory(files.path() / "e.test.yaml");
+  auto named = config::files_named_by_test_cases(files.path());
+  std::ranges::sort(named);
+  CHECK(named == std::vector{files.path() / "a.cassette",
+                             files.path() / "agent.yaml",
+                             files.path() / "later.yaml"});
+}

@@ -76,7 +76,9 @@ TEST_CASE("sandbox: the workspace may be written, but for what is obeyed there",
   CHECK(policy->writing(project / "a/.errand") == Verdict::locked);
   CHECK(policy->writing(project / "agent.md") == Verdict::locked);
   CHECK(policy->writing(project / "new.test.yaml") == Verdict::locked);
-  CHECK(policy->writing(project / "tests/new.test.yaml") == Verdict::allowed);
+  CHECK(policy->writing(project / "tests/new.test.yaml") == Verdict::locked);
+  CHECK(policy->writing(project / "tests/new.test.yaml.off") == Verdict::allowed);
+  CHECK(policy->writing(project / "tests/agent.yaml") == Verdict::allowed);
   CHECK(policy->writing(project / ".gitignore") == Verdict::allowed);
   CHECK(policy->writing(project / ".git/hooks/pre-commit") == Verdict::locked);
   CHECK(policy->writing(project / ".git/config") == Verdict::locked);
@@ -258,4 +260,17 @@ TEST_CASE("sandbox: a link to a repository counts where that knows of it", "[too
   CHECK_FALSE(is_open());
   std::ofstream(own / "gitdir") << (tree / ".git").string() << "\n";
   CHECK(is_open());
+}
+
+TEST_CASE("sandbox: file tools see of /proc what is the system's", "[tools]") {
+  const Machine machine;
+  const auto policy = machine.policy();
+  REQUIRE(policy);
+  for (const char* open : {"/proc", "/proc/cpuinfo", "/proc/sys/kernel/ostype"}) {
+    CHECK(policy->reading_by_file_tools(open) == Verdict::allowed);
+  }
+  for (const char* closed : {"/proc/1", "/proc/1/maps", "/proc/self/maps", "/proc/kcore"}) {
+    CHECK(policy->reading_by_file_tools(closed) == Verdict::closed);
+    CHECK(policy->reading(closed) == Verdict::allowed);
+  }
 }

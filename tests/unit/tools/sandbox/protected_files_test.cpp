@@ -261,18 +261,95 @@ TEST_CASE("protected files: another place for mounts is another number", "[tools
 TEST_CASE("protected files: a sweep finds what was made deep below, and only that", "[tools]") {
   const Project project;
   fs::create_directories(project.at("old/.git"));
-  timespec now{};
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  fs::create_directories(project.at("bare/objects"));
+  fs::create_directories(project.at("bare/refs"));
+  fs::create_directories(project.at("moved/module"));
+  project.write("bare/HEAD", "ref: refs/heads/main");
+  project.write("moved/module/.git", "gitdir: ../.git/modules/b");
+  project.write("old/as_it_was.test.yaml", "one");
+  project.write("old/another.test.yaml", "one");
+  project.files().survey();
+  project.write("bare/HEAD.new", "ref: refs/heads/other");
+  fs::rename(project.at("bare/HEAD.new"), project.at("bare/HEAD"));
+  fs::rename(project.at("moved"), project.at("elsewhere"));
+  fs::remove(project.at("old/as_it_was.test.yaml"));
+  project.write("old/as_it_was.test.yaml", "one");
+  project.write("old/another.test.yaml", "two");
   fs::create_directories(project.at("a/b/.git/hooks"));
   fs::create_directories(project.at("c/objects"));
   fs::create_directories(project.at("c/refs"));
   project.write("c/HEAD", "ref: refs/heads/main");
+  fs::create_directories(project.at("d"));
+  project.write("d/HEAD", "ref: refs/heads/main");
+  project.write("d/commondir", "../x");
   project.write("a/.errand", "x");
-  const auto sweep = project.files().sweep(now);
+  project.write("a/new.test.yaml", "x");
+  fs::create_directories(project.at("a/folder.test.yaml"));
+  const auto sweep = project.files().sweep();
   CHECK(sweep.is_whole);
-  CHECK(project.told(sweep.changes) ==
-        Project::Told{"a/.errand: moved", "a/b/.git: moved", "c/HEAD: moved"});
+  CHECK(project.told(sweep.changes) == Project::Told{"a/.errand: moved",
+                                                     "a/b/.git: moved",
+                                                     "a/new.test.yaml: moved",
+                                                     "c/HEAD: moved",
+                                                     "d/HEAD: moved",
+                                                     "elsewhere/module/.git: moved",
+                                                     "old/another.test.yaml: noticed"});
   CHECK(fs::exists(project.at("old/.git")));
+}
+
+TEST_CASE("protected files: a sweep takes what was made anew at an old place", "[tools]") {
+  const Project project;
+  fs::create_directories(project.at("old/.git"));
+  project.files().survey();
+  fs::rename(project.at("old/.git"), project.at("old/was"));
+  fs::create_directories(project.at("old/.git"));
+  CHECK(project.told(project.files().sweep().changes) == Project::Told{"old/.git: moved"});
+}
+
+TEST_CASE("protected files: a sweep looks into folders that are shut, and shuts them again",
+          "[tools]") {
+  const Project project;
+  project.files().survey();
+  fs::create_directories(project.at("a/b/c/.git"));
+  for (const char* name : {"a/b/c", "a/b", "a"}) {
+    fs::permissions(project.at(name), fs::perms(name == std::string("a") ? 0311 : 0));
+  }
+  const auto sweep = project.files().sweep();
+  CHECK(sweep.is_whole);
+  CHECK(project.told(sweep.changes) == Project::Told{"a/b/c/.git: moved"});
+  CHECK(fs::status(project.at("a")).permissions() == fs::perms(0311));
+  fs::permissions(project.at("a"), fs::perms::owner_all);
+  CHECK(fs::status(project.at("a/b")).permissions() == fs::perms::none);
+  fs::permissions(project.at("a/b"), fs::perms::owner_all);
+  fs::permissions(project.at("a/b/c"), fs::perms::owner_all);
+}
+
+TEST_CASE("protected files: what is too deep for a sweep is said", "[tools]") {
+  const Project project;
+  project.files().survey();
+  fs::path deep = project.root();
+  for (int level = 0; level < 600; ++level) {
+    deep /= "d";
+  }
+  fs::create_directories(deep);
+  CHECK_FALSE(project.files().sweep().is_whole);
+}
+
+TEST_CASE("protected files: a mount does not hold a file that has another name", "[tools]") {
+  const Project project;
+  project.end();
+  fs::create_hard_link(project.at(".git/config"), project.at("notes"));
+  project.files().begin(true);
+  project.write("notes", "evil");
+  CHECK(project.end(true) == Project::Told{".git/config: put back"});
+  CHECK(project.text(".git/config") == "[core]");
+}
+
+TEST_CASE("protected files: behind mounts, what is obeyed and comes to be there is moved",
+          "[tools]") {
+  const Project project;
+  project.end();
+  project.files().begin(true);
+  project.write("own.yaml", "evil");
+  CHECK(project.end(true) == Project::Told{"own.yaml: moved"});
 }

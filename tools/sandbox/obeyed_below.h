@@ -1,0 +1,33 @@
+// What git and errand would obey anywhere below folders that programs may write.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tools::sandbox {
+
+struct ObeyedPlace {
+  enum class Kind : std::uint8_t { own_name, repository, test_case };
+  // Another one than before is another file or folder, even where it has the number of an old one.
+  struct Identity {
+    std::pair<std::uint32_t, std::uint32_t> device;
+    std::uint64_t number = 0;
+    std::optional<std::pair<std::int64_t, std::uint32_t>> birth;  // where the file system says
+    bool operator==(const Identity&) const = default;
+  };
+  std::filesystem::path path;  // of a repository without a name: the folder itself
+  Kind kind = Kind::own_name;
+  Identity identity = {};
+};
+
+// Calls `found` for each, which may rename it. Links are not followed, and nothing in `.git` and
+// `.errand` is told of. A folder that refuses its owner is opened for the look and shut again.
+// False where it did not see everything that programs may have made: too many files, too deep, a
+// folder that could not be opened.
+bool find_obeyed_below(const std::vector<std::filesystem::path>& roots,
+                       const std::function<void(const ObeyedPlace&)>& found);
+
+}  // namespace tools::sandbox
