@@ -48,7 +48,7 @@ agent::Usage normal_usage(const Json& usage) {
 }
 
 bool is_blank_text(const Json& block) {
-  return agent::text_at(block, "type") == "text" && is_blank(agent::text_at(block, "text"));
+  return agent::text_at(block, "type") == "text" && agent::is_blank(agent::text_at(block, "text"));
 }
 
 // All that it has beside its type is empty text.

@@ -46,7 +46,7 @@ std::string encode(const agent::AssistantMessage& message) {
     return fmt::format(R"({{"role":"assistant","content":{}}})", reply.raw);
   }
   std::string blocks;
-  if (!is_blank(reply.text)) {
+  if (!agent::is_blank(reply.text)) {
     blocks = fmt::format(R"({{"type":"text","text":{}}})", json_text(reply.text));
   }
   for (const agent::ToolCall& call : reply.tool_calls) {
@@ -67,7 +67,7 @@ class UserTurn {
     for (const agent::Attachment& attachment : message.attachments) {
       add(said_, encode(attachment));
     }
-    if (!is_blank(message.text)) {
+    if (!agent::is_blank(message.text)) {
       add(said_, fmt::format(R"({{"type":"text","text":{}}})", json_text(message.text)));
     }
   }
