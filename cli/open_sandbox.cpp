@@ -108,6 +108,12 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_git_sandbox(const agent::Age
   return tools::Sandbox::create(sandbox, options);
 }
 
+agent::Result<void> check_writing(const agent::AgentSpec& agent, const Context& context) {
+  return agent.sandbox.mode == Mode::off
+             ? agent::Result<void>()
+             : tools::check_writing(agent.sandbox, options_for(agent, context));
+}
+
 config::ReadingPolicy reading_policy(agent::AgentSpec agent,
                                      const Parsed& parsed,
                                      const Context& context) {

@@ -43,6 +43,9 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_git_sandbox(const agent::Age
                                                                 const Context& context,
                                                                 const Workplace& place);
 
+// Of what `sandbox.write` names, before anything runs. sandbox.setup.
+agent::Result<void> check_writing(const agent::AgentSpec& agent, const Context& context);
+
 // What the agent lets a model read of the files that it names, by its sandbox (and --sandbox in
 // place of its mode). Where that is off every file is open.
 config::ReadingPolicy reading_policy(agent::AgentSpec agent,

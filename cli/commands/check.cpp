@@ -90,6 +90,7 @@ class Checker {
         checked.errors.push_back(in_file(done.error(), file));
       }
       check_permissions(*report.agent, checked);
+      check_sandbox(*report.agent, checked);
       check_files(*report.agent, checked);
     }
     const std::string loaded = (context_.cwd / file).string();
@@ -158,6 +159,12 @@ class Checker {
       return;  // loading has said it
     }
     if (const auto possible = check_tool_choice(agent, *permissions); !possible) {
+      checked.errors.push_back(in_file(possible.error(), checked.file));
+    }
+  }
+
+  void check_sandbox(const agent::AgentSpec& agent, Checked& checked) {
+    if (const auto possible = check_writing(agent, context_); !possible) {
       checked.errors.push_back(in_file(possible.error(), checked.file));
     }
   }

@@ -55,6 +55,20 @@ std::vector<fs::path> search_path(const agent::Environment& environment) {
   return folders;
 }
 
+// A virtual environment is a prefix: its programs look for `pyvenv.cfg` and `lib` beside their own
+// folder. One that PATH does not name is not the one that is used.
+std::vector<fs::path> active_prefixes(const agent::Environment& environment) {
+  std::vector<fs::path> prefixes;
+  const std::vector<fs::path> folders = search_path(environment);
+  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const fs::path prefix = agent::value_of(environment, name);
+    if (prefix.is_absolute() && std::ranges::find(folders, prefix / "bin") != folders.end()) {
+      prefixes.push_back(prefix);
+    }
+  }
+  return prefixes;
+}
+
 // Readable folders with something closed in them: what comes to stand there is open to the next
 // program alone.
 std::vector<fs::path> partly_closed(const sandbox::ReadingRules& reading) {
@@ -150,6 +164,7 @@ sandbox::Surroundings surroundings_of(const SandboxOptions& options) {
           .agent_file = options.agent_file,
           .homes = sandbox::find_homes(options.environment),
           .search_path = search_path(options.environment),
+          .prefixes = active_prefixes(options.environment),
           .own = options.secrets,
           .obeyed = options.obeyed,
           .outputs = options.outputs,
@@ -161,6 +176,10 @@ sandbox::Surroundings surroundings_of(const SandboxOptions& options) {
 
 Result<sandbox::Policy> policy_of(const agent::SandboxSpec& spec, const SandboxOptions& options) {
   return sandbox::Policy::create(spec, surroundings_of(options));
+}
+
+Result<void> check_writing(const agent::SandboxSpec& spec, const SandboxOptions& options) {
+  return sandbox::Policy::check_writing(spec, surroundings_of(options));
 }
 
 Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
@@ -224,7 +243,7 @@ Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
                 fmt::format("errand would write `{}`, and so could the programs of the tools",
                             policy_.kept().front().string()),
                 "this machine has no private mounts, which would keep them from it: name a place "
-                "outside of the working folder");
+                "outside of the working folder and of what `sandbox.write` names");
   }
   return {};
 }

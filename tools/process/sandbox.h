@@ -42,6 +42,9 @@ struct SandboxOptions {
 agent::Result<sandbox::Policy> policy_of(const agent::SandboxSpec& spec,
                                          const SandboxOptions& options);
 
+// Whether that would be refused for what the spec's `write` names, whatever else is there.
+agent::Result<void> check_writing(const agent::SandboxSpec& spec, const SandboxOptions& options);
+
 // Thread-safe.
 class Sandbox {
  public:

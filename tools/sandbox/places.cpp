@@ -269,6 +269,25 @@ constexpr auto k_of_the_system = std::to_array<std::string_view>({
     "/var/cache", "/var/lib",   "/var/log", "/var/run",   "/var/spool", "/var/tmp",
 });
 
+// With all that is in them.
+constexpr auto k_of_the_machine = std::to_array<std::string_view>({"/bin",
+                                                                   "/boot",
+                                                                   "/dev",
+                                                                   "/etc",
+                                                                   "/lib",
+                                                                   "/lib32",
+                                                                   "/lib64",
+                                                                   "/libx32",
+                                                                   "/proc",
+                                                                   "/run",
+                                                                   "/sbin",
+                                                                   "/sys",
+                                                                   "/usr/bin",
+                                                                   "/usr/include",
+                                                                   "/usr/lib",
+                                                                   "/usr/sbin",
+                                                                   "/usr/share"});
+
 constexpr uid_t k_first_person = 1000;  // of the password file; below are the system's own
 
 // Empty where it does not exist, or is no folder of anybody's.
@@ -340,6 +359,12 @@ Homes find_homes(const agent::Environment& environment) {
   add_people(all);
   homes.closed = outermost(std::move(all));
   return homes;
+}
+
+bool is_of_system(const fs::path& path) {
+  return std::ranges::find(k_of_the_system, path.native()) != k_of_the_system.end() ||
+         std::ranges::any_of(k_of_the_machine,
+                             [&](std::string_view folder) { return is_below(path, folder); });
 }
 
 std::vector<fs::path> open_places(const fs::path& home) {

@@ -29,6 +29,10 @@ Homes find_homes(const agent::Environment& environment);
 std::vector<std::filesystem::path> open_places(const std::filesystem::path& home);
 std::vector<std::string> open_place_names();  // for people: "~/.cargo/bin"
 
+// Whether it is a folder that every machine has, or what came with the machine: nothing that an
+// agent should be given to write. Of a path without links in it.
+bool is_of_system(const std::filesystem::path& path);
+
 // What stays closed inside whatever is open. A `*` at the end stands for any rest of the name.
 std::vector<std::string> secret_places(std::span<const std::filesystem::path> homes);
 std::vector<std::string> secret_place_names();  // for people: "~/.ssh", "/etc/shadow"

@@ -1,5 +1,7 @@
 #include "tools/sandbox/policy.h"
 
+#include "agent/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -107,8 +109,10 @@ Paths open_to_reading(const Surroundings& around) {
       open_folder(place, around, open);
     }
   }
-  for (const fs::path& folder : around.search_path) {
-    open_folder(folder, around, open);
+  for (const Paths* folders : {&around.search_path, &around.prefixes}) {
+    for (const fs::path& folder : *folders) {
+      open_folder(folder, around, open);
+    }
   }
   for (const fs::path& folder : {around.workspace, around.agent_folder}) {
     open_folder(folder, around, open);
@@ -164,15 +168,43 @@ std::optional<std::uint64_t> number(const std::optional<std::int64_t>& number) {
   return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
 }
 
+// As an item of a list in brackets.
+std::string in_yaml(const std::string& text) {
+  if (text.find_first_of(" ,[]{}#:'\"&*!|>%@`\\") == std::string::npos) {
+    return text;
+  }
+  std::string quoted = "'";
+  for (const char c : text) {
+    quoted += c == '\'' ? "''" : std::string(1, c);
+  }
+  return quoted + "'";
+}
+
 }  // namespace
+
+std::string key_opening(std::string_view key, const fs::path& path) {
+  return fmt::format("sandbox: {{{}: [{}]}}", key, in_yaml(agent::one_line(path.string())));
+}
+
+fs::path nearest_there(fs::path path) {
+  std::error_code error;
+  while (path.has_relative_path() && !fs::exists(path, error)) {
+    path = path.parent_path();
+  }
+  return path;
+}
 
 Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
   Policy policy;
+  policy.is_read_only_ = spec.mode == SandboxSpec::Mode::read_only;
   std::erase_if(around.own, [](const fs::path& folder) { return folder.is_relative(); });
   for (fs::path& folder : around.own) {
-    std::error_code ignored;
-    folder = fs::weakly_canonical(folder, ignored);
+    std::error_code error;
+    if (fs::path real = fs::weakly_canonical(folder, error); !error) {
+      folder = std::move(real);
+    }
   }
+  TRY(check_writing(spec, around));
   TRY_ASSIGN(const Paths named, existing(spec.write, "write", around));
   TRY_ASSIGN(const Paths shown, existing(spec.read, "read", around));
   policy.writable_ = named;
@@ -212,6 +244,8 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
                        [&](const fs::path& git) { return !is_below_any(git, policy.roots_); });
   policy.reading_ = reading_rules(around, shown, policy.writable_);
   policy.homes_ = around.homes.closed;
+  std::ranges::copy(around.homes.own, std::back_inserter(policy.whole_));
+  std::ranges::copy(around.homes.closed, std::back_inserter(policy.whole_));
   for (const Paths& places : {named, shown}) {
     std::ranges::copy(places, std::back_inserter(policy.named_));
   }
@@ -227,6 +261,43 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
   return policy;
 }
 
+// A folder of which a part stays closed is refused: the kernel's rules would have to name all the
+// rest of it beforehand, so that programs could make nothing new in it.
+Result<void> Policy::check_writing(const SandboxSpec& spec, const Surroundings& around) {
+  const ReadingRules reading = reading_rules(around, {}, {});
+  for (const std::string& name : spec.write) {
+    std::error_code error;
+    const fs::path folder = fs::weakly_canonical(located(name, around), error);
+    if (error || !fs::is_directory(folder, error)) {
+      continue;
+    }
+    const auto refused = [&](std::string_view what) {
+      return fail(Code::sandbox_setup,
+                  fmt::format("`sandbox.write` names `{}`: it is {}", name, what),
+                  "name the folders in it that are to be written, such as `~/.cache/pip`");
+    };
+    if (folder == "/") {
+      return refused("the whole machine");
+    }
+    if (is_below_any(folder, around.own)) {
+      return refused("errand's own folder");
+    }
+    if (is_private(folder, around)) {
+      return refused("a home folder, or holds one");
+    }
+    const auto closed = std::ranges::find_if(reading.closed, [&](const std::string& place) {
+      return place != folder.native() && is_below(place, folder);
+    });
+    if (closed != reading.closed.end()) {
+      return refused(
+          fmt::format("a folder with a place for secrets in it, `{}`, so that programs could "
+                      "make nothing new there",
+                      *closed));
+    }
+  }
+  return {};
+}
+
 Verdict Policy::reading(const fs::path& path) const {
   return may_read(reading_, path.native()) ? Verdict::allowed : Verdict::closed;
 }
@@ -237,6 +308,11 @@ Verdict Policy::reading_by_file_tools(const fs::path& path) const {
 
 bool Policy::is_opened_by_name(const fs::path& path) const {
   return is_below_any(path, named_) && reading(path) == Verdict::allowed;
+}
+
+bool Policy::may_be_named(const fs::path& path) const {
+  return !is_of_system(path) &&
+         std::ranges::none_of(whole_, [&](const fs::path& home) { return is_below(home, path); });
 }
 
 bool Policy::is_obeyed(const fs::path& path) const {

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace tools::sandbox {
@@ -22,21 +24,32 @@ struct Surroundings {
   std::filesystem::path agent_folder;  // relative paths of the spec start here
   std::filesystem::path agent_file;    // empty: there is none
   Homes homes;
-  std::vector<std::filesystem::path> search_path;  // folders of PATH
-  std::vector<std::filesystem::path> own;          // errand's configuration and state
+  std::vector<std::filesystem::path> search_path;    // folders of PATH
+  std::vector<std::filesystem::path> prefixes = {};  // of active toolchains whose bin PATH has
+  std::vector<std::filesystem::path> own;            // errand's configuration and state
   std::vector<std::filesystem::path> obeyed;   // files that errand runs or reads as configuration
   std::vector<std::filesystem::path> outputs;  // files that errand writes meanwhile
   bool writes = true;                          // there is a tool that could write
   bool writes_repository = false;  // git's folders of the workspace, too, but for what git obeys
 };
 
+// For people: the line of an agent file, "sandbox: {write: [/opt/x]}", that opens the path.
+std::string key_opening(std::string_view key, const std::filesystem::path& path);
+// The path, or the nearest folder above it that is there.
+std::filesystem::path nearest_there(std::filesystem::path path);
+
 enum class Verdict : std::uint8_t { allowed, closed, outside, locked };
 
 class Policy {
  public:
-  // For any mode but `off`. sandbox.setup: a workspace that may be written is /, a home folder, a
-  // parent of one, or errand's own; a path of the spec does not exist.
+  // For any mode but `off`. sandbox.setup: a workspace or a folder of the spec's `write` is /, a
+  // home folder, a parent of one, or errand's own, or the latter has a secret place in it; a path
+  // of the spec does not exist.
   static agent::Result<Policy> create(const agent::SandboxSpec& spec, Surroundings around);
+
+  // What create() says of folders of the spec's `write` that are there.
+  static agent::Result<void> check_writing(const agent::SandboxSpec& spec,
+                                           const Surroundings& around);
 
   // Of a path without links in it.
   Verdict reading(const std::filesystem::path& path) const;
@@ -45,6 +58,12 @@ class Policy {
   Verdict writing(const std::filesystem::path& path) const;
   // Whether the spec's `read` or `write` names it, or what it is in, and it is not closed in that.
   bool is_opened_by_name(const std::filesystem::path& path) const;
+
+  // Whether people may be told to name it in `read` or `write`: it is no folder of the system, and
+  // neither a home as a whole nor a parent of one.
+  bool may_be_named(const std::filesystem::path& path) const;
+  bool is_read_only() const { return is_read_only_; }
+  bool has_network() const { return limits_.has_sockets(); }
 
   // What of the writable folders git and errand obey; also what does not exist yet.
   ProtectedFiles::Options protection() const;
@@ -64,6 +83,8 @@ class Policy {
   std::vector<std::filesystem::path> named_;  // `read` and `write` of the spec
   ReadingRules reading_;
   std::vector<std::filesystem::path> homes_;
+  std::vector<std::filesystem::path> whole_;  // homes, those inside others, too
+  bool is_read_only_ = false;
   Profile limits_;  // network and numbers
 };
 

@@ -51,6 +51,7 @@ class Machine {
                            .agent_file = project() / "agent.yaml",
                            .homes = {.own = {home()}, .closed = {home()}},
                            .search_path = {home() / "tools", home()},
+                           .prefixes = {},
                            .own = {home() / ".config"},
                            .obeyed = {project() / "agent.yaml"},
                            .writes = writes,
@@ -146,6 +147,7 @@ TEST_CASE("sandbox: an agent file in a home or among errand's own opens no more 
                       .agent_file = folder / "a.yaml",
                       .homes = {.own = {machine.home()}, .closed = {machine.home()}},
                       .search_path = {},
+                      .prefixes = {},
                       .own = {machine.home() / ".config"},
                       .obeyed = {}});
   REQUIRE(policy);
@@ -192,11 +194,64 @@ TEST_CASE("sandbox: a home, what holds one, and errand's own are no workspaces f
 TEST_CASE("sandbox: errand's own folder inside the workspace may be read there, and not written",
           "[tools]") {
   const Machine machine;
-  const auto policy = machine.policy({.write = {"~/.config"}});
+  const fs::path own = machine.project() / "state";
+  const auto policy =
+      Policy::create({},
+                     {.workspace = machine.project(),
+                      .temporary = {},
+                      .run_folder = {},
+                      .agent_folder = machine.project(),
+                      .agent_file = {},
+                      .homes = {.own = {machine.home()}, .closed = {machine.home()}},
+                      .search_path = {},
+                      .prefixes = {},
+                      .own = {own},
+                      .obeyed = {}});
   REQUIRE(policy);
-  CHECK(policy->kept() == std::vector{machine.home() / ".config"});
-  CHECK(policy->reading(machine.home() / ".config/config.yaml") == Verdict::allowed);
-  CHECK(policy->writing(machine.home() / ".config/config.yaml") == Verdict::locked);
+  CHECK(policy->kept() == std::vector{own});
+  CHECK(policy->reading(own / "config.yaml") == Verdict::allowed);
+  CHECK(policy->writing(own / "config.yaml") == Verdict::locked);
+}
+
+TEST_CASE("sandbox: `write` names no home, nothing of errand's own, and no folder with a secret",
+          "[tools]") {
+  const Machine machine;
+  fs::create_directories(machine.home() / ".cache/pip");
+  const auto named = [&](std::string path) {
+    const auto policy = machine.policy({.write = {std::move(path)}});
+    return policy ? std::string() : policy.error().message;
+  };
+  CHECK(named("~").ends_with("it is a home folder, or holds one"));
+  CHECK(named(machine.root()).ends_with("it is a home folder, or holds one"));
+  CHECK(named("/").ends_with("it is the whole machine"));
+  CHECK(named("~/.config").ends_with("it is errand's own folder"));
+  CHECK(named("~/.cache").contains("it is a folder with a place for secrets"));
+  CHECK(named("~/.cargo").contains("/.cargo/credentials*`"));
+  CHECK(named("~/.cache/pip").empty());
+  CHECK(named("~/.ssh").empty());
+}
+
+TEST_CASE("sandbox: the folder of an active virtual environment is open, but no home", "[tools]") {
+  const Machine machine;
+  const fs::path prefix = machine.home() / "envs/p";
+  fs::create_directories(prefix / "bin");
+  const auto policy =
+      Policy::create({},
+                     {.workspace = machine.project(),
+                      .temporary = {},
+                      .run_folder = {},
+                      .agent_folder = machine.project(),
+                      .agent_file = {},
+                      .homes = {.own = {machine.home()}, .closed = {machine.home()}},
+                      .search_path = {},
+                      .prefixes = {prefix, machine.home(), machine.root()},
+                      .own = {},
+                      .obeyed = {}});
+  REQUIRE(policy);
+  CHECK(policy->reading(prefix / "pyvenv.cfg") == Verdict::allowed);
+  CHECK(policy->writing(prefix / "pyvenv.cfg") == Verdict::outside);
+  CHECK(policy->reading(machine.home() / "envs/q") == Verdict::closed);
+  CHECK(policy->reading(machine.home() / "x") == Verdict::closed);
 }
 
 TEST_CASE("sandbox: a profile travels whole", "[tools]") {
