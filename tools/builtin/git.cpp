@@ -152,16 +152,23 @@ std::string some_of(std::span<const std::string> names) {
   return fmt::format("{}{}", fmt::join(shown, ", "), more);
 }
 
+Result<void> Git::check_place(const CallContext& context) {
+  if (context.policy == nullptr) {
+    return {};
+  }
+  std::error_code error;
+  TRY_ASSIGN(const NamedPath name, resolve(".", context));
+  return check_verdict(
+      context.policy->writing(fs::canonical(context.cwd, error)), "change the repository of", name);
+}
+
 Result<Git> Git::open(const CallContext& context) {
   if (context.git_runner == nullptr) {
     return fail(Code::tool_failed, "programs cannot be started here");
   }
   std::error_code error;
   const fs::path top = fs::canonical(context.cwd, error);
-  if (context.policy != nullptr) {
-    TRY_ASSIGN(const NamedPath name, resolve(".", context));
-    TRY(check_verdict(context.policy->writing(top), "change the repository of", name));
-  }
+  TRY(check_place(context));
   Git git(context);
   git.program_ = find_git(context);
   if (git.program_.empty()) {

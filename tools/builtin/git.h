@@ -26,6 +26,9 @@ class Git {
   };
   using Words = std::vector<std::string>;
 
+  // sandbox.violation: tools may not write in the working folder.
+  static agent::Result<void> check_place(const CallContext& context);
+
   // tool.failed: git is not installed, or the working folder is not the top of a repository's
   // files. sandbox.violation: tools may not write there. The context is borrowed.
   static agent::Result<Git> open(const CallContext& context);

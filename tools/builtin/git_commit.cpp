@@ -269,6 +269,11 @@ class GitCommit final : public Tool {
     return access;
   }
 
+  agent::Result<void> check(const agent::Json& /*arguments*/,
+                            const CallContext& context) const override {
+    return Git::check_place(context);
+  }
+
   Output call(const agent::Json& arguments, const CallContext& context) override {
     if (agent::bool_at(arguments, "all") && agent::find(arguments, "paths") != nullptr) {
       return failure(Code::tool_invalid_parameters,

@@ -54,6 +54,16 @@ Result<void> check_opened(const Descriptor& opened, std::string_view doing, cons
   return check_rules(file, real);
 }
 
+// What the model can do about a refusal, and what a person could.
+std::string without(std::string_view key, const NamedPath& file) {
+  std::error_code error;
+  const fs::path place = sandbox::nearest_there(fs::weakly_canonical(file.path, error));
+  return error || file.policy == nullptr || !file.policy->may_be_named(place)
+             ? "Do without it."
+             : fmt::format("Do without it, or say that `{}` in the agent file opens it.",
+                           sandbox::key_opening(key, place));
+}
+
 }  // namespace
 
 std::unexpected<agent::Error> not_regular(const NamedPath& file, mode_t mode) {
@@ -70,19 +80,22 @@ fs::path real_path(const Descriptor& opened) {
 Result<void> check_verdict(sandbox::Verdict verdict,
                            std::string_view doing,
                            const NamedPath& file) {
-  const auto refused = [&](std::string_view why, std::string_view suggestion) {
+  const auto refused = [&](std::string_view why, std::string suggestion) {
     return fail(
         Code::sandbox_violation,
         fmt::format("the sandbox does not let tools {} {}: {}", doing, in_ticks(file.shown), why),
-        std::string(suggestion));
+        std::move(suggestion));
   };
   switch (verdict) {
     case sandbox::Verdict::allowed:
       return {};
     case sandbox::Verdict::closed:
-      return refused("it is in a home folder or a secret place", "Do without it.");
+      return refused("it is in a home folder or a secret place", without("read", file));
     case sandbox::Verdict::outside:
-      return refused("it is outside the workspace", "Use a path in the working folder.");
+      return file.policy != nullptr && file.policy->is_read_only()
+                 ? refused("the sandbox is read_only", without("write", file))
+                 : refused("it is outside the workspace",
+                           "Use a path in the working folder. " + without("write", file));
     case sandbox::Verdict::locked:
       return refused("it is one that tools must not change",
                      "Leave it alone; say what you want changed in it.");
@@ -98,7 +111,8 @@ std::unexpected<agent::Error> file_error(std::string_view doing,
     case ENOENT:
       return fail(Code::tool_failed,
                   fmt::format("there is no file or folder {}", name),
-                  "Check the path: list the folder that should hold it.");
+                  shown.starts_with("~/") ? "`~` is no home folder here: give the whole path."
+                                          : "Check the path: list the folder that should hold it.");
     case EACCES:
     case EPERM:
     case EROFS:

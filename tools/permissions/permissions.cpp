@@ -392,9 +392,12 @@ PermissionDecision Permissions::automatic(const Call& call) const {
       const auto open = std::ranges::find_if_not(
           deny_, [&](const Rule& rule) { return is_kept_from_programs(rule); });
       if (world_.confined.processes && open != deny_.end()) {
-        return asks(fmt::format("it runs a program that could reach what `deny: {}` ({}) is about",
-                                open->source.text,
-                                open->source.origin));
+        return asks(
+            fmt::format("it runs a program that could reach what `deny: {}` ({}) is about: the "
+                        "sandbox keeps programs only from what is there, by its whole path, "
+                        "and with private mounts (errand doctor: mounts)",
+                        open->source.text,
+                        open->source.origin));
       }
       return world_.confined.processes     ? PermissionDecision{.reason = "the sandbox confines it"}
              : world_.confined.has_network ? asks("it runs a program that can reach the network")

@@ -6,84 +6,226 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string_view>
 #include <system_error>
+#include <unistd.h>
 #include <vector>
 
 namespace tools {
 namespace {
 
 namespace fs = std::filesystem;
+using sandbox::Verdict;
 
 constexpr std::size_t k_looked_at = 64u << 10;  // the last of the text, where errors stand
 constexpr std::size_t k_most_paths = 1'000;
 constexpr std::size_t k_most_lines = 3;
-constexpr std::string_view k_ends = " \t\r\n'\"`:;,()[]{}<>|=";
+constexpr std::string_view k_ends = " \t\r'\"`:;,()[]{}<>|=";
+constexpr std::string_view k_quotes = "'\"`";
 
-// A program says who it is before what is wrong: `/bin/sh: 1: cannot create x`.
-bool is_a_speaker(std::string_view text, std::size_t begin, std::size_t end) {
-  return (begin == 0 || text[begin - 1] == '\n') && text.substr(end).starts_with(": ");
+// In lower case, as C, Go and Node say it. What is closed by mounts is not there for programs.
+constexpr auto k_refusals = std::to_array<std::string_view>({"permission denied", "eacces"});
+constexpr auto k_read_only = std::to_array<std::string_view>({"read-only file system", "erofs"});
+constexpr auto k_absences =
+    std::to_array<std::string_view>({"no such file or directory", "enoent", ": not found"});
+constexpr auto k_writings = std::to_array<std::string_view>(
+    {"creat", "touch", "writ", "remov", "unlink", "mkdir", "renam", "temporary file"});
+
+constexpr auto k_unreachable = std::to_array<std::string_view>({"could not resolve host",
+                                                                "couldn't resolve host",
+                                                                "name resolution",
+                                                                "name or service not known",
+                                                                "getaddrinfo",
+                                                                "couldn't connect to server",
+                                                                "could not connect to server"});
+constexpr auto k_socket_calls = std::to_array<std::string_view>(
+    {"socket", "connect", "bind", "listen", "getaddrinfo", "dial tcp"});
+constexpr auto k_of_this_machine = std::to_array<std::string_view>({"unix", ".sock"});
+
+bool has_any(std::string_view line, std::span<const std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return line.contains(word); });
 }
 
-// What looks like a path: from a `/` or `~/` at the beginning of a word on.
-std::vector<std::string_view> paths_in_text(std::string_view text) {
-  std::vector<std::string_view> paths;
-  text = text.size() > k_looked_at ? text.substr(text.size() - k_looked_at) : text;
-  for (std::size_t at = 0; at < text.size() && paths.size() < k_most_paths;) {
-    const std::size_t begin = text.find_first_not_of(k_ends, at);
+// What a line of a program's output tells.
+struct Line {
+  explicit Line(std::string text) : original(std::move(text)), lower(agent::to_lower(original)) {}
+
+  bool says_read_only() const { return has_any(lower, k_read_only); }
+  bool says_refused() const { return has_any(lower, k_refusals) || says_read_only(); }
+  bool says_absent() const { return has_any(lower, k_absences); }
+  bool is_about_writing() const { return says_read_only() || has_any(lower, k_writings); }
+
+  std::string original;
+  std::string lower;
+};
+
+// GNU's programs quote in the characters of the locale.
+std::string with_plain_quotes(std::string_view text) {
+  constexpr auto k_curved =
+      std::to_array<std::string_view>({"\u2018", "\u2019", "\u201c", "\u201d"});
+  std::string plain;
+  while (!text.empty()) {
+    const auto quote =
+        std::ranges::find_if(k_curved, [&](std::string_view one) { return text.starts_with(one); });
+    plain += quote == k_curved.end() ? text.front() : '\'';
+    text.remove_prefix(quote == k_curved.end() ? 1 : quote->size());
+  }
+  return plain;
+}
+
+// A program says who it is before what is wrong: `/bin/sh: 1: cannot create x`.
+bool is_a_speaker(std::string_view line, std::size_t begin, std::size_t end) {
+  const std::string_view rest = line.substr(end);
+  const std::string said = agent::to_lower(rest.substr(0, 40));
+  const auto comes_next = [&](std::string_view word) { return said.starts_with(word); };
+  return begin == 0 && rest.starts_with(':') && !comes_next(": permission denied") &&
+         !comes_next(": read-only file system") && !comes_next(": no such file");
+}
+
+// What looks like a path: from a `/` or `~/` at the beginning of a word on, to the quote that
+// closes it or the end of the word.
+std::vector<std::string> paths_in(std::string_view line) {
+  std::vector<std::string> paths;
+  for (std::size_t at = 0; at < line.size() && paths.size() < k_most_paths;) {
+    const std::size_t begin = line.find_first_not_of(k_ends, at);
     if (begin == std::string_view::npos) {
       break;
     }
-    at = std::min(text.find_first_of(k_ends, begin), text.size());
-    const std::string_view word = text.substr(begin, at - begin);
-    if ((word.starts_with('/') || word.starts_with("~/")) && !is_a_speaker(text, begin, at)) {
-      paths.push_back(word);
+    const char before = begin > 0 ? line[begin - 1] : ' ';
+    at = std::min(line.find_first_of(k_ends, begin), line.size());
+    const bool is_path = line.substr(begin).starts_with("~/") ||
+                         (line[begin] == '/' && !line.substr(begin).starts_with("//"));
+    if (!is_path || is_a_speaker(line, begin, at)) {
+      continue;
     }
+    if (k_quotes.contains(before)) {
+      const std::size_t closing = line.find(before, begin);
+      at = closing != std::string_view::npos ? closing : at;
+    }
+    paths.emplace_back(line.substr(begin, at - begin));
   }
   return paths;
 }
 
-bool says_not_allowed(std::string_view text) {
-  return text.contains("Permission denied") || text.contains("permission denied") ||
-         text.contains("Read-only file system") || text.contains("EACCES") ||
-         text.contains("EROFS") || text.contains("Operation not permitted");
+fs::path git_folder_in(const fs::path& path) {
+  fs::path folder;
+  for (const fs::path& part : path) {
+    folder /= part;
+    if (part == ".git") {
+      return folder;
+    }
+  }
+  return {};
 }
+
+class Hints {
+ public:
+  Hints(const sandbox::Policy& policy, const agent::Environment& environment)
+      : policy_(policy), home_(agent::value_of(environment, "HOME")) {}
+
+  bool are_enough() const { return lines_.size() == k_most_lines; }
+  const std::vector<std::string>& lines() const { return lines_; }
+
+  // `before` are the two lines before it, in lower case: where Python names the call.
+  void look_at(const Line& line, std::string_view before) {
+    if (is_network(line, before)) {
+      add("[the sandbox closes the network; `sandbox: {network: allow}`, or `allow_hosts`, opens "
+          "it]");
+      return;
+    }
+    if (!line.says_refused() && !line.says_absent()) {
+      return;
+    }
+    for (const std::string& word : paths_in(line.original)) {
+      const fs::path named = word.starts_with('~') ? home_ / word.substr(2) : fs::path(word);
+      std::error_code error;
+      if (const fs::path path = fs::weakly_canonical(named, error); !error && !are_enough()) {
+        look_at_path(line, path);
+      }
+    }
+  }
+
+ private:
+  bool is_network(const Line& line, std::string_view before) const {
+    if (policy_.has_network() || has_any(line.lower, k_of_this_machine)) {
+      return false;
+    }
+    const bool is_refused =
+        has_any(line.lower, k_refusals) || line.lower.contains("operation not permitted");
+    return has_any(line.lower, k_unreachable) ||
+           (is_refused && paths_in(line.original).empty() &&
+            (has_any(line.lower, k_socket_calls) || before.contains("socket.")));
+  }
+
+  void look_at_path(const Line& line, const fs::path& path) {
+    const Verdict writing = policy_.writing(path);
+    if (writing == Verdict::allowed) {
+      return;
+    }
+    const fs::path there = sandbox::nearest_there(path);
+    const bool is_closed = policy_.reading(path) == Verdict::closed;
+    if (!is_closed && !line.says_refused()) {
+      return;
+    }
+    const bool is_write = !is_closed || line.is_about_writing();
+    if (::access(there.c_str(), is_write ? W_OK : R_OK) != 0) {
+      return;  // no key of ours would open that
+    }
+    if (const fs::path git = git_folder_in(path); !git.empty() && is_write) {
+      add(
+          fmt::format("[the sandbox has `{}` for reading only: the tools `git_commit` and "
+                      "`git_switch` write it, or programs, too, with `{}`]",
+                      agent::one_line(git.string()),
+                      sandbox::key_opening("write", git)));
+    } else if (is_write && (there == "/tmp" || there == "/var/tmp")) {
+      add(
+          fmt::format("[the sandbox has `{}` for reading only; $TMPDIR names a folder for "
+                      "temporary files]",
+                      there.string()));
+    } else if (writing != Verdict::locked && policy_.may_be_named(there)) {
+      add(fmt::format("[the sandbox {} `{}`; `{}` opens it]",
+                      is_closed ? "closes" : "has for reading only",
+                      agent::one_line(there.string()),
+                      sandbox::key_opening(is_write ? "write" : "read", there)));
+    }
+  }
+
+  void add(std::string line) {
+    if (std::ranges::find(lines_, line) == lines_.end() && !are_enough()) {
+      lines_.push_back(std::move(line));
+    }
+  }
+
+  const sandbox::Policy& policy_;
+  fs::path home_;
+  std::vector<std::string> lines_;
+};
 
 }  // namespace
 
 void append_closed_places(std::string& text,
                           const sandbox::Policy& policy,
                           const agent::Environment& environment) {
-  const fs::path home = agent::value_of(environment, "HOME");
-  const bool is_refused = says_not_allowed(text);
-  std::vector<std::string> lines;
-  for (const std::string_view word : paths_in_text(text)) {
-    const fs::path named = word.starts_with('~') ? home / word.substr(2) : fs::path(word);
-    std::error_code error;
-    const fs::path path = fs::weakly_canonical(named, error);
-    if (error) {
-      continue;
+  Hints hints(policy, environment);
+  std::string_view rest(text);
+  rest = rest.size() > k_looked_at ? rest.substr(rest.size() - k_looked_at) : rest;
+  std::array<std::string, 2> before;
+  while (!rest.empty() && !hints.are_enough()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    Line line(with_plain_quotes(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    // The line of source that a traceback shows says nothing of what happened.
+    if (!before[1].starts_with("  file ") || !line.lower.starts_with("    ")) {
+      hints.look_at(line, before[0] + '\n' + before[1]);
     }
-    const bool is_closed = policy.reading(path) == sandbox::Verdict::closed;
-    const bool is_outside = is_refused && policy.writing(path) == sandbox::Verdict::outside;
-    if (!is_closed && !is_outside) {
-      continue;
-    }
-    std::string line = fmt::format("[the sandbox {} `{}`; `sandbox: {{{}: [{}]}}` opens it]",
-                                   is_closed ? "closes" : "has for reading only",
-                                   agent::one_line(path.string()),
-                                   is_closed ? "read" : "write",
-                                   agent::one_line(word));
-    if (std::ranges::find(lines, line) == lines.end()) {
-      lines.push_back(std::move(line));
-    }
-    if (lines.size() == k_most_lines) {
-      break;
-    }
+    before[0] = std::move(before[1]);
+    before[1] = std::move(line.lower);
   }
-  for (const std::string& line : lines) {
+  for (const std::string& line : hints.lines()) {
     append_line(text, line);
   }
 }
