@@ -439,8 +439,11 @@ constexpr auto k_commands = std::to_array<Command>({
      .run = command_tools_list},
     {.name = "tools call",
      .summary = "call one tool by hand",
-     .description = "Calls one tool as a model would, and prints what the model would read. Exits "
-                    "with 0 where the tool worked.",
+     .description =
+         "Calls one tool with these arguments, and prints what the model would read, without "
+         "secrets. "
+         "No permissions, hooks or guardrails are asked, whatever the agent file has. Exits "
+         "with 0 where the tool worked.",
      .positionals = k_call_positionals,
      .options = k_call_options,
      .examples = k_call_examples,

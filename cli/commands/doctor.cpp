@@ -82,9 +82,12 @@ void write_text(const Standard& standard, std::ostream& out) {
   row("open in them",
       standard.open.empty() ? std::string("nothing that is there")
                             : agent::one_line(fmt::to_string(fmt::join(standard.open, ", "))));
+  row("network", "none; Unix sockets with a name are closed whatever the agent file says");
+  row("environment", "the variables in errand-agent(5), and those of a tool's `env`");
   row("best effort",
       "names of files can be seen, disks filled, and without the layer mounts what git and errand "
-      "obey is put back, not kept");
+      "obey is put back after each call, but for git's data; errand then refuses to write a log or "
+      "a recording where tools can write, and a `deny` of a path makes every program ask");
 }
 
 void write_json(LayerSet layers, const Standard& standard, std::ostream& out) {

@@ -329,7 +329,8 @@ std::string provider_section() {
       text += fmt::format(".br\nAddress:\n{}\n", literal(preset.base_url));
     }
     if (!preset.base_url_variable.empty()) {
-      text += fmt::format("or\n.Ev {}\n", preset.base_url_variable);
+      text += preset.base_url.empty() ? ".br\nAddress: that of\n" : "or\n";
+      text += fmt::format(".Ev {}\n", preset.base_url_variable);
     }
     if (!preset.other_origins.empty()) {
       text += fmt::format(".br\nIts own are also:\n{}\n", literal(preset.other_origins));
@@ -414,6 +415,14 @@ std::string sandbox_section() {
       "errand's own folders, and the secret places below.\n"
       "Open in them are the working folder, the agent file's folder, the folders of\n"
       ".Ev PATH ,\n"
+      "that of an active virtual environment\n"
+      ".Po\n"
+      ".Ev VIRTUAL_ENV , CONDA_PREFIX :\n"
+      "where\n"
+      ".Ev PATH\n"
+      "has its\n"
+      ".Pa bin\n"
+      ".Pc ,\n"
       "what\n"
       ".Ic sandbox.read\n"
       "and\n"
@@ -424,6 +433,18 @@ std::string sandbox_section() {
       "The deepest of the names that cover a path decides, so that a secret place stays closed in\n"
       "what is open, and a file that comes later or takes another's place is as closed as that.\n"
       "Names and sizes of files are no secrets.\n"
+      "A folder that is a home as a whole, holds one, is errand's own or has a secret place in "
+      "it,\n"
+      "as\n"
+      ".Pa ~/.config ,\n"
+      "cannot be named in\n"
+      ".Ic sandbox.write ,\n"
+      "since programs could make nothing new there: name the folders in it.\n"
+      "In\n"
+      ".Ic sandbox.read\n"
+      "it may stand; there its secret places stay closed.\n"
+      "Where a program fails and its output says that a place or the network was refused to it, a\n"
+      "line in brackets names the key that would open that, if there is one.\n"
       ".Pp\n"
       "What an agent file gives a model to read obeys the same rules:\n"
       ".Ic context ,\n"

@@ -25,9 +25,7 @@ constexpr std::string_view k_policy = R"sh(#!/bin/sh
 case "$(cat)" in
 *'"command":"terraform destroy'*)
   echo 'Ask a person to do that.' >&2
-  exit 2
-  ;
-;
+  exit 2 ;;
 esac
 )sh";
 
@@ -222,7 +220,11 @@ std::string hooks_page() {
       ".Ic sandbox\n"
       "names them.\n"
       ".Pp\n"
-      "A command that fails at a closed place says which key opens it.\n"
+      "Where a command fails and its stderr says that a place or the network was refused to it, a "
+      "line\n"
+      "names the key of\n"
+      ".Ic sandbox\n"
+      "that would open that, if there is one.\n"
       "With\n"
       ".Ic sandbox: off\n"
       "it runs outside: in the agent file's folder, or, where tools can write that, in a folder of "

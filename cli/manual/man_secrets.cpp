@@ -25,7 +25,11 @@ where there were none.
 .Pp
 Out of what tools say goes also what only looks like a secret: what stands behind
 a name that says so
-.Pq Ql password: , Ql \(dqapi_key\(dq: , Ql --token
+.Po
+.Ql password: ,
+.Ql \(dqapi_key\(dq: ,
+.Ql \-\-token
+.Pc
 or as the password of an address, and is made as no word or name is made; and a
 word of at least 32 characters that are as good as random.
 Hashes, ids, paths, identifiers, placeholders, sentences and base64 of files
@@ -35,9 +39,11 @@ A file that has secrets is not overwritten by a text in which
 .Ql [redacted]
 stands for them.
 .Pp
-Programs of tools have the variables that errand has, without the models' keys,
+Of errand's environment programs of tools get the variables in the list under
+.Sx WHAT PROGRAMS ARE TOLD
 and those of
-.Ic tools[].env .
+.Ic tools[].env ,
+and no key of a model.
 )mdoc";
 }
 
