@@ -75,9 +75,10 @@ struct ToolSpec {
   std::string description;                                          // command tools
   std::vector<std::string> command;                                 // argv; never a shell
   std::string parameters = R"({"type":"object","properties":{}})";  // JSON Schema, as JSON text
-  std::optional<Milliseconds> timeout;       // absent: the tool's own default
-  std::optional<Milliseconds> idle_timeout;  // absent: none
-  Environment env = {};                      // variables of its programs, beside errand's own
+  std::optional<Milliseconds> timeout;           // absent: the tool's own default
+  std::optional<Milliseconds> idle_timeout;      // absent: none
+  Environment env = {};                          // variables of its programs, beside errand's own
+  std::vector<EnvironmentUse> in_programs = {};  // what they are given of the environment
   OnError on_error = OnError::report;
   bool parallel = false;    // command tools: may run beside other calls
   bool repeatable = false;  // the same call with the same result is no loop (polling)
@@ -188,7 +189,8 @@ struct HookSpec {
   Kind kind = Kind::observe;  // what its own failure means
   bool may_fail = false;      // `on_error: ignore`: it means nothing
   CommandSandbox sandbox = {};
-  Environment env = {};  // beside what all programs are told
+  Environment env = {};                          // beside what all programs are told
+  std::vector<EnvironmentUse> in_programs = {};  // as ToolSpec's
 };
 
 struct HooksSpec {
@@ -208,10 +210,11 @@ struct GuardrailSpec {
   std::string what;  // RE2; "secrets" or "pii"; for `sh -c`; the question to the model
   std::string tool;  // as HookSpec::matcher, for tool_call and tool_result
   Action action = Action::deny;
-  Milliseconds timeout{60'000};    // of commands and models
-  CommandSandbox sandbox = {};     // of commands
-  Environment env = {};            // the same, beside what all programs are told
-  std::optional<ModelSpec> model;  // that judges; absent: the agent's own
+  Milliseconds timeout{60'000};                  // of commands and models
+  CommandSandbox sandbox = {};                   // of commands
+  Environment env = {};                          // the same, beside what all programs are told
+  std::vector<EnvironmentUse> in_programs = {};  // as ToolSpec's
+  std::optional<ModelSpec> model;                // that judges; absent: the agent's own
 };
 
 struct GuardrailsSpec {

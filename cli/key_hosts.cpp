@@ -2,10 +2,12 @@
 
 #include "cli/terminal/key_question.h"
 #include "cli/terminal/terminal.h"
+#include "tools/process/harmless_variables.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +19,7 @@ using agent::Result;
 using providers::KeyHosts;
 using providers::KeyRequest;
 
+constexpr std::string_view k_below = "://*.";
 constexpr std::string_view k_blanks = " \t\n;";
 
 // Scheme, host and port, and nothing else.
@@ -42,6 +45,42 @@ std::vector<std::string> split_at(std::string_view text, std::string_view marks)
   return words;
 }
 
+// What the user names: a server, all below a domain, or every server.
+Result<providers::Origin> entry_from(const std::string& text, Code code) {
+  const auto mark = text.find(k_below);
+  if (text == providers::k_anywhere) {
+    return providers::Origin{.text = text};
+  }
+  if (mark == std::string::npos) {
+    return origin_from(text, code);
+  }
+  const std::size_t name = mark + k_below.size();
+  TRY_ASSIGN(auto domain, origin_from(text.substr(0, name - 2) + text.substr(name), code));
+  domain.text.insert(name - 2, "*.");
+  domain.is_loopback = false;
+  return domain;
+}
+
+// A host of `sandbox.allow_hosts`, as the same entry. How a program speaks to it is its own choice.
+providers::Origin origin_of_host(const std::string& host) {
+  auto origin = entry_from("https://" + host, Code::config_invalid);
+  return origin ? *origin : providers::Origin{.text = "https://" + host};
+}
+
+std::vector<providers::Origin> reached_by_programs(const agent::SandboxSpec& tools,
+                                                   const agent::CommandSandbox& own) {
+  const bool is_confined = tools.mode != agent::SandboxSpec::Mode::off && !own.is_off;
+  // A layer that is not required may be missing.
+  const bool is_kept = !tools.allow_hosts.empty() ||
+                       std::ranges::find(tools.required, "network") != tools.required.end();
+  if (!is_confined || !is_kept || own.network.value_or(tools.network)) {
+    return {{.text = std::string(providers::k_anywhere)}};
+  }
+  std::vector<providers::Origin> origins;
+  std::ranges::transform(tools.allow_hosts, std::back_inserter(origins), origin_of_host);
+  return origins;
+}
+
 // NAME=URL[,URL…], several with blanks or semicolons between them. `source` is for messages.
 Result<void> allow_words(std::string_view text, std::string_view source, KeyHosts& hosts) {
   const auto wrong = [&](const std::string& why) {
@@ -58,7 +97,7 @@ Result<void> allow_words(std::string_view text, std::string_view source, KeyHost
       return wrong(fmt::format("`{}` is not NAME=URL", word));
     }
     for (const std::string& url : urls) {
-      auto origin = origin_from(url, Code::cli_usage);
+      auto origin = entry_from(url, Code::cli_usage);
       if (!origin) {
         return wrong(origin.error().message);
       }
@@ -72,7 +111,7 @@ Result<void> allow_words(std::string_view text, std::string_view source, KeyHost
 
 Result<void> allow_settings(const UserSettings& settings, KeyHosts& hosts) {
   for (const config::KeyHost& host : settings.config.key_hosts) {
-    auto origin = origin_from(host.url, Code::config_invalid);
+    auto origin = entry_from(host.url, Code::config_invalid);
     if (!origin) {
       origin.error().where = host.where;
       return agent::fail(std::move(origin).error());
@@ -113,6 +152,38 @@ void KeyRequests::add_texts(const agent::AgentSpec& agent, const providers::Reso
   }
 }
 
+void KeyRequests::add_programs(const agent::AgentSpec& agent,
+                               const agent::Environment& environment) {
+  const agent::Environment harmless = tools::harmless_variables(environment);
+  const auto add_uses = [&](const std::vector<agent::EnvironmentUse>& uses,
+                            const agent::CommandSandbox& own) {
+    if (uses.empty()) {
+      return;
+    }
+    const std::vector<providers::Origin> reached = reached_by_programs(agent.sandbox, own);
+    for (const agent::EnvironmentUse& use : uses) {
+      if (harmless.contains(use.name)) {
+        continue;
+      }
+      for (const providers::Origin& origin : reached) {
+        add({.variable = use.name,
+             .origin = origin,
+             .place = KeyRequest::Place::program,
+             .where = use.where});
+      }
+    }
+  };
+  for (const agent::ToolSpec& tool : agent.tools) {
+    add_uses(tool.in_programs, {});
+  }
+  for (const agent::HookSpec& hook : agent.hooks.hooks) {
+    add_uses(hook.in_programs, hook.sandbox);
+  }
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    add_uses(check.in_programs, check.sandbox);
+  }
+}
+
 void KeyRequests::add(const KeyRequest& request) {
   const bool is_known = std::ranges::any_of(requests_, [&](const KeyRequest& one) {
     return one.variable == request.variable && one.origin == request.origin;
@@ -142,7 +213,9 @@ std::vector<agent::Error> settle(const std::vector<KeyRequest>& requests,
   for (const KeyRequest& request : requests) {
     const KeyQuestion question{.variable = request.variable,
                                .origin = request.origin.text,
-                               .file = request.where ? request.where->file : "the agent file"};
+                               .server = providers::shown(request.origin),
+                               .file = request.where ? request.where->file : "the agent file",
+                               .is_of_program = request.place == KeyRequest::Place::program};
     const bool may_keep =
         !settler.user_config.empty() && settler.redactor.is_clean(question.origin);
     const KeyAnswer answer = ask_for_key(

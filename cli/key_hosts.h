@@ -33,6 +33,9 @@ class KeyRequests {
   // What the agent's texts hold, for the server of this model.
   void add_texts(const agent::AgentSpec& agent, const providers::Resolved& model);
 
+  // What its programs are given beside what all have, for every server that they can reach.
+  void add_programs(const agent::AgentSpec& agent, const agent::Environment& environment);
+
   std::vector<providers::KeyRequest> take() { return std::move(requests_); }
 
  private:

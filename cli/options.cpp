@@ -85,7 +85,8 @@ constexpr Option k_key_host{
     .help = "the value of the variable NAME may go to the server URL; repeatable",
     .details =
         "URL is scheme, host and port: LLM_KEY=https://llm.corp.example. Several servers "
-        "stand with commas between them, several variables in ERRAND_KEY_HOSTS with blanks.",
+        "stand with commas between them, several variables in ERRAND_KEY_HOSTS with blanks. NAME=* "
+        "is every server, also for programs that have the network.",
     .repeated = true,
 };
 

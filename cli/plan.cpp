@@ -244,9 +244,11 @@ Result<void> resolve_models(Plan& plan,
       keys.add_texts(plan.agent, choice.resolved);
     }
   }
-  if (!recording) {  // a replay sends nothing
-    plan.key_requests = keys.take();
+  if (recording) {
+    keys.take();  // no model is asked; programs run all the same
   }
+  keys.add_programs(plan.agent, environment);
+  plan.key_requests = keys.take();
   return {};
 }
 

@@ -103,11 +103,15 @@ bool is_host(std::string_view text) {
                                                       [](char c) { return agent::is_digit(c); })));
 }
 
+// Every server, one, or all below a domain.
 bool is_origin(std::string_view text) {
   if (!is_url(text)) {
-    return false;
+    return text == "*";
   }
   std::string_view rest = text.substr(text.find("://") + 3);
+  if (rest.starts_with(k_below)) {
+    rest.remove_prefix(k_below.size());
+  }
   if (rest.ends_with('/')) {
     rest.remove_suffix(1);
   }
@@ -179,7 +183,7 @@ std::string_view pattern(Shape shape) {
     case Shape::url:
       return R"(^https?://[^/ \t\n][^ \t\n]*$)";
     case Shape::origin:
-      return R"(^https?://([a-zA-Z0-9._-]+|\[[a-zA-Z0-9:.]+\])(:[1-9][0-9]{0,4})?/?$)";
+      return R"(^\*$|^https?://((\*\.)?[a-zA-Z0-9._-]+|\[[a-zA-Z0-9:.]+\])(:[1-9][0-9]{0,4})?/?$)";
     case Shape::host:
       return R"(^([a-zA-Z0-9._-]+|\[[a-zA-Z0-9:.]+\])(:[1-9][0-9]{0,4})?$)";
     case Shape::host_pattern:
@@ -217,7 +221,8 @@ std::string_view describe(Shape shape) {
     case Shape::url:
       return "an address that begins with http:// or https://";
     case Shape::origin:
-      return "a server's address without a path: https://llm.example, http://10.0.0.5:8000";
+      return "a server's address without a path: https://llm.example, http://10.0.0.5:8000; or "
+             "\"*\"";
     case Shape::host:
       return "a host, or a host and a port: intranet.example, 127.0.0.1:8080";
     case Shape::host_pattern:

@@ -42,6 +42,8 @@ std::string sentence(const KeyRequest& request) {
       return fmt::format("`base_url` would send the value of {}", name);
     case Place::text:
       return fmt::format("the agent could send the value of {}", name);
+    case Place::program:
+      return fmt::format("a program that is given the value of {} could take it", name);
   }
   return name;
 }
@@ -62,12 +64,17 @@ std::optional<const Preset*> owner_of(std::string_view variable) {
 
 }  // namespace
 
+std::string shown(const Origin& origin) {
+  return origin.text == k_anywhere ? "any server: it has the network" : origin.text;
+}
+
 std::string KeyRequest::setting() const {
   return fmt::format("key_hosts: {{{}: [\"{}\"]}}", variable, origin.text);
 }
 
 std::string KeyRequest::option() const {
-  return fmt::format("--key-host {}={}", variable, origin.text);
+  return origin.text.contains('*') ? fmt::format("--key-host '{}={}'", variable, origin.text)
+                                   : fmt::format("--key-host {}={}", variable, origin.text);
 }
 
 bool is_own_origin(const Preset& preset, const Origin& origin) {
@@ -110,7 +117,8 @@ bool KeyHosts::allows(const KeyRequest& request) const {
   const auto has_origin = [&](const auto& entry) { return entry.second.contains(origin.text); };
   const auto is_named = [&](std::string_view variable) {
     const auto found = origins_.find(variable);
-    return found != origins_.end() && has_origin(*found);
+    return found != origins_.end() &&
+           (has_origin(*found) || found->second.contains(std::string(k_anywhere)));
   };
   if (origin.is_loopback || is_named(request.variable)) {
     return true;
@@ -133,7 +141,7 @@ agent::Error refusal(const KeyRequest& request) {
   return {
       .code = Code::config_invalid,
       .message = fmt::format(
-          "{} to {}, and no setting of yours allows it", sentence(request), request.origin.text),
+          "{} to {}, and no setting of yours allows it", sentence(request), shown(request.origin)),
       .help = fmt::format("if it is to go there, write `{}` into your own config.yaml, or "
                           "give {}",
                           request.setting(),

@@ -17,10 +17,14 @@
 
 namespace providers {
 
+// All of the network, as a request and as an entry; below a domain: https://*.DOMAIN.
+inline constexpr std::string_view k_anywhere = "*";
+
 // A value that is about to go to a server.
 struct KeyRequest {
-  // How the agent file names it. A text is all but what is named: the prompt, a tool, …
-  enum class Place : std::uint8_t { key, header, address, text };
+  // How the agent file names it. A text is all but what is named: the prompt, a tool, … A program
+  // is one that is given the value and can reach the server.
+  enum class Place : std::uint8_t { key, header, address, text, program };
 
   std::string variable;
   Origin origin;
@@ -38,7 +42,7 @@ class KeyHosts {
   // a preset, that is one of them.
   explicit KeyHosts(const agent::Environment& environment);
 
-  // More, by the user's own word.
+  // More, by the user's own word. k_anywhere: every server.
   void allow(std::string variable, Origin origin);
 
   // A text may go to every origin that is known here. A key that no provider here has as its own
@@ -54,6 +58,7 @@ class KeyHosts {
 using KeyCheck = std::function<agent::Result<void>(const KeyRequest&)>;
 KeyCheck strict_check(KeyHosts hosts);
 agent::Error refusal(const KeyRequest& request);
+std::string shown(const Origin& origin);  // in a sentence
 
 // Whether the provider has this origin besides what its variables say.
 bool is_own_origin(const Preset& preset, const Origin& origin);

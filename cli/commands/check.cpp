@@ -74,6 +74,7 @@ class Checker {
         .file = file, .errors = std::move(report.errors), .warnings = std::move(report.warnings)};
     KeyRequests keys(hosts_);
     if (report.agent) {
+      keys.add_programs(*report.agent, context_.environment);
       check_model(report.agent->model, *report.agent, keys, checked);
       for (const agent::ModelSpec& fallback : report.agent->fallback.models) {
         check_model(fallback, *report.agent, keys, checked);

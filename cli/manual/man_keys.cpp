@@ -9,7 +9,7 @@ a stranger's.
 So a value of the environment that a request to a model carries goes only
 .Bl -bullet
 .It
-to this machine: localhost, 127.0.0.0/8, ::1;
+to this machine: localhost, 127.0.0.0/8, ::1, and never by a proxy;
 .It
 to the provider whose key it is, at the addresses listed below or at the one that your
 environment gives that provider
@@ -42,13 +42,46 @@ may be used as it is; which key goes there is another question.
 .Pp
 .Ql ${env:NAME}
 anywhere else in the file, and
-.Ic tools[].env ,
-is what a model can come to see.
+.Ic env
+of tools, hooks and guardrails, is what a model can come to see.
 It may also go to every provider, and to every server that you allow for anything.
 Not counted are
-.Ic limits , permissions , retry , sandbox
+.Ic limits
 and
-.Ic session .
+.Ic retry ,
+which are numbers.
+.Pp
+A program that is given a value, by
+.Ic env
+or
+.Ql ${env:NAME}
+in its
+.Ic command ,
+can take it to every server that it reaches, with any model and with a replay
+.Pq but for what all programs are told anyhow .
+With
+.Ic sandbox.allow_hosts
+each of these hosts is looked at as one of https, whatever the program speaks to it;
+with all of the network
+.Po Ic network: allow , No no sandbox, or
+.Ql network
+not in
+.Ic sandbox.required
+.Pc
+the value may go anywhere, or not at all:
+.Pp
+.Dl key_hosts: {GH_TOKEN: [\(dq*\(dq]}
+.Pp
+or
+.Ql --key-host \(aqGH_TOKEN=*\(aq
+allows that for this variable;
+.Ql https://*.example.com
+is what
+.Ic allow_hosts
+has as
+.Ql *.example.com .
+.Nm errand tools call
+looks at no model and asks nothing: you name the tool.
 .Pp
 A server is scheme, host and port, and all three have to be the same: what holds for
 https does not hold for http, nor for another port or a name below.
@@ -62,7 +95,7 @@ On a terminal errand asks instead: once, always
 or no.
 .Nm errand check
 says what a run without a terminal refuses.
-A replay sends nothing and asks nothing.
+A replay asks no model, and so sends no key.
 Neither an agent file nor the settings of a project can allow anything here.
 )mdoc";
 }

@@ -52,6 +52,12 @@ In
 and
 .Ic ask ,
 http and https are the same, and so are paths that a careless server takes for each other.
+On a host of which they name a path, another path that has more in it than letters, digits and
+.Ql / - . _ ~ ! $ & \(aq ( ) * , = @
+.Pq a \&; or a %20, say, or a dot at the end of a name
+needs a yes, or a rule in
+.Ic allow
+that is this very URL.
 .It Ic "deploy({\(dqto\(dq:\(dqstaging\(dq})"
 All other tools, by their arguments as JSON without blanks.
 .El
@@ -152,9 +158,14 @@ A program that another one runs must stand in the rule, too:
 .Ql shell(xargs grep *) .
 A shell or an interpreter that is given neither a file nor code is allowed by no rule but the whole
 line.
-Of other programs a
+So must what shows a signature in
+.Ic git ,
+as
+.Ql --format=%G\&? ,
+since another program looks at it.
+Of programs that are not listed here a
 .Ql *
-covers everything.
+covers everything, options that run programs, too.
 .Pp
 A rule that denies commands, or asks, is looked for in lines of any kind, in substitutions, loops and
 the programs that others run
@@ -177,7 +188,12 @@ is given as data.
 .It
 So does what cannot be told before it runs: a variable as a command's name, an unclosed quote,
 .Ic eval
-of a variable, a shell or an interpreter that reads a pipe, code for an interpreter.
+of a variable, a shell or an interpreter that reads a pipe, code for an interpreter, a script of
+.Ic sed
+that is more than lines, texts, jumps and replacements, and before the command that
+.Ic env , sudo , nice , timeout
+and the like run, an option that is not known to be harmless
+.Pq Ql env -S .
 .El
 .Pp
 A path that is denied to
@@ -227,8 +243,9 @@ and what goes on behind
 Nothing is redacted on that terminal; what is kept or printed is
 .Pq Sx SECRETS .
 Printable ASCII passes, and so do Latin letters with accents, kana, Chinese characters, Hangul, and
-words of Greek or Cyrillic in which one letter at least looks like no Latin one; everything else is
-written out as
+words of Greek or Cyrillic in which one letter at least looks like no Latin one.
+Kana and Chinese characters that look like each other are not told apart.
+Everything else is written out as
 .Ql \eu{202e} ,
 a byte that is no UTF-8 as
 .Ql \ex{ff} .

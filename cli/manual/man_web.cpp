@@ -35,6 +35,7 @@ It is errand itself that sends the request:
 and
 .Ic sandbox.allow_hosts
 speak of the programs that tools start, and change nothing here.
+A call that the tool refuses by its URL alone is refused before anybody is asked.
 Which pages may be fetched is up to
 .Ic permissions .
 With

@@ -11,8 +11,10 @@ namespace cli {
 
 struct KeyQuestion {
   std::string variable;
-  std::string origin;  // scheme, host and port
+  std::string origin;  // scheme, host and port, or `*`
+  std::string server;  // the same in a sentence
   std::string file;    // that asks for it
+  bool is_of_program = false;
 };
 
 enum class KeyAnswer : std::uint8_t { no, once, always, nobody };

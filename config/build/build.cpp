@@ -485,7 +485,7 @@ agent::AgentSpec build_agent(const Value& root,
   spec.retry = build_retry(map_at(root, "retry"), problems);
   spec.session = build_session(map_at(root, "session"));
   spec.guardrails = build_guardrails(map_at(root, "guardrails"), world, problems);
-  spec.in_texts = build_text_uses(root, problems);
+  spec.in_texts = build_text_uses(root, world, problems);
   return spec;
 }
 

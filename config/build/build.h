@@ -49,13 +49,23 @@ agent::Environment build_tool_env(const Value& env,
                                   std::string_view who,
                                   const ToolWorld& world,
                                   Problems& problems);
+// The variables that an item of a list in `env` names: NAME, or all that begin as `GH_*` says but
+// models' keys.
+std::vector<std::string> handed_on(std::string_view name, const ToolWorld& world);
 
 // The variables whose values stand in the texts of a value, as expansion has put them there; of
 // each the first place.
 std::vector<agent::EnvironmentUse> build_uses(const Value& value, const Problems& problems);
 // Those of the whole file that a model can come to see, but for what is sent beside a request's
 // body: `base_url` and `headers`.
-std::vector<agent::EnvironmentUse> build_text_uses(const Value& root, const Problems& problems);
+std::vector<agent::EnvironmentUse> build_text_uses(const Value& root,
+                                                   const ToolWorld& world,
+                                                   const Problems& problems);
+
+// Those that the programs of a tool, a hook or a guardrail are given: in `command` and `env`.
+std::vector<agent::EnvironmentUse> build_program_uses(const Value& item,
+                                                      const ToolWorld& world,
+                                                      const Problems& problems);
 
 // Templates of `instructions` and `prompt`, on the tree before expansion: undefined names are
 // errors, parameters that no template names are warnings.

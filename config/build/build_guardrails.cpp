@@ -150,6 +150,7 @@ GuardrailSpec build_check(const Value& item, Of of, const ToolWorld& world, Prob
     spec.model = build_model(*model, world.known, problems);
   }
   spec.sandbox = build_command_sandbox(item);
+  spec.in_programs = build_program_uses(item, world, problems);
   if (const Value* env = value_at(item, "env")) {
     spec.env = build_tool_env(*env, "a guardrail", world, problems);
   }

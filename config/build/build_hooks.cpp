@@ -56,6 +56,7 @@ HookSpec build_hook(const Value& item,
                                     : standard_kind(point);
   hook.may_fail = text_at(item, "on_error") == "ignore";
   hook.sandbox = build_command_sandbox(item);
+  hook.in_programs = build_program_uses(item, world, problems);
   if (const Value* env = value_at(item, "env")) {
     hook.env =
         build_tool_env(*env, fmt::format("the {} hook", agent::to_string(point)), world, problems);

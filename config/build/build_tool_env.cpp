@@ -19,16 +19,6 @@ bool is_model_key(std::string_view variable, const ToolWorld& world) {
   return std::ranges::find(world.key_variables, variable) != world.key_variables.end();
 }
 
-void hand_on_all(std::string_view beginning, const ToolWorld& world, agent::Environment& env) {
-  for (auto variable = world.environment.lower_bound(beginning);
-       variable != world.environment.end() && variable->first.starts_with(beginning);
-       ++variable) {
-    if (!is_model_key(variable->first, world)) {
-      env.insert_or_assign(variable->first, variable->second);
-    }
-  }
-}
-
 void hand_on(const Value& name,
              std::string_view who,
              const ToolWorld& world,
@@ -38,7 +28,9 @@ void hand_on(const Value& name,
     return;
   }
   if (name.text.ends_with('*')) {
-    hand_on_all(std::string_view(name.text).substr(0, name.text.size() - 1), world, env);
+    for (const std::string& variable : handed_on(name.text, world)) {
+      env.insert_or_assign(variable, world.environment.at(variable));
+    }
     return;
   }
   const auto variable = world.environment.find(name.text);
@@ -75,6 +67,22 @@ void give(const Entry& entry,
 }
 
 }  // namespace
+
+std::vector<std::string> handed_on(std::string_view name, const ToolWorld& world) {
+  if (!name.ends_with('*')) {
+    return {std::string(name)};
+  }
+  const std::string_view beginning = name.substr(0, name.size() - 1);
+  std::vector<std::string> names;
+  for (auto variable = world.environment.lower_bound(beginning);
+       variable != world.environment.end() && variable->first.starts_with(beginning);
+       ++variable) {
+    if (!is_model_key(variable->first, world)) {
+      names.push_back(variable->first);
+    }
+  }
+  return names;
+}
 
 agent::Environment build_tool_env(const Value& value,
                                   std::string_view who,

@@ -42,6 +42,7 @@ void read_settings(const Value& map,
   }
   tool.repeatable = boolean_at(map, "repeatable", false);
   tool.untrusted = boolean_at(map, "untrusted", false);
+  tool.in_programs = build_program_uses(map, world, problems);
   if (const Value* env = value_at(map, "env")) {
     tool.env = build_tool_env(
         *env, fmt::format("the tool `{}`", agent::one_line(tool.name)), world, problems);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace config {
@@ -13,9 +14,8 @@ namespace {
 
 using Uses = std::vector<agent::EnvironmentUse>;
 
-// What stays on this machine: it is neither shown to a model nor given to a program.
-constexpr auto k_local = std::to_array<std::string_view>(
-    {"version", "limits", "permissions", "retry", "sandbox", "session"});
+// Numbers and times. All else can come to be words: a denial quotes the rule, a refusal the path.
+constexpr auto k_numbers = std::to_array<std::string_view>({"version", "limits", "retry"});
 // Where models are: what their requests carry is looked at for each of them.
 constexpr auto k_with_models = std::to_array<std::string_view>({"model", "fallback", "guardrails"});
 
@@ -50,12 +50,11 @@ class UseCollector {
   }
 
   // `env: [NAME]` is short for the value of NAME.
-  void add_handed_on(const Value& tools) {
-    for (const Value& tool : tools.items) {
-      const bool is_short = tool.entries.size() == 1 && tool.find("env") == nullptr;
-      const Value& map = is_short ? tool.entries.front().value : tool;
-      if (const Value* env = value_at(map, "env")) {
-        std::ranges::for_each(env->items, [&](const Value& name) { add(name.text, name.span); });
+  void add_handed_on(const Value& item, const ToolWorld& world) {
+    const Value* env = value_at(item, "env");
+    for (const Value& name : env != nullptr ? std::span(env->items) : std::span<const Value>()) {
+      for (const std::string& variable : handed_on(name.text, world)) {
+        add(variable, name.span);
       }
     }
   }
@@ -68,6 +67,24 @@ class UseCollector {
   Uses uses_;
 };
 
+// The maps that can have `env`: tools, hooks and guardrails.
+template <typename Visit>
+void for_each_program(const Value& root, Visit visit) {
+  if (const Value* tools = value_at(root, "tools")) {
+    for (const Value& tool : tools->items) {
+      const bool is_short = tool.entries.size() == 1 && tool.find("env") == nullptr;
+      visit(is_short ? tool.entries.front().value : tool);
+    }
+  }
+  for (const char* key : {"hooks", "guardrails"}) {
+    if (const Value* map = value_at(root, key)) {
+      for (const Entry& list : map->entries) {
+        std::ranges::for_each(list.value.items, visit);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Uses build_uses(const Value& value, const Problems& problems) {
@@ -76,16 +93,25 @@ Uses build_uses(const Value& value, const Problems& problems) {
   return collector.take();
 }
 
-Uses build_text_uses(const Value& root, const Problems& problems) {
+Uses build_text_uses(const Value& root, const ToolWorld& world, const Problems& problems) {
   UseCollector collector(problems);
   for (const Entry& entry : root.entries) {
-    if (!is_free_key(entry.key) && !is_one_of(k_local, entry.key)) {
+    if (!is_free_key(entry.key) && !is_one_of(k_numbers, entry.key)) {
       collector.add_below(entry.value, is_one_of(k_with_models, entry.key));
     }
   }
-  if (const Value* tools = value_at(root, "tools")) {
-    collector.add_handed_on(*tools);
+  for_each_program(root, [&](const Value& item) { collector.add_handed_on(item, world); });
+  return collector.take();
+}
+
+Uses build_program_uses(const Value& item, const ToolWorld& world, const Problems& problems) {
+  UseCollector collector(problems);
+  for (const char* key : {"command", "env"}) {
+    if (const Value* value = value_at(item, key)) {
+      collector.add_below(*value, false);
+    }
   }
+  collector.add_handed_on(item, world);
   return collector.take();
 }
 

@@ -1,6 +1,7 @@
 #include "providers/http/curl_dialer.h"
 
 #include "providers/http/http_worker.h"
+#include "providers/http/url.h"
 
 #include <curl/curl.h>
 #include <fmt/format.h>
@@ -52,16 +53,18 @@ Result<Descriptor> CurlDialer::dial(const std::string& host,
     return fail(Code::os_failed, "cannot start libcurl");
   }
   const std::string authority = fmt::format("{}:{}", host, port);
-  Attempt attempt{.may_connect = proxy_.empty() && may_connect ? &may_connect : nullptr,
+  const std::string url = fmt::format("http://{}/", authority);
+  const std::string proxy = proxy_for(url, proxy_);
+  Attempt attempt{.may_connect = proxy.empty() && may_connect ? &may_connect : nullptr,
                   .stop = std::move(stop)};
   std::array<char, CURL_ERROR_SIZE> error = {};
   bool are_fine = true;
   const auto set = [&](CURLoption option, auto value) {
     are_fine = curl_easy_setopt(easy.get(), option, value) == CURLE_OK && are_fine;
   };
-  set(CURLOPT_URL, ("http://" + authority + "/").c_str());
+  set(CURLOPT_URL, url.c_str());
   set(CURLOPT_CONNECT_ONLY, 1L);
-  set(CURLOPT_PROXY, proxy_.c_str());
+  set(CURLOPT_PROXY, proxy.c_str());
   set(CURLOPT_NOPROXY, no_proxy_.c_str());
   set(CURLOPT_HTTPPROXYTUNNEL, 1L);
   set(CURLOPT_NOSIGNAL, 1L);

@@ -56,8 +56,9 @@ agent::Result<void> check_lines(const HttpRequest& request) {
 
 // The proxy may or may not have been used (NO_PROXY); curl's own words name the host it tried.
 std::string proxy_help(const Sent& sent) {
-  const auto& proxy =
-      sent.url.scheme == "https" ? sent.settings.https_proxy : sent.settings.http_proxy;
+  const std::string proxy =
+      proxy_for(sent.request.url,
+                sent.url.scheme == "https" ? sent.settings.https_proxy : sent.settings.http_proxy);
   if (proxy.empty() || sent.request.may_connect != nullptr) {
     return {};
   }

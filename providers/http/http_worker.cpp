@@ -1,6 +1,7 @@
 #include "providers/http/http_worker.h"
 
 #include "agent/text.h"
+#include "providers/http/url.h"
 
 #include <fmt/format.h>
 
@@ -313,7 +314,9 @@ void HttpWorker::Transfer::set_connection(Options& options, const HttpSettings& 
     options.set(CURLOPT_FRESH_CONNECT, 1L);
     options.set(CURLOPT_FORBID_REUSE, 1L);
   } else {
-    options.set(CURLOPT_PROXY, (is_tls ? settings.https_proxy : settings.http_proxy).c_str());
+    options.set(
+        CURLOPT_PROXY,
+        proxy_for(request.url, is_tls ? settings.https_proxy : settings.http_proxy).c_str());
   }
   options.set(CURLOPT_NOPROXY, settings.no_proxy.c_str());
   if (!settings.ca_file.empty()) {

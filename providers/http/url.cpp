@@ -114,6 +114,11 @@ agent::Result<Origin> origin_of(const std::string& text, agent::Code code) {
                 .is_loopback = url.is_loopback()};
 }
 
+std::string proxy_for(const std::string& text, const std::string& proxy) {
+  const auto url = parse_url(text, agent::Code::config_invalid);
+  return url && url->is_loopback() ? std::string{} : proxy;
+}
+
 std::string without_credentials(const std::string& text) {
   const auto scheme = text.find("://");
   const auto start = scheme == std::string::npos ? 0 : scheme + 3;

@@ -35,6 +35,9 @@ agent::Result<Url> parse_url(const std::string& text, agent::Code code);
 // end, an address with a zone; and where there is a user name or a password.
 agent::Result<Origin> origin_of(const std::string& url, agent::Code code);
 
+// The proxy for this URL: none for this machine, where the proxy may be another one's machine.
+std::string proxy_for(const std::string& url, const std::string& proxy);
+
 // The URL without user name and password, for messages.
 std::string without_credentials(const std::string& url);
 

@@ -28,6 +28,7 @@ constexpr int k_max_redirects = 5;
 constexpr std::size_t k_standard_bytes = 1'000'000;
 constexpr std::size_t k_max_body = 16u << 20;      // of an answer that says so itself
 constexpr std::size_t k_shown_of_failure = 4'000;  // bytes of the page that comes with a status
+constexpr std::string_view k_key = "(`allow_hosts` of web_fetch)";
 constexpr std::string_view k_own_way =
     "errand does not reach this for you. Go on without it, or say that you need it.";
 
@@ -90,25 +91,29 @@ Result<void> check_place(const std::vector<HostPort>& allowed, const Url& url) {
     return {};
   }
   if (url.scheme != "https") {
-    return fail(Code::tool_policy_blocked,
-                fmt::format("{} is plain http, which the agent file does not allow", url.origin()),
-                "Use https.");
+    return fail(
+        Code::tool_policy_blocked,
+        fmt::format(
+            "{} is plain http, which the agent file does not allow {}", url.origin(), k_key),
+        "Use https.");
   }
   if (!url.has_standard_port()) {
     return fail(
         Code::tool_policy_blocked,
-        fmt::format("port {} of {} is not one that the agent file allows", url.port, url.host),
+        fmt::format(
+            "port {} of {} is not one that the agent file allows {}", url.port, url.host, k_key),
         std::string(k_own_way));
   }
   return {};
 }
 
 std::unexpected<agent::Error> no_public_address(const Url& url, std::string_view address) {
-  return fail(
-      Code::tool_policy_blocked,
-      fmt::format(
-          "{} is {}: no public address, and the agent file does not allow it", url.host, address),
-      std::string(k_own_way));
+  return fail(Code::tool_policy_blocked,
+              fmt::format("{} is {}: no public address, and the agent file does not allow it {}",
+                          url.host,
+                          address,
+                          k_key),
+              std::string(k_own_way));
 }
 
 // One call on its way through the redirects.

@@ -261,8 +261,9 @@ Match Permissions::forbids(const Rule& rule, const Call& call) const {
       return could_hide && !call.line->unclear().empty() ? std::max(match, Match::maybe) : match;
     }
     case Kind::fetches:
-      return names_it && rule.url && (!call.url || rule.url->forbids(*call.url)) ? Match::yes
-                                                                                 : Match::no;
+      return !names_it || !rule.url ? Match::no
+             : call.url             ? rule.url->forbids(*call.url)
+                                    : Match::yes;
     case Kind::program:
       return names_it && rule.text->covers(call.access.target) ? Match::yes : Match::no;
   }
@@ -496,6 +497,10 @@ PermissionDecision Permissions::judge_one(std::string_view tool,
     return std::ranges::find_if(rules, [&](const Rule& rule) { return allows(rule, call); });
   };
   const auto is_exact = [&](const Rule& rule) {
+    if (call.url) {
+      return rule.text && rule.text->is_literal() &&
+             rule.text->covers(agent::trimmed(access.target));
+    }
     return call.line == nullptr || (rule.text && call.line->is_exactly(*rule.text));
   };
   const auto granted = first_of(granted_);

@@ -221,8 +221,17 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
     {.name = "openssl", .operands = Operands::none},
 
     // ---- programs that run what they are given ----
-    {.name = "env", .operands = Operands::program, .never_in = "="},
-    {.name = "nice", .with_value = "n", .operands = Operands::program},
+    {.name = "env",
+     .flags = "i0v",
+     .words = "--ignore-environment --null --debug",
+     .needs_value = "uC --unset --chdir",
+     .operands = Operands::program,
+     .never_in = "="},
+    {.name = "nice",
+     .flags = "0123456789",
+     .with_value = "n",
+     .words = "--adjustment=",
+     .operands = Operands::program},
     {.name = "nohup", .operands = Operands::program},
     {.name = "time", .flags = "pv", .needs_value = "of", .operands = Operands::program},
     {.name = "timeout",
@@ -249,15 +258,24 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
     {.name = "setpriv", .operands = Operands::none},
     {.name = "capsh", .operands = Operands::none},
     {.name = "systemd-run", .operands = Operands::none},
-    {.name = "flock", .operands = Operands::none},
+    {.name = "flock",
+     .flags = "nsxu",
+     .with_value = "wE",
+     .words = "--nonblock --timeout=",
+     .operands = Operands::none},
+    {.name = "taskset", .flags = "c", .operands = Operands::program, .skips = 1},
     {.name = "watch", .flags = "tdeg", .with_value = "n", .operands = Operands::none},
     {.name = "strace",
      .flags = "fqtTyv",
      .with_value = "es",
-     .needs_value = "oaEIOpPSuUX",
+     .needs_value = "aEIOpPSuUX",
      .operands = Operands::program},
     {.name = "ltrace", .operands = Operands::none},
-    {.name = "valgrind", .operands = Operands::none},
+    {.name = "valgrind",
+     .flags = "qv",
+     .words = "--quiet --leak-check= --error-exitcode= --track-origins= --show-leak-kinds= "
+              "--num-callers=",
+     .operands = Operands::none},
     {.name = "perf", .operands = Operands::none},
     {.name = "gdb", .operands = Operands::none},
     {.name = "busybox", .operands = Operands::none},
@@ -267,10 +285,14 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
      .with_value = "nLPds",
      .needs_value = "aEI",
      .operands = Operands::program},
-    {.name = "parallel", .operands = Operands::none},
+    {.name = "parallel",
+     .flags = "k",
+     .with_value = "jn",
+     .words = "--jobs= --keep-order --bar --halt=",
+     .operands = Operands::none},
     {.name = "entr", .operands = Operands::none},
     {.name = "script", .operands = Operands::none},
-    {.name = "npx", .operands = Operands::none},
+    {.name = "npx", .flags = "y", .words = "--yes", .operands = Operands::none},
     {.name = "fakeroot", .operands = Operands::none},
     {.name = "start-stop-daemon", .operands = Operands::none},
     {.name = "make",
@@ -554,21 +576,45 @@ OptionKind kind_in(std::string_view list, std::string_view name, bool has_value)
   return OptionKind::unknown;
 }
 
-// Lines, texts and replacements, and no more: not `w`, `e`, `r`, nor the flags of `s` that do the
-// same.
+// Between two marks; a set in brackets holds none.
+std::string between(char mark) {
+  const std::string m = RE2::QuoteMeta(std::string_view(&mark, 1));
+  return R"((?:[^\\\n\[\x01\x02)" + m + R"(]|\\[^\n\x01\x02]|\[\^?\]?[^\]\\\n\x01\x02)" + m +
+         "]*\\])*";
+}
+
+// Lines, texts, jumps and replacements, and no more: not `w`, `e`, `r`, nor the flags of `s` that
+// do the same.
 bool is_harmless_sed(std::string_view script) {
   static const RE2 pattern([] {
-    // Between slashes; a set in brackets holds none.
-    const std::string regex =
-        R"((?:[^/\\\n\[\x01\x02]|\\[^\n\x01\x02]|\[\^?\]?[^\]/\\\n\x01\x02]*\])*)";
-    const std::string address = R"((?:\d+(?:~\d+)?|\$|/)" + regex + "/I?)";
-    const std::string text = R"((?:[^/\\\n\x01\x02]|\\[^\n\x01\x02])*)";
-    const std::string command = "(?:[pdDPgGhHxnN=lq]|s/" + regex + "/" + text + "/[gpiI0-9]*)";
-    const std::string one =
-        " *(?:" + address + "(?:," + R"((?:\+\d+|)" + address + "))?)? *!? *" + command + " *";
-    return one + "(?:;" + one + ")*;?";
+    const std::string address = R"((?:\d+(?:~\d+)?|\$|/)" + between('/') + "/I?)";
+    std::string command =
+        "[pdDPgGhHxnNlzFqQ=]|[qQ] ?\\d+|[btT](?: ?[A-Za-z0-9_]+)?"
+        "|:[A-Za-z0-9_]+|[aic] *\\\\?\n?[^\\\\\n\\x01\\x02]*";
+    for (const char mark : std::string_view("/|,#:@!%")) {
+      const std::string m = RE2::QuoteMeta(std::string_view(&mark, 1));
+      const std::string part = between(mark) + m;
+      const std::string text = R"((?:[^\\\n\x01\x02)" + m + R"(]|\\[^\x01\x02])*)" + m;
+      command += "|s" + m + part + text + "[gpiImM0-9]*|y" + m + text + text;
+    }
+    const std::string place =
+        "(?:" + address + "(?: *, *" + R"((?:[+~]\d+|)" + address + "))?)? *!? *";
+    const std::string comment = R"(#[^\n\x01\x02]*(?:\n|$))";
+    return R"((?:[ \t\n;}]|)" + comment + "|" + place + R"(\{|)" + place + "(?:" + command +
+           R"()[ \t]*(?:[;\n}]|$|)" + comment + "))*";
   }());
   return RE2::FullMatch(script, pattern);
+}
+
+// What `--format` and `--pretty` of git show, and no more: a signature would be looked at by a
+// program that the repository names.
+bool is_harmless_format(std::string_view format) {
+  static const RE2 pattern(
+      R"((?:[^%\x01\x02]|%[-+ ]?[%aCcDdefbBhHnNpPsStTmwx<>|]|%\(\*?(?:HEAD|align|author[a-z]*|body|)"
+      R"(color|committer[a-z]*|contents|creator[a-z]*|decorate|describe|else|end|if|numparent|)"
+      R"(object[a-z]*|parent|push|refname|subject|symref|tag|tagger[a-z]*|then|trailers|tree|type|)"
+      R"(upstream|worktreepath)(?::[a-zA-Z0-9_=,.:+%-]*)?\))*)");
+  return RE2::FullMatch(format, pattern) && !format.contains("signature");
 }
 
 // Nothing that opens, pipes or calls by name.
@@ -613,6 +659,7 @@ class CoverageReader {
         words_.size() > 1 && words_[0] == "command" && (words_[1] == "-v" || words_[1] == "-V");
     const bool asks_version = row_ != nullptr && words_.size() == 2 && words_[1] == "--version" &&
                               is_in_list(row_->words, words_[1]);
+    coverage_.is_listed = row_ != nullptr;
     if (row_ == nullptr || looks_up || asks_version) {
       coverage_.is_data = looks_up || asks_version || is_plain_program(words_.front());
       return std::move(coverage_);
@@ -671,6 +718,8 @@ class CoverageReader {
   // anything of what follows.
   void refuse_option(Harm harm, bool is_value_apart) {
     const std::string_view word = words_[at_];
+    const bool is_own = !is_nested_ && (row_->operands != Operands::none || operands_ == 0);
+    coverage_.has_unknown = coverage_.has_unknown || (is_own && harm == Harm::unknown);
     cover(false);
     if (harm == Harm::with_value && is_value_apart && at_ + 1 < words_.size()) {
       ++at_;
@@ -700,13 +749,19 @@ class CoverageReader {
            (value.find_first_of(row_->never_in) == std::string_view::npos &&
             !value.contains(k_unknown_name));
   }
+  bool is_value_of(std::string_view option, std::string_view value) const {
+    const bool is_format =
+        row_->name.starts_with("git ") && (option == "--format" || option == "--pretty");
+    return is_value(value) && (!is_format || is_harmless_format(value));
+  }
   // In the next word. One that looks like an option may be one after all.
-  void read_value() {
+  void read_value(std::string_view option = {}) {
     if (at_ + 1 < words_.size()) {
       const std::string_view value = words_[++at_];
       const bool is_number = value.size() > 1 && value[1] >= '0' && value[1] <= '9';
       const bool is_one = !has_order() || !value.contains(k_unknown_name);
-      cover((!value.starts_with('-') || value == "-" || is_number) && is_one && is_value(value));
+      cover((!value.starts_with('-') || value == "-" || is_number) && is_one &&
+            is_value_of(option, value));
     }
   }
 
@@ -722,9 +777,9 @@ class CoverageReader {
     } else if (row_->operands == Operands::sed && name == "--expression") {
       read_script(has_value ? value : next());
     } else if (has_value) {
-      cover(is_value(value));
+      cover(is_value_of(name, value));
     } else if (kind == OptionKind::with_value) {
-      read_value();
+      read_value(name);
     }
   }
 
@@ -765,7 +820,10 @@ class CoverageReader {
 
   void read_script(std::string_view script) {
     has_code_ = true;
-    cover(row_->operands == Operands::sed ? is_harmless_sed(script) : is_harmless_awk(script));
+    const bool is_harmless =
+        row_->operands == Operands::sed ? is_harmless_sed(script) : is_harmless_awk(script);
+    cover(is_harmless);
+    coverage_.has_unknown = coverage_.has_unknown || !(is_harmless || is_nested_);
   }
 
   void read_operand(std::string_view word) {

@@ -12,6 +12,9 @@ struct Coverage {
   std::vector<bool> words;  // which of a command's words a `*` may stand for
   // It runs what it reads from its input, which no rule can speak of.
   bool runs_its_input = false;
+  bool is_listed = false;  // its options are known
+  // An option, or a script, that is none of these and may be anything, of the program itself.
+  bool has_unknown = false;
   // All of its words are data to it: it runs none of them, and none changes what it runs.
   bool is_data = false;
 };

@@ -1,5 +1,7 @@
 #include "tools/permissions/shell_programs.h"
 
+#include "tools/permissions/program_options.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -111,28 +113,47 @@ constexpr auto k_interpreters = std::to_array<Interpreter>({
 struct CodeOption {
   std::string_view name;
   std::string_view words;  // separated by blanks; "x=" is a beginning, a lone "*" any argument
+  // getopt's ways: `--to-com` for `--to-command`, a letter among others, its value in the same word
+  bool is_abbreviated = false;
 };
 constexpr auto k_code_options = std::to_array<CodeOption>({
     {"alias", "*"},
     {"at", "*"},
     {"batch", "*"},
     {"crontab", "*"},
+    {"dc", "*"},
+    {"ed", "*"},
     {"emacs", "--eval -eval --batch -f --load -l"},
     {"enable", "*"},
+    {"entr", "*"},
     {"ex", "*"},
+    {"fd", "-x -X --exec= --exec-batch=", true},
+    {"fdfind", "-x -X --exec= --exec-batch=", true},
     {"gdb", "*"},
     {"git", "-c --config-env --config-env= --exec-path= --upload-pack= --receive-pack="},
+    {"gnuplot", "*"},
     {"hash", "-p"},
     {"make", "SHELL= --eval --eval= -f- --file=-"},
-    {"man", "-P --pager --pager= -H"},
-    {"rsync", "-e --rsh --rsh= --rsync-path="},
+    {"m4", "*"},
+    {"man", "-P --pager --pager= -H", true},
+    {"nvim", "*"},
+    {"rsync", "-e --rsh --rsh= --rsync-path=", true},
+    {"rvim", "*"},
+    {"screen", "*"},
+    {"socat", "*"},
+    {"sort", "--compress-program=", true},
+    {"split", "--filter=", true},
     {"sqlite3", "-cmd"},
+    {"rg", "--pre= --hostname-bin=", true},
     {"tar",
      "--to-command --to-command= --checkpoint-action --checkpoint-action= -I "
-     "--use-compress-program --use-compress-program= --rsh-command= -F --info-script="},
+     "--use-compress-program --use-compress-program= --rsh-command= -F --info-script=",
+     true},
+    {"tmux", "*"},
     {"vi", "*"},
     {"view", "*"},
     {"vim", "*"},
+    {"vimdiff", "*"},
     {"zip", "-TT --unzip-command"},
 });
 
@@ -180,6 +201,23 @@ bool is_in(std::string_view list, std::string_view word) {
   return false;
 }
 
+// Whether getopt may take the word for one of these options.
+bool may_be_in(std::string_view list, std::string_view word) {
+  const bool is_long = word.starts_with("--");
+  const std::string_view name = word.substr(0, word.find('='));
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(' '), list.size());
+    const std::string_view one = list.substr(0, end);
+    const bool is_letter = one.size() == 2;
+    if (is_letter ? is_option(word) && !is_long && word.contains(one[1])
+                  : is_long && word.size() > 2 && one.starts_with(name)) {
+      return true;
+    }
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
 class Reading {
  public:
   explicit Reading(const ShellCommand& command) : command_(command), words_(command.words) {}
@@ -198,6 +236,10 @@ class Reading {
         unclear("reads its commands from elsewhere");
       }
       add({words_.begin() + static_cast<std::ptrdiff_t>(operand()), words_.end()}, How::runs);
+    } else if (name == "sed") {
+      if (coverage_of(words_).has_unknown) {
+        unclear("has a program that may run others");
+      }
     } else if (name == "find") {
       read_find();
     } else if (name.ends_with("awk")) {
@@ -282,6 +324,9 @@ class Reading {
     }
     at = std::min(at + row.operands, words_.size());
     Words inner(words_.begin() + static_cast<std::ptrdiff_t>(at), words_.end());
+    if (has_unknown_option(row, inner)) {
+      unclear("has an option that may be a command");
+    }
     if (!inner.empty() && (row.name == "xargs" || row.name == "parallel")) {
       fill_in(inner, placeholder());
       inner.emplace_back(1, k_unknown);
@@ -296,6 +341,19 @@ class Reading {
         add({words_.begin() + static_cast<std::ptrdiff_t>(other), words_.end()}, How::may_run);
       }
     }
+  }
+
+  // Some of these read options behind their operands, too.
+  bool has_unknown_option(const Wrapper& row, const Words& inner) const {
+    constexpr auto k_anywhere =
+        std::to_array<std::string_view>({"su", "runuser", "script", "start-stop-daemon"});
+    const Coverage coverage = coverage_of(words_);
+    const bool has_first = words_.size() > 1 && is_option(words_[1]);
+    const bool is_anywhere = std::ranges::find(k_anywhere, row.name) != k_anywhere.end();
+    return (coverage.is_listed ? coverage.has_unknown : has_first) ||
+           (!inner.empty() && (is_option(inner.front()) || inner.front().starts_with(":::"))) ||
+           (row.name == "parallel" && inner.empty()) ||
+           (is_anywhere && std::any_of(words_.begin() + 1, words_.end(), is_option));
   }
 
   void read_shell_program() {
@@ -417,7 +475,9 @@ class Reading {
   }
 
   void read_code_options(const CodeOption& row) {
-    const auto is_code = [&](const std::string& word) { return is_in(row.words, word); };
+    const auto is_code = [&](const std::string& word) {
+      return is_in(row.words, word) || (row.is_abbreviated && may_be_in(row.words, word));
+    };
     if (row.words == "*" || std::any_of(words_.begin() + 1, words_.end(), is_code)) {
       unclear("runs code that no rule can read");
     }

@@ -3,6 +3,7 @@
 #include "agent/text.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <utility>
 
@@ -46,6 +47,12 @@ std::string lax_pattern(std::string_view path) {
     }
   }
   return pattern;
+}
+
+// The path in the characters that all servers read alike.
+bool is_plain_path(std::string_view path) {
+  static const RE2 pattern(R"((?:/|[a-zA-Z0-9._~!$&'()*,=@-]*[a-zA-Z0-9_~!$&'()*,=@-])*)");
+  return RE2::FullMatch(path.substr(0, path.find('?')), pattern);
 }
 
 }  // namespace
@@ -98,8 +105,14 @@ bool UrlPattern::allows(const Url& url) const {
          (path_.is_literal() || lax_.covers(lax_path(url.path)));
 }
 
-bool UrlPattern::forbids(const Url& url) const {
-  return is_place(url) && (path_.covers(url.path) || lax_.covers(lax_path(url.path)));
+Match UrlPattern::forbids(const Url& url) const {
+  if (!is_place(url)) {
+    return Match::no;
+  }
+  if (path_.covers(url.path) || lax_.covers(lax_path(url.path))) {
+    return Match::yes;
+  }
+  return is_plain_path(url.path) ? Match::no : Match::maybe;
 }
 
 }  // namespace tools

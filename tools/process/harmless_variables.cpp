@@ -1,5 +1,7 @@
 #include "tools/process/harmless_variables.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -75,7 +77,16 @@ constexpr std::string_view k_locale = "LC_";
 
 static_assert(std::ranges::is_sorted(k_harmless) && std::ranges::is_sorted(k_addresses));
 
+// "https://name:word@host", also in the middle of an option, or "name:word@host".
+bool has_credentials(std::string_view value) {
+  static const RE2 pattern(R"(://[^\s"'<>/][^\s"'<>]*@|[^\s/@:]:[^\s/@]*@)");
+  return RE2::PartialMatch(value, pattern);
+}
+
 bool is_harmless(std::string_view name, std::string_view value) {
+  if (has_credentials(value)) {
+    return false;
+  }
   return name.starts_with(k_locale) || std::ranges::binary_search(k_harmless, name) ||
          (std::ranges::binary_search(k_addresses, name) && !value.contains('@'));
 }

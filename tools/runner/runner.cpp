@@ -235,9 +235,24 @@ class Runner::Round {
     }
     prepared.needs_yes.reset();
     permit(prepared);
+    refuse_unasked(prepared);
     if (prepared.needs_yes) {
       show_changes(prepared);
       settle(prepared, watcher_.ask(*prepared.needs_yes));
+    }
+  }
+
+  // Nobody is asked for what the tool would refuse after a yes. Of files that is not known yet: the
+  // calls before may write them.
+  void refuse_unasked(Prepared& prepared) const {
+    if (!prepared.needs_yes || prepared.access != Access::Kind::fetches) {
+      return;
+    }
+    const auto possible =
+        prepared.entry->configured.tool->check(prepared.arguments, context_to_look());
+    if (!possible) {
+      prepared.needs_yes.reset();
+      prepared.rejected = failure(possible.error());
     }
   }
 

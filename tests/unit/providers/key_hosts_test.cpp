@@ -123,6 +123,25 @@ TEST_CASE("key hosts: what the user allows holds for that origin alone", "[provi
   CHECK_FALSE(allows(hosts, "BRANCH", "https://evil.example", Place::text));
 }
 
+TEST_CASE("key hosts: a program takes a value where it is named, and nowhere else", "[providers]") {
+  const auto anywhere = [](const KeyHosts& hosts, const std::string& variable) {
+    return hosts.allows({.variable = variable,
+                         .origin = {.text = std::string(providers::k_anywhere)},
+                         .place = Place::program});
+  };
+  KeyHosts hosts(Environment{});
+  CHECK_FALSE(anywhere(hosts, "GH_TOKEN"));
+  CHECK_FALSE(anywhere(hosts, "OPENAI_API_KEY"));
+  CHECK_FALSE(allows(hosts, "GH_TOKEN", "https://api.openai.com", Place::program));
+  CHECK(allows(hosts, "OPENAI_API_KEY", "https://api.openai.com", Place::program));
+  CHECK(allows(hosts, "GH_TOKEN", "http://localhost:8080", Place::program));
+  hosts.allow("GH_TOKEN", {.text = std::string(providers::k_anywhere)});
+  CHECK(anywhere(hosts, "GH_TOKEN"));
+  CHECK(allows(hosts, "GH_TOKEN", "https://api.github.com", Place::program));
+  CHECK(allows(hosts, "GH_TOKEN", "http://evil.example", Place::key));
+  CHECK_FALSE(anywhere(hosts, "OTHER"));
+}
+
 TEST_CASE("key hosts: a model is not resolved before its key may go there", "[providers]") {
   const Environment keys = {{"OPENAI_API_KEY", "sk-1"}, {"GITHUB_TOKEN", "gh-1"}};
   CHECK(refused(custom("https://evil.example/v1", "OPENAI_API_KEY"), keys) ==

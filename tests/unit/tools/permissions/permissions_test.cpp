@@ -384,6 +384,22 @@ TEST_CASE("permissions: a page is asked for, allowed or denied by its URL", "[to
   CHECK(verdict("http://docs.example/a/..%2fprivate/x") == Verdict::deny);
   CHECK(verdict("http://evil.example/x") == Verdict::deny);
   CHECK(verdict("https://other.example/") == Verdict::ask);
+  // Beside a path that is denied, only what every server reads alike.
+  for (const char* url : {"https://docs.example/a;/private/x",
+                          "https://docs.example/private;v=1/x",
+                          "https://docs.example/%2570rivate/x",
+                          "https://docs.example/x%00/private",
+                          "https://docs.example/private%20/x",
+                          "https://docs.example/private./x",
+                          "https://docs.example/x::$DATA",
+                          "https://docs.example/%C0%AEprivate"}) {
+    INFO(url);
+    CHECK(verdict(url) != Verdict::allow);
+  }
+  CHECK(verdict("https://docs.example/a_b-c.d~e/(f)/@g/h,i=j.html?k;l=%25&m=:") == Verdict::allow);
+  spec.allow.push_back({.text = "web_fetch(https://docs.example/a;b)", .origin = "agent.yaml"});
+  CHECK(place.permissions(spec).judge("web_fetch", fetches("https://docs.example/a;b")).verdict ==
+        Verdict::allow);
   CHECK_FALSE(permissions.always_denies("web_fetch"));
 
   CHECK(tools::check_rule("web_fetch(https://*.example.com/*)", {}));

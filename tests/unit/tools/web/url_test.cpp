@@ -28,7 +28,7 @@ bool allows(const std::string& pattern, const std::string& url) {
 }
 
 bool forbids(const std::string& pattern, const std::string& url) {
-  return UrlPattern::compile(pattern)->forbids(*parse_url(url));
+  return UrlPattern::compile(pattern)->forbids(*parse_url(url)) == tools::Match::yes;
 }
 
 }  // namespace
