@@ -503,16 +503,20 @@ PermissionDecision Permissions::judge_one(std::string_view tool,
     }
     return call.line == nullptr || (rule.text && call.line->is_exactly(*rule.text));
   };
-  const auto granted = first_of(granted_);
-  if (granted != granted_.end() && (doubt.empty() || is_exact(*granted))) {
+  const auto first_exact = [&](const std::vector<Rule>& rules) {
+    return std::ranges::find_if(
+        rules, [&](const Rule& rule) { return allows(rule, call) && is_exact(rule); });
+  };
+  const auto granted = doubt.empty() ? first_of(granted_) : first_exact(granted_);
+  if (granted != granted_.end()) {
     return {.reason = named("allow", *granted)};
   }
   if (hook.question) {
     return finish({.verdict = Verdict::ask, .reason = *hook.question, .may_always = false});
   }
-  const auto allowed = first_of(allow_);
+  const auto allowed = doubt.empty() ? first_of(allow_) : first_exact(allow_);
   if (!doubt.empty()) {
-    if (allowed != allow_.end() && is_exact(*allowed)) {
+    if (allowed != allow_.end()) {
       return {.reason = named("allow", *allowed)};
     }
     return finish({.verdict = Verdict::ask, .reason = std::move(doubt)});

@@ -714,12 +714,16 @@ class CoverageReader {
     }
   }
 
+  void note_unknown(Harm harm) {
+    const bool is_own = !is_nested_ && (row_->operands != Operands::none || operands_ == 0);
+    coverage_.has_unknown = coverage_.has_unknown || (is_own && harm == Harm::unknown);
+  }
+
   // An option that is not harmless. Where the order of the words matters, an unknown one may make
   // anything of what follows.
   void refuse_option(Harm harm, bool is_value_apart) {
     const std::string_view word = words_[at_];
-    const bool is_own = !is_nested_ && (row_->operands != Operands::none || operands_ == 0);
-    coverage_.has_unknown = coverage_.has_unknown || (is_own && harm == Harm::unknown);
+    has_code_ = has_code_ || (row_->operands == Operands::sed && harm == Harm::with_value);
     cover(false);
     if (harm == Harm::with_value && is_value_apart && at_ + 1 < words_.size()) {
       ++at_;
@@ -773,6 +777,7 @@ class CoverageReader {
     const OptionKind kind = kind_in(row_->words, name, has_value);
     if (kind == OptionKind::unknown) {
       const Harm harm = harm_of([&](std::string_view list) { return is_in_list(list, name); });
+      note_unknown(harm);
       refuse_option(has_value && harm == Harm::unknown ? Harm::alone : harm, !has_value);
     } else if (row_->operands == Operands::sed && name == "--expression") {
       read_script(has_value ? value : next());
@@ -808,6 +813,7 @@ class CoverageReader {
     const std::string_view rest = letters.substr(at + 1);
     if (!row_->with_value.contains(letter)) {
       const Harm harm = harm_of([&](std::string_view list) { return has_letter(list, letter); });
+      note_unknown(harm);
       refuse_option(harm, rest.empty());
     } else if (row_->operands == Operands::sed && letter == 'e') {
       read_script(rest.empty() ? next() : rest);
