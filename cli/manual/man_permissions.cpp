@@ -53,9 +53,8 @@ and
 .Ic ask ,
 http and https are the same, and so are paths that a careless server takes for each other.
 On a host of which they name a path, another path that has more in it than letters, digits and
-.Ql / - . _ ~ ! $ & \(aq ( ) * , = @
-.Pq a \&; or a %20, say, or a dot at the end of a name
-needs a yes, or a rule in
+/-._~!$&\(aq()*,=@ (a semicolon or a %20, say, or a dot at the end of a name) needs a yes, or a rule
+in
 .Ic allow
 that is this very URL.
 .It Ic "deploy({\(dqto\(dq:\(dqstaging\(dq})"

@@ -60,20 +60,20 @@ tools:
   - {name: t, description: d, command: [echo, "${env:D}"], env: {V: "${env:E}"}}
 hooks:
   run_start: [{command: "true", env: [GH_TOKEN, "GH_*"]}, {command: "echo ${env:G}"}]
-permissions: {deny: ["shell(${env:F} *)"]}
+permissions: {deny: ['shell(${env:F} *)']}
 limits: {max_turns: "${env:N}"}
 x-note: "${env:EMPTY}"
 )",
                             k_environment);
-INFO((report.errors.empty() ? "" : report.errors.front().message));
-REQUIRE(report.agent);
-CHECK(names(report.agent->in_texts) ==
-      std::vector<std::string>{"A", "B", "D", "E", "G", "F", "C", "GH_TOKEN", "GH_USER"});
-CHECK(names(report.agent->tools[0].in_programs) == std::vector<std::string>{"C"});
-CHECK(names(report.agent->tools[1].in_programs) == std::vector<std::string>{"D", "E"});
-CHECK(names(report.agent->hooks.hooks[0].in_programs) ==
-      std::vector<std::string>{"GH_TOKEN", "GH_USER"});
-CHECK(names(report.agent->hooks.hooks[1].in_programs) == std::vector<std::string>{"G"});
+  INFO((report.errors.empty() ? "" : report.errors.front().message));
+  REQUIRE(report.agent);
+  CHECK(names(report.agent->in_texts) ==
+        std::vector<std::string>{"A", "B", "D", "E", "G", "F", "C", "GH_TOKEN", "GH_USER"});
+  CHECK(names(report.agent->tools[0].in_programs) == std::vector<std::string>{"C"});
+  CHECK(names(report.agent->tools[1].in_programs) == std::vector<std::string>{"D", "E"});
+  CHECK(names(report.agent->hooks.hooks[0].in_programs) ==
+        std::vector<std::string>{"GH_TOKEN", "GH_USER"});
+  CHECK(names(report.agent->hooks.hooks[1].in_programs) == std::vector<std::string>{"G"});
 }
 
 TEST_CASE("uses: the models of a fallback and of a judge have their own", "[config]") {
