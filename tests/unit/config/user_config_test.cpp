@@ -79,7 +79,8 @@ TEST_CASE("user config: servers that keys may go to", "[config]") {
   CHECK(config->key_hosts[1].url == "http://10.0.0.5:8000/");
   CHECK(config->key_hosts[1].where.line == 2);
   for (const char* url : {"https://a.example/v1",
-                          "https://*.example",
+                          "https://*example",
+                          "**",
                           "a.example",
                           "https://u@a.example",
                           "https://a.example?x",

@@ -76,6 +76,9 @@ TEST_CASE("http: with addresses to look at no proxy is asked", "[providers]") {
   CHECK(client.send(get(server.url("/"), all), nullptr, {}));
   CHECK(proxy.connections() == 0);
   CHECK(server.connections() == 1);
+  // Nor is one for this machine.
   CHECK(client.send({.method = "GET", .url = server.url("/"), .body = {}}, nullptr, {}));
+  CHECK(proxy.connections() == 0);
+  CHECK(client.send({.method = "GET", .url = "http://server.example/", .body = {}}, nullptr, {}));
   CHECK(proxy.connections() == 1);
 }
