@@ -59,7 +59,8 @@ Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
   if (!plan.key_requests.empty()) {
     return agent::fail(providers::refusal(plan.key_requests.front()));
   }
-  std::unique_ptr<RunSession> session(new RunSession(world, std::move(run_id), std::move(plan)));
+  std::unique_ptr<RunSession> session(
+      new RunSession(std::move(world), std::move(run_id), std::move(plan)));
   TRY(session->open_journal());
   TRY(session->open_workshop(recording.has_value()));
   TRY(session->read_kill_switch());
@@ -72,7 +73,7 @@ Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
 }
 
 RunSession::RunSession(RunWorld world, std::string run_id, Plan plan)
-    : world_(world), run_id_(std::move(run_id)), plan_(std::move(plan)) {}
+    : world_(std::move(world)), run_id_(std::move(run_id)), plan_(std::move(plan)) {}
 
 void RunSession::warn(std::string message, std::string help) {
   plan_.warnings.push_back({.message = std::move(message), .help = std::move(help)});

@@ -145,6 +145,7 @@ class Outcome:
 
     def __init__(self, code, by_signal, stdout, stderr, seconds, peak_kb):
         self.code, self.by_signal, self.seconds, self.peak_kb = code, by_signal, seconds, peak_kb
+        self.begin = time.time() - seconds
         self.form, self.result, self.events, self.said, self.undone = None, None, [], [], []
         self.is_replay = False
         self.stdout, self.stderr = stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
@@ -456,7 +457,7 @@ class Checker:
         if outcome.form == "text":
             if outcome.code not in (0, 1) and text:
                 self.fail(f"stdout is not empty on exit {outcome.code}: {text!r:.200}")
-            if outcome.code in (0, 1) and step.together == 1 and (result := self.last_result_kept()):
+            if outcome.code in (0, 1) and step.together == 1 and (result := self.result_kept(outcome.begin)):
                 elsewhere = outcome.is_replay or "--output-file" in step.words
                 if not elsewhere and text.rstrip("\n") != result["text"].rstrip("\n"):
                     self.fail(f"stdout is {text!r:.300}, the journal's answer {result['text']!r:.300}")
@@ -505,11 +506,11 @@ class Checker:
         if outcome.said and said != [event["type"] for event in kept]:
             self.fail(f"the journal has other events: {[event['type'] for event in kept]}")
 
-    def last_result_kept(self):
-        """Of the run that began last; None where no end of it was kept."""
-        rows = self.journaled("select json from events where type = 'run.finished' and run_id = "
-                              "(select run_id from runs order by started desc, run_id desc limit 1)")
-        return json.loads(rows[0])["result"] if rows else None
+    def result_kept(self, begin):
+        """Of the run that began then or later; None where none was kept."""
+        rows = self.journaled("select json from events where type = 'run.finished' and run_id in "
+                              "(select run_id from runs where started >= ?)", int(begin * 1000))
+        return json.loads(rows[-1])["result"] if rows else None
 
     def journaled(self, query, *values):
         rows = []

@@ -213,6 +213,8 @@ def finish(process):
 def play_together(steps, seconds, world, watch):
     """Starts them all at once; what came of those that ended in time."""
     deadline = time.monotonic() + seconds * world.options.patience
+    for step in steps:
+        step.together = len(steps)
     running = [Process(world, step, deadline) for step in steps]
     with concurrent.futures.ThreadPoolExecutor(len(running)) as pool:
         ended = list(pool.map(finish, running))

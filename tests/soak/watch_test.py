@@ -20,7 +20,8 @@ from scratch import Scratch  # noqa: E402
 from server import mistakes  # noqa: E402
 
 EXITS = {0: "ok", 2: "usage", 70: "internal", 75: "provider_unavailable", 143: "sigterm"}
-RESULT = {key: None for key in RESULT_KEYS} | {"schema": "errand.result/1", "status": "ok", "exit_code": 0, "text": "still here", "partial": False}
+RESULT = {key: None for key in RESULT_KEYS} | {"schema": "errand.result/1", "status": "ok", "exit_code": 0,
+                                               "text": "still here", "partial": False, "turns": 0, "usage": {}}
 # errand's part is played in a few lines; the run that comes last goes well unless it is told not to.
 ERRAND = """#!/usr/bin/env python3
 import json, os, pathlib, signal, sqlite3, subprocess, sys, time, urllib.request
