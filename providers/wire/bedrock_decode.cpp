@@ -63,7 +63,10 @@ std::string_view thought_in(const Json& block) {
 
 // All that it says is empty text.
 bool is_empty_delta(const Json& delta) {
-  return delta.is_object() ? std::ranges::all_of(delta, is_empty_delta) : delta == "";
+  if (delta.is_object()) {
+    return std::ranges::all_of(delta, is_empty_delta);
+  }
+  return delta.is_string() && delta.get_ref<const std::string&>().empty();
 }
 
 class BedrockDecoder final : public AnswerDecoder {
