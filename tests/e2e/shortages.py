@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -253,7 +254,9 @@ def main():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="errand-short-") as name:
         os.chmod(name, 0o755)
-        Shortages(errand, table, pathlib.Path(name), f"http://127.0.0.1:{server.server_port}/v1").play_all()
+        shelf = pathlib.Path(name) / "errand"  # another user has to reach it, wherever the checkout is
+        shutil.copy(errand, shelf)
+        Shortages(shelf, table, pathlib.Path(name), f"http://127.0.0.1:{server.server_port}/v1").play_all()
     with tempfile.TemporaryDirectory(prefix="errand-unread-") as name:
         Unread(errand, table, pathlib.Path(name)).play_all()
     server.shutdown()
