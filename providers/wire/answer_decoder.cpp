@@ -6,6 +6,7 @@
 #include "providers/wire/event_stream.h"
 #include "providers/wire/json_lines.h"
 #include "providers/wire/sse.h"
+#include "providers/wire/tool_call_assembler.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,28 +22,16 @@ using agent::Code;
 using agent::Error;
 using agent::Heard;
 using agent::Json;
+using agent::ModelDelta;
 
 constexpr std::string_view k_space = " \t\r\n";
 constexpr std::size_t k_kept_for_messages = 1024;
 
 // Whether the text starts as JSON and stops before its end.
 bool is_cut_json(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (in_string) {
-      at += c == '\\' ? 1 : 0;
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return (text.starts_with('{') || text.starts_with('[')) && (depth > 0 || in_string);
+  OpenBrackets brackets;
+  brackets.take(text);
+  return (text.starts_with('{') || text.starts_with('[')) && !brackets.are_closed();
 }
 
 std::optional<std::uint32_t> escaped_unit(std::string_view text, std::size_t at) {
@@ -113,6 +102,12 @@ std::unique_ptr<StreamParser> parser_for(char first) {
       return std::make_unique<EventStreamParser>();
     default:
       return std::make_unique<SseParser>();
+  }
+}
+
+void emit_piece(ModelDelta::Kind kind, std::string_view text, const agent::Emit& emit) {
+  if (!text.empty() && emit) {
+    emit(ModelDelta{.kind = kind, .text = std::string(text)});
   }
 }
 
@@ -188,16 +183,14 @@ void append_text(Json& object, std::string_view key, std::string_view text) {
   member.get_ref<std::string&>() += text;
 }
 
-void emit_text(const agent::Emit& emit, std::string_view text) {
-  if (!text.empty() && emit) {
-    emit(agent::ModelDelta{.kind = agent::ModelDelta::Kind::text, .text = std::string(text)});
-  }
+void AnswerDecoder::add_text(std::string_view text, const agent::Emit& emit) {
+  text_ += text;
+  emit_piece(ModelDelta::Kind::text, text, emit);
 }
 
-void emit_reasoning(const agent::Emit& emit, std::string_view text) {
-  if (!text.empty() && emit) {
-    emit(agent::ModelDelta{.kind = agent::ModelDelta::Kind::reasoning, .text = std::string(text)});
-  }
+void AnswerDecoder::add_reasoning(std::string_view text, const agent::Emit& emit) {
+  reasoning_ += text;
+  emit_piece(ModelDelta::Kind::reasoning, text, emit);
 }
 
 agent::Result<agent::Heard> AnswerDecoder::feed(std::string_view bytes, const agent::Emit& emit) {
@@ -349,6 +342,8 @@ agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
     return agent::fail(broken());
   }
   agent::Reply result = reply();
+  result.text = std::move(text_);
+  result.reasoning = std::move(reasoning_);
   result.request_id = request_id(headers);
   return result;
 }

@@ -37,7 +37,15 @@ class AnswerDecoder : public Decoder {
   virtual bool is_complete() const = 0;
   // Nothing that follows belongs to the answer.
   virtual bool is_over() const = 0;
+  // All but its text and reasoning, which are what was added.
   virtual agent::Reply reply() = 0;
+
+  // A piece of the answer's text, or of its reasoning, for whoever listens: what people read while
+  // it comes is what the reply says, in the same order.
+  void add_text(std::string_view text, const agent::Emit& emit);
+  void add_reasoning(std::string_view text, const agent::Emit& emit);
+  const std::string& text() const { return text_; }
+  const std::string& reasoning() const { return reasoning_; }
 
  private:
   enum class Form : std::uint8_t { unknown, stream, document, garbage };
@@ -57,6 +65,8 @@ class AnswerDecoder : public Decoder {
   std::size_t comments_ = 0;                    // that were heard
   std::size_t pending_ = 0;                     // likewise, of the event that is not yet whole
   std::optional<agent::Error> error_;
+  std::string text_;
+  std::string reasoning_;
 };
 
 // What the provider says in its usage that the reply costs: OpenRouter's and Perplexity's `cost`,
@@ -86,8 +96,5 @@ inline agent::Heard heard_if(bool says_something) {
 
 // Puts `text` behind the member of that name, which is made where it is no text.
 void append_text(agent::Json& object, std::string_view key, std::string_view text);
-
-void emit_text(const agent::Emit& emit, std::string_view text);
-void emit_reasoning(const agent::Emit& emit, std::string_view text);
 
 }  // namespace providers

@@ -161,21 +161,21 @@ void AnthropicDecoder::take_usage(const Json& object) {
 
 void AnthropicDecoder::start_block(long long index, const Json& block, const agent::Emit& emit) {
   blocks_[index] = Block{.json = block};
-  emit_text(emit, agent::text_at(block, "text"));
-  emit_reasoning(emit, agent::text_at(block, "thinking"));
+  add_text(agent::text_at(block, "text"), emit);
+  add_reasoning(agent::text_at(block, "thinking"), emit);
 }
 
 void AnthropicDecoder::extend_block(Block& block, const Json& delta, const agent::Emit& emit) {
   const std::string_view type = agent::text_at(delta, "type");
   if (type == "text_delta") {
     append_text(block.json, "text", agent::text_at(delta, "text"));
-    emit_text(emit, agent::text_at(delta, "text"));
+    add_text(agent::text_at(delta, "text"), emit);
   } else if (type == "input_json_delta") {
     block.input += agent::text_at(delta, "partial_json");
     block.has_input = block.has_input || !block.input.empty();
   } else if (type == "thinking_delta") {
     append_text(block.json, "thinking", agent::text_at(delta, "thinking"));
-    emit_reasoning(emit, agent::text_at(delta, "thinking"));
+    add_reasoning(agent::text_at(delta, "thinking"), emit);
   } else if (type == "signature_delta") {
     block.json["signature"] = agent::text_at(delta, "signature");
   } else if (type == "citations_delta") {
@@ -194,12 +194,7 @@ agent::Reply AnthropicDecoder::reply() {
   const bool is_cut = stop_reason_of(k_stop_words, stop_reason_) == StopReason::max_tokens;
   ToolCallAssembler assembler;
   for (auto& [index, block] : blocks_) {
-    const std::string_view type = agent::text_at(block.json, "type");
-    if (type == "text") {
-      reply.text += agent::text_at(block.json, "text");
-    } else if (type == "thinking") {
-      reply.reasoning += agent::text_at(block.json, "thinking");
-    } else if (type == "tool_use") {
+    if (agent::text_at(block.json, "type") == "tool_use") {
       Json function = {{"name", agent::text_at(block.json, "name")}};
       const Json* given = agent::find(block.json, "input");
       const bool is_given = given != nullptr && !(given->is_object() && given->empty());

@@ -55,7 +55,7 @@ std::string arguments_of(const Json& call) {
   return input->is_string() ? input->get<std::string>() : agent::dump(*input);
 }
 
-std::string_view thought_in(const Json& block) {
+std::string_view reasoning_in(const Json& block) {
   const Json* thought = agent::find(block, "reasoningContent");
   const Json* said = thought == nullptr ? nullptr : agent::find(*thought, "reasoningText");
   return said == nullptr ? std::string_view() : agent::text_at(*said, "text");
@@ -116,7 +116,7 @@ void BedrockDecoder::take_delta(Json& block, const Json& delta, const agent::Emi
   if (const Json* text = agent::find(delta, "text"); text && text->is_string()) {
     const auto piece = agent::text_at(delta, "text");
     append_text(block, "text", piece);
-    emit_text(emit, piece);
+    add_text(piece, emit);
   } else if (const Json* call = agent::find(delta, "toolUse")) {
     append_text(block["toolUse"], "input", agent::text_at(*call, "input"));
   } else if (const Json* thought = agent::find(delta, "reasoningContent")) {
@@ -129,7 +129,7 @@ void BedrockDecoder::take_delta(Json& block, const Json& delta, const agent::Emi
     if (const auto sealed = agent::text_at(*thought, "redactedContent"); !sealed.empty()) {
       append_text(reasoning, "redactedContent", sealed);
     }
-    emit_reasoning(emit, agent::text_at(*thought, "text"));
+    add_reasoning(agent::text_at(*thought, "text"), emit);
   }
 }
 
@@ -151,8 +151,8 @@ bool BedrockDecoder::take_document(const Json& document, const agent::Emit& emit
 
 void BedrockDecoder::take_block(const Json& block, const agent::Emit& emit) {
   if (block.is_object()) {
-    emit_text(emit, agent::text_at(block, "text"));
-    emit_reasoning(emit, thought_in(block));
+    add_text(agent::text_at(block, "text"), emit);
+    add_reasoning(reasoning_in(block), emit);
     blocks_.emplace(static_cast<long long>(blocks_.size()), block);
   }
 }
@@ -162,8 +162,6 @@ agent::Reply BedrockDecoder::reply() {
   const StopReason reason = stop_reason_of(k_stop_words, stop_reason_);
   ToolCallAssembler assembler;
   for (const auto& [index, block] : blocks_) {
-    reply.text += agent::text_at(block, "text");
-    reply.reasoning += thought_in(block);
     if (const Json* call = agent::find(block, "toolUse")) {
       assembler.add_call(
           {{"id", agent::text_at(*call, "toolUseId")},
@@ -172,7 +170,7 @@ agent::Reply BedrockDecoder::reply() {
     }
   }
   for (const AssembledCall& call :
-       std::move(assembler).finish(reply.text, reason == StopReason::max_tokens)) {
+       std::move(assembler).finish(text(), reason == StopReason::max_tokens)) {
     reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
   }
   const bool calls = reason == StopReason::end_turn && !reply.tool_calls.empty();

@@ -194,7 +194,11 @@ bool GeminiDecoder::take_part(const Json& part, const agent::Emit& emit) {
     return true;
   }
   const std::string_view text = agent::text_at(part, "text");
-  (is_thought(part) ? emit_reasoning : emit_text)(emit, text);
+  if (is_thought(part)) {
+    add_reasoning(text, emit);
+  } else {
+    add_text(text, emit);
+  }
   const bool goes_on = !parts_.empty() && is_plain_text(parts_.back()) && is_plain_text(part) &&
                        is_thought(parts_.back()) == is_thought(part);
   if (goes_on) {
@@ -233,7 +237,6 @@ agent::Reply GeminiDecoder::reply() {
   const StopReason reason = stop_reason_of(k_stop_words, finish_reason_);
   ToolCallAssembler assembler;
   for (Json& part : parts_) {
-    (is_thought(part) ? reply.reasoning : reply.text) += agent::text_at(part, "text");
     if (const Json* call = agent::find(part, "functionCall")) {
       const Json* given = agent::find(*call, "args");
       const std::string arguments = given == nullptr ? "" : agent::dump(*given);

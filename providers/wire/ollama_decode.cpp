@@ -42,8 +42,6 @@ class OllamaDecoder final : public AnswerDecoder {
  private:
   std::string model_;
   std::string created_;  // seeds the ids of calls that have none
-  std::string text_;
-  std::string thinking_;
   Json calls_ = Json::array();
   std::string reason_;
   agent::Usage usage_;
@@ -53,16 +51,12 @@ class OllamaDecoder final : public AnswerDecoder {
 Heard OllamaDecoder::take_event(std::string_view /*name*/,
                                 const Json& data,
                                 const agent::Emit& emit) {
-  const auto before = text_.size() + thinking_.size() + calls_.size();
+  const auto before = text().size() + reasoning().size() + calls_.size();
   model_ = agent::text_at(data, "model", model_);
   created_ = agent::text_at(data, "created_at", created_);
   if (const Json* message = agent::find(data, "message")) {
-    const auto thinking = agent::text_at(*message, "thinking");
-    const auto text = agent::text_at(*message, "content");
-    emit_reasoning(emit, thinking);
-    emit_text(emit, text);
-    thinking_ += thinking;
-    text_ += text;
+    add_reasoning(agent::text_at(*message, "thinking"), emit);
+    add_text(agent::text_at(*message, "content"), emit);
     if (const Json* calls = agent::find(*message, "tool_calls"); calls && calls->is_array()) {
       calls_.insert(calls_.end(), calls->begin(), calls->end());
     }
@@ -73,7 +67,7 @@ Heard OllamaDecoder::take_event(std::string_view /*name*/,
     usage_.input = token_count(data, "prompt_eval_count");
     usage_.output = token_count(data, "eval_count");
   }
-  return heard_if(is_done_ || text_.size() + thinking_.size() + calls_.size() != before);
+  return heard_if(is_done_ || text().size() + reasoning().size() + calls_.size() != before);
 }
 
 agent::Reply OllamaDecoder::reply() {
@@ -84,9 +78,9 @@ agent::Reply OllamaDecoder::reply() {
     assembler.add_call(call);
   }
   // The message as the server keeps it: in one piece, the arguments as objects.
-  Json raw = {{"role", "assistant"}, {"content", text_}};
-  if (!thinking_.empty()) {
-    raw["thinking"] = thinking_;
+  Json raw = {{"role", "assistant"}, {"content", text()}};
+  if (!reasoning().empty()) {
+    raw["thinking"] = reasoning();
   }
   for (const AssembledCall& call :
        std::move(assembler).finish(created_, reason == StopReason::max_tokens)) {
@@ -104,8 +98,6 @@ agent::Reply OllamaDecoder::reply() {
   reply.model = model_;
   reply.raw = agent::dump(raw);
   reply.protocol = "ollama";
-  reply.text = std::move(text_);
-  reply.reasoning = std::move(thinking_);
   return reply;
 }
 

@@ -124,8 +124,6 @@ class OpenaiChatDecoder final : public AnswerDecoder {
   void take_content(const agent::Json& content, bool is_whole, const agent::Emit& emit);
   void take_reasoning(const agent::Json& message, bool is_whole, const agent::Emit& emit);
   void take_tool_calls(const agent::Json& message, bool is_whole);
-  void add_text(std::string_view text, const agent::Emit& emit);
-  void add_reasoning(std::string_view text, const agent::Emit& emit);
   void merge_detail(const agent::Json& detail);
   agent::StopReason stop_reason(bool has_calls) const;
   agent::Json raw_message(const std::vector<AssembledCall>& calls) const;
@@ -135,8 +133,6 @@ class OpenaiChatDecoder final : public AnswerDecoder {
   bool is_done_ = false;
   std::string id_;
   std::string model_;
-  std::string text_;
-  std::string reasoning_;
   bool has_plain_reasoning_ = false;
   std::string refusal_;
   std::string finish_reason_;
@@ -160,7 +156,7 @@ Heard OpenaiChatDecoder::take_event(std::string_view /*name*/,
 
 // Of what the answer consists of: all of it only grows, and an empty delta adds nothing.
 std::size_t OpenaiChatDecoder::size() const {
-  return text_.size() + reasoning_.size() + refusal_.size() + finish_reason_.size() +
+  return text().size() + reasoning().size() + refusal_.size() + finish_reason_.size() +
          calls_.size() + details_size_ + usage_.size();
 }
 
@@ -254,11 +250,11 @@ void OpenaiChatDecoder::take_content(const Json& content, bool is_whole, const a
 void OpenaiChatDecoder::take_reasoning(const Json& message,
                                        bool is_whole,
                                        const agent::Emit& emit) {
-  std::string said(agent::text_at(message, "reasoning_content"));
-  if (said.empty()) {
-    said = agent::text_at(message, "reasoning");
+  std::string words(agent::text_at(message, "reasoning_content"));
+  if (words.empty()) {
+    words = agent::text_at(message, "reasoning");
   }
-  has_plain_reasoning_ = has_plain_reasoning_ || !said.empty();
+  has_plain_reasoning_ = has_plain_reasoning_ || !words.empty();
   const Json* details = agent::find(message, "reasoning_details");
   if (details != nullptr && details->is_array()) {
     for (const Json& detail : *details) {
@@ -268,11 +264,11 @@ void OpenaiChatDecoder::take_reasoning(const Json& message,
         merge_detail(detail);
       }
       if (!has_plain_reasoning_) {
-        said += agent::text_at(detail, "text", agent::text_at(detail, "summary"));
+        words += agent::text_at(detail, "text", agent::text_at(detail, "summary"));
       }
     }
   }
-  add_reasoning(said, emit);
+  add_reasoning(words, emit);
 }
 
 // Pieces of one detail carry the same index and type.
@@ -319,16 +315,6 @@ void OpenaiChatDecoder::take_tool_calls(const Json& message, bool is_whole) {
   }
 }
 
-void OpenaiChatDecoder::add_text(std::string_view text, const agent::Emit& emit) {
-  text_ += text;
-  emit_text(emit, text);
-}
-
-void OpenaiChatDecoder::add_reasoning(std::string_view text, const agent::Emit& emit) {
-  reasoning_ += text;
-  emit_reasoning(emit, text);
-}
-
 // The finish reason alone is not believed: calls may come with any of them, and a gateway may
 // report "tool_calls" where its upstream was cut.
 StopReason OpenaiChatDecoder::stop_reason(bool has_calls) const {
@@ -348,22 +334,22 @@ Json OpenaiChatDecoder::raw_message(const std::vector<AssembledCall>& calls) con
   Json message = {{"role", "assistant"}, {"content", nullptr}};
   if (has_parts_ && !parts_.is_null()) {
     message["content"] = parts_;
-  } else if (has_parts_ && !reasoning_.empty()) {
+  } else if (has_parts_ && !reasoning().empty()) {
     message["content"] = {
-        {{"type", "thinking"}, {"thinking", {{{"type", "text"}, {"text", reasoning_}}}}}};
-    if (!text_.empty()) {
-      message["content"].push_back({{"type", "text"}, {"text", text_}});
+        {{"type", "thinking"}, {"thinking", {{{"type", "text"}, {"text", reasoning()}}}}}};
+    if (!text().empty()) {
+      message["content"].push_back({{"type", "text"}, {"text", text()}});
     }
-  } else if (!text_.empty()) {
-    message["content"] = text_;
+  } else if (!text().empty()) {
+    message["content"] = text();
   }
   if (!refusal_.empty()) {
     message["refusal"] = refusal_;
   }
   if (sends_details_ && !details_.empty()) {
     message["reasoning_details"] = details_;
-  } else if (sends_reasoning_ && !reasoning_.empty()) {
-    message["reasoning_content"] = reasoning_;
+  } else if (sends_reasoning_ && !reasoning().empty()) {
+    message["reasoning_content"] = reasoning();
   }
   for (const AssembledCall& call : calls) {
     Json json = {{"id", call.id}, {"type", call.is_custom ? "custom" : "function"}};
@@ -385,7 +371,7 @@ agent::Reply OpenaiChatDecoder::reply() {
   reply.stop_reason = stop_reason(!calls_.empty());
   reply.stop_reason_raw = finish_reason_;
   auto calls = std::move(calls_).finish(id_, reply.stop_reason == StopReason::max_tokens);
-  if (!text_.empty() || !refusal_.empty() || !calls.empty()) {
+  if (!text().empty() || !refusal_.empty() || !calls.empty()) {
     reply.raw = agent::dump(raw_message(calls));
   }
   for (AssembledCall& call : calls) {
@@ -393,8 +379,6 @@ agent::Reply OpenaiChatDecoder::reply() {
                                 .name = std::move(call.name),
                                 .arguments = std::move(call.arguments)});
   }
-  reply.text = std::move(text_);
-  reply.reasoning = std::move(reasoning_);
   reply.usage = normal_usage(usage_);
   reply.cost = reported_cost(usage_);
   reply.model = model_;

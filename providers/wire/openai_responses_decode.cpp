@@ -63,6 +63,13 @@ bool is_call(std::string_view type) {
   return type == "function_call" || type == "custom_tool_call";
 }
 
+// For a message of which only the deltas came, or another text than they said.
+Json message_of(std::string_view text) {
+  return {{"type", "message"},
+          {"role", "assistant"},
+          {"content", {{{"type", "output_text"}, {"text", text}}}}};
+}
+
 // What goes back of an item: what the server sent, without the name under which it keeps it, for
 // we ask it to keep nothing. Nothing of a thought of which only the name came, nor of an item that
 // never came itself.
@@ -95,6 +102,7 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
   struct Item {
     agent::Json json;
     std::string pieces;      // of a call's arguments or input, until the item is whole
+    std::string text;        // of its deltas
     bool was_shown = false;  // deltas of it came
     bool is_whole = false;
   };
@@ -125,11 +133,12 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
     }
   } else if (type == "response.output_text.delta") {
     items_[index].was_shown = true;
-    emit_text(emit, delta);
+    items_[index].text += delta;
+    add_text(delta, emit);
   } else if (type == "response.reasoning_summary_text.delta" ||
              type == "response.reasoning_text.delta") {
     items_[index].was_shown = true;
-    emit_reasoning(emit, delta);
+    add_reasoning(delta, emit);
   } else if (type == "response.function_call_arguments.delta" ||
              type == "response.custom_tool_call_input.delta") {
     items_[index].pieces += delta;
@@ -167,8 +176,8 @@ void OpenaiResponsesDecoder::take_item(long long index,
   known.json = item;
   known.is_whole = is_whole;
   if (is_whole && !known.was_shown) {
-    emit_reasoning(emit, reasoning_of(item));
-    emit_text(emit, text_of(item));
+    add_reasoning(reasoning_of(item), emit);
+    add_text(text_of(item), emit);
   }
 }
 
@@ -242,8 +251,10 @@ agent::Reply OpenaiResponsesDecoder::reply() {
   Json output = Json::array();
   for (auto& [index, item] : items_) {
     Json& json = item.json;
-    reply.text += text_of(json);
-    reply.reasoning += reasoning_of(json);
+    const bool is_message = agent::text_at(json, "type", "message") == "message";
+    if (is_message && !item.text.empty() && text_of(json) != item.text) {
+      json = message_of(item.text);
+    }
     has_refusal = has_refusal || !joined_parts(json, "content", "refusal", "refusal").empty();
     if (is_call(agent::text_at(json, "type")) && call != calls.end()) {
       reply.tool_calls.push_back(

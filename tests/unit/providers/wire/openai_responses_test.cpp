@@ -155,6 +155,39 @@ TEST_CASE("openai_responses: pieces of an item that never came whole", "[provide
   CHECK(reply.tool_calls.empty());
 }
 
+TEST_CASE("openai_responses: the answer is what its deltas said, whatever the items say",
+          "[providers]") {
+  struct Row {
+    std::string item;
+    std::string raw;
+  };
+  const std::string said =
+      R"([{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hello"}]}])";
+  const std::vector<Row> rows = {
+      {message("Hello"),
+       R"([{"type":"message","role":"assistant","content":[{"type":"output_text",)"
+       R"("text":"Hello","annotations":[]}]}])"},
+      {message("Goodbye"), said},
+      {R"({"type":"message","content":[]})", said},
+      {R"({"content":"Hello"})", said},
+      {R"({"type":"web_search_call","status":"completed"})",
+       R"([{"type":"web_search_call","status":"completed"}])"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.item);
+    const Reply reply =
+        tests::read(*responses(),
+                    delta("output_text", 0, "Hel") + delta("output_text", 0, "lo") +
+                        done(0, row.item) + event("response.completed", R"("response":{})"));
+    CHECK(reply.text == "Hello");
+    CHECK(reply.raw == row.raw);
+  }
+  const Reply mixed = tests::read(*responses(),
+                                  delta("output_text", 7, "Hel") + delta("output_text", 0, "lo") +
+                                      event("response.completed", R"("response":{})"));
+  CHECK(mixed.text == "Hello");
+}
+
 TEST_CASE("openai_responses: without event names, and with a [DONE] behind it", "[providers]") {
   std::string body = done(0, message("Hi")) + end();
   for (auto at = body.find("event: "); at != std::string::npos; at = body.find("event: ")) {

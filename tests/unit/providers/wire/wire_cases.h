@@ -19,6 +19,8 @@ inline agent::Reply read(const providers::Wire& wire, const std::string& body) {
   const Played played = play(wire, body);
   INFO((played.reply ? "" : played.reply.error().message));
   REQUIRE(played.reply);
+  CHECK(played.text == played.reply->text);
+  CHECK(played.reasoning == played.reply->reasoning);
   return *played.reply;
 }
 
@@ -61,7 +63,12 @@ inline int answers_of_broken_bytes(const providers::Wire& wire, std::string_view
     }
     const Played played = play_in_pieces(wire, broken, {}, seed);
     answers += played.reply ? 1 : 0;
-    CHECK((played.reply || !played.reply.error().message.empty()));
+    if (played.reply) {
+      CHECK(played.text == played.reply->text);
+      CHECK(played.reasoning == played.reply->reasoning);
+    } else {
+      CHECK_FALSE(played.reply.error().message.empty());
+    }
   }
   CHECK(answers < static_cast<int>(k_forms));
   return answers;
