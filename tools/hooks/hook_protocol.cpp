@@ -154,7 +154,7 @@ std::string strange_member(const Json& object, std::span<const std::string_view>
     if (found == known.end() && !value.is_null()) {
       const auto near = agent::nearest(name, known);
       return fmt::format("`{}` is not a member of an answer{}",
-                         agent::printable(agent::prefix(name, 40)),
+                         agent::one_line(name, 40),
                          near ? fmt::format("; did you mean `{}`?", *near) : "");
     }
     if (found != known.end() && *found != name && object.contains(std::string(*found))) {

@@ -75,7 +75,7 @@ class VerdictSearch : public nlohmann::json_sax<Json> {
   bool key(std::string& name) override {
     if (!keys_.back().insert(name).second) {
       why_ = fmt::format("the key `{}` appears twice, the second time before byte {}",
-                         agent::printable(agent::prefix(name, 40)),
+                         agent::one_line(name, 40),
                          read_);
     }
     return why_.empty();
@@ -101,7 +101,7 @@ class VerdictSearch : public nlohmann::json_sax<Json> {
 };
 
 std::string shown(std::string_view bytes) {
-  return agent::printable(agent::prefix(bytes.substr(0, bytes.find('\n')), 20));
+  return agent::one_line(bytes.substr(0, bytes.find('\n')), 20);
 }
 
 std::string why_not_one_object(std::string_view bytes) {

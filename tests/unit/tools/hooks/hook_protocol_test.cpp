@@ -190,6 +190,8 @@ TEST_CASE("hook: an answer that can mean two things is a hook that broke", "[too
       {R"({"decision": deny})", "it is not valid JSON at byte 14"},
       {R"({"decisions": "deny"})",
        "`decisions` is not a member of an answer; did you mean `decision`?"},
+      {R"({"a\nerrand: ok": "deny"})", R"(`a\nerrand: ok` is not a member)"},
+      {R"({"a\nb": 1, "a\nb": 2})", R"(the key `a\nb` appears twice)"},
       {R"({"decision": ""})", "there is no decision ``"},
       {R"({"hookSpecificOutput": {"permission": "deny"}})", "`permission` is not a member"},
       {R"({"hookSpecificOutput": {"llm_response": {}}})", "`llm_response` is not a member"},
