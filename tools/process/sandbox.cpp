@@ -209,6 +209,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
 
 Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
   profile_ = policy_.profile();
+  always_locked_ = profile_.locked;
   profile_.untouchable = {::getpid(), supervisor_->zygote()};
   neighbours_ = partly_closed(profile_.reading);
   protected_.emplace(policy_.protection());
@@ -295,7 +296,7 @@ std::vector<struct stat> Sandbox::find_denied() {
   };
   if (!denied_reading_.empty() || !denied_writing_.empty() || !policy_.kept().empty()) {
     profile_.hidden.clear();
-    profile_.locked = policy_.profile().locked;
+    profile_.locked = always_locked_;
     add_all(denied_reading_, profile_.hidden);
     add_all(denied_writing_, profile_.locked);
     for (const fs::path& place : policy_.kept()) {

@@ -101,6 +101,7 @@ class Sandbox {
   std::string encoded_;                            // `profile_`, as the last program had it
   std::vector<std::filesystem::path> neighbours_;  // folders that are partly closed
   std::vector<struct stat> neighbours_then_;       // as the last program found them
+  std::vector<std::string> always_locked_;         // of `profile_`, beside what comes and goes
   std::vector<std::filesystem::path> denied_reading_;
   std::vector<std::filesystem::path> denied_writing_;
   std::vector<struct stat> denied_then_;  // as the last program found them
