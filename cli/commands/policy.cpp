@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -113,27 +114,23 @@ std::string network_of(const agent::SandboxSpec& sandbox) {
 class TriedSandbox {
  public:
   TriedSandbox(const agent::AgentSpec& agent, bool runs_programs, const Context& context)
-      : folder_(context.environment, agent::new_run_id()),
-        supervisor_(runs_programs ? tools::Supervisor::start() : nullptr),
-        sandbox_(open(agent, runs_programs, context)) {}
+      : sandbox_(runs_programs && agent.sandbox.mode != agent::SandboxSpec::Mode::off
+                     ? try_out(agent, context)
+                     : open_file_rules(agent, context)) {}
 
   const tools::Sandbox* get() const { return sandbox_ ? sandbox_->get() : nullptr; }
   Result<void> opened() const { return sandbox_ ? Result<void>() : agent::fail(sandbox_.error()); }
 
  private:
-  Result<std::unique_ptr<tools::Sandbox>> open(const agent::AgentSpec& agent,
-                                               bool runs_programs,
-                                               const Context& context) const {
-    if (!supervisor_) {
-      return agent::fail(supervisor_.error());
-    }
-    return runs_programs
-               ? open_sandbox(agent, context, {.folder = folder_, .supervisor = **supervisor_})
-               : open_file_rules(agent, context);
+  Result<std::unique_ptr<tools::Sandbox>> try_out(const agent::AgentSpec& agent,
+                                                  const Context& context) {
+    TRY_ASSIGN(supervisor_, tools::Supervisor::start());
+    folder_.emplace(context.environment, agent::new_run_id());
+    return open_sandbox(agent, context, {.folder = *folder_, .supervisor = *supervisor_});
   }
 
-  const RunFolder folder_;
-  const Result<std::unique_ptr<tools::Supervisor>> supervisor_;
+  std::optional<RunFolder> folder_;
+  std::unique_ptr<tools::Supervisor> supervisor_;
   const Result<std::unique_ptr<tools::Sandbox>> sandbox_;
 };
 
