@@ -35,7 +35,7 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& 
                             : agent.directory / std::filesystem::path(agent.file).filename(),
           .temporary = {},
           .secrets = own_folders(context.environment),
-          .obeyed = obeyed_files(agent, context),
+          .obeyed = {},
           .outputs = {},
           .runs_programs = false,
           .writes = std::ranges::any_of(agent.tools, tools::writes),
@@ -47,6 +47,7 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent,
                                   const Context& context,
                                   const Workplace& place) {
   tools::SandboxOptions options = options_for(agent, context);
+  options.obeyed = obeyed_files(agent, context);
   options.temporary = place.folder.path();
   options.outputs = place.outputs;
   options.supervisor = &place.supervisor;
@@ -93,7 +94,9 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_file_rules(const agent::Agen
   if (agent.sandbox.mode == Mode::off) {
     return nullptr;
   }
-  return tools::Sandbox::create(agent.sandbox, options_for(agent, context));
+  tools::SandboxOptions options = options_for(agent, context);
+  options.obeyed = obeyed_files(agent, context);
+  return tools::Sandbox::create(agent.sandbox, options);
 }
 
 agent::Result<std::unique_ptr<tools::Sandbox>> open_git_sandbox(const agent::AgentSpec& agent,
@@ -121,8 +124,6 @@ config::ReadingPolicy reading_policy(agent::AgentSpec agent,
   apply_sandbox_option(agent.sandbox, parsed);
   const bool is_off = agent.sandbox.mode == Mode::off;
   tools::SandboxOptions options = options_for(agent, context);
-  options.obeyed.clear();
-  options.runs_programs = false;
   options.writes = false;
   auto made = tools::policy_of(agent.sandbox, options);
   return [is_off,
