@@ -246,12 +246,17 @@ class Verdict:
             self.problems.append(f"{label} nothing says {wanted!r}")
 
     def show(self):
-        name = f"{self.attack.name} ({self.tested.user})"
-        if self.problems:
-            print("\n    ".join([f"FAIL {name}", *self.problems]), flush=True)
-            return "failed"
-        print(f"skip {name}: {self.skipped}" if self.skipped else f"ok   {name}", flush=True)
-        return "skipped" if self.skipped else "passed"
+        return show(self.attack.name, self.tested, self.problems, self.skipped)
+
+
+def show(name, tested, problems, skipped):
+    """Prints how it ended; returns which of the three."""
+    name = f"{name} ({tested.user})"
+    if problems:
+        print("\n    ".join([f"FAIL {name}", *problems]), flush=True)
+        return "failed"
+    print(f"skip {name}: {skipped}" if skipped else f"ok   {name}", flush=True)
+    return "skipped" if skipped else "passed"
 
 
 def put_on_shelf(scratch, errand):
