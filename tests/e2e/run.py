@@ -398,6 +398,12 @@ def messages_end(raw):
     return len(text[:end - 1].encode())
 
 
+def breaks_off(events):
+    """In the middle of an answer: what came of that one is in the result alone."""
+    news = [event["type"] for event in events if event["type"] in ANSWERING_EVENTS]
+    return news[-1:] in (["model.requested"], ["model.delta"])
+
+
 class Checker:
     """Collects what is wrong with one run of a case."""
 
@@ -551,27 +557,31 @@ class Checker:
                  for call in event["tool_calls"]]
         if sorted(finished) != sorted(asked):
             self.fail(f"the calls {asked} have the results {finished}")
-        if not set(started) <= set(finished):
-            self.fail(f"started {started}, finished {finished}")
+        ran = [event["call_id"] for event in events if event["type"] == "tool.finished" and event["status"] == "ok"]
+        if not set(ran) <= set(started) <= set(finished):
+            self.fail(f"started {started}, finished {finished}, well {ran}")
         self.whole_result(events[-1]["result"], outcome)
         self.bill(events)
         self.turns(events)
 
     def turns(self, events):
         """Each answer is that of a turn that began and of a request, and is what came of it piece by piece."""
-        pieces, begun = "", []
+        pieces, turn, asked = "", None, None
         for event in events:
-            begun.append(event["type"])
             if event["type"] == "turn.started":
-                begun = begun[-1:]
-            elif event["type"] in ("model.requested", "model.retrying", "model.fallback"):
+                turn = event["turn"]
+            elif event["type"] == "model.requested":
+                pieces, asked = "", event["turn"]
+                if turn != asked:
+                    self.fail(f"a request of turn {asked} while {turn} went on")
+            elif event["type"] in ("model.retrying", "model.reset", "model.fallback"):
                 pieces = ""
             elif event["type"] == "model.delta" and event["kind"] == "text":
                 pieces += event["text"]
             elif event["type"] == "model.responded":
-                if begun[0] != "turn.started" or "model.requested" not in begun:
-                    self.fail(f"before the answer of turn {event['turn']} there was only {begun}")
-                if pieces and pieces != event["text"] and "[redacted]" not in event["text"]:
+                if not turn == asked == event["turn"]:
+                    self.fail(f"an answer of turn {event['turn']}, asked for in {asked}, while {turn} went on")
+                if pieces != event["text"] and "[redacted]" not in event["text"]:
                     self.fail(f"the answer {event['text']!r:.200} came as {pieces!r:.200}")
 
     def bill(self, events):
@@ -579,11 +589,9 @@ class Checker:
         result = events[-1]["result"]
         uses = [event.get("judge") or event for event in events[:-1]]
         spent = [counted for use in uses if (counted := use.get("estimated") or use.get("usage"))]
-        news = [event["type"] for event in events if event["type"] in ANSWERING_EVENTS]
-        is_cut = news[-1:] in (["model.requested"], ["model.delta"])  # what came of that is in the result alone
         for name, total in result["usage"].items():
             sum_of = sum(usage[name] for usage in spent)
-            if total < sum_of or total > sum_of and not is_cut:
+            if total < sum_of or total > sum_of and not breaks_off(events):
                 self.fail(f"the events have {sum_of} {name} tokens, the result {total}")
         if result["turns"] != (answers := sum(event["type"] == "model.responded" for event in events)):
             self.fail(f"{answers} answers, and the result has {result['turns']} turns")

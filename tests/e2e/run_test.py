@@ -147,8 +147,10 @@ class Runner(unittest.TestCase):
                 ([*before, finished], "0 answers, and the result has 1 turns"),
                 ([*before, responded | {"usage": {"input": 2}}, finished], "the events have 2 input tokens, the result 3"),
                 ([*before, responded, responded, finished], "2 answers, and the result has 1 turns"),
-                ([event for event in EVENTS if event["type"] != "turn.started"], "before the answer of turn 1"),
-                ([event for event in EVENTS if event["type"] != "model.requested"], "before the answer of turn 1"),
+                ([event for event in EVENTS if event["type"] != "turn.started"],
+                 "a request of turn 1 while None went on"),
+                ([event for event in EVENTS if event["type"] != "model.requested"],
+                 "an answer of turn 1, asked for in None"),
                 ([*before[:-1], responded, finished], "the answer 'Hello.' came as 'Hel'")):
             with self.subTest(said):
                 self.assertIn(said, self.judge("errand run -o jsonl", events=events))
