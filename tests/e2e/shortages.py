@@ -17,11 +17,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
+sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from scratch import Scratch  # noqa: E402
+
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 MIB = 1 << 20
 PATIENCE_S = 30      # with a process that ought to end; more than any of its own deadlines here
@@ -250,16 +253,18 @@ def main():
     options = parser.parse_args()
     errand = options.errand.resolve()
     table = Table(options.verbose)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with tempfile.TemporaryDirectory(prefix="errand-short-") as name:
-        os.chmod(name, 0o755)
-        shelf = pathlib.Path(name) / "errand"  # another user has to reach it, wherever the checkout is
+    with Scratch("shortages") as scratch:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        scratch.path.chmod(0o755)
+        folders = [scratch.path / name for name in ("short", "unread")]
+        for folder in folders:
+            folder.mkdir()
+        shelf = scratch.path / "errand"  # another user has to reach it, wherever the checkout is
         shutil.copy(errand, shelf)
-        Shortages(shelf, table, pathlib.Path(name), f"http://127.0.0.1:{server.server_port}/v1").play_all()
-    with tempfile.TemporaryDirectory(prefix="errand-unread-") as name:
-        Unread(errand, table, pathlib.Path(name)).play_all()
-    server.shutdown()
+        Shortages(shelf, table, folders[0], f"http://127.0.0.1:{server.server_port}/v1").play_all()
+        Unread(errand, table, folders[1]).play_all()
+        server.shutdown()
     print(f"{table.passed} passed, {table.failed} failed, {table.skipped} skipped")
     return 1 if table.failed else 0
 
