@@ -20,7 +20,8 @@ bool is_smart_terminal(int descriptor, const agent::Environment& environment) {
   return ::isatty(descriptor) == 1 && term != environment.end() && term->second != "dumb";
 }
 
-constexpr std::array<std::string_view, 3> k_outputs = {"--output-file", "--log-file", "--record"};
+constexpr std::array<std::string_view, 4> k_outputs = {
+    "--output-file", "--log-file", "--record", "--junit"};
 
 agent::Result<void> check_is_no_output(const Parsed& parsed,
                                        std::span<const std::string_view> options,
@@ -43,6 +44,11 @@ agent::Result<void> check_is_no_output(const Parsed& parsed,
 agent::Result<void> check_outputs(const Parsed& parsed) {
   for (std::size_t at = 0; at < k_outputs.size(); ++at) {
     if (const auto file = parsed.value(k_outputs[at])) {
+      if (*file == "-") {
+        return agent::fail(agent::Code::cli_usage,
+                           fmt::format("`{} -` names no file", k_outputs[at]),
+                           "write /dev/stdout or /dev/stderr, or `./-` for a file of that name");
+      }
       TRY(check_is_no_output(parsed,
                              std::span(k_outputs).first(at),
                              fmt::format("`{} {}`", k_outputs[at], *file),

@@ -28,7 +28,8 @@ agent::Result<RunOutputs> open_outputs(const Parsed& parsed,
                                        const agent::Redactor& redactor,
                                        agent::Cancellation& cancellation);
 
-// cli.usage where two of the options that name files to write name one file: it would lose one of
+// cli.usage where one of the options that name files to write is `-`, which some would take for
+// standard output and some for a file, or where two name one file: it would lose one of
 // them. The second: where `what` is to be written to one of these.
 agent::Result<void> check_outputs(const Parsed& parsed);
 agent::Result<void> check_is_no_output(const Parsed& parsed,

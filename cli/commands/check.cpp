@@ -12,6 +12,7 @@
 #include "cli/terminal/render_error.h"
 #include "cli/user_places.h"
 #include "config/load.h"
+#include "config/project_config.h"
 #include "config/prompt.h"
 #include "config/replay_script.h"
 #include "providers/registry.h"
@@ -64,7 +65,10 @@ class Checker {
         add_own(allowed.error());
       }
     } else {
-      std::ranges::for_each(user.error(), [this](const Error& error) { add_own(error); });
+      add_own(user.error());
+    }
+    if (const auto project = config::load_project_config(context.cwd, known_); !project) {
+      add_own(project.error());
     }
   }
 
@@ -105,10 +109,15 @@ class Checker {
     return checked;
   }
 
-  // The user's own files, those in which something is wrong: config.yaml, the imported prices.
+  // Files that hold for every agent, those in which something is wrong: the user's config.yaml and
+  // imported prices, the project's settings.
   std::vector<Checked> own_files() && { return std::move(own_files_); }
 
  private:
+  void add_own(const std::vector<Error>& errors) {
+    std::ranges::for_each(errors, [this](const Error& error) { add_own(error); });
+  }
+
   // Said once, however many models and agents come upon it.
   void add_own(const Error& error) {
     const std::string file = error.where ? error.where->file : "";

@@ -6,6 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/output.h"
 #include "cli/run_folder.h"
+#include "cli/run_sinks.h"
 #include "cli/signals.h"
 #include "cli/terminal/render_error.h"
 #include "cli/test_report.h"
@@ -218,6 +219,7 @@ Result<std::size_t> jobs_of(const Parsed& parsed) {
 }  // namespace
 
 Result<int> command_test(const Parsed& parsed, Context& context) {
+  TRY(check_outputs(parsed));
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
   TRY_ASSIGN(const std::size_t jobs, jobs_of(parsed));
   TRY_ASSIGN(const auto files, find_files(parsed, context.cwd));
