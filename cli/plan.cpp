@@ -156,12 +156,13 @@ std::vector<std::string> prompt_words(const Parsed& parsed) {
   return words;
 }
 
-Result<std::optional<std::string>> prompt_from_outside(const Parsed& parsed,
-                                                       const agent::AgentSpec& spec) {
+Result<std::optional<std::string>> prompt_from_outside(Plan& plan, const Parsed& parsed) {
   const std::vector<std::string> words = prompt_words(parsed);
-  return read_prompt({.words = words,
-                      .file = parsed.value("--prompt-file"),
-                      .agent_has_prompt = !spec.prompt.empty()});
+  const PromptSources sources{.words = words,
+                              .file = parsed.value("--prompt-file"),
+                              .agent_has_prompt = !plan.agent.prompt.empty()};
+  plan.reads_stdin = reads_stdin(sources);
+  return read_prompt(sources);
 }
 
 // The files that the user's own words name. What comes from a file or a pipe names none: it may be
@@ -284,7 +285,7 @@ std::expected<Plan, std::vector<Error>> prepare(
   const auto rest = [&]() -> Result<void> {
     TRY(apply_options(plan, parsed));
     TRY_ASSIGN(const auto parameters, parameters_of(parsed));
-    TRY_ASSIGN(const auto prompt, prompt_from_outside(parsed, plan.agent));
+    TRY_ASSIGN(const auto prompt, prompt_from_outside(plan, parsed));
     TRY_ASSIGN(plan.text,
                config::render(
                    plan.agent, parameters, prompt, reading_policy(plan.agent, parsed, context)));

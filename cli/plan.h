@@ -26,6 +26,7 @@ struct Plan {
   // What goes to a server without anybody's word: to be settled before the first request.
   std::vector<providers::KeyRequest> key_requests;
   std::vector<agent::Warning> warnings;
+  bool reads_stdin = false;
 
   const providers::Resolved& model() const { return chain.front().resolved; }
 };

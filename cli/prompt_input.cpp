@@ -11,6 +11,8 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace cli {
@@ -51,7 +53,9 @@ agent::Result<std::string> read_all(int descriptor,
     }
     if (bytes == 0) {
       if (const auto why = agent::why_not_text(text)) {
-        return no_input(fmt::format("{} holds no text: {}", name, *why), "give it as UTF-8");
+        return no_input(fmt::format("{} holds no text: {}", name, *why),
+                        "give text as UTF-8; a picture or a PDF goes with a prompt that names its "
+                        "file, as in \"What is this? @scan.pdf\"");
       }
       return text;
     }
@@ -85,17 +89,24 @@ agent::Result<std::string> read_file(const std::string& file, const PromptSource
 
 agent::Result<std::string> join_words(const PromptSources& sources) {
   std::string prompt;
+  bool was_input = false;
   for (const std::string& word : sources.words) {
+    const bool is_input = word == "-";
     std::string part = word;
     if (const auto why = agent::why_not_text(word)) {
       return agent::fail(
           agent::Code::cli_usage, "the prompt is no text: " + *why, "give it as UTF-8");
     }
-    if (word == "-") {
+    if (is_input) {
       TRY_ASSIGN(part, read_stdin(sources));
+      if (is_blank(part)) {
+        return no_input("standard input is empty, and `-` asks for it",
+                        "see whether the command before the pipe failed, or leave the `-` out");
+      }
     }
-    prompt += prompt.empty() ? "" : (word == "-" ? "\n\n" : " ");
+    prompt += prompt.empty() ? "" : is_input || was_input ? "\n\n" : " ";
     prompt += part;
+    was_input = is_input;
   }
   return prompt;
 }
@@ -126,6 +137,20 @@ agent::Result<std::optional<std::string>> read_prompt(const PromptSources& sourc
     return no_input("the prompt is empty", "say what the agent is to do");
   }
   return prompt;
+}
+
+bool reads_stdin(const PromptSources& sources) {
+  if (!sources.words.empty()) {
+    return std::ranges::find(sources.words, "-") != sources.words.end();
+  }
+  return sources.file ? *sources.file == "-" : !sources.agent_has_prompt;
+}
+
+bool holds_bytes(int pipe) {
+  struct stat status{};
+  int ready = 0;
+  return ::fstat(pipe, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) &&
+         ::ioctl(pipe, FIONREAD, &ready) == 0 && ready > 0;
 }
 
 }  // namespace cli

@@ -21,4 +21,10 @@ struct PromptSources {
 // source is empty, missing, a terminal, or silent.
 agent::Result<std::optional<std::string>> read_prompt(const PromptSources& sources);
 
+// Whether read_prompt reads standard input for these.
+bool reads_stdin(const PromptSources& sources);
+
+// Whether bytes lie ready in a pipe. Reads nothing of it, and waits for nothing.
+bool holds_bytes(int pipe);
+
 }  // namespace cli

@@ -6,6 +6,7 @@
 #include "cli/known_names.h"
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
+#include "cli/prompt_input.h"
 #include "cli/terminal/approver.h"
 #include "cli/terminal/render_error.h"
 #include "cli/user_folders.h"
@@ -14,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -233,6 +235,27 @@ std::vector<agent::Warning> RunSession::replies_left() const {
   return warnings;
 }
 
+std::vector<agent::Warning> RunSession::last_words() {
+  std::vector<agent::Warning> warnings = replies_left();
+  if (auto unread = unread_input()) {
+    warnings.push_back(*std::move(unread));
+  }
+  return warnings;
+}
+
+// Other tools take what a pipe brings without being asked: said once, for it may come late.
+std::optional<agent::Warning> RunSession::unread_input() {
+  if (plan_.reads_stdin || !holds_bytes(STDIN_FILENO)) {
+    return std::nullopt;
+  }
+  plan_.reads_stdin = true;
+  return agent::Warning{.message = "standard input was not read, and there is something in it",
+                        .help =
+                            "a `-` puts it into the prompt: `... | errand run AGENT - \"what to "
+                            "do with it\"`",
+                        .kind = "stdin_unread"};
+}
+
 Result<void> RunSession::open_provider() {
   TRY_ASSIGN(provider_,
              providers::make_chain(
@@ -270,6 +293,9 @@ Result<void> RunSession::open_gates() {
 }
 
 agent::RunRequest RunSession::make_request() {
+  if (auto unread = unread_input()) {
+    plan_.warnings.push_back(*std::move(unread));
+  }
   return {.run_id = run_id_,
           .started = {.version = ERRAND_VERSION,
                       .agent_name = plan_.agent.name,
@@ -308,7 +334,7 @@ int RunSession::run() {
                   .clock = io_->clock(),
                   .approver = approver_.get(),
                   .interceptor = interceptors.empty() ? nullptr : &interceptor,
-                  .last_words = [this] { return replies_left(); }},
+                  .last_words = [this] { return last_words(); }},
                  world_.cancellation);
   world_.supervisor.dismiss();
   if (const auto loss = world_.sinks.log != nullptr ? world_.sinks.log->loss() : std::nullopt) {

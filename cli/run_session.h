@@ -66,7 +66,9 @@ class RunSession {
   providers::Dependencies provider_dependencies();
   agent::RunRequest make_request();
   agent::Result<agent::ReplayScript> load_script(const std::string& path);
+  std::vector<agent::Warning> last_words();
   std::vector<agent::Warning> replies_left() const;
+  std::optional<agent::Warning> unread_input();
 
   RunWorld world_;
   std::string run_id_;

@@ -61,6 +61,9 @@ TEST_CASE("prompt: stdin is read where there is no other prompt, or where - asks
   SECTION("a dash") {
     CHECK(*read({"-"}, pipe) == "from the pipe\n");
   }
+  SECTION("a dash before words") {
+    CHECK(*read({"-", "explain", "this"}, pipe) == "from the pipe\n\n\nexplain this");
+  }
   SECTION("a dash behind words") {
     CHECK(*read({"look", "at", "-"}, pipe) == "look at\n\nfrom the pipe\n");
   }
@@ -74,6 +77,12 @@ TEST_CASE("prompt: nothing to say is exit 66", "[cli]") {
   SECTION("an empty pipe") {
     pipe.close_writer();
     CHECK(read({}, pipe).error().code == agent::Code::cli_no_input);
+  }
+  SECTION("an empty pipe beside words") {
+    pipe.close_writer();
+    const auto prompt = read({"-", "explain"}, pipe);
+    CHECK(prompt.error().code == agent::Code::cli_no_input);
+    CHECK(prompt.error().message == "standard input is empty, and `-` asks for it");
   }
   SECTION("blanks alone") {
     pipe.write(" \n\t");
@@ -109,4 +118,27 @@ TEST_CASE("prompt: bytes that are no text are refused where they stand", "[cli]"
   REQUIRE_FALSE(prompt);
   CHECK(prompt.error().code == agent::Code::cli_no_input);
   CHECK(prompt.error().message == "standard input holds no text: byte 2 (0xFF) is not UTF-8");
+}
+
+TEST_CASE("prompt: who reads stdin", "[cli]") {
+  const std::vector<std::string> words = {"say", "hello"};
+  const std::vector<std::string> dash = {"say", "-"};
+  CHECK_FALSE(cli::reads_stdin({.words = words}));
+  CHECK(cli::reads_stdin({.words = dash}));
+  CHECK(cli::reads_stdin({.words = {}}));
+  CHECK(cli::reads_stdin({.words = {}, .file = "-", .agent_has_prompt = true}));
+  CHECK_FALSE(cli::reads_stdin({.words = {}, .file = "prompt.txt"}));
+  CHECK_FALSE(cli::reads_stdin({.words = {}, .agent_has_prompt = true}));
+}
+
+TEST_CASE("prompt: bytes that lie ready in a pipe are seen and left there", "[cli]") {
+  Pipe pipe;
+  CHECK_FALSE(cli::holds_bytes(pipe.ends[0]));
+  pipe.write("x");
+  CHECK(cli::holds_bytes(pipe.ends[0]));
+  CHECK(cli::holds_bytes(pipe.ends[0]));
+  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  CHECK_FALSE(cli::holds_bytes(null));
+  ::close(null);
+  CHECK_FALSE(cli::holds_bytes(-1));
 }
