@@ -44,6 +44,26 @@ std::string_view to_string(StopReason reason) {
   std::unreachable();
 }
 
+bool lets_calls_run(StopReason reason) {
+  switch (reason) {
+    case StopReason::end_turn:
+    case StopReason::tool_use:
+    case StopReason::stop_sequence:
+    case StopReason::pause:
+    case StopReason::unknown:  // servers differ in their words, and some have none
+      return true;
+    case StopReason::max_tokens:
+    case StopReason::content_filter:
+    case StopReason::refusal:
+    case StopReason::context_window:
+    case StopReason::malformed_tool_call:
+    case StopReason::guardrail_intervened:
+    case StopReason::error:
+      return false;
+  }
+  std::unreachable();
+}
+
 StopReason stop_reason_from(std::string_view name) {
   for (int value = 0; value < static_cast<int>(StopReason::unknown); ++value) {
     const auto reason = static_cast<StopReason>(value);

@@ -55,6 +55,9 @@ enum class StopReason : std::uint8_t {
   unknown,
 };
 std::string_view to_string(StopReason reason);
+// Whether the calls of a reply that stopped so are whole and meant: not where it was cut, filtered,
+// refused or broken.
+bool lets_calls_run(StopReason reason);
 StopReason stop_reason_from(std::string_view name);  // `unknown` where it is none
 
 // One model response. `raw` is the provider's own JSON of the assistant turn (reasoning

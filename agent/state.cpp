@@ -99,7 +99,7 @@ void fold(State& state, const ModelFallback& event) {
   }
 }
 
-// A cut reply stays in the conversation as the text that came; its calls never run.
+// A reply whose calls may not run stays in the conversation as the text that came.
 Reply without_calls(Reply reply) {
   reply.tool_calls.clear();
   reply.raw.clear();
@@ -139,7 +139,8 @@ void fold(State& state, const ModelResponded& event) {
   const bool cut = reply.stop_reason == StopReason::max_tokens;
   const bool malformed = reply.stop_reason == StopReason::malformed_tool_call;
   const bool paused = reply.stop_reason == StopReason::pause;
-  const bool calls = !cut && !malformed && !reply.tool_calls.empty();
+  const bool may_call = lets_calls_run(reply.stop_reason);
+  const bool calls = may_call && !reply.tool_calls.empty();
   count_in_a_row(state.truncations, cut);
   count_in_a_row(state.malformed_replies, malformed);
   count_in_a_row(state.pauses, paused);
@@ -150,7 +151,7 @@ void fold(State& state, const ModelResponded& event) {
   state.started_calls.clear();
   state.results.clear();
   state.settled_calls = 0;
-  if (cut || malformed) {
+  if (!may_call) {
     if (!says_nothing) {
       state.conversation.messages.push_back(AssistantMessage{without_calls(reply)});
     }

@@ -250,9 +250,12 @@ agent::Reply GeminiDecoder::reply() {
        std::move(assembler).finish(id_, reason == StopReason::max_tokens)) {
     reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
   }
-  const bool calls = !reply.tool_calls.empty() &&
-                     (reason == StopReason::end_turn || reason == StopReason::unknown);
-  reply.stop_reason = calls ? StopReason::tool_use : reason;
+  reply.stop_reason = reason;
+  if (!reply.tool_calls.empty() && reason == StopReason::end_turn) {
+    reply.stop_reason = StopReason::tool_use;
+  } else if (!reply.tool_calls.empty() && reason == StopReason::unknown) {
+    reply.stop_reason = StopReason::error;  // the words that come new are those of failures
+  }
   reply.stop_reason_raw = finish_reason_;
   reply.usage = normal_usage(usage_);
   reply.model = model_;

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -57,6 +58,11 @@ std::string text_of(const Json& item) {
 std::string reasoning_of(const Json& item) {
   return joined_parts(item, "summary", "summary_text", "text") +
          joined_parts(item, "content", "reasoning_text", "text");
+}
+
+// Of an answer, whatever its event is called, or of one of its calls.
+bool says_failure(std::string_view status) {
+  return status == "incomplete" || status == "failed" || status == "cancelled";
 }
 
 bool is_call(std::string_view type) {
@@ -111,6 +117,7 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
   void take_response(const agent::Json& response);
   void take_output(const agent::Json& response, const agent::Emit& emit);
   void add_calls(ToolCallAssembler& assembler) const;
+  bool has_cut_call() const;
   StopReason stop_reason(bool has_calls, bool has_refusal) const;
 
   std::map<long long, Item> items_;  // by output_index
@@ -146,7 +153,8 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
     take_response(*response);
     if (type == "response.completed" || type == "response.incomplete") {
       take_output(*response, emit);
-      status_ = type.substr(type.find('.') + 1);
+      const std::string_view status = agent::text_at(*response, "status");
+      status_ = says_failure(status) ? status : type.substr(type.find('.') + 1);
     }
   }
   return type == "keepalive"        ? Heard::keep_alive
@@ -225,20 +233,28 @@ void OpenaiResponsesDecoder::add_calls(ToolCallAssembler& assembler) const {
   }
 }
 
+bool OpenaiResponsesDecoder::has_cut_call() const {
+  return std::ranges::any_of(items_, [](const auto& one) {
+    return is_call(agent::text_at(one.second.json, "type")) &&
+           says_failure(agent::text_at(one.second.json, "status"));
+  });
+}
+
 // There is no reason for tools: an answer that calls some is `completed`.
 StopReason OpenaiResponsesDecoder::stop_reason(bool has_calls, bool has_refusal) const {
   if (status_ == "incomplete") {
     return incomplete_ == "max_output_tokens" || incomplete_ == "max_tokens"
                ? StopReason::max_tokens
            : incomplete_ == "content_filter" ? StopReason::content_filter
-                                             : StopReason::unknown;
+                                             : StopReason::error;
   }
   if (status_ != "completed") {
     return StopReason::error;
   }
-  return has_calls     ? StopReason::tool_use
-         : has_refusal ? StopReason::refusal
-                       : StopReason::end_turn;
+  return has_cut_call() ? StopReason::max_tokens
+         : has_calls    ? StopReason::tool_use
+         : has_refusal  ? StopReason::refusal
+                        : StopReason::end_turn;
 }
 
 agent::Reply OpenaiResponsesDecoder::reply() {
