@@ -170,19 +170,16 @@ def main():
     parser.add_argument("-v", "--verbose", action="store_true", help="show the output of what went wrong")
     options = parser.parse_args()
     users = ["root", "user"] if os.geteuid() == 0 else ["user"]
-    shelf = attacks.put_on_shelf(options.errand)
     count = dict.fromkeys(("passed", "failed", "skipped"), 0)
     tasks = [Task(file) for file in sorted(HERE.glob("*.toml")) if options.k in file.stem]
-    try:
-        tested = [attacks.Tested(shelf, user) for user in users]
-        with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
-            jobs = [pool.submit(Verdict, task, one, options.verbose) for task in tasks for one in tested
-                    if one.user in task.get("users", ["root", "user"])
-                    and (task.get("home") != "real" or one.user == users[0])]
-            for job in jobs:
-                count[job.result().show()] += 1
-    finally:
-        shutil.rmtree(shelf, ignore_errors=True)
+    with attacks.Scratch("tasks") as scratch, concurrent.futures.ThreadPoolExecutor(options.j) as pool:
+        attacks.put_on_shelf(scratch.path, options.errand)
+        tested = [attacks.Tested(scratch.path, user) for user in users]
+        jobs = [pool.submit(Verdict, task, one, options.verbose) for task in tasks for one in tested
+                if one.user in task.get("users", ["root", "user"])
+                and (task.get("home") != "real" or one.user == users[0])]
+        for job in jobs:
+            count[job.result().show()] += 1
     print(", ".join(f"{number} {what}" for what, number in count.items()), flush=True)
     return 1 if count["failed"] else 0
 
