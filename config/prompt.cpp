@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -44,10 +45,8 @@ struct Filled {
   std::vector<PlacedValue> values;
 
   const PlacedValue* value_at(std::size_t offset) const {
-    const auto found = std::ranges::find_if(values, [&](const PlacedValue& value) {
-      return offset >= value.from && offset < value.end;
-    });
-    return found == values.end() ? nullptr : &*found;
+    const auto next = std::ranges::upper_bound(values, offset, {}, &PlacedValue::from);
+    return next == values.begin() || offset >= std::prev(next)->end ? nullptr : &*std::prev(next);
   }
 };
 

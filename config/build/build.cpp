@@ -382,11 +382,12 @@ void check_template(const Value& text,
                     const std::vector<std::string>& declared,
                     std::set<std::string>& used,
                     Problems& problems) {
+  SourceOffsets offsets(problems.source().text(), text);
   for (const Piece& piece : parse_template(without_references(text.text))) {
     if (piece.kind == Piece::Kind::text) {
       continue;
     }
-    const Span span{offset_of(problems.source(), text, piece.offset), piece.length};
+    const Span span{offsets.of(piece.offset), piece.length};
     if (piece.kind == Piece::Kind::mistake) {
       problems.add(
           span, piece.text, R"(write {{ name }} for a parameter, and {{ "{{" }} for two braces)");

@@ -231,23 +231,29 @@ std::optional<bool> boolean_of(const Value& value) {
 
 // Folding and indentation only ever touch white space, so the n-th other character of the value is
 // the n-th other character of its source.
-std::size_t offset_of(const Source& source, const Value& value, std::size_t index) {
-  const std::string_view text = value.text;
-  const auto head = text.substr(0, index);
-  auto wanted =
-      static_cast<std::size_t>(std::ranges::count_if(head, [](char c) { return !is_space(c); }));
-  std::size_t at = value.content;
-  while (at < source.text().size()) {
-    const Step step = next_step(source.text().substr(at), value.style);
-    if (!step.is_white) {
-      if (wanted < step.value) {
-        return at;
-      }
-      wanted -= step.value;
-    }
-    at += step.source;
+std::size_t SourceOffsets::of(std::size_t index) {
+  if (index < index_) {
+    *this = SourceOffsets(source_, value_);
   }
-  return value.span.offset;
+  const auto passed = std::string_view(value_.get().text).substr(index_, index - index_);
+  wanted_ +=
+      static_cast<std::size_t>(std::ranges::count_if(passed, [](char c) { return !is_space(c); }));
+  index_ = index;
+  while (at_ < source_.size()) {
+    const Step step = next_step(source_.substr(at_), value_.get().style);
+    if (!step.is_white) {
+      if (wanted_ < step.value) {
+        return at_;
+      }
+      wanted_ -= step.value;
+    }
+    at_ += step.source;
+  }
+  return value_.get().span.offset;
+}
+
+std::size_t offset_of(const Source& source, const Value& value, std::size_t index) {
+  return SourceOffsets(source.text(), value).of(index);
 }
 
 const Value* find_beyond_json(const Value& value) {

@@ -4,7 +4,9 @@
 #include "agent/json.h"
 #include "config/yaml/source.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +52,24 @@ Kind kind_of_plain(std::string_view text);
 std::optional<std::int64_t> integer_of(const Value& value);  // nullopt: none, or over 64 bits
 std::optional<double> number_of(const Value& value);         // of integers too; may be inf or nan
 std::optional<bool> boolean_of(const Value& value);
+
+// Where the characters of a value stand in its source, one after the other: work in proportion to
+// the source in all, where the indices only grow. Both are borrowed.
+class SourceOffsets {
+ public:
+  SourceOffsets(std::string_view source, const Value& value)
+      : source_(source), value_(value), at_(value.content) {}
+
+  // Of the character at `index` of the value's text.
+  std::size_t of(std::size_t index);
+
+ private:
+  std::string_view source_;
+  std::reference_wrapper<const Value> value_;
+  std::size_t index_ = 0;   // of the value's text, up to which it was counted
+  std::size_t at_;          // of the source, behind what was passed
+  std::size_t wanted_ = 0;  // characters that are no white space, from `at_` to that of `index_`
+};
 
 // Where the character at `index` of `value.text` stands in the source, however the scalar is
 // quoted, folded or escaped. The character must be no white space.
