@@ -11,25 +11,12 @@ namespace agent {
 namespace {
 
 // The names of the alternatives of EventBody, in its order.
-constexpr auto k_names = std::to_array<std::string_view>({"run.started",
-                                                          "turn.started",
-                                                          "model.requested",
-                                                          "model.delta",
-                                                          "model.reset",
-                                                          "model.retrying",
-                                                          "model.fallback",
-                                                          "model.responded",
-                                                          "user.said",
-                                                          "tool.started",
-                                                          "tool.output",
-                                                          "tool.finished",
-                                                          "approval.requested",
-                                                          "approval.answered",
-                                                          "hook.ran",
-                                                          "guardrail.ran",
-                                                          "limit.warning",
-                                                          "warning",
-                                                          "run.finished"});
+constexpr auto k_names = std::to_array<std::string_view>(
+    {"run.started",     "turn.started",       "model.requested",   "model.delta",
+     "model.broken",    "model.reset",        "model.retrying",    "model.fallback",
+     "model.responded", "user.said",          "tool.started",      "tool.output",
+     "tool.finished",   "approval.requested", "approval.answered", "hook.ran",
+     "guardrail.ran",   "limit.warning",      "warning",           "run.finished"});
 static_assert(k_names.size() == std::variant_size_v<EventBody>);
 
 // Arguments are shown as the object that they are, or as the text that came; null: none came.
@@ -89,10 +76,14 @@ void write(Json& json, const ModelDelta& body) {
   json["text"] = body.text;
 }
 
+void write(Json& json, const ModelBroken& body) {
+  json["usage"] = to_json(body.usage);
+  json["estimated"] = body.estimated ? to_json(*body.estimated) : Json(nullptr);
+  json["cost_usd"] = to_json(body.cost);
+}
+
 void write(Json& json, const ModelReset& body) {
   json["reason"] = body.reason;
-  json["cost_usd"] = to_json(body.cost);
-  json["estimated"] = to_json(body.usage);
 }
 
 void write(Json& json, const ModelRetrying& body) {
@@ -290,12 +281,18 @@ void read(const Json& json, ModelDelta& body) {
   body.text = text(json, "text");
 }
 
-void read(const Json& json, ModelReset& body) {
-  body.reason = text(json, "reason");
-  body.cost = money_at(json, "cost_usd");
-  if (const Json* usage = find(json, "estimated")) {
+void read(const Json& json, ModelBroken& body) {
+  if (const Json* usage = find(json, "usage")) {
     body.usage = usage_from_json(*usage);
   }
+  if (const Json* estimated = find(json, "estimated")) {
+    body.estimated = usage_from_json(*estimated);
+  }
+  body.cost = money_at(json, "cost_usd");
+}
+
+void read(const Json& json, ModelReset& body) {
+  body.reason = text(json, "reason");
 }
 
 void read(const Json& json, ModelRetrying& body) {

@@ -54,10 +54,15 @@ struct ModelDelta {
   Kind kind = Kind::text;
   std::string text;
 };
+struct ModelBroken {  // an answer that broke off, in whatever way, and is charged for all the same
+  Usage usage;        // as the provider reported it until then
+  std::optional<Usage> estimated;  // from bytes, where that is missing or cannot be
+  std::optional<Money> cost;       // as Reply::cost
+
+  const Usage& counted() const { return estimated ? *estimated : usage; }
+};
 struct ModelReset {  // drop what was streamed of this reply
   std::string reason;
-  std::optional<Money> cost;  // estimated; nullopt: unknown
-  Usage usage = {};           // estimated
 };
 struct ModelRetrying {
   int attempt = 0;  // the one that failed
@@ -145,6 +150,7 @@ using EventBody = std::variant<RunStarted,
                                TurnStarted,
                                ModelRequested,
                                ModelDelta,
+                               ModelBroken,
                                ModelReset,
                                ModelRetrying,
                                ModelFallback,

@@ -187,6 +187,38 @@ class Deadline {
   std::jthread watcher_;
 };
 
+// How long what looks at a run's end may take: until the run is stopped, or, where it was stopped
+// before, for a little longer.
+class EndingTime {
+ public:
+  EndingTime(Clock& clock, const Cancellation& cancellation)
+      : killed_(cancellation.kill(), Stopper{ending_}) {
+    if (!cancellation.stop().stop_requested()) {
+      stopped_.emplace(cancellation.stop(), Stopper{ending_});
+      return;
+    }
+    watcher_ = std::jthread([&clock, ending = ending_](std::stop_token done) mutable {
+      constexpr Milliseconds k_grace{10'000};
+      if (clock.sleep_for(k_grace, std::move(done))) {
+        ending.request_stop();
+      }
+    });
+  }
+
+  std::stop_token stop() const { return ending_.get_token(); }
+
+ private:
+  struct Stopper {
+    std::stop_source ending;
+    void operator()() { ending.request_stop(); }
+  };
+
+  std::stop_source ending_;
+  std::stop_callback<Stopper> killed_;
+  std::optional<std::stop_callback<Stopper>> stopped_;
+  std::jthread watcher_;
+};
+
 std::int64_t milliseconds_since(Clock::Steady start, const Clock& clock) {
   return std::chrono::duration_cast<Milliseconds>(clock.now() - start).count();
 }
@@ -342,10 +374,6 @@ class Run {
         [&](EventBody body) {
           const bool asks_again = std::holds_alternative<ModelRetrying>(body) ||
                                   std::holds_alternative<ModelFallback>(body);
-          if (auto* reset = std::get_if<ModelReset>(&body)) {
-            reset->cost = cost_of_broken_stream(state);
-            reset->usage = usage_of_broken_stream(state);
-          }
           recorder_.record(std::move(body));
           recorder_.commit();
           if (asks_again && !at_limit) {
@@ -473,14 +501,14 @@ class Run {
   }
 
   // What a run that ended early has of an answer goes the way of an answer: not past a guardrail.
-  void guard_text(RunResult& result) {
+  void guard_text(RunResult& result, const EndingTime& time) {
     if (is_withheld_) {
       result.text.clear();
       result.partial = false;
     } else if (!is_approved_ && !result.text.empty()) {
       HookDecision decision =
           interceptors_.judge({.point = HookPoint::stop, .text = result.text, .is_partial = true},
-                              cancellation_.kill());
+                              time.stop());
       const bool is_refused = decision.refusal || decision.ending;
       result.text = is_refused ? "" : decision.text.value_or(result.text);
       result.partial = result.partial && !is_refused;
@@ -502,12 +530,15 @@ class Run {
       }
     }
     result.run_id = request_.run_id;
-    guard_text(result);
-    interceptors_.judge({.point = HookPoint::run_end,
-                         .text = result.text,
-                         .kind = exit_row(result.exit_code).name,
-                         .ending = &result},
-                        cancellation_.kill());
+    if (interceptors_.are_there()) {
+      const EndingTime time(ports_.clock, cancellation_);
+      guard_text(result, time);
+      interceptors_.judge({.point = HookPoint::run_end,
+                           .text = result.text,
+                           .kind = exit_row(result.exit_code).name,
+                           .ending = &result},
+                          time.stop());
+    }
     result.duration_ms = milliseconds_since(begin_, ports_.clock);
     const bool was_failing = recorder_.failure().has_value();
     const int signal = cancellation_.signal_number();

@@ -45,7 +45,6 @@ void fold(State& state, const RunStarted& event) {
 }
 
 void fold(State& state, const ModelDelta& event) {
-  state.streamed_bytes += static_cast<std::int64_t>(event.text.size());
   if (event.kind == ModelDelta::Kind::text) {
     state.streaming += event.text;
   }
@@ -74,14 +73,16 @@ void count_use(State& state, const ModelUse& more) {
   add_cost(use.cost, more.cost);
 }
 
-void fold(State& state, const ModelReset& event) {
+void fold(State& state, const ModelBroken& event) {
   count_use(state,
             {.model = state.model,
-             .usage = event.usage,
+             .usage = event.counted(),
              .cost = event.cost,
-             .usage_estimated = event.usage.total() > 0});
+             .usage_estimated = event.estimated.has_value()});
+}
+
+void fold(State& state, const ModelReset&) {
   state.streaming.clear();
-  state.streamed_bytes = 0;
 }
 
 void fold(State& state, const ModelFallback& event) {
@@ -125,7 +126,6 @@ void fold(State& state, const ModelResponded& event) {
   state.last_usage = reply.counted();
   state.new_bytes = 0;
   state.streaming = {};  // and its memory
-  state.streamed_bytes = 0;
   state.stop_reason = reply.stop_reason;
   if (!continues) {
     state.answer.clear();
@@ -298,24 +298,6 @@ const Price* price_of_model(const State& state) {
   return found == state.plan.prices.end() ? nullptr : &found->second;
 }
 
-namespace {
-
-Usage broken_stream(const State& state) {
-  return {.input = estimated_input(state),
-          .output = (state.streamed_bytes + k_bytes_per_token - 1) / k_bytes_per_token};
-}
-
-}  // namespace
-
-Usage usage_of_broken_stream(const State& state) {
-  return state.plan.scripts.contains(state.model) ? Usage{} : broken_stream(state);
-}
-
-std::optional<Money> cost_of_broken_stream(const State& state) {
-  const Price* price = price_of_model(state);
-  return price != nullptr ? std::optional(cost(*price, broken_stream(state))) : std::nullopt;
-}
-
 RunResult make_result(const State& state, const Ending& ending) {
   RunResult result;
   result.exit_code = exit_code(ending);
@@ -323,16 +305,6 @@ RunResult make_result(const State& state, const Ending& ending) {
   result.usage = state.usage;
   result.cost = state.cost;
   result.models = state.models;
-  if (state.streamed_bytes > 0) {
-    const auto part = cost_of_broken_stream(state);
-    const Usage used = usage_of_broken_stream(state);
-    ModelUse& use = use_of_model(result.models, state.model);
-    add_cost(result.cost, part);
-    add_cost(use.cost, part);
-    result.usage += used;
-    use.usage += used;
-    use.usage_estimated = use.usage_estimated || used.total() > 0;
-  }
   result.usage_estimated = std::ranges::any_of(result.models, &ModelUse::usage_estimated);
   result.turns = state.turns;
   result.tool_calls = state.tool_calls;

@@ -26,10 +26,9 @@ struct RunPlan {
   Limits limits;
   std::set<std::string> repeatable_tools;
   std::map<std::string, Price> prices;  // by model, for estimates; unknown ones are left out
-  std::set<std::string> scripts;  // models that are scripts: what these do not say, they do not use
-  std::int64_t tool_bytes = 0;    // of the tools' names, descriptions and schemas, for estimates
-  std::string tool_choice;        // as ModelSpec::tool_choice
-  std::string output_schema;      // as OutputSpec::schema
+  std::int64_t tool_bytes = 0;  // of the tools' names, descriptions and schemas, for estimates
+  std::string tool_choice;      // as ModelSpec::tool_choice
+  std::string output_schema;    // as OutputSpec::schema
   std::shared_ptr<const JsonSchema> output;  // the same, compiled; null: any text is an answer
 };
 
@@ -51,9 +50,8 @@ struct State {
   std::size_t settled_calls = 0;              // of open_calls: have a result, as all before them
   std::optional<ToolResult> ending_result;    // a fatal tool's, or task_failed's
 
-  std::string answer;               // text of the last reply, continuations joined
-  std::string streaming;            // text of the reply that is coming in
-  std::int64_t streamed_bytes = 0;  // of that reply, thoughts included
+  std::string answer;     // text of the last reply, continuations joined
+  std::string streaming;  // text of the reply that is coming in
   bool reply_is_unjudged = false;
   StopReason stop_reason = StopReason::unknown;  // of the last reply
   int truncations = 0;                           // in a row, as the next three
@@ -90,12 +88,6 @@ const Price* price_of_model(const State& state);
 
 // Tokens of the next request, from what the last one measured.
 std::int64_t estimated_input(const State& state);
-
-// What a stream that broke off used: the provider charges for it, but says nothing of it. The
-// request and what came of the answer are estimated. Nothing of a script.
-Usage usage_of_broken_stream(const State& state);
-// What that costs; nullopt: the price is unknown.
-std::optional<Money> cost_of_broken_stream(const State& state);
 
 // The result object of `state` under `ending`; exit code, partial text and Stop included.
 RunResult make_result(const State& state, const Ending& ending);

@@ -330,9 +330,6 @@ agent::RunPlan run_plan(const Plan& prepared,
     if (const agent::Price* price = choice.tariff.at(now)) {
       plan.prices.emplace(choice.resolved.name(), *price);
     }
-    if (choice.resolved.protocol == providers::k_replay) {
-      plan.scripts.insert(choice.resolved.name());
-    }
   }
   for (const agent::ToolInfo& tool : toolbox.tools()) {
     plan.tool_bytes += static_cast<std::int64_t>(tool.name.size() + tool.description.size() +

@@ -112,6 +112,11 @@ The model is sent on with the reason, once in a run.
 Nothing.
 .El
 .Pp
+The run waits for
+.Ic run_end ,
+and for what looks at a partial answer, until a signal or its time limit comes; where one of these ended
+it, for 10 seconds more.
+.Pp
 The hooks of a point run one after the other, in the order of the file, and each sees what
 those before it have changed.
 After a no, only observers still run.

@@ -341,10 +341,23 @@ agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
   if (form_ == Form::unknown || (form_ == Form::stream && !is_complete())) {
     return agent::fail(broken());
   }
+  agent::Reply result = whole_reply();
+  result.request_id = request_id(headers);
+  return result;
+}
+
+agent::Reply AnswerDecoder::whole_reply() {
   agent::Reply result = reply();
   result.text = std::move(text_);
   result.reasoning = std::move(reasoning_);
-  result.request_id = request_id(headers);
+  return result;
+}
+
+agent::Reply AnswerDecoder::partial() {
+  agent::Reply result = whole_reply();
+  if (form_ == Form::document && is_cut_json(agent::trimmed(body_))) {
+    result.text = std::move(body_);  // nobody could read it
+  }
   return result;
 }
 

@@ -20,6 +20,7 @@ class AnswerDecoder : public Decoder {
  public:
   agent::Result<agent::Heard> feed(std::string_view bytes, const agent::Emit& emit) final;
   agent::Result<agent::Reply> finish(const agent::Headers& headers, const agent::Emit& emit) final;
+  agent::Reply partial() final;
 
  protected:
   // One event of a stream; `data` is an object and reports no error. What it says: an event that
@@ -37,7 +38,7 @@ class AnswerDecoder : public Decoder {
   virtual bool is_complete() const = 0;
   // Nothing that follows belongs to the answer.
   virtual bool is_over() const = 0;
-  // All but its text and reasoning, which are what was added.
+  // All but its text and reasoning, which are what was added. Also of an answer that broke off.
   virtual agent::Reply reply() = 0;
 
   // A piece of the answer's text, or of its reasoning, for whoever listens: what people read while
@@ -55,6 +56,7 @@ class AnswerDecoder : public Decoder {
   void find_form(std::string_view bytes);
   void feed_stream(std::string_view bytes, const agent::Emit& emit);
   bool on_event(const StreamEvent& event, const agent::Emit& emit);
+  agent::Reply whole_reply();
   agent::Result<void> read_document(const agent::Emit& emit);
   agent::Error broken() const;
 

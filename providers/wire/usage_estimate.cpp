@@ -1,5 +1,7 @@
 #include "providers/wire/usage_estimate.h"
 
+#include <algorithm>
+
 namespace providers {
 namespace {
 
@@ -43,6 +45,13 @@ std::optional<agent::Usage> estimate(const agent::Usage& reported, const Exchang
   } else if (usage.reasoning > usage.output) {
     usage.output += usage.reasoning;  // counted beside it
   }
+  return usage == reported ? std::nullopt : std::optional(usage);
+}
+
+std::optional<agent::Usage> estimate_broken(const agent::Usage& reported,
+                                            const Exchange& exchange) {
+  agent::Usage usage = estimate(reported, exchange).value_or(reported);
+  usage.output = std::max(usage.output, tokens_of(exchange.received));
   return usage == reported ? std::nullopt : std::optional(usage);
 }
 

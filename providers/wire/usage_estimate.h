@@ -17,6 +17,9 @@ struct Exchange {
 // estimated from the bytes, the others stay. nullopt: nothing of it needs to be.
 std::optional<agent::Usage> estimate(const agent::Usage& reported, const Exchange& exchange);
 
+// The same of an answer that broke off: what was reported of it so far is less than all of it.
+std::optional<agent::Usage> estimate_broken(const agent::Usage& reported, const Exchange& exchange);
+
 // Bytes of the answer that cost tokens.
 std::int64_t bytes_of(const agent::Reply& reply);
 

@@ -80,6 +80,8 @@ class Decoder {
   // The reply, after the last byte. provider.stream_broken where the answer lacks its end.
   virtual agent::Result<agent::Reply> finish(const agent::Headers& headers,
                                              const agent::Emit& emit) = 0;
+  // Of an answer that failed, what had come of it: good for its usage and its size alone. Last.
+  virtual agent::Reply partial() = 0;
 };
 
 // A request's body is head + messages + tail. Head and messages are the same bytes from turn to

@@ -195,6 +195,9 @@ class WireProvider final : public agent::Provider {
                      Decoder& decoder,
                      const agent::Emit& emit) const;
 
+  void tell_of_broken(const Reply& partial,
+                      const ModelRequest& request,
+                      const agent::Emit& emit) const;
   Exchange exchanged(const ModelRequest& request, const Reply& reply) const;
 
   std::unique_ptr<Wire> wire_;
@@ -216,6 +219,18 @@ Exchange WireProvider::exchanged(const ModelRequest& request, const Reply& reply
     }
   }
   return exchange;
+}
+
+// Nothing of an answer of which nothing came.
+void WireProvider::tell_of_broken(const Reply& partial,
+                                  const ModelRequest& request,
+                                  const agent::Emit& emit) const {
+  const Exchange exchange = exchanged(request, partial);
+  if (exchange.received > 0 || partial.usage.total() != 0) {
+    emit(agent::ModelBroken{.usage = partial.usage,
+                            .estimated = estimate_broken(partial.usage, exchange),
+                            .cost = partial.cost});
+  }
 }
 
 Result<Reply> WireProvider::ask(const ModelRequest& request,
@@ -254,7 +269,11 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
                                      stop);
     const bool is_answer = response && response->status >= 200 && response->status < 300;
     if (!response || is_answer) {
-      return read(response, std::move(refused), *decoder, emit);
+      auto reply = read(response, std::move(refused), *decoder, emit);
+      if (!reply) {
+        tell_of_broken(decoder->partial(), request, emit);
+      }
+      return reply;
     }
     if (!wire_->adapt(response->status, response->body, request)) {
       return agent::fail(

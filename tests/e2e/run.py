@@ -37,7 +37,6 @@ DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 SECRET = "e2e-key-7f3a91c2d4"  # the provider key of every case: it must never be seen again
 UNCOMPARED_EVENTS = ("model.delta", "tool.output")
 CALLING_STOPS = ("end_turn", "tool_use", "stop_sequence", "pause", "unknown")  # the others let no call run
-ANSWERING_EVENTS = ("model.requested", "model.delta", "model.reset", "model.responded")
 
 
 # Starts a command and writes the peak of its memory to a file: a child of this runner would begin with the
@@ -399,12 +398,6 @@ def messages_end(raw):
     return len(text[:end - 1].encode())
 
 
-def breaks_off(events):
-    """In the middle of an answer: what came of that one is in the result alone."""
-    news = [event["type"] for event in events if event["type"] in ANSWERING_EVENTS]
-    return news[-1:] in (["model.requested"], ["model.delta"])
-
-
 class Checker:
     """Collects what is wrong with one run of a case."""
 
@@ -592,7 +585,7 @@ class Checker:
         spent = [counted for use in uses if (counted := use.get("estimated") or use.get("usage"))]
         for name, total in result["usage"].items():
             sum_of = sum(usage[name] for usage in spent)
-            if total < sum_of or total > sum_of and not breaks_off(events):
+            if total != sum_of:
                 self.fail(f"the events have {sum_of} {name} tokens, the result {total}")
         if result["turns"] != (answers := sum(event["type"] == "model.responded" for event in events)):
             self.fail(f"{answers} answers, and the result has {result['turns']} turns")

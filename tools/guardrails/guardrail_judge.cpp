@@ -72,6 +72,15 @@ Finding read_answer(std::string_view text) {
           .reason = reason.empty() ? "the judge says so" : std::string(reason)};
 }
 
+void add(agent::ModelUse& use,
+         const agent::Usage& usage,
+         bool is_estimated,
+         std::optional<agent::Money> cost) {
+  use.usage += usage;
+  use.usage_estimated = use.usage_estimated || is_estimated;
+  use.cost = use.cost && cost ? std::optional(*use.cost + *cost) : std::nullopt;
+}
+
 class JudgeCheck final : public GuardrailCheck {
  public:
   JudgeCheck(agent::GuardrailSpec spec, Judge judge, agent::Clock& clock)
@@ -104,7 +113,7 @@ class JudgeCheck final : public GuardrailCheck {
                                                  agent::format_duration(spec_.timeout))
                                    : "the judge failed: " + reply.error().message};
     }
-    if (use.turns > 0 || !use.cost) {
+    if (use.turns > 0 || use.usage.total() > 0 || !use.cost) {
       finding.judge = std::move(use);
     }
     return finding;
@@ -116,8 +125,8 @@ class JudgeCheck final : public GuardrailCheck {
                                   agent::ModelUse& use,
                                   std::stop_token stop) {
     const auto listen = [&](const agent::EventBody& body) {
-      if (const auto* reset = std::get_if<agent::ModelReset>(&body)) {
-        use.cost = use.cost && reset->cost ? std::optional(*use.cost + *reset->cost) : std::nullopt;
+      if (const auto* broken = std::get_if<agent::ModelBroken>(&body)) {
+        add(use, broken->counted(), broken->estimated.has_value(), broken->cost);
       }
     };
     auto reply = judge_.provider->complete({.instructions = k_instructions,
@@ -130,9 +139,7 @@ class JudgeCheck final : public GuardrailCheck {
     if (reply) {
       use.model = reply->origin.empty() ? use.model : reply->origin;
       ++use.turns;
-      use.usage += reply->counted();
-      use.usage_estimated = use.usage_estimated || reply->estimated;
-      use.cost = use.cost && reply->cost ? std::optional(*use.cost + *reply->cost) : std::nullopt;
+      add(use, reply->counted(), reply->estimated.has_value(), reply->cost);
     }
     return reply;
   }

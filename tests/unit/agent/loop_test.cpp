@@ -341,8 +341,8 @@ TEST_CASE("loop: the cost limit counts for whichever model of a chain is asked",
     std::optional<std::int64_t> after;
     stage.run({[&](const agent::ModelRequest& request, const agent::Emit& emit) {
       before = request.max_output_tokens;
-      emit(agent::ModelDelta{.text = std::string(320, 'x')});  // 80 tokens
-      emit(agent::ModelReset{"cut"});
+      emit(agent::ModelBroken{
+          .usage = {}, .estimated = agent::Usage{.output = 80}, .cost = usd("0.8")});
       emit(agent::ModelFallback{
           .from = "test/model", .to = "b/2", .error = {.code = Code::provider_stream_broken}});
       after = request.max_output_tokens;
@@ -390,41 +390,32 @@ TEST_CASE("loop: cost is a sum that is known only where all of it is", "[agent]"
   }
 }
 
-TEST_CASE("loop: a stream that broke is charged by an estimate", "[agent]") {
+TEST_CASE("loop: an answer that broke off is charged for, whatever came of the next", "[agent]") {
   Stage stage;
   agent::Reply text = text_reply("done");
   text.cost = agent::Money::parse("1");
-  const auto streams = [&](bool ends) -> ScriptedProvider::Answer {
-    return [&text, ends](const agent::ModelRequest&, const agent::Emit& emit) {
-      emit(agent::ModelDelta{.kind = agent::ModelDelta::Kind::reasoning, .text = "123"});
+  const bool is_known = GENERATE(true, false);
+  const auto breaks = [&](bool ends) -> ScriptedProvider::Answer {
+    return [&text, ends, is_known](const agent::ModelRequest&, const agent::Emit& emit) {
       emit(agent::ModelDelta{.text = "45"});
-      if (!ends) {
-        return agent::Result<agent::Reply>(agent::fail(Code::provider_stream_broken, "cut"));
-      }
-      emit(agent::ModelReset{"cut"});
-      return agent::Result<agent::Reply>(text);
+      emit(agent::ModelBroken{.usage = {.input = 3, .output = 2},
+                              .estimated = {},
+                              .cost = is_known ? agent::Money::parse("4.02") : std::nullopt});
+      return ends ? agent::Result<agent::Reply>(text)
+                  : agent::Result<agent::Reply>(agent::fail(Code::provider_stream_broken, "cut"));
     };
   };
-  // "be brief" and "hello" are 4 tokens, what was streamed is 2.
-  SECTION("by the price") {
-    stage.request.plan.prices["test/model"] =
-        agent::Price{.input = {.base = *agent::Money::parse("1000000")},
-                     .output = {.base = *agent::Money::parse("10000")}};
-    CHECK(stage.run({streams(true)}).cost == agent::Money::parse("5.02"));
-    agent::State folded(stage.request.plan);  // the journal has no deltas
-    for (const agent::Event& event : stage.journal.events) {
-      agent::advance(folded, event.body);
-    }
-    CHECK(folded.cost == agent::Money::parse("5.02"));
-    const auto result = stage.run({streams(false)});
-    CHECK(result.exit_code == 75);
-    CHECK(result.cost == agent::Money::parse("4.02"));
-    CHECK(result.models.front().cost == result.cost);
+  const auto sum = is_known ? agent::Money::parse("5.02") : std::nullopt;
+  CHECK(stage.run({breaks(true)}).cost == sum);
+  agent::State folded(stage.request.plan);  // the journal has no deltas
+  for (const agent::Event& event : stage.journal.events) {
+    agent::advance(folded, event.body);
   }
-  SECTION("without a price nobody knows") {
-    CHECK_FALSE(stage.run({streams(true)}).cost);
-    CHECK_FALSE(stage.run({streams(false)}).cost);
-  }
+  CHECK(folded.cost == sum);
+  const auto result = stage.run({breaks(false)});
+  CHECK(result.exit_code == 75);
+  CHECK(result.cost == (is_known ? agent::Money::parse("4.02") : std::nullopt));
+  CHECK(result.models.front().cost == result.cost);
 }
 
 TEST_CASE("loop: a cut answer is continued once, and its calls never run", "[agent]") {
@@ -487,23 +478,24 @@ TEST_CASE("loop: estimates count, and are told once", "[agent]") {
   }
 }
 
-TEST_CASE("loop: a stream that broke off has used tokens, unless it is a script's", "[agent]") {
-  const bool is_script = GENERATE(false, true);
+TEST_CASE("loop: an answer that broke off has used tokens", "[agent]") {
+  const bool is_reported = GENERATE(false, true);
   Stage stage;
   stage.request.plan.limits.max_total_tokens = 100;
-  if (is_script) {
-    stage.request.plan.scripts = {"test/model"};
-  }
-  const auto breaks = [](const agent::ModelRequest&, const agent::Emit& emit) {
-    emit(agent::ModelDelta{.text = std::string(800, 'x')});
+  const agent::Usage used{.input = 20, .output = 200};
+  const auto breaks = [&](const agent::ModelRequest&, const agent::Emit& emit) {
+    emit(agent::ModelDelta{.text = "some"});
+    emit(agent::ModelBroken{.usage = is_reported ? used : agent::Usage{},
+                            .estimated = is_reported ? std::nullopt : std::optional(used),
+                            .cost = agent::Money::parse("0.1")});
     emit(agent::ModelReset{.reason = "broke off"});
-    emit(agent::ModelRetrying{.attempt = 1});
     return agent::Result<agent::Reply>(text_reply("done"));
   };
   const auto result = stage.run({breaks});
-  CHECK(result.usage_estimated == !is_script);
-  CHECK(result.usage.output == (is_script ? 5 : 205));
-  CHECK(result.over_budget == !is_script);
+  CHECK(result.text == "done");
+  CHECK(result.usage_estimated == !is_reported);
+  CHECK(result.usage == agent::Usage{.input = 10 + 20, .output = 5 + 200});
+  CHECK(result.over_budget);
 }
 
 TEST_CASE("loop: a paused answer is sent back and goes on", "[agent]") {
@@ -682,6 +674,7 @@ TEST_CASE("loop: a provider's failure keeps usage and the partial answer", "[age
       {answers(call_reply({{"a", "x", "{}"}}, "step one")),
        [](const agent::ModelRequest&, const agent::Emit& emit) -> agent::Result<agent::Reply> {
          emit(agent::ModelDelta{.text = "step tw"});
+         emit(agent::ModelBroken{.usage = {}, .estimated = agent::Usage{.input = 18, .output = 2}});
          return agent::fail(Code::provider_stream_broken, "cut");
        }});
   CHECK(result.exit_code == 75);

@@ -68,6 +68,7 @@ std::vector<agent::EventBody> every_event() {
           agent::ModelRequested{.turn = 1, .model = "m", .max_output_tokens = 5},
           agent::ModelDelta{.text = "x"},
           agent::ModelDelta{.kind = agent::ModelDelta::Kind::reasoning, .text = "x"},
+          agent::ModelBroken{.usage = {}, .estimated = agent::Usage{.input = 5}},
           agent::ModelReset{"cut"},
           agent::ModelRetrying{.attempt = 1, .max_attempts = 4, .error = full_error()},
           agent::ModelFallback{.from = "a/b", .to = "c/d", .error = full_error()},

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <variant>
 
 using agent::Money;
 
@@ -47,6 +48,34 @@ TEST_CASE("priced provider: a reply gets its cost, unless it brings one", "[prov
 TEST_CASE("priced provider: an estimate is charged in place of what cannot be", "[providers]") {
   CHECK(cost_of({.usage = {.input = -5}, .estimated = agent::Usage{.input = 1'000'000}},
                 tariff("2")) == Money::parse("2"));
+}
+
+TEST_CASE("priced provider: what came of an answer that broke off gets its cost", "[providers]") {
+  tests::FakeClock clock;
+  const auto cost = [&](const agent::ModelBroken& broken) {
+    auto inner =
+        std::make_unique<tests::ScriptedProvider>(std::deque<tests::ScriptedProvider::Answer>{
+            [&](const agent::ModelRequest&, const agent::Emit& emit) {
+              emit(broken);
+              return agent::Result<agent::Reply>(
+                  agent::fail(agent::Code::provider_stream_broken, "cut"));
+            }});
+    providers::PricedProvider provider(std::move(inner), tariff("2"), clock);
+    const agent::Conversation conversation;
+    std::optional<Money> found;
+    const auto listen = [&](const agent::EventBody& body) {
+      found = std::get<agent::ModelBroken>(body).cost;
+    };
+    const auto reply = provider.complete(
+        {.instructions = {}, .tools = {}, .conversation = conversation}, listen, {});
+    CHECK_FALSE(reply);
+    return found;
+  };
+  CHECK(cost({.usage = {.input = 500'000}, .estimated = {}, .cost = {}}) == Money::parse("1"));
+  CHECK(cost({.usage = {}, .estimated = agent::Usage{.input = 1'000'000}, .cost = {}}) ==
+        Money::parse("2"));
+  CHECK(cost({.usage = {.input = 5}, .estimated = {}, .cost = Money::parse("3")}) ==
+        Money::parse("3"));
 }
 
 TEST_CASE("priced provider: without counted tokens the cost is unknown, but where it is free",

@@ -419,7 +419,7 @@ TEST_CASE("guardrails: a judge that fails is closed", "[tools]") {
   GuardrailStage stage;
   const auto fails = [](const agent::ModelRequest&, const agent::Emit& emit) {
     emit(agent::ModelDelta{.text = "{"});
-    emit(agent::ModelReset{.reason = "the stream broke", .cost = {}});
+    emit(agent::ModelBroken{.usage = {.input = 7}, .estimated = {}, .cost = {}});
     return agent::Result<agent::Reply>(agent::fail(Code::provider_network, "no way there"));
   };
   stage.judge = tests::ScriptedProvider({fails, fails});
@@ -429,6 +429,7 @@ TEST_CASE("guardrails: a judge that fails is closed", "[tools]") {
   CHECK(decision.ending->message.ends_with("the check broke: the judge failed: no way there"));
   REQUIRE(stage.events[0].judge);
   CHECK_FALSE(stage.events[0].judge->cost);  // nobody knows what the broken stream costs
+  CHECK(stage.events[0].judge->usage.input == 7);
   CHECK_FALSE(
       stage.ask({check(Of::input, Look::judge, "Is it?", Action::warn)}, occasion_of(Of::input))
           .ending);
