@@ -7,6 +7,8 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -122,6 +124,27 @@ class Runner(unittest.TestCase):
         self.assertIn("stdout differs", self.judge("errand say one two", files={"stdout": "two"}))
         self.assertIn("stderr differs", self.judge("errand say one two", files={"stderr": "one"}))
         self.assertIn("never compared: stdout", self.judge("errand run", 'formats = "json"', files={"stdout": "x"}))
+
+    def test_times_in_goldens(self):
+        """What the machine took is blanked out where it is known to stand; every other time is compared."""
+        for said, golden in (
+                ("turn 1: 10 in, 5 out, tool_use, 0.3 s", "turn 1: 10 in, 5 out, tool_use, {{MS}}"),
+                ("  shell: ok, 4 bytes, 12s", "  shell: ok, 4 bytes, {{MS}}"),
+                ("a/1 failed before and is left alone for 59s: b/2 is asked",
+                 "a/1 failed before and is left alone for {{MS}}: b/2 is asked"),
+                ("errand: ok (0): 1 turn, 0 tool calls, 9 tokens in, 5 out, $0.01, 1h2m3s, over budget",
+                 "errand: ok (0): 1 turn, 0 tool calls, 9 tokens in, 5 out, $0.01, {{MS}}, over budget"),
+                *((line, line) for line in (
+                    "attempt 1/2 failed: sorry; again in 2.0 s", "the run took longer than 400ms",
+                    "a/1 failed: sorry; b/2 is asked instead, for 1m", "  shell: timed_out: ran longer than 5s",
+                    "a message, 5s", "write `30s` or `30m`"))):
+            with self.subTest(said):
+                cmd = "errand say '' " + shlex.quote(said)
+                self.assertEqual(HOLDS, self.judge(cmd, files={"stderr": golden}))
+                for other in (re.sub(r"\d", "8", golden), "{{MS}} " + golden):
+                    self.assertIn("stderr differs", self.judge(cmd, files={"stderr": other}))
+        self.assertEqual(HOLDS, self.judge("errand say 'turn 1: 5s'", files={"stdout": "turn 1: 5s"}))
+        self.assertIn("stdout differs", self.judge("errand say 'turn 1: 5s'", files={"stdout": "turn 1: {{MS}}"}))
 
     def test_result_and_events(self):
         self.each("errand run -o json", [
