@@ -86,6 +86,7 @@ tests/fuzz
 tests/yaml
 tests/support
 tests/unit/cli/documents_test.cpp
+tests/unit/cli/waits_test.cpp
 tests/unit/config/hostile_test.cpp
 tests/unit/providers/http/address_filter_test.cpp
 tests/unit/providers/http/loopback_server.cpp

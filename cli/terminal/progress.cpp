@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <system_error>
-#include <unistd.h>
 #include <variant>
 
 namespace cli {
@@ -340,7 +339,7 @@ void Progress::line(std::string_view text) {
 }
 
 void Progress::write(std::string_view text) {
-  agent::write_all(STDERR_FILENO, text, options_.patience);  // an observer never fails a run
+  agent::write_all(options_.descriptor, text, options_.patience);  // an observer never fails a run
 }
 
 void Progress::paragraph(std::string_view title, std::string_view text) {

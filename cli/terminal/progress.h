@@ -13,12 +13,14 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unistd.h>
 
 namespace cli {
 
 class Progress final : public agent::EventSink {
  public:
   struct Options {
+    int descriptor = STDERR_FILENO;
     int verbosity = 0;  // -1: errors alone; 0: tools, waits, the bill; 1: turns; 2: everything
     bool live = false;  // stderr is a terminal that understands escape sequences
     bool color = false;

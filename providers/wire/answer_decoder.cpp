@@ -270,6 +270,18 @@ void AnswerDecoder::feed_stream(std::string_view bytes, const agent::Emit& emit)
   parser_->feed(bytes, [&](const StreamEvent& event) { return on_event(event, emit); });
 }
 
+std::optional<Error> AnswerDecoder::error_in(const Json& json) {
+  auto error = error_inside(json);
+  if (error) {
+    error_json_ = json;
+  }
+  return error;
+}
+
+std::optional<agent::Milliseconds> AnswerDecoder::retry_after(agent::Clock::Wall now) const {
+  return wait_inside(error_json_, now);
+}
+
 bool AnswerDecoder::on_event(const StreamEvent& event, const agent::Emit& emit) {
   const std::string_view data = agent::trimmed(event.data);
   if (data.empty() || is_over()) {
@@ -282,7 +294,7 @@ bool AnswerDecoder::on_event(const StreamEvent& event, const agent::Emit& emit) 
   }
   const auto json = parse_lenient(data);
   if (json) {
-    error_ = error_inside(*json);
+    error_ = error_in(*json);
   }
   if (!error_ && (!json || !json->is_object())) {
     error_ = json ? garbage(data) : garbage_json(data);
@@ -303,7 +315,7 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
   if (!json) {
     return agent::fail(is_cut_json(text) ? broken() : garbage_json(text));
   }
-  if (auto error = error_inside(*json)) {
+  if (auto error = error_in(*json)) {
     return agent::fail(*std::move(error));
   }
   const std::string beginning(text.substr(0, k_kept_for_messages));

@@ -21,6 +21,7 @@ class AnswerDecoder : public Decoder {
   agent::Result<agent::Heard> feed(std::string_view bytes, const agent::Emit& emit) final;
   agent::Result<agent::Reply> finish(const agent::Headers& headers, const agent::Emit& emit) final;
   agent::Reply partial() final;
+  std::optional<agent::Milliseconds> retry_after(agent::Clock::Wall now) const final;
 
  protected:
   // One event of a stream; `data` is an object and reports no error. What it says: an event that
@@ -55,6 +56,7 @@ class AnswerDecoder : public Decoder {
   agent::Heard hear_unfinished();
   void find_form(std::string_view bytes);
   void feed_stream(std::string_view bytes, const agent::Emit& emit);
+  std::optional<agent::Error> error_in(const agent::Json& json);
   bool on_event(const StreamEvent& event, const agent::Emit& emit);
   agent::Reply whole_reply();
   agent::Result<void> read_document(const agent::Emit& emit);
@@ -67,6 +69,7 @@ class AnswerDecoder : public Decoder {
   std::size_t comments_ = 0;                    // that were heard
   std::size_t pending_ = 0;                     // likewise, of the event that is not yet whole
   std::optional<agent::Error> error_;
+  agent::Json error_json_;  // what the answer said of its error
   std::string text_;
   std::string reasoning_;
 };

@@ -296,13 +296,18 @@ std::string wrong_address_help(std::string_view base_url) {
                      base_url);
 }
 
+std::optional<std::chrono::milliseconds> wait_in_body(const ErrorBody& body,
+                                                      agent::Clock::Wall now) {
+  const auto json = agent::parse_json(body.error);
+  return json ? retry_after_body(*json, now) : std::nullopt;
+}
+
 std::optional<std::chrono::milliseconds> wait_asked_for(const Error& error,
                                                         const Headers& headers,
                                                         const ErrorBody& body,
                                                         agent::Clock::Wall now) {
   auto wait = retry_after_header(headers, now);
-  const auto json = agent::parse_json(body.error);
-  const auto other = json ? retry_after_body(*json, now) : std::nullopt;
+  const auto other = wait_in_body(body, now);
   if (other && (!wait || *other > *wait)) {
     wait = other;
   }
@@ -385,6 +390,12 @@ std::optional<Error> error_inside(const agent::Json& json) {
   error.retry_after = retry_after_text(body->message);
   error.request_id = body->request_id;
   return error;
+}
+
+std::optional<std::chrono::milliseconds> wait_inside(const agent::Json& json,
+                                                     agent::Clock::Wall now) {
+  const auto body = find_error(json);
+  return body ? wait_in_body(*body, now) : std::nullopt;
 }
 
 std::string request_id(const Headers& headers) {

@@ -6,6 +6,7 @@
 #include "agent/http.h"
 #include "agent/json.h"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ agent::Error classify_answer(int status,
 
 // The error that a 2xx answer or an event of its stream reports; nullopt where `json` is none.
 std::optional<agent::Error> error_inside(const agent::Json& json);
+// How long to wait, where the members of that error say so; its retry_after has what its words say.
+std::optional<std::chrono::milliseconds> wait_inside(const agent::Json& json,
+                                                     agent::Clock::Wall now);
 
 // The id under which the provider's support finds the request, or empty.
 std::string request_id(const agent::Headers& headers);

@@ -82,6 +82,8 @@ class Decoder {
                                              const agent::Emit& emit) = 0;
   // Of an answer that failed, what had come of it: good for its usage and its size alone. Last.
   virtual agent::Reply partial() = 0;
+  // After an error: how long the answer's own error object says to wait.
+  virtual std::optional<agent::Milliseconds> retry_after(agent::Clock::Wall now) const = 0;
 };
 
 // A request's body is head + messages + tail. Head and messages are the same bytes from turn to

@@ -299,6 +299,9 @@ Result<Reply> WireProvider::read(const Result<agent::HttpResponse>& response,
     return agent::fail(response.error());
   }
   Error error = std::move(reply).error();
+  if (const auto wait = decoder.retry_after(clock_.wall())) {
+    error.retry_after = wait;
+  }
   if (response) {
     error.http_status = response->status;
   }

@@ -1,5 +1,6 @@
 #include "agent/json.h"
 #include "providers/wire/wire.h"
+#include "tests/support/event_stream.h"
 #include "tests/unit/providers/wire/wire_cases.h"
 
 #include <catch2/catch.hpp>
@@ -10,13 +11,17 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-#include <zlib.h>
 
 namespace {
 
 using agent::Reply;
 using agent::StopReason;
 using agent::ToolCall;
+using tests::big_endian;
+using tests::checksum;
+using tests::frame;
+using tests::frame_of;
+using tests::header;
 
 providers::WireSettings settings(std::string model = "amazon.titan-text-lite-v1:0") {
   return {.provider = "bedrock",
@@ -26,35 +31,6 @@ providers::WireSettings settings(std::string model = "amazon.titan-text-lite-v1:
 
 std::unique_ptr<providers::Wire> bedrock() {
   return providers::make_bedrock(settings());
-}
-
-std::string big_endian(std::size_t value, int bytes) {
-  std::string text;
-  for (int at = bytes - 1; at >= 0; --at) {
-    text += static_cast<char>(value >> (8 * at) & 0xFF);
-  }
-  return text;
-}
-
-std::string checksum(std::string_view bytes) {
-  return big_endian(
-      crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())), 4);
-}
-
-std::string header(std::string_view name, std::string_view value) {
-  return big_endian(name.size(), 1) + std::string(name) + "\x07" + big_endian(value.size(), 2) +
-         std::string(value);
-}
-
-std::string frame_of(const std::string& headers, std::string_view payload) {
-  const std::string prelude =
-      big_endian(16 + headers.size() + payload.size(), 4) + big_endian(headers.size(), 4);
-  std::string frame = prelude + checksum(prelude) + headers + std::string(payload);
-  return frame + checksum(frame);
-}
-
-std::string frame(std::string_view type, std::string_view payload) {
-  return frame_of(header(":message-type", "event") + header(":event-type", type), payload);
 }
 
 std::string delta(int index, std::string_view inside) {

@@ -283,3 +283,17 @@ TEST_CASE("classify: an error inside an answer carries its own status", "[provid
   CHECK(inside(R"({"type":"message_stop"})") == std::nullopt);
   CHECK(inside(R"({"type":"message_start","message":{"role":"assistant"}})") == std::nullopt);
 }
+
+TEST_CASE("classify: an error inside an answer may say when to come back", "[providers]") {
+  const agent::Clock::Wall now{std::chrono::seconds(1'795'348'800)};
+  const auto inside = [&](std::string_view text) {
+    return providers::wait_inside(*agent::parse_json(text), now);
+  };
+  CHECK(inside(R"({"error":{"message":"x","details":[{"retryDelay":"2.5s"}]}})") ==
+        std::chrono::milliseconds(2'500));
+  CHECK(inside(R"({"error":{"metadata":{"headers":{"X-RateLimit-Reset":"1795348809200"}}}})") ==
+        std::chrono::milliseconds(9'200));
+  CHECK(inside(R"({"error":{"message":"try again in 3s"}})") == std::nullopt);  // retry_after's
+  CHECK(inside(R"({"choices":[],"details":[{"retryDelay":"2.5s"}]})") == std::nullopt);
+  CHECK(inside("null") == std::nullopt);
+}
