@@ -6,6 +6,8 @@
 #include "providers/wire/stream_parser.h"
 #include "providers/wire/wire.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
