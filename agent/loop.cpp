@@ -515,12 +515,16 @@ class Run {
     }
   }
 
-  RunResult finish(const Ending& ending) {
-    is_finishing_ = true;
-    close_open_calls();
+  void tidy_up() {
     for (std::string& sentence : ports_.toolbox.tidy_up()) {
       warn({.message = std::move(sentence), .help = {}});
     }
+  }
+
+  RunResult finish(const Ending& ending) {
+    is_finishing_ = true;
+    close_open_calls();
+    tidy_up();
     recorder_.end_conversation();
     RunResult result = make_result(recorder_.state(), ending);
     if (ports_.last_words &&
@@ -539,6 +543,7 @@ class Run {
                            .ending = &result},
                           time.stop());
     }
+    tidy_up();  // behind the programs of the last hooks, too
     result.duration_ms = milliseconds_since(begin_, ports_.clock);
     const bool was_failing = recorder_.failure().has_value();
     const int signal = cancellation_.signal_number();
