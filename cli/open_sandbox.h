@@ -17,7 +17,7 @@ namespace cli {
 struct Workplace {
   const RunFolder& folder;
   tools::Supervisor& supervisor;
-  std::vector<std::filesystem::path> outputs = {};  // what errand writes meanwhile
+  tools::sandbox::Outputs outputs = {};
 };
 
 // --sandbox in place of sandbox.mode.

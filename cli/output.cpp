@@ -230,6 +230,14 @@ bool Output::give_name() {
   return false;
 }
 
+// Nobody reads what is written where the name does not lead any more.
+bool Output::leads_elsewhere() const {
+  struct stat opened{};
+  struct stat named{};
+  return ::fstat(folder_.get(), &opened) != 0 || ::stat(folder_of(name_).c_str(), &named) != 0 ||
+         opened.st_dev != named.st_dev || opened.st_ino != named.st_ino;
+}
+
 void Output::commit() {
   if (!folder_ || failure_) {
     return;
@@ -243,6 +251,17 @@ void Output::commit() {
     return;
   }
   temporary_.clear();
+  if (leads_elsewhere()) {
+    std::error_code error;
+    const fs::path folder = fs::read_symlink(path_of(folder_.get()), error);
+    failure_ = agent::Error{
+        .code = agent::Code::storage_io,
+        .message = fmt::format("`{}` leads to another folder than at the start: what was written "
+                               "is in `{}`",
+                               name_,
+                               (folder / fs::path(name_).filename()).string()),
+        .help = "do not trust what `" + name_ + "` holds now: somebody else put it there"};
+  }
 }
 
 Result<int> ending_of(const Output& output, int otherwise) {

@@ -37,7 +37,9 @@ class Output {
   const std::string& temporary() const { return temporary_; }
 
   void write(std::string_view bytes);
-  void commit();  // what was written is there to stay; once, at the end
+  // What was written is there to stay; once, at the end. Where the folder was moved meanwhile, and
+  // the name leads to another one, that is a failure.
+  void commit();
 
   const agent::Error* failure() const { return failure_ ? &*failure_ : nullptr; }  // storage.io
   bool reader_is_gone() const { return reader_is_gone_; }                          // EPIPE
@@ -52,6 +54,7 @@ class Output {
         patience_(patience) {}
   void fail(std::string_view doing, int error);
   bool give_name();
+  bool leads_elsewhere() const;
 
   agent::Descriptor owned_;
   int descriptor_;

@@ -105,7 +105,7 @@ Result<void> RunSession::open_journal() {
   if (journal) {
     journal_ = std::move(*journal);
     for (const std::string_view part : {"", "-wal", "-shm"}) {
-      world_.outputs.push_back(fs::path(file) += part);
+      world_.outputs.meanwhile.push_back(fs::path(file) += part);
     }
   } else if (is_named || journal.error().write_failed ||
              journal.error().code == agent::Code::os_failed) {

@@ -36,7 +36,7 @@ struct RunWorld {
   tools::Supervisor& supervisor;
   const agent::Redactor& redactor;  // knows the secrets of the plan
   const RunSinks& sinks;
-  std::vector<std::filesystem::path> outputs;  // files that are written meanwhile
+  tools::sandbox::Outputs outputs;
   agent::Cancellation& cancellation;
 };
 

@@ -85,15 +85,18 @@ agent::Result<RunOutputs> open_outputs(const Parsed& parsed,
   return outputs;
 }
 
-std::vector<std::filesystem::path> files_written(const Parsed& parsed, const RunOutputs& outputs) {
-  std::vector<std::filesystem::path> files;
+tools::sandbox::Outputs files_written(const Parsed& parsed, const RunOutputs& outputs) {
+  tools::sandbox::Outputs files;
   for (const std::string_view option : {"--log-file", "--record"}) {
     if (const auto file = parsed.value(option); file && identity_of(*file)) {
-      files.push_back(std::filesystem::absolute(*file));
+      files.meanwhile.push_back(std::filesystem::absolute(*file));
     }
   }
   if (!outputs.answer->temporary().empty()) {
-    files.push_back(std::filesystem::absolute(outputs.answer->temporary()));
+    files.meanwhile.push_back(std::filesystem::absolute(outputs.answer->temporary()));
+  }
+  if (const auto file = parsed.value("--output-file"); file && identity_of(*file)) {
+    files.at_the_end.push_back(std::filesystem::absolute(*file));
   }
   return files;
 }

@@ -9,6 +9,7 @@
 #include "cli/terminal/answer_sink.h"
 #include "cli/terminal/log_sink.h"
 #include "cli/terminal/progress.h"
+#include "tools/sandbox/policy.h"
 
 #include <filesystem>
 #include <memory>
@@ -36,9 +37,9 @@ agent::Result<void> check_is_no_output(const Parsed& parsed,
                                        std::string_view what,
                                        const std::string& file);
 
-// The files that are written while the run goes on, where programs could reach them by a name:
-// absolute.
-std::vector<std::filesystem::path> files_written(const Parsed& parsed, const RunOutputs& outputs);
+// The files that are written while the run goes on, where programs could reach them by a name, and
+// those that get their name at the end: absolute.
+tools::sandbox::Outputs files_written(const Parsed& parsed, const RunOutputs& outputs);
 
 Format format_of(const Parsed& parsed);
 

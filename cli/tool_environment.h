@@ -25,9 +25,9 @@ namespace cli {
 class ToolEnvironment {
  public:
   struct Options {
-    std::string folder_id;                            // what the folder is called by
-    std::vector<std::filesystem::path> outputs = {};  // see Workplace
-    std::function<void()> before_question = {};       // see QuestionerOptions
+    std::string folder_id;  // what the folder is called by
+    tools::sandbox::Outputs outputs = {};
+    std::function<void()> before_question = {};  // see QuestionerOptions
   };
 
   // sandbox.setup. All borrowed but for the agent.

@@ -212,7 +212,6 @@ Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
   always_locked_ = profile_.locked;
   profile_.untouchable = {::getpid(), supervisor_->zygote()};
   neighbours_ = partly_closed(profile_.reading);
-  protected_.emplace(policy_.protection());
   in_force_.add(Layer::mounts);  // as long as nothing else is known
   const std::string profile = next_profile();
   end(true);
@@ -303,6 +302,11 @@ std::vector<struct stat> Sandbox::find_denied() {
       add(place, profile_.locked);
     }
   }
+  for (const std::string& place : profile_.held) {
+    struct stat folder = {};
+    ::lstat(fs::path(place).parent_path().c_str(), &folder);
+    found.push_back(folder);
+  }
   return found;
 }
 
@@ -322,17 +326,19 @@ std::vector<struct stat> Sandbox::look_at_neighbours() const {
 }
 
 std::string Sandbox::begin() {
-  std::call_once(surveyed_, [&] {
-    if (is_swept_) {
-      protected_->survey();
-      has_run_ = true;
-    }
-  });
+  note_writing();
   return next_profile();
 }
 
+void Sandbox::note_writing() {
+  if (is_swept_) {
+    std::call_once(surveyed_, [&] { protected_.survey(); });
+    is_written_ = true;
+  }
+}
+
 std::string Sandbox::next_profile() {
-  const std::uint64_t files = protected_->begin(in_force_.has(Layer::mounts));
+  const std::uint64_t files = protected_.begin(in_force_.has(Layer::mounts));
   const std::scoped_lock lock(mutex_);
   std::vector<struct stat> denied = find_denied();
   std::vector<struct stat> neighbours = look_at_neighbours();
@@ -349,11 +355,11 @@ std::string Sandbox::next_profile() {
 }
 
 std::vector<sandbox::ProtectedChange> Sandbox::end(bool have_locks_held) {
-  return protected_->end(have_locks_held);
+  return protected_.end(have_locks_held);
 }
 
 sandbox::ProtectedFiles::Sweep Sandbox::sweep() {
-  return has_run_ ? protected_->sweep() : sandbox::ProtectedFiles::Sweep();
+  return is_written_.exchange(false) ? protected_.sweep() : sandbox::ProtectedFiles::Sweep();
 }
 
 std::vector<std::string> Sandbox::names_of(bool are_in_force) const {

@@ -29,9 +29,9 @@ struct SandboxOptions {
   std::filesystem::path temporary;             // the run's own folder
   std::vector<std::filesystem::path> secrets;  // errand's configuration and state
   std::vector<std::filesystem::path> obeyed;   // what errand itself obeys: no tool may change it
-  std::vector<std::filesystem::path> outputs;  // what errand writes meanwhile: the same
-  bool runs_programs = true;                   // some tool of the agent does
-  bool writes = true;                          // some tool of the agent changes files
+  sandbox::Outputs outputs;
+  bool runs_programs = true;  // some tool of the agent does
+  bool writes = true;         // some tool of the agent changes files
   bool is_for_git = false;  // errand's own git runs in it: commits and switches, without a network
   const agent::Environment& environment;
   Supervisor* supervisor = nullptr;  // borrowed
@@ -79,11 +79,14 @@ class Sandbox {
   std::string begin();
   // After it: what it has changed or made of what git and errand obey, and what came of that.
   std::vector<sandbox::ProtectedChange> end(bool have_locks_held);
-  // At the run's end: what programs have made somewhere below.
+  // Before a file tool writes, and by begin(): the first time, it looks at what is there.
+  void note_writing();
+  // At the run's end: what was made somewhere below. Once more only after further writing.
   sandbox::ProtectedFiles::Sweep sweep();
 
  private:
-  explicit Sandbox(sandbox::Policy policy) : policy_(std::move(policy)) {}
+  explicit Sandbox(sandbox::Policy policy)
+      : policy_(std::move(policy)), protected_(policy_.protection()) {}
   std::vector<std::string> names_of(bool are_in_force) const;
   std::string next_profile();
   std::vector<struct stat> find_denied();
@@ -95,7 +98,7 @@ class Sandbox {
   Supervisor* supervisor_ = nullptr;
   bool is_swept_ = true;
   std::once_flag surveyed_;
-  std::atomic<bool> has_run_ = false;  // some program
+  std::atomic<bool> is_written_ = false;  // perhaps, since the last sweep
   std::mutex mutex_;
   sandbox::Profile profile_;
   std::string encoded_;                            // `profile_`, as the last program had it
@@ -111,7 +114,7 @@ class Sandbox {
   std::optional<HostList> hosts_;
   sandbox::LayerSet wanted_;
   sandbox::LayerSet in_force_;
-  std::optional<sandbox::ProtectedFiles> protected_;
+  sandbox::ProtectedFiles protected_;
 };
 
 // The folder for programs' own temporary files in a run's folder.

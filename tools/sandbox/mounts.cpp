@@ -153,6 +153,9 @@ bool pin_the_way(const std::string& place,
     for (std::size_t slash = place.find('/', root.size() + 1); slash != std::string::npos;
          slash = place.find('/', slash + 1)) {
       const std::string folder = place.substr(0, slash);
+      if (::access(folder.c_str(), F_OK) != 0) {
+        break;
+      }
       if (pinned.insert(folder).second && !bind_mount(folder, folder)) {
         return false;
       }
@@ -163,6 +166,11 @@ bool pin_the_way(const std::string& place,
 
 bool lock_all(const Profile& profile) {
   std::set<std::string> pinned;
+  for (const std::string& place : profile.held) {
+    if (!pin_the_way(place, profile.writable, pinned)) {
+      return false;
+    }
+  }
   for (const std::string& place : profile.locked) {
     if (::access(place.c_str(), F_OK) != 0) {
       continue;

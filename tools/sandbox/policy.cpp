@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <system_error>
 #include <unistd.h>
@@ -224,18 +225,22 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
     }
   }
   std::ranges::copy_if(named, std::back_inserter(policy.allowed_), [&](const fs::path& place) {
-    return has_obeyed_name(place) ||
+    return has_obeyed_name(place) || is_git_folder(place) ||
            std::ranges::find(policy.obeyed_, place) != policy.obeyed_.end();
   });
   const auto is_writable = [&](const fs::path& own) { return is_below_any(own, policy.roots_); };
   std::ranges::copy_if(around.own, std::back_inserter(policy.kept_), is_writable);
   std::erase_if(around.own, is_writable);
-  for (const fs::path& file : around.outputs) {
-    std::error_code ignored;
-    if (fs::path real = fs::weakly_canonical(file, ignored); is_writable(real)) {
-      policy.kept_.push_back(std::move(real));
+  const auto add_writable = [&](const Paths& files, Paths& to) {
+    for (const fs::path& file : files) {
+      std::error_code ignored;
+      if (fs::path real = fs::weakly_canonical(file, ignored); is_writable(real)) {
+        to.push_back(std::move(real));
+      }
     }
-  }
+  };
+  add_writable(around.outputs.meanwhile, policy.kept_);
+  add_writable(around.outputs.at_the_end, policy.held_);
   if (!around.temporary.empty()) {
     policy.writable_.push_back(around.temporary);
   }
@@ -342,6 +347,42 @@ Verdict Policy::writing(const fs::path& path) const {
   return reading(path);
 }
 
+bool Policy::is_in_git_folder(const fs::path& path) const {
+  if (!is_below_any(path, roots_) || is_below_any(path, allowed_)) {
+    return false;
+  }
+  for (fs::path at = path; std::ranges::find(roots_, at) == roots_.end() && at.has_relative_path();
+       at = at.parent_path()) {
+    const std::array added{at.filename().string()};
+    if (is_git_folder(at.parent_path(), added)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+fs::path Policy::new_git_folder(const fs::path& top, const std::vector<std::string>& files) const {
+  std::map<fs::path, std::vector<std::string>> added;  // names that count, by the folder
+  for (const std::string& file : files) {
+    for (fs::path at = file; at.has_relative_path(); at = at.parent_path()) {
+      if (is_name_in_git_folder(at.filename().native())) {
+        added[at.parent_path()].push_back(at.filename());
+      }
+    }
+  }
+  const auto made = std::ranges::find_if(added, [&](const auto& one) {
+    const fs::path folder = top / one.first;
+    return !is_below_any(folder, allowed_) && !is_git_folder(folder) &&
+           is_git_folder(folder, one.second);
+  });
+  return made == added.end() ? fs::path() : made->first.empty() ? fs::path(".") : made->first;
+}
+
+Verdict Policy::writing_by_file_tools(const fs::path& path) const {
+  const Verdict verdict = writing(path);
+  return verdict == Verdict::allowed && is_in_git_folder(path) ? Verdict::git_folder : verdict;
+}
+
 ProtectedFiles::Options Policy::protection() const {
   return {.roots = roots_, .files = obeyed_, .allowed = allowed_};
 }
@@ -359,6 +400,7 @@ Profile Policy::profile() const {
   });
   std::ranges::copy(repository_.obeyed, std::back_inserter(locked));
   profile.locked = texts(locked);
+  profile.held = texts(held_);
   profile.reading = reading_;
   profile.homes = texts(homes_);
   return profile;

@@ -16,6 +16,12 @@
 
 namespace tools::sandbox {
 
+// Files that errand writes for the run. Absolute paths.
+struct Outputs {
+  std::vector<std::filesystem::path> meanwhile;   // by their names: no tool may change them
+  std::vector<std::filesystem::path> at_the_end;  // the folders on the way may not be moved
+};
+
 // Where a run takes place. Absolute paths.
 struct Surroundings {
   std::filesystem::path workspace;
@@ -27,9 +33,9 @@ struct Surroundings {
   std::vector<std::filesystem::path> search_path;    // folders of PATH
   std::vector<std::filesystem::path> prefixes = {};  // of active toolchains whose bin PATH has
   std::vector<std::filesystem::path> own;            // errand's configuration and state
-  std::vector<std::filesystem::path> obeyed;   // files that errand runs or reads as configuration
-  std::vector<std::filesystem::path> outputs;  // files that errand writes meanwhile
-  bool writes = true;                          // there is a tool that could write
+  std::vector<std::filesystem::path> obeyed;  // files that errand runs or reads as configuration
+  Outputs outputs = {};
+  bool writes = true;              // there is a tool that could write
   bool writes_repository = false;  // git's folders of the workspace, too, but for what git obeys
 };
 
@@ -38,7 +44,8 @@ std::string key_opening(std::string_view key, const std::filesystem::path& path)
 // The path, or the nearest folder above it that is there.
 std::filesystem::path nearest_there(std::filesystem::path path);
 
-enum class Verdict : std::uint8_t { allowed, closed, outside, locked };
+// `git_folder`: git would take the folder that it is in for a repository of its own.
+enum class Verdict : std::uint8_t { allowed, closed, outside, locked, git_folder };
 
 class Policy {
  public:
@@ -56,6 +63,13 @@ class Policy {
   // The same of errand's own file tools, which are no process that a call could look into.
   Verdict reading_by_file_tools(const std::filesystem::path& path) const;
   Verdict writing(const std::filesystem::path& path) const;
+  // The same of errand's own file tools, which nothing is looked at after: they neither make a
+  // folder that git would take for a repository nor change anything in one, whatever it is called.
+  Verdict writing_by_file_tools(const std::filesystem::path& path) const;
+  // The first folder below `top` that git would take for a repository with these files (relative to
+  // that), and does not now; empty: none.
+  std::filesystem::path new_git_folder(const std::filesystem::path& top,
+                                       const std::vector<std::string>& files) const;
   // Whether the spec's `read` or `write` names it, or what it is in, and it is not closed in that.
   bool is_opened_by_name(const std::filesystem::path& path) const;
 
@@ -73,12 +87,14 @@ class Policy {
 
  private:
   bool is_obeyed(const std::filesystem::path& path) const;
+  bool is_in_git_folder(const std::filesystem::path& path) const;
 
   std::vector<std::filesystem::path> writable_;
   std::vector<std::filesystem::path> roots_;    // the outermost of these but the temporary folder
   std::vector<std::filesystem::path> obeyed_;   // single files in them, obeyed by this very run
   std::vector<std::filesystem::path> allowed_;  // what else is obeyed in them and may be written
   std::vector<std::filesystem::path> kept_;
+  std::vector<std::filesystem::path> held_;   // what is written there at the end
   Repository repository_;                     // where it may be written
   std::vector<std::filesystem::path> named_;  // `read` and `write` of the spec
   ReadingRules reading_;

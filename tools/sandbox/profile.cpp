@@ -40,6 +40,9 @@ bool take(Profile& profile, char tag, std::string_view value) {
     case 'l':
       profile.locked.emplace_back(value);
       return true;
+    case 's':
+      profile.held.emplace_back(value);
+      return true;
     case 'd':
       profile.hidden.emplace_back(value);
       return true;
@@ -84,6 +87,7 @@ std::string encode(const Profile& profile) {
   std::string text;
   put_all(text, 'w', profile.writable);
   put_all(text, 'l', profile.locked);
+  put_all(text, 's', profile.held);
   put_all(text, 'd', profile.hidden);
   put_all(text, 'x', profile.reading.closed);
   put_all(text, 'r', profile.reading.open);

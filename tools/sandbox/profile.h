@@ -16,6 +16,7 @@ namespace tools::sandbox {
 struct Profile {
   std::vector<std::string> writable;  // folders with all that is in them, and single files
   std::vector<std::string> locked;    // inside `writable`: readable only
+  std::vector<std::string> held;      // where there are mounts, what leads to it stays in its place
   std::vector<std::string> hidden;    // covered where there are mounts: nothing is in them
   ReadingRules reading;
   std::vector<std::string> homes;  // closed by `reading`, and empty but for what it opens there
