@@ -100,12 +100,12 @@ Result<void> check_contents(const Git& git, const std::vector<std::string>& ids)
 
 // A branch brings no file that a tool could not have written itself.
 Result<void> check_files(const CallContext& context, const std::vector<std::string>& files) {
+  if (context.policy == nullptr) {
+    return {};
+  }
   for (const std::string& file : files) {
-    if (context.policy == nullptr) {
-      break;
-    }
     TRY_ASSIGN(const NamedPath name, resolve(file, context));
-    const auto verdict = context.policy->writing(context.cwd / file);
+    const auto verdict = context.policy->writing_by_file_tools(context.cwd / file);
     if (verdict == sandbox::Verdict::locked) {
       return fail(
           Code::sandbox_violation,
@@ -113,6 +113,12 @@ Result<void> check_files(const CallContext& context, const std::vector<std::stri
           "Say that a person has to switch to it.");
     }
     TRY(check_verdict(verdict, "change", name));
+  }
+  if (const fs::path made = context.policy->new_git_folder(context.cwd, files); !made.empty()) {
+    return fail(Code::sandbox_violation,
+                fmt::format("the branch makes of `{}` what git takes for a repository",
+                            one_line(made.string())),
+                "Say that a person has to switch to it.");
   }
   return {};
 }

@@ -55,7 +55,8 @@ std::string hidden_name() {
 Result<void> check_writing(const NamedPath& file, const Descriptor& folder, const fs::path& name) {
   return file.policy == nullptr
              ? Result<void>()
-             : check_verdict(file.policy->writing(real_path(folder) / name), "write", file);
+             : check_verdict(
+                   file.policy->writing_by_file_tools(real_path(folder) / name), "write", file);
 }
 
 mode_t with_execution(mode_t mode, bool is_executable) {
@@ -309,6 +310,7 @@ Result<void> AtomicFileWrite::draft(std::string_view content,
 }
 
 Result<void> AtomicFileWrite::take_place() {
+  TRY(check_writing(file_, folder_, name_));
   if (::renameat(folder_.get(), draft_.c_str(), folder_.get(), name_.c_str()) != 0) {
     return file_error("write", file_.shown, errno);
   }
@@ -366,6 +368,7 @@ void AtomicFileWrite::drop_backup() {
 
 Result<void> AtomicFileWrite::swap_in() {
   TRY(check_still());
+  TRY(check_writing(file_, folder_, name_));  // files of the same change may stand there by now
   if (!exists_) {
     if (const int failed = rename_new(draft_, name_); failed != 0) {
       return file_error("write", file_.shown, failed);
@@ -454,7 +457,7 @@ Result<void> check_place_to_write(const NamedPath& file) {
   TRY_ASSIGN(const fs::path target, follow_links(file));
   std::error_code error;
   const fs::path real = fs::weakly_canonical(target.parent_path(), error) / target.filename();
-  return check_verdict(file.policy->writing(error ? target : real), "write", file);
+  return check_verdict(file.policy->writing_by_file_tools(error ? target : real), "write", file);
 }
 
 Result<Replaced> replace_file(const NamedPath& file, std::string_view content) {

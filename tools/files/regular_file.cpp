@@ -99,6 +99,10 @@ Result<void> check_verdict(sandbox::Verdict verdict,
     case sandbox::Verdict::locked:
       return refused("it is one that tools must not change",
                      "Leave it alone; say what you want changed in it.");
+    case sandbox::Verdict::git_folder:
+      return refused("with it, git takes the folder for a repository and obeys what is in it",
+                     "Use other names than HEAD, commondir, objects and refs; what is in a "
+                     "repository is a person's to change.");
   }
   std::unreachable();
 }

@@ -480,6 +480,12 @@ ProgramResult LocalProgramRunner::run(const ProgramRequest& request,
   return result;
 }
 
+void LocalProgramRunner::before_writing() {
+  if (sandbox_ != nullptr) {
+    sandbox_->note_writing();
+  }
+}
+
 std::vector<std::string> LocalProgramRunner::tidy_up() {
   std::vector<std::string> sentences;
   if (sandbox_ == nullptr) {

@@ -79,7 +79,11 @@ class ProgramRunner {
   virtual agent::Environment environment() const { return {}; }
   // Runs the program until nothing of it is left. Thread-safe.
   virtual ProgramResult run(const ProgramRequest& request, const ProgramControl& control) = 0;
-  // When no more programs come: what they have left that a person has to know of, in sentences.
+  // Before something else than a program writes where programs may: what is there now is what was
+  // there before the run's tools. Thread-safe; only the first call does anything.
+  virtual void before_writing() {}
+  // When no more programs come, for now: what they have left that a person has to know of, in
+  // sentences.
   virtual std::vector<std::string> tidy_up() { return {}; }
 };
 

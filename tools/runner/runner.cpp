@@ -460,6 +460,9 @@ class Runner::Round {
           return refuses_redirect(prepared.call.name, url, is_same_host);
         },
         .redactor = options.redact_secrets ? runner_.watcher_redactor() : nullptr};
+    if (prepared.access == Access::Kind::writes && options.program_runner != nullptr) {
+      options.program_runner->before_writing();
+    }
     return call_tool(*prepared.entry->configured.tool, prepared.arguments, context, *options.clock);
   }
 

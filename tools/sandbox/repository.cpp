@@ -194,10 +194,19 @@ class Finder {
 
 }  // namespace
 
-bool is_git_folder(const fs::path& folder) {
-  std::error_code error;
-  const auto has = [&](const char* name) {
-    return fs::exists(fs::symlink_status(folder / name, error));
+bool is_name_in_git_folder(std::string_view name) {
+  const std::string lower = agent::to_lower(name);  // a file system may not tell case
+  return lower == "head" || lower == "commondir" || lower == "objects" || lower == "refs";
+}
+
+bool is_git_folder(const fs::path& folder, std::span<const std::string> added) {
+  const auto has = [&](const char* needed) {
+    std::error_code error;
+    const auto is_it = [&](const std::string& name) {
+      return agent::to_lower(name) == agent::to_lower(needed);
+    };
+    return std::ranges::any_of(added, is_it) ||
+           fs::exists(fs::symlink_status(folder / needed, error));
   };
   return has("HEAD") && (has("commondir") || (has("objects") && has("refs")));
 }

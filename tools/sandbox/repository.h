@@ -1,6 +1,7 @@
 // What git obeys in a folder, whoever calls it there: to keep it from whom nobody trusts.
 #pragma once
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,10 @@ struct NamedByGit {
 std::vector<NamedByGit> named_by_git(const std::filesystem::path& folder);
 
 // Whether git would take the folder for a repository of its own, whatever it is called: with what
-// it needs in it, or a word on where that is.
-bool is_git_folder(const std::filesystem::path& folder);
+// it needs in it, or a word on where that is. With what is `added` to it, in any case.
+bool is_git_folder(const std::filesystem::path& folder, std::span<const std::string> added = {});
+// Whether that depends on files and folders of this name.
+bool is_name_in_git_folder(std::string_view name);
 
 // Whether git or errand would obey a file of this name in the folder it works in; on any file
 // system, so that case counts for nothing.
