@@ -245,6 +245,30 @@ Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
                 "this machine has no private mounts, which would keep them from it: name a place "
                 "outside of the working folder and of what `sandbox.write` names");
   }
+  return make_own_folders();
+}
+
+// A mount needs something to cover: what is not there, a program could make and fill.
+Result<void> Sandbox::make_own_folders() const {
+  for (const fs::path& folder : policy_.own_folders()) {
+    std::error_code error;
+    fs::create_directories(folder.parent_path(), error);
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+      return fail(
+          Code::sandbox_setup,
+          fmt::format("cannot make errand's own folder `{}`, which programs of the tools "
+                      "could: {}",
+                      folder.string(),
+                      std::strerror(errno)),
+          "set XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME to folders outside of what "
+          "tools may write");
+    }
+    if (!fs::is_directory(fs::symlink_status(folder, error))) {
+      return fail(Code::sandbox_setup,
+                  fmt::format("errand's own folder `{}` is no folder", folder.string()),
+                  "remove it, or set the XDG variable that names it to another place");
+    }
+  }
   return {};
 }
 

@@ -93,6 +93,7 @@ class Sandbox {
   std::vector<struct stat> look_at_neighbours() const;
   bool can_be_covered(const std::filesystem::path& real) const;
   agent::Result<void> try_out(const agent::SandboxSpec& spec);
+  agent::Result<void> make_own_folders() const;
 
   sandbox::Policy policy_;
   Supervisor* supervisor_ = nullptr;

@@ -91,6 +91,29 @@ Result<fs::path> checked_workspace(const Surroundings& around) {
   return workspace;
 }
 
+// Whoever turns a link on the way gives errand another folder for its own.
+Result<void> check_links(const Paths& own, const Paths& roots) {
+  for (const fs::path& folder : own) {
+    fs::path at;
+    for (const fs::path& part : folder.lexically_normal()) {
+      at /= part;
+      std::error_code error;
+      if (fs::is_symlink(fs::symlink_status(at, error)) &&
+          is_below_any(fs::weakly_canonical(at.parent_path(), error) / part, roots)) {
+        return fail(
+            Code::sandbox_setup,
+            fmt::format("errand's own folder `{}` is behind the link `{}`, which tools could "
+                        "change",
+                        folder.string(),
+                        at.string()),
+            "set XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME to folders outside of "
+            "what tools may write");
+      }
+    }
+  }
+  return {};
+}
+
 // Where it exists, and is not private as a whole.
 void open_folder(const fs::path& folder, const Surroundings& around, Paths& open) {
   if (::access(folder.c_str(), F_OK) != 0) {
@@ -199,6 +222,7 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
   Policy policy;
   policy.is_read_only_ = spec.mode == SandboxSpec::Mode::read_only;
   std::erase_if(around.own, [](const fs::path& folder) { return folder.is_relative(); });
+  const Paths as_named = around.own;
   for (fs::path& folder : around.own) {
     std::error_code error;
     if (fs::path real = fs::weakly_canonical(folder, error); !error) {
@@ -229,7 +253,9 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
            std::ranges::find(policy.obeyed_, place) != policy.obeyed_.end();
   });
   const auto is_writable = [&](const fs::path& own) { return is_below_any(own, policy.roots_); };
-  std::ranges::copy_if(around.own, std::back_inserter(policy.kept_), is_writable);
+  TRY(check_links(as_named, policy.roots_));
+  std::ranges::copy_if(around.own, std::back_inserter(policy.own_), is_writable);
+  policy.kept_ = policy.own_;
   std::erase_if(around.own, is_writable);
   const auto add_writable = [&](const Paths& files, Paths& to) {
     for (const fs::path& file : files) {

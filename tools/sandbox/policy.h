@@ -51,7 +51,7 @@ class Policy {
  public:
   // For any mode but `off`. sandbox.setup: a workspace or a folder of the spec's `write` is /, a
   // home folder, a parent of one, or errand's own, or the latter has a secret place in it; a path
-  // of the spec does not exist.
+  // of the spec does not exist; a link that tools could change leads to errand's own.
   static agent::Result<Policy> create(const agent::SandboxSpec& spec, Surroundings around);
 
   // What create() says of folders of the spec's `write` that are there.
@@ -83,6 +83,8 @@ class Policy {
   ProtectedFiles::Options protection() const;
   // What errand itself writes inside what may be written. Only mounts keep programs from it.
   const std::vector<std::filesystem::path>& kept() const { return kept_; }
+  // Of these errand's own folders, of which each has to be there to be kept.
+  const std::vector<std::filesystem::path>& own_folders() const { return own_; }
   Profile profile() const;
 
  private:
@@ -93,6 +95,7 @@ class Policy {
   std::vector<std::filesystem::path> roots_;    // the outermost of these but the temporary folder
   std::vector<std::filesystem::path> obeyed_;   // single files in them, obeyed by this very run
   std::vector<std::filesystem::path> allowed_;  // what else is obeyed in them and may be written
+  std::vector<std::filesystem::path> own_;
   std::vector<std::filesystem::path> kept_;
   std::vector<std::filesystem::path> held_;   // what is written there at the end
   Repository repository_;                     // where it may be written
