@@ -22,8 +22,15 @@ std::vector<std::filesystem::path> own_folders(const agent::Environment& environ
 // What this run obeys, and what a later `errand test` would.
 std::vector<std::filesystem::path> obeyed_files(const agent::AgentSpec& agent,
                                                 const Context& context) {
-  std::vector<std::filesystem::path> files = tools::obeyed_files(agent, context.cwd);
+  std::vector<std::filesystem::path> files =
+      tools::obeyed_files(agent, context.cwd, agent::value_of(context.environment, "HOME"));
   std::ranges::move(config::files_named_by_test_cases(context.cwd), std::back_inserter(files));
+  // The settings may be a link from their folder to a file of the work.
+  std::error_code error;
+  const auto settings = config_folder(context.environment) / "config.yaml";
+  if (std::filesystem::is_symlink(std::filesystem::symlink_status(settings, error))) {
+    files.push_back(settings);
+  }
   return files;
 }
 

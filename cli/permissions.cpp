@@ -32,12 +32,14 @@ tools::Confined confined_by(const agent::SandboxSpec& sandbox) {
 }
 
 // What a sandbox would lock, where there is none.
-std::vector<fs::path> guarded_files(const agent::AgentSpec& agent, const fs::path& cwd) {
+std::vector<fs::path> guarded_files(const agent::AgentSpec& agent, const Context& context) {
   if (is_on(agent.sandbox)) {
     return {};
   }
-  std::vector<fs::path> files = tools::sandbox::locked_places(cwd);
-  std::ranges::move(tools::obeyed_files(agent, cwd), std::back_inserter(files));
+  std::vector<fs::path> files = tools::sandbox::locked_places(context.cwd);
+  std::ranges::move(
+      tools::obeyed_files(agent, context.cwd, agent::value_of(context.environment, "HOME")),
+      std::back_inserter(files));
   return files;
 }
 
@@ -115,7 +117,7 @@ agent::Result<tools::Permissions> permissions_of(const agent::AgentSpec& agent,
                                      .temporary = temporary,
                                      .home = fs::path(agent::value_of(context.environment, "HOME")),
                                      .confined = confined_by(agent.sandbox),
-                                     .guarded = guarded_files(agent, context.cwd),
+                                     .guarded = guarded_files(agent, context),
                                      .keeps = [sandbox](const fs::path& place, bool is_writing) {
                                        std::error_code error;
                                        return sandbox != nullptr

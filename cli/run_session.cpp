@@ -270,6 +270,12 @@ Result<void> RunSession::open_gates() {
                               world_.context,
                               *tool_environment_,
                               permissions_->denied_places()));
+  for (std::string& sentence : user_places_->left_out(plan_.agent)) {
+    warn(std::move(sentence), "name a place in `env` that tools cannot write");
+  }
+  for (std::string& sentence : unclear_commands(plan_.agent, world_.context)) {
+    warn(std::move(sentence), "name the script by a plain word: `sh hooks/policy.sh`");
+  }
   const tools::UserProgramsOf programs_of = [this](const agent::CommandSandbox& sandbox) {
     return user_places_->of(sandbox);
   };

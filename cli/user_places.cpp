@@ -1,8 +1,11 @@
 #include "cli/user_places.h"
 
 #include "cli/open_sandbox.h"
+#include "tools/builtin/registry.h"
 #include "tools/hooks/hooks.h"
+#include "tools/hooks/obeyed_files.h"
 #include "tools/hooks/script_files.h"
+#include "tools/sandbox/places.h"
 
 #include <fmt/format.h>
 
@@ -25,6 +28,10 @@ namespace fs = std::filesystem;
 bool can_write(const tools::Sandbox* sandbox, const fs::path& path) {
   if (sandbox == nullptr) {
     return false;  // nobody is kept from anything
+  }
+  const auto devices = tools::sandbox::harmless_devices();
+  if (std::ranges::find(devices, path.native()) != devices.end()) {
+    return false;  // nothing of what is written there comes back
   }
   const tools::sandbox::Verdict verdict = sandbox->policy().writing(path);
   return verdict == tools::sandbox::Verdict::allowed || verdict == tools::sandbox::Verdict::locked;
@@ -88,6 +95,7 @@ Result<std::unique_ptr<UserPlaces>> UserPlaces::open(const agent::AgentSpec& age
       new UserPlaces(std::move(environment), agent.directory, tools.folder().path()));
   std::error_code error;
   const fs::path directory = fs::weakly_canonical(agent.directory, error);
+  places->tools_ = tools.sandbox();
   places->is_directory_writable_ = can_write(tools.sandbox(), directory);
   for (const CommandSandbox& sandbox : wanted_by(agent)) {
     Place place;
@@ -110,12 +118,45 @@ Result<std::unique_ptr<UserPlaces>> UserPlaces::open(const agent::AgentSpec& age
 tools::UserPrograms UserPlaces::of(const CommandSandbox& sandbox) const {
   const Place& place = places_.at(sandbox);
   const bool is_elsewhere = place.sandbox == nullptr && sandbox.is_off && is_directory_writable_;
+  std::function<bool(const fs::path&)> others_write;
+  if (sandbox.is_off && tools_ != nullptr) {
+    others_write = [this](const fs::path& path) {
+      return can_write(tools_, path) || std::ranges::any_of(places_, [&](const auto& one) {
+               return can_write(one.second.sandbox.get(), path);
+             });
+    };
+  }
   return {.folder = is_elsewhere ? temporary_ : directory_,
           .directory = directory_,
           .temporary = temporary_,
           .environment = environment_,
           .program_runner = place.runner.get(),
-          .policy = place.sandbox ? &place.sandbox->policy() : nullptr};
+          .policy = place.sandbox ? &place.sandbox->policy() : nullptr,
+          .others_write = std::move(others_write)};
+}
+
+std::vector<std::string> UserPlaces::left_out(const agent::AgentSpec& agent) const {
+  std::vector<std::string> sentences;
+  const auto add =
+      [&](std::string_view command, const CommandSandbox& sandbox, const agent::Environment& own) {
+        for (const std::string& name : tools::names_left_out(of(sandbox), own)) {
+          sentences.push_back(
+              fmt::format("`{}` runs outside of the sandbox, and {} names what tools can "
+                          "write: {}",
+                          agent::one_line(command, 100),
+                          name,
+                          name == "PATH" ? "it is told the rest" : "it is not told"));
+        }
+      };
+  for (const agent::HookSpec& hook : agent.hooks.hooks) {
+    add(hook.command, hook.sandbox, hook.env);
+  }
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    if (check.kind == agent::GuardrailSpec::Kind::command) {
+      add(check.what, check.sandbox, check.env);
+    }
+  }
+  return sentences;
 }
 
 std::vector<std::string> UserPlaces::tidy_up() {
@@ -144,6 +185,25 @@ Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& cont
     }
   }
   return {};
+}
+
+std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const Context& context) {
+  std::vector<std::string> sentences;
+  const bool is_writing =
+      agent.sandbox.mode == Mode::workspace_write || !agent.sandbox.write.empty();
+  if (agent.sandbox.mode == Mode::off || !is_writing ||
+      std::ranges::none_of(agent.tools, tools::writes)) {
+    return sentences;  // tools are kept from nothing, or from everything
+  }
+  for (const tools::UnclearCommand& one :
+       tools::unclear_commands(agent, context.cwd, agent::value_of(context.environment, "HOME"))) {
+    sentences.push_back(
+        fmt::format("what `{}` runs cannot be told ({}): scripts that it names are "
+                    "not kept from tools",
+                    agent::one_line(one.command, 100),
+                    one.why));
+  }
+  return sentences;
 }
 
 }  // namespace cli

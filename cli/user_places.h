@@ -30,6 +30,8 @@ class UserPlaces {
 
   // Of a command of this agent.
   tools::UserPrograms of(const agent::CommandSandbox& sandbox) const;
+  // In sentences: what a command asks for in `env` and is not told, since tools can write there.
+  std::vector<std::string> left_out(const agent::AgentSpec& agent) const;
   // After the last of them, as Toolbox::tidy_up().
   std::vector<std::string> tidy_up();
 
@@ -46,14 +48,18 @@ class UserPlaces {
         temporary_(std::move(temporary)) {}
 
   agent::Environment environment_;
-  std::filesystem::path directory_;     // the agent file's
-  std::filesystem::path temporary_;     // the run's own folder
-  bool is_directory_writable_ = false;  // by tools
+  std::filesystem::path directory_;        // the agent file's
+  std::filesystem::path temporary_;        // the run's own folder
+  bool is_directory_writable_ = false;     // by tools
+  const tools::Sandbox* tools_ = nullptr;  // null: they have none
   std::map<agent::CommandSandbox, Place> places_;
 };
 
 // Whether no command that runs outside of the sandbox names what tools can write: else who writes
 // there says what runs. config.invalid.
 agent::Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& context);
+
+// In sentences: commands whose scripts tools may change, because nobody can tell what they are.
+std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const Context& context);
 
 }  // namespace cli

@@ -94,6 +94,12 @@ class Checker {
       if (const auto done = check_unconfined(*report.agent, context_); !done) {
         checked.errors.push_back(in_file(done.error(), file));
       }
+      for (std::string& sentence : unclear_commands(*report.agent, context_)) {
+        checked.warnings.push_back(
+            {.code = Code::config_invalid,
+             .message = std::move(sentence),
+             .help = "name the script by a plain word: `sh hooks/policy.sh`"});
+      }
       check_permissions(*report.agent, checked);
       check_sandbox(*report.agent, checked);
       check_files(*report.agent, checked);

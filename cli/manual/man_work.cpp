@@ -64,7 +64,7 @@ or
 .Li fork
 .Pc .
 .It
-Namespaces and containers, and programs that change the user.
+Namespaces and containers, and programs that change the user (root may take another number).
 .El
 .Pp
 Where no private mounts can be made, as in a container, programs have no terminals of their own

@@ -69,7 +69,7 @@ class CommandCheck final : public GuardrailCheck {
       : spec_(std::move(spec)),
         programs_(programs),
         environment_(user_environment(programs_, spec_.env)),
-        command_(spec_.what, spec_.what, programs_.directory) {}
+        command_(spec_.what, spec_.what, programs_) {}
 
   Finding look(const Subject& subject, std::stop_token stop) override {
     const auto done = command_.run(programs_,

@@ -271,13 +271,11 @@ Hooks::Hooks(const agent::HooksSpec& spec, HookOptions options)
     : dialect_(*hook_dialect(spec.dialect)), options_(std::move(options)) {
   for (const HookSpec& hook : spec.hooks) {
     UserPrograms programs = options_.programs_of(hook.sandbox);
-    agent::Environment own = hook.env;
+    agent::Environment environment = user_environment(programs, hook.env);
     if (!dialect_.folder_variable.empty()) {
-      own.emplace(dialect_.folder_variable, options_.world.cwd.string());
+      environment.emplace(dialect_.folder_variable, options_.world.cwd.string());
     }
-    agent::Environment environment = user_environment(programs, own);
-    UserCommand command(
-        hook.command, hook_command(spec, hook, options_.world.cwd), programs.directory);
+    UserCommand command(hook.command, hook_command(spec, hook, options_.world.cwd), programs);
     hooks_.push_back({.spec = hook,
                       .matcher = NameMatcher(hook.matcher),
                       .programs = std::move(programs),

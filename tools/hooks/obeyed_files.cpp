@@ -11,7 +11,27 @@ namespace tools {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent, const fs::path& cwd) {
+namespace {
+
+// As they are read: what a dialect's scripts are called by is filled in.
+std::vector<std::string> commands_of(const agent::AgentSpec& agent, const fs::path& cwd) {
+  std::vector<std::string> commands;
+  for (const agent::HookSpec& hook : agent.hooks.hooks) {
+    commands.push_back(hook_command(agent.hooks, hook, cwd));
+  }
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    if (check.kind == agent::GuardrailSpec::Kind::command) {
+      commands.push_back(check.what);
+    }
+  }
+  return commands;
+}
+
+}  // namespace
+
+std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
+                                   const fs::path& cwd,
+                                   const fs::path& home) {
   std::vector<fs::path> files;
   if (!agent.file.empty()) {
     files.push_back(fs::path(agent.directory) / fs::path(agent.file).filename());
@@ -23,16 +43,24 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent, const fs::path
       }
     }
   }
-  for (const agent::HookSpec& hook : agent.hooks.hooks) {
-    std::ranges::move(script_files(hook_command(agent.hooks, hook, cwd), agent.directory),
+  for (const std::string& command : commands_of(agent, cwd)) {
+    std::ranges::move(read_scripts(command, {.directory = agent.directory, .home = home}).files,
                       std::back_inserter(files));
   }
-  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
-    if (check.kind == agent::GuardrailSpec::Kind::command) {
-      std::ranges::move(script_files(check.what, agent.directory), std::back_inserter(files));
+  return files;
+}
+
+std::vector<UnclearCommand> unclear_commands(const agent::AgentSpec& agent,
+                                             const fs::path& cwd,
+                                             const fs::path& home) {
+  std::vector<UnclearCommand> unclear;
+  for (std::string& command : commands_of(agent, cwd)) {
+    Scripts scripts = read_scripts(command, {.directory = agent.directory, .home = home});
+    if (!scripts.unclear.empty()) {
+      unclear.push_back({.command = std::move(command), .why = std::move(scripts.unclear)});
     }
   }
-  return files;
+  return unclear;
 }
 
 }  // namespace tools

@@ -3,6 +3,7 @@
 #include "agent/spec.h"
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace tools {
@@ -10,6 +11,16 @@ namespace tools {
 // The agent file, the programs that its tools name by their path, the scripts of its hooks and
 // guardrails. `cwd` is the workspace.
 std::vector<std::filesystem::path> obeyed_files(const agent::AgentSpec& agent,
-                                                const std::filesystem::path& cwd);
+                                                const std::filesystem::path& cwd,
+                                                const std::filesystem::path& home);
+
+// A command of a hook or a guardrail that may run scripts which are not among these.
+struct UnclearCommand {
+  std::string command;
+  std::string why;  // Scripts::unclear
+};
+std::vector<UnclearCommand> unclear_commands(const agent::AgentSpec& agent,
+                                             const std::filesystem::path& cwd,
+                                             const std::filesystem::path& home);
 
 }  // namespace tools

@@ -2,9 +2,15 @@
 
 #include "tools/permissions/shell_script.h"
 
+#include <fmt/format.h>
+#include <re2/re2.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <fstream>
+#include <ranges>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -25,31 +31,208 @@ std::string content_of(const fs::path& file) {
   return content;
 }
 
-}  // namespace
+// Programs and builtins to which words are text or data, and never the name of what is to be run.
+constexpr auto k_take_text = std::to_array<std::string_view>(
+    {":",       "[",     "basename", "cat",    "cmp",   "cp",   "cut",    "date", "diff",
+     "dirname", "echo",  "exit",     "false",  "grep",  "head", "jq",     "kill", "local",
+     "ls",      "mkdir", "mv",       "printf", "pwd",   "read", "return", "rm",   "shift",
+     "sleep",   "tail",  "tee",      "test",   "touch", "tr",   "true",   "uniq", "wc"});
+constexpr auto k_shells =
+    std::to_array<std::string_view>({"ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"});
+// With these, the rest of the line is about another folder, or other names.
+constexpr auto k_turns = std::to_array<std::string_view>(
+    {"alias", "cd", "chdir", "chroot", "enable", "hash", "popd", "pushd", "unalias"});
+static_assert(std::ranges::is_sorted(k_shells) && std::ranges::is_sorted(k_turns));
 
-std::vector<fs::path> script_files(std::string_view command, const fs::path& directory) {
-  std::vector<fs::path> files;
-  const auto add = [&](const std::string& word) {
-    if (word.empty() || has_unknown(word)) {
-      return;
+constexpr int k_deepest = 4;  // of `sh -c` in one another
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// No quotes are needed for it, so that it may stand in a line in place of a variable.
+bool is_plain(std::string_view text) {
+  static const RE2 pattern("[A-Za-z0-9_./@%+:,=-]+");
+  return RE2::FullMatch(text, pattern);
+}
+
+class ScriptReader {
+ public:
+  ScriptReader(const CommandPlace& place, Scripts& scripts)
+      : place_(place), directory_(place.directory), scripts_(scripts) {}
+
+  void read(std::string line) {
+    fill_in(line);
+    static const RE2 change(
+        R"(^\s*cd\s+(?:--\s+)?([A-Za-z0-9_./@%+:,=][A-Za-z0-9_./@%+:,=-]*)\s*(?:&&|;))");
+    std::string_view rest = line;
+    std::string folder;
+    for (re2::StringPiece input(line); RE2::Consume(&input, change, &folder);) {
+      directory_ = directory_ / folder;
+      rest = std::string_view(input.data(), input.size());
     }
-    std::error_code error;
-    const fs::path file = fs::weakly_canonical(directory / word, error);
-    if (!error && fs::is_regular_file(file, error)) {
-      files.push_back(file);
+    const ShellScript script = read_shell(rest);
+    if (!script.unclear.empty()) {
+      unclear(script.unclear.front());
     }
-  };
-  for (const ShellCommand& one : read_shell(command).commands) {
-    for (const std::string& word : one.words) {
-      add(word);
+    for (const ShellCommand& one : script.commands) {
+      read_command(one);
+    }
+  }
+
+ private:
+  void unclear(std::string why) {
+    if (scripts_.unclear.empty()) {
+      scripts_.unclear = std::move(why);
+    }
+  }
+
+  void fill_in(std::string& line) const {
+    static const RE2 working_folder(R"(\$\{PWD\}|\$PWD\b)");
+    static const RE2 home(R"(\$\{HOME\}|\$HOME\b)");
+    static const RE2 tilde(R"((^|[\s;&|(])~/)");
+    if (is_plain(place_.directory.native())) {
+      RE2::GlobalReplace(&line, working_folder, place_.directory.native());
+    }
+    if (is_plain(place_.home.native())) {
+      RE2::GlobalReplace(&line, home, place_.home.native());
+      RE2::GlobalReplace(&line, tilde, "\\1" + place_.home.native() + "/");
+    }
+  }
+
+  void read_command(const ShellCommand& one) {
+    const std::string_view name =
+        one.words.empty() ? std::string_view() : std::string_view(one.words.front());
+    const std::string program = fs::path(name).filename();
+    const bool takes_text = one.words.empty() || is_one_of(k_take_text, name);
+    if (has_unknown(name)) {
+      unclear("what it runs is named by a variable or a pattern");
+    }
+    if (is_one_of(k_turns, name)) {
+      unclear(fmt::format("there is a `{}` in it", name));
+    }
+    for (const std::string& text : one.assignments) {
+      read_assignment(text, one.words.empty());
+    }
+    for (std::size_t at = 0; at < one.words.size(); ++at) {
+      const std::string& word = one.words[at];
+      add_all(word);
+      if (has_unknown(word) && !takes_text && at > 0) {
+        unclear(fmt::format("`{}` is told what only a running shell knows", name));
+      }
+      if (at > 0 && !takes_text) {
+        check_folders(word);
+      }
     }
     for (const ShellFile& file : one.files) {
       if (!file.writes) {
         add(file.path);
+        if (has_unknown(file.path) && !takes_text) {
+          unclear("what it reads is named by a variable or a pattern");
+        }
+      }
+    }
+    if (is_one_of(k_shells, program) || name == "eval") {
+      read_inner(one, name == "eval");
+    }
+  }
+
+  // A variable in small letters is the line's own, and no program's.
+  void read_assignment(const std::string& text, bool is_alone) {
+    const bool is_own = is_alone && std::ranges::all_of(text.substr(0, text.find('=')), [](char c) {
+                          return (c >= 'a' && c <= 'z') || c == '_';
+                        });
+    if (is_own) {
+      return;
+    }
+    if (has_unknown(text) || text.starts_with("PATH=")) {
+      unclear(fmt::format("it sets `{}`", text.substr(0, text.find('='))));
+    }
+    add_all(text);
+    check_folders(text);
+  }
+
+  // NAME=FOLDER, or a list of them: programs and modules are looked for there.
+  void check_folders(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || text.starts_with('-')) {
+      return;
+    }
+    for (const auto part : std::views::split(std::string_view(text).substr(equals + 1), ':')) {
+      std::error_code error;
+      if (part.empty() ||
+          fs::is_directory(directory_ / std::string(part.begin(), part.end()), error)) {
+        unclear(fmt::format("it sets `{}`", text.substr(0, equals)));
       }
     }
   }
-  return files;
+
+  // `sh -ec 'line'`, `eval line`
+  void read_inner(const ShellCommand& one, bool is_eval) {
+    std::string line;
+    if (is_eval) {
+      line = fmt::format("{}", fmt::join(one.words | std::views::drop(1), " "));
+    } else {
+      bool has_line = false;
+      for (std::size_t at = 1; at < one.words.size() && line.empty(); ++at) {
+        const std::string& word = one.words[at];
+        const bool is_option = word.starts_with('-') || word.starts_with('+');
+        has_line = has_line || (is_option && !word.starts_with("--") && word.contains('c'));
+        line = has_line && !is_option ? word : "";
+      }
+      if (!one.inputs.empty()) {
+        unclear("a shell reads what to do from a here-document");
+      }
+    }
+    if (line.empty() || has_unknown(line)) {
+      return;  // said already
+    }
+    if (depth_ >= k_deepest) {
+      unclear("it is nested too deeply");
+      return;
+    }
+    ScriptReader inner({.directory = directory_, .home = place_.home}, scripts_);
+    inner.depth_ = depth_ + 1;
+    inner.read(std::move(line));
+  }
+
+  void add(const std::string& word) {
+    if (word.empty() || has_unknown(word)) {
+      return;
+    }
+    std::error_code error;
+    const fs::path file = fs::weakly_canonical(directory_ / word, error);
+    if (!error && fs::is_regular_file(file, error) &&
+        std::ranges::find(scripts_.files, file) == scripts_.files.end()) {
+      scripts_.files.push_back(file);
+    }
+  }
+
+  // Also what stands in the middle of a word: of an option, of a line in some language.
+  void add_all(const std::string& word) {
+    add(word);
+    if (!is_plain(word) || word.find_first_of("=:,") != std::string::npos) {
+      static const RE2 name("([A-Za-z0-9_.@%+-]*[./][A-Za-z0-9_./@%+-]*)");
+      re2::StringPiece rest(word);
+      std::string found;
+      while (RE2::FindAndConsume(&rest, name, &found)) {
+        add(found);
+      }
+    }
+  }
+
+  const CommandPlace place_;
+  fs::path directory_;
+  Scripts& scripts_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+Scripts read_scripts(std::string_view command, const CommandPlace& place) {
+  Scripts scripts;
+  ScriptReader(place, scripts).read(std::string(command));
+  return scripts;
 }
 
 fs::path named_in(std::string_view command,

@@ -9,10 +9,22 @@
 
 namespace tools {
 
-// The regular files that words of the command line name, from `directory` on; absolute. Words that
-// only a running shell knows are not among them.
-std::vector<std::filesystem::path> script_files(std::string_view command,
-                                                const std::filesystem::path& directory);
+// Where a command line of the user's starts. Absolute; `home` is empty where nobody knows.
+struct CommandPlace {
+  std::filesystem::path directory;
+  std::filesystem::path home;
+};
+
+struct Scripts {
+  std::vector<std::filesystem::path> files;  // regular files that are there now
+  std::string unclear;                       // why there may be others; empty: there are not
+};
+
+// The files that the command line names. It is understood where it is made of simple commands, and
+// what these run and read is written there: whole words, behind `=`, in the line of a `sh -c`;
+// with `$PWD`, `$HOME` and `~/`, from the folder that a `cd` at its front names. What else only a
+// running shell knows may go to programs that take it for text alone (`echo "$x"`).
+Scripts read_scripts(std::string_view command, const CommandPlace& place);
 
 // The first file or folder that exists and that a word of the command line names, whole or after a
 // `=`, from `directory` on, and `is_meant` accepts; empty: none.

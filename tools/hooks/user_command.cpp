@@ -7,12 +7,100 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <deque>
 #include <optional>
+#include <ranges>
+#include <system_error>
 #include <utility>
 
 namespace tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int k_most_links = 40;
+constexpr std::string_view k_ends_of_paths = ":;,= \t\n\"'";
+
+// Whether others may write anything on the way to it, the links and what they lead to included: who
+// can, says what is there.
+bool is_in_reach(const UserPrograms& programs, const fs::path& path) {
+  fs::path at = "/";
+  std::deque<fs::path> left(path.begin(), path.end());
+  for (int links = 0; !left.empty();) {
+    at = (at / left.front()).lexically_normal();
+    left.pop_front();
+    if (programs.others_write(at)) {
+      return true;
+    }
+    std::error_code error;
+    if (const fs::path target = fs::read_symlink(at, error); !error) {
+      if (++links > k_most_links) {
+        return true;
+      }
+      left.insert(left.begin(), target.begin(), target.end());
+      at = at.parent_path();
+    }
+  }
+  return false;
+}
+
+bool names_what_others_write(const UserPrograms& programs, std::string_view value) {
+  while (!value.empty()) {
+    const std::string_view part = value.substr(0, value.find_first_of(k_ends_of_paths));
+    if (part.contains('/') && is_in_reach(programs, programs.folder / part)) {
+      return true;
+    }
+    value.remove_prefix(std::min(part.size() + 1, value.size()));
+  }
+  return false;
+}
+
+std::string path_out_of_reach(const UserPrograms& programs, std::string_view value) {
+  std::string kept;
+  for (const auto part : std::views::split(value, ':')) {
+    const std::string_view folder(part.begin(), part.end());
+    if (folder.starts_with('/') && !is_in_reach(programs, folder)) {
+      kept += (kept.empty() ? "" : ":") + std::string(folder);
+    }
+  }
+  return kept.empty() ? "/usr/local/bin:/usr/bin:/bin" : kept;
+}
+
+agent::Environment out_of_reach(const UserPrograms& programs, agent::Environment environment) {
+  std::erase_if(environment, [&](const auto& one) {
+    return one.first != "PATH" && names_what_others_write(programs, one.second);
+  });
+  if (const auto path = environment.find("PATH"); path != environment.end()) {
+    path->second = path_out_of_reach(programs, path->second);
+  }
+  return environment;
+}
+
+}  // namespace
+
+std::vector<std::string> names_left_out(const UserPrograms& programs,
+                                        const agent::Environment& own) {
+  std::vector<std::string> names;
+  if (programs.others_write) {
+    const agent::Environment kept = out_of_reach(programs, own);
+    for (const auto& [name, value] : own) {
+      if (const auto found = kept.find(name); found == kept.end() || found->second != value) {
+        names.push_back(name);
+      }
+    }
+  }
+  return names;
+}
 
 agent::Environment user_environment(const UserPrograms& programs, const agent::Environment& own) {
+  if (programs.others_write) {
+    agent::Environment environment = variables_outside(programs.environment);
+    for (const auto& [name, value] : own) {
+      environment.insert_or_assign(name, value);
+    }
+    return quiet_environment(out_of_reach(programs, std::move(environment)), programs.folder);
+  }
   agent::Environment environment =
       quiet_environment(harmless_variables(programs.environment), programs.folder);
   const agent::Environment place = programs.program_runner != nullptr

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tools {
 
@@ -29,13 +30,19 @@ struct UserPrograms {
   agent::Environment environment;   // of errand; the command gets what is harmless of it
   ProgramRunner* program_runner = nullptr;
   const sandbox::Policy* policy = nullptr;  // what it may reach; null: all
+  // Where the command is in no sandbox, and tools are: whether they can write there (absolute).
+  std::function<bool(const std::filesystem::path&)> others_write = {};
 };
 
 // By how it is to be confined.
 using UserProgramsOf = std::function<UserPrograms(const agent::CommandSandbox&)>;
 
-// What the command is told, `own` beside what all programs are.
+// What the command is told, `own` beside what all programs are. Outside of the sandbox that is few
+// variables, and no place that others may write: neither a folder of PATH nor any other value.
 agent::Environment user_environment(const UserPrograms& programs, const agent::Environment& own);
+// The names of what is left out of `own` for that, or of PATH in it.
+std::vector<std::string> names_left_out(const UserPrograms& programs,
+                                        const agent::Environment& own);
 
 class UserCommand {
  public:
@@ -50,8 +57,12 @@ class UserCommand {
 
   // `as_read`: the line with all that is known of it filled in; the files that it names have to
   // stay what they are now.
-  UserCommand(std::string line, std::string_view as_read, const std::filesystem::path& folder)
-      : line_(std::move(line)), scripts_(script_files(as_read, folder)) {}
+  UserCommand(std::string line, std::string_view as_read, const UserPrograms& programs)
+      : line_(std::move(line)),
+        scripts_(read_scripts(as_read,
+                              {.directory = programs.directory,
+                               .home = agent::value_of(programs.environment, "HOME")})
+                     .files) {}
 
   // Waits for its end; else why it broke, in words that follow a name.
   std::expected<Done, std::string> run(const UserPrograms& programs,

@@ -73,7 +73,16 @@ constexpr auto k_addresses = std::to_array<std::string_view>({
     "ftp_proxy", "http_proxy", "https_proxy", "no_proxy", "npm_config_registry"});
 // clang-format on
 
+// clang-format off
+constexpr auto k_outside = std::to_array<std::string_view>({
+    "ALL_PROXY", "CI", "FTP_PROXY", "HOME", "HTTPS_PROXY", "HTTP_PROXY", "LANG", "LANGUAGE", "LOGNAME",
+    "NO_COLOR", "NO_PROXY", "PATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TMPDIR", "TZ",
+    "USER", "all_proxy", "ftp_proxy", "http_proxy", "https_proxy", "no_proxy"});
+// clang-format on
+
 constexpr std::string_view k_locale = "LC_";
+
+static_assert(std::ranges::is_sorted(k_outside));
 
 static_assert(std::ranges::is_sorted(k_harmless) && std::ranges::is_sorted(k_addresses));
 
@@ -99,6 +108,21 @@ agent::Environment harmless_variables(const agent::Environment& environment) {
     return is_harmless(one.first, one.second);
   });
   return harmless;
+}
+
+agent::Environment variables_outside(const agent::Environment& environment) {
+  agent::Environment outside = harmless_variables(environment);
+  std::erase_if(outside, [](const auto& one) {
+    return !one.first.starts_with(k_locale) && !std::ranges::binary_search(k_outside, one.first);
+  });
+  return outside;
+}
+
+std::vector<std::string> names_outside() {
+  std::vector<std::string> names(k_outside.begin(), k_outside.end());
+  names.push_back(std::string(k_locale) + "*");
+  std::ranges::sort(names);
+  return names;
 }
 
 std::vector<std::string> harmless_variable_names() {

@@ -10,7 +10,8 @@ TEST_CASE("script files: the files that a command line names", "[tools]") {
   folder.write("data.txt", "x");
   const auto names = [&](std::string_view command) {
     std::vector<std::string> found;
-    for (const auto& file : tools::script_files(command, folder.path())) {
+    for (const auto& file :
+         tools::read_scripts(command, {.directory = folder.path(), .home = {}}).files) {
       found.push_back(file.filename().string());
     }
     return found;
@@ -21,8 +22,63 @@ TEST_CASE("script files: the files that a command line names", "[tools]") {
   CHECK(names("X=1 env sh -e './guard.sh'") == Names{"guard.sh"});
   CHECK(names("$GUARD missing.sh " + folder.path().string()).empty());
 
-  const tools::FileWatch watch(tools::script_files("sh guard.sh data.txt", folder.path()));
+  const tools::FileWatch watch(
+      tools::read_scripts("sh guard.sh data.txt", {.directory = folder.path(), .home = {}}).files);
   CHECK(watch.changed().empty());
   folder.write("data.txt", "y");
   CHECK(watch.changed().filename() == "data.txt");
+}
+
+TEST_CASE("script files: a line is understood whole, or it says why it is not", "[tools]") {
+  const tests::FileFolder folder;
+  for (const char* name : {"hooks/policy.sh", "hooks/other.sh", "rules.txt"}) {
+    folder.write(name, "exit 0");
+  }
+  struct Row {
+    std::string command;
+    std::string files;
+    bool is_clear = true;
+  };
+  const std::vector<Row> rows{
+      {"$PWD/hooks/policy.sh", "policy.sh"},
+      {"\"${PWD}/hooks/policy.sh\"", "policy.sh"},
+      {"$HOME/hooks/policy.sh", "policy.sh"},
+      {"sh ~/hooks/policy.sh", "policy.sh"},
+      {"cd hooks && ./policy.sh", "policy.sh"},
+      {"cd hooks; cd ..; hooks/policy.sh", "policy.sh"},
+      {"sh -c \"exec hooks/policy.sh\"", "policy.sh"},
+      {"bash -ec 'cd hooks && sh policy.sh'", "policy.sh"},
+      {"eval sh hooks/policy.sh", "policy.sh"},
+      {"awk --file=hooks/policy.sh <rules.txt", "policy.sh rules.txt"},
+      {"python3 -c 'import os; os.system(\"hooks/policy.sh\")'", "policy.sh"},
+      {"input=$(cat); echo \"$input\" >>log; exit 2", ""},
+      {"jq -r .tool_name | grep -q \"$1\" || exit 0; hooks/policy.sh", "policy.sh"},
+      {"if test -e x; then hooks/policy.sh; fi", "policy.sh"},
+      {"echo 'no by policy' >&2; exit 2", ""},
+      {"sh hooks/pol*.sh", "", false},
+      {"sh hooks/$NAME.sh", "", false},
+      {"$GUARD", "", false},
+      {"$(echo hooks/policy.sh)", "policy.sh", false},
+      {"PATH=hooks policy.sh", "", false},
+      {"PYTHONPATH=hooks python3 -m policy", "", false},
+      {"export PATH=hooks; policy.sh", "", false},
+      {"(cd hooks && ./policy.sh)", "", false},
+      {"true; cd hooks; ./policy.sh", "", false},
+      {"sh -c \"$LINE\"", "", false},
+      {"sh -c 'sh $0' hooks/policy.sh", "policy.sh", false},
+      {"sh <<E\nhooks/policy.sh\nE", "", false},
+      {"for f in hooks/policy.sh; do sh $f; done", "", false},
+      {"echo $(", "", false},
+  };
+  for (const Row& row : rows) {
+    const auto scripts =
+        tools::read_scripts(row.command, {.directory = folder.path(), .home = folder.path()});
+    std::string names;
+    for (const auto& file : scripts.files) {
+      names += (names.empty() ? "" : " ") + file.filename().string();
+    }
+    INFO(row.command << ": " << scripts.unclear);
+    CHECK(names == row.files);
+    CHECK(scripts.unclear.empty() == row.is_clear);
+  }
 }
