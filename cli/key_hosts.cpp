@@ -2,12 +2,15 @@
 
 #include "cli/terminal/key_question.h"
 #include "cli/terminal/terminal.h"
+#include "tools/builtin/registry.h"
+#include "tools/permissions/permissions.h"
 #include "tools/process/harmless_variables.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -67,18 +70,51 @@ providers::Origin origin_of_host(const std::string& host) {
   return origin ? *origin : providers::Origin{.text = "https://" + host};
 }
 
-std::vector<providers::Origin> reached_by_programs(const agent::SandboxSpec& tools,
-                                                   const agent::CommandSandbox& own) {
+// Whether it is this machine's network, or may be: a layer that is not required can be missing.
+bool has_own_network(const agent::SandboxSpec& tools, const agent::CommandSandbox& own) {
   const bool is_confined = tools.mode != agent::SandboxSpec::Mode::off && !own.is_off;
-  // A layer that is not required may be missing.
   const bool is_kept = !tools.allow_hosts.empty() ||
                        std::ranges::find(tools.required, "network") != tools.required.end();
-  if (!is_confined || !is_kept || own.network.value_or(tools.network)) {
-    return {{.text = std::string(providers::k_anywhere)}};
+  return !is_confined || !is_kept || own.network.value_or(tools.network);
+}
+
+// What runs programs, each with what it is given of the environment.
+struct Programs {
+  std::span<const agent::EnvironmentUse> given;
+  bool have_own_network = false;
+};
+
+std::vector<Programs> programs_of(const agent::AgentSpec& agent) {
+  std::vector<Programs> all;
+  for (const agent::ToolSpec& tool : agent.tools) {
+    if (tools::runs_programs(tool)) {
+      all.push_back({tool.in_programs, has_own_network(agent.sandbox, {})});
+    }
   }
-  std::vector<providers::Origin> origins;
-  std::ranges::transform(tools.allow_hosts, std::back_inserter(origins), origin_of_host);
-  return origins;
+  for (const agent::HookSpec& hook : agent.hooks.hooks) {
+    all.push_back({hook.in_programs, has_own_network(agent.sandbox, hook.sandbox)});
+  }
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    if (check.kind == agent::GuardrailSpec::Kind::command) {
+      all.push_back({check.in_programs, has_own_network(agent.sandbox, check.sandbox)});
+    }
+  }
+  return all;
+}
+
+bool have_own_network(const std::vector<Programs>& all) {
+  return std::ranges::any_of(all, &Programs::have_own_network);
+}
+
+// A rule may allow it some hosts alone: whose they are is not known.
+bool fetches_pages(const agent::AgentSpec& agent) {
+  const auto web = tools::web_tools();
+  const auto rules = tools::Permissions::create(agent.permissions, {.cwd = "/"});
+  return std::ranges::any_of(agent.tools, [&](const agent::ToolSpec& tool) {
+    return tool.kind == agent::ToolSpec::Kind::builtin &&
+           std::ranges::find(web, tool.name) != web.end() &&
+           !(rules && rules->always_denies(tool.name));
+  });
 }
 
 // NAME=URL[,URL…], several with blanks or semicolons between them. `source` is for messages.
@@ -132,6 +168,12 @@ Result<KeyHosts> key_hosts_of(const Parsed& parsed, const agent::Environment& en
   return hosts;
 }
 
+KeyRequests::KeyRequests(KeyHosts hosts, const agent::AgentSpec& agent) : hosts_(std::move(hosts)) {
+  if (have_own_network(programs_of(agent))) {
+    hosts_.share_loopback();
+  }
+}
+
 providers::KeyCheck KeyRequests::check() {
   return [this](const KeyRequest& request) -> Result<void> {
     add(request);
@@ -154,33 +196,28 @@ void KeyRequests::add_texts(const agent::AgentSpec& agent, const providers::Reso
 
 void KeyRequests::add_programs(const agent::AgentSpec& agent,
                                const agent::Environment& environment) {
+  const std::vector<providers::Origin> anywhere = {{.text = std::string(providers::k_anywhere)}};
+  std::vector<providers::Origin> hosts;
+  std::ranges::transform(agent.sandbox.allow_hosts, std::back_inserter(hosts), origin_of_host);
   const agent::Environment harmless = tools::harmless_variables(environment);
-  const auto add_uses = [&](const std::vector<agent::EnvironmentUse>& uses,
-                            const agent::CommandSandbox& own) {
-    if (uses.empty()) {
-      return;
-    }
-    const std::vector<providers::Origin> reached = reached_by_programs(agent.sandbox, own);
-    for (const agent::EnvironmentUse& use : uses) {
-      if (harmless.contains(use.name)) {
-        continue;
-      }
-      for (const providers::Origin& origin : reached) {
-        add({.variable = use.name,
-             .origin = origin,
-             .place = KeyRequest::Place::program,
-             .where = use.where});
-      }
-    }
-  };
-  for (const agent::ToolSpec& tool : agent.tools) {
-    add_uses(tool.in_programs, {});
+  const auto add_uses =
+      [&](std::span<const agent::EnvironmentUse> uses, bool is_anywhere, KeyRequest::Place place) {
+        for (const agent::EnvironmentUse& use : uses) {
+          if (harmless.contains(use.name)) {
+            continue;
+          }
+          for (const providers::Origin& origin : is_anywhere ? anywhere : hosts) {
+            add({.variable = use.name, .origin = origin, .place = place, .where = use.where});
+          }
+        }
+      };
+  const std::vector<Programs> all = programs_of(agent);
+  for (const Programs& programs : all) {
+    add_uses(programs.given, programs.have_own_network, KeyRequest::Place::program);
   }
-  for (const agent::HookSpec& hook : agent.hooks.hooks) {
-    add_uses(hook.in_programs, hook.sandbox);
-  }
-  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
-    add_uses(check.in_programs, check.sandbox);
+  const bool is_anywhere = fetches_pages(agent) || have_own_network(all);
+  if (is_anywhere || !all.empty()) {
+    add_uses(agent.in_texts, is_anywhere, KeyRequest::Place::told);
   }
 }
 
@@ -215,7 +252,8 @@ std::vector<agent::Error> settle(const std::vector<KeyRequest>& requests,
                                .origin = request.origin.text,
                                .server = providers::shown(request.origin),
                                .file = request.where ? request.where->file : "the agent file",
-                               .is_of_program = request.place == KeyRequest::Place::program};
+                               .is_of_program = request.place == KeyRequest::Place::program ||
+                                                request.place == KeyRequest::Place::told};
     const bool may_keep =
         !settler.user_config.empty() && settler.redactor.is_clean(question.origin);
     const KeyAnswer answer = ask_for_key(

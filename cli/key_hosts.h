@@ -25,7 +25,8 @@ agent::Result<void> allow_settings(const UserSettings& settings, providers::KeyH
 // Gathers what is not allowed, each once, in the order of the questions.
 class KeyRequests {
  public:
-  explicit KeyRequests(providers::KeyHosts hosts) : hosts_(std::move(hosts)) {}
+  // `agent` is the one whose requests these are, as it will run.
+  KeyRequests(providers::KeyHosts hosts, const agent::AgentSpec& agent);
 
   // For providers::resolve: says yes to everything and remembers what is to be settled. Borrows
   // this object.
@@ -33,7 +34,8 @@ class KeyRequests {
   // What the agent's texts hold, for the server of this model.
   void add_texts(const agent::AgentSpec& agent, const providers::Resolved& model);
 
-  // What its programs are given beside what all have, for every server that they can reach.
+  // What its programs are given beside what all have, for every server that they can reach; and
+  // what its texts hold, for every server that any of them can, or web_fetch.
   void add_programs(const agent::AgentSpec& agent, const agent::Environment& environment);
 
   std::vector<providers::KeyRequest> take() { return std::move(requests_); }

@@ -292,7 +292,7 @@ std::expected<Plan, std::vector<Error>> prepare(
     TRY(attach_mentioned(parsed, plan.text.attachments));
     TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
     TRY(allow_settings(plan.settings.user, hosts));
-    KeyRequests keys(std::move(hosts));
+    KeyRequests keys(std::move(hosts), plan.agent);
     TRY(resolve_models(plan, context.environment, *recording, keys));
     for (auto* choices : {&plan.chain, &plan.judges}) {
       for (providers::Choice& choice : *choices) {

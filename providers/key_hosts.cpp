@@ -44,6 +44,8 @@ std::string sentence(const KeyRequest& request) {
       return fmt::format("the agent could send the value of {}", name);
     case Place::program:
       return fmt::format("a program that is given the value of {} could take it", name);
+    case Place::told:
+      return fmt::format("a program or web_fetch that is told the value of {} could take it", name);
   }
   return name;
 }
@@ -65,7 +67,9 @@ std::optional<const Preset*> owner_of(std::string_view variable) {
 }  // namespace
 
 std::string shown(const Origin& origin) {
-  return origin.text == k_anywhere ? "any server: it has the network" : origin.text;
+  return origin.text == k_anywhere ? "any server: it has the network"
+         : origin.is_loopback      ? origin.text + ", where a program of the agent can listen"
+                                   : origin.text;
 }
 
 std::string KeyRequest::setting() const {
@@ -120,12 +124,16 @@ bool KeyHosts::allows(const KeyRequest& request) const {
     return found != origins_.end() &&
            (has_origin(*found) || found->second.contains(std::string(k_anywhere)));
   };
-  if (origin.is_loopback || is_named(request.variable)) {
+  if (is_named(request.variable) || (origin.is_loopback && !is_loopback_shared_)) {
     return true;
   }
-  if (const auto owner = owner_of(request.variable); owner && request.place != Place::text) {
+  const auto owner = owner_of(request.variable);
+  if (owner && request.place != Place::text) {
     return *owner != nullptr &&
            (is_named((*owner)->key_variable) || is_own_origin(**owner, origin));
+  }
+  if (origin.is_loopback) {
+    return false;
   }
   if (request.place != Place::key && request.place != Place::text) {
     return false;

@@ -23,8 +23,9 @@ inline constexpr std::string_view k_anywhere = "*";
 // A value that is about to go to a server.
 struct KeyRequest {
   // How the agent file names it. A text is all but what is named: the prompt, a tool, … A program
-  // is one that is given the value and can reach the server.
-  enum class Place : std::uint8_t { key, header, address, text, program };
+  // is one that is given the value and can reach the server. Told is a text, too, of which programs
+  // or web_fetch come to hear that can reach the server.
+  enum class Place : std::uint8_t { key, header, address, text, program, told };
 
   std::string variable;
   Origin origin;
@@ -45,6 +46,9 @@ class KeyHosts {
   // More, by the user's own word. k_anywhere: every server.
   void allow(std::string variable, Origin origin);
 
+  // Loopback is from now on as any other server: programs of a stranger can listen there.
+  void share_loopback() { is_loopback_shared_ = true; }
+
   // A text may go to every origin that is known here. A key that no provider here has as its own
   // may go to any of them: `api_key_env` is how a model's own is named.
   bool allows(const KeyRequest& request) const;
@@ -52,6 +56,7 @@ class KeyHosts {
  private:
   std::map<std::string, std::set<std::string>, std::less<>> origins_;  // by variable
   std::set<std::string> addresses_;  // of presets, as the environment names them
+  bool is_loopback_shared_ = false;
 };
 
 // Says yes, or an Error of config.invalid.

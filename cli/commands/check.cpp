@@ -76,8 +76,8 @@ class Checker {
     config::Report report = config::load_agent(context_.cwd / file, context_.environment, known_);
     Checked checked{
         .file = file, .errors = std::move(report.errors), .warnings = std::move(report.warnings)};
-    KeyRequests keys(hosts_);
     if (report.agent) {
+      KeyRequests keys(hosts_, *report.agent);
       keys.add_programs(*report.agent, context_.environment);
       check_model(report.agent->model, *report.agent, keys, checked);
       for (const agent::ModelSpec& fallback : report.agent->fallback.models) {
@@ -88,9 +88,7 @@ class Checker {
           check_model(*guardrail.model, *report.agent, keys, checked);
         }
       }
-    }
-    std::ranges::move(refusals(keys.take(), redactor_), std::back_inserter(checked.errors));
-    if (report.agent) {
+      std::ranges::move(refusals(keys.take(), redactor_), std::back_inserter(checked.errors));
       if (const auto done = check_unconfined(*report.agent, context_); !done) {
         checked.errors.push_back(in_file(done.error(), file));
       }

@@ -9,7 +9,9 @@ a stranger's.
 So a value of the environment that a request to a model carries goes only
 .Bl -bullet
 .It
-to this machine: localhost, 127.0.0.0/8, ::1, and never by a proxy;
+to this machine: localhost, 127.0.0.0/8, ::1, and never by a proxy; but where a program of
+the agent has all of the network (as below), it can listen there itself, and this machine
+is as any other server;
 .It
 to the provider whose key it is, at the addresses listed below or at the one that your
 environment gives that provider
@@ -80,6 +82,13 @@ is what
 .Ic allow_hosts
 has as
 .Ql *.example.com .
+.Pp
+A value in any text of the file comes to be told as well: hooks and guardrails read the
+prompt, the model writes command lines and addresses.
+So where some program of the agent reaches a server, every value in a text, or given to
+another program, needs what a value needs that is given to that one; and where
+.Ic web_fetch
+is offered and no rule denies all of it, it may go anywhere or not at all.
 .Nm errand tools call
 looks at no model and asks nothing: you name the tool.
 .Pp

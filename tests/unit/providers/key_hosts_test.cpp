@@ -68,6 +68,31 @@ TEST_CASE("key hosts: a key goes to its provider and to this machine", "[provide
   CHECK_FALSE(allows(hosts, "COHERE_API_KEY", "https://api.openai.com"));
 }
 
+TEST_CASE("key hosts: where programs can listen, this machine is as any other", "[providers]") {
+  KeyHosts hosts(Environment{{"OPENAI_BASE_URL", "http://127.0.0.1:4000/v1"}});
+  hosts.share_loopback();
+  hosts.allow("CORP_KEY", origin("http://127.0.0.1:9000"));
+  for (const Place place : {Place::key, Place::header, Place::address, Place::text, Place::told}) {
+    INFO(static_cast<int>(place));
+    CHECK_FALSE(allows(hosts, "ANYTHING", "http://127.0.0.1:8000", place));  // a preset's address
+    CHECK_FALSE(allows(hosts, "ANYTHING", "http://localhost:7000", place));
+    CHECK_FALSE(allows(hosts, "ANYTHING", "http://127.0.0.1:9000", place));
+    CHECK_FALSE(allows(hosts, "CORP_KEY", "http://127.0.0.1:9001", place));
+    CHECK(allows(hosts, "CORP_KEY", "http://127.0.0.1:9000", place));
+    CHECK(allows(hosts, "OPENAI_API_KEY", "http://127.0.0.1:4000", place));
+  }
+  CHECK(allows(hosts, "ANYTHING", "https://api.openai.com"));
+}
+
+TEST_CASE("key hosts: what programs are told goes where they are given it", "[providers]") {
+  KeyHosts hosts(Environment{});
+  hosts.allow("OTHER", {.text = std::string(providers::k_anywhere)});
+  const providers::Origin anywhere{.text = std::string(providers::k_anywhere)};
+  CHECK(hosts.allows({.variable = "OTHER", .origin = anywhere, .place = Place::told}));
+  CHECK_FALSE(hosts.allows({.variable = "MINE", .origin = anywhere, .place = Place::told}));
+  CHECK_FALSE(allows(hosts, "MINE", "https://api.openai.com", Place::told));
+}
+
 TEST_CASE("key hosts: of the names that others can have, only the user's own", "[providers]") {
   const KeyHosts nobody(Environment{});
   CHECK_FALSE(allows(nobody, "AZURE_OPENAI_API_KEY", "https://mine.openai.azure.com"));
