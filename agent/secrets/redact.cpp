@@ -10,14 +10,14 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
-#include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace agent {
 namespace {
 
 constexpr std::string_view k_redacted = "[redacted]";
-constexpr std::size_t k_shortest_redacted = 8;
+constexpr std::size_t k_shortest_redacted = KnownValues::k_shortest;
 constexpr std::size_t k_longest_kept_back = 4096;
 
 // How the name of a variable that holds a secret ends. In capitals; names are compared so.
@@ -201,20 +201,41 @@ struct Span {
   std::size_t context = 0;  // where what makes it a secret begins: the name of a header
 };
 
-void find_values(std::string_view text,
-                 const std::vector<std::string>& values,
-                 std::vector<Span>& spans) {
-  for (const std::string& value : values) {
-    std::size_t at = 0;
-    while (at + value.size() <= text.size()) {
-      const void* hit = memmem(text.data() + at, text.size() - at, value.data(), value.size());
-      if (hit == nullptr) {
+void find_values(std::string_view text, const KnownValues& values, std::vector<Span>& spans) {
+  for (const auto& [begin, length] : values.places_in(text)) {
+    spans.push_back({begin, begin + length, begin});
+  }
+}
+
+// Where the longest end of `text` begins that is the beginning of a value but not all of it.
+std::size_t open_value(std::string_view text, const KnownValues& values) {
+  std::size_t hold = text.size();
+  for (const std::string& value : values.all()) {
+    const std::size_t longest = std::min(value.size() - 1, text.size());
+    for (std::size_t length = longest; length > text.size() - hold; --length) {
+      const std::string_view end = text.substr(text.size() - length);
+      if (end.front() == value.front() && std::string_view(value).starts_with(end)) {
+        hold = text.size() - length;
         break;
       }
-      at = static_cast<std::size_t>(static_cast<const char*>(hit) - text.data());
-      spans.push_back({at, at + value.size(), at});
-      ++at;  // a value may overlap itself
     }
+  }
+  return hold;
+}
+
+// A value that was cut: its beginning in front of a `…`.
+void find_cut_values(std::string_view text, const KnownValues& values, std::vector<Span>& spans) {
+  constexpr std::string_view k_cut = "…";
+  std::size_t begin = 0;
+  for (std::size_t cut = text.find(k_cut); cut != std::string_view::npos && !values.all().empty();
+       cut = text.find(k_cut, begin)) {
+    if (cut - begin >= k_shortest_redacted) {
+      const std::size_t open = begin + open_value(text.substr(begin, cut - begin), values);
+      if (cut - open >= k_shortest_redacted) {
+        spans.push_back({open, cut, open});
+      }
+    }
+    begin = cut + k_cut.size();
   }
 }
 
@@ -263,13 +284,14 @@ Guesses guesses_in(std::string_view before, std::string_view text) {
 }
 
 std::vector<Span> secrets_in(std::string_view text,
-                             const std::vector<std::string>& values,
+                             const KnownValues& values,
                              const std::vector<Guess>& guesses = {}) {
   std::vector<Span> spans;
   for (const Guess& guess : guesses) {
     spans.push_back({guess.begin, guess.end, guess.begin});
   }
   find_values(text, values, spans);
+  find_cut_values(text, values, spans);
   const Triggers triggers = triggers_in(text);
   for (std::size_t shape = 0; triggers.any() && shape < triggers.size(); ++shape) {
     if (triggers[shape]) {
@@ -317,22 +339,6 @@ std::string_view password_in_url(std::string_view value) {
     return {};
   }
   return authority.substr(colon + 1, at - colon - 1);
-}
-
-// Where the longest end of `text` begins that is the beginning of a value but not all of it.
-std::size_t open_value(std::string_view text, const std::vector<std::string>& values) {
-  std::size_t hold = text.size();
-  for (const std::string& value : values) {
-    const std::size_t longest = std::min(value.size() - 1, text.size());
-    for (std::size_t length = longest; length > text.size() - hold; --length) {
-      const std::string_view end = text.substr(text.size() - length);
-      if (end.front() == value.front() && std::string_view(value).starts_with(end)) {
-        hold = text.size() - length;
-        break;
-      }
-    }
-  }
-  return hold;
 }
 
 std::size_t open_word(std::string_view text) {
@@ -391,14 +397,13 @@ void Redactor::add(std::string_view value) {
   if (secret.empty() || !is_worth_hiding(secret)) {
     return;
   }
-  for (std::string& form : forms_of(secret)) {
-    if (std::find(values_.begin(), values_.end(), form) == values_.end()) {
-      values_.push_back(std::move(form));
+  std::vector<std::string> forms = forms_of(secret);
+  for (const std::string& part : parts_of(secret)) {
+    if (is_worth_hiding(part)) {
+      std::ranges::move(forms_of(part), std::back_inserter(forms));
     }
   }
-  std::stable_sort(values_.begin(), values_.end(), [](const auto& a, const auto& b) {
-    return a.size() > b.size();
-  });
+  values_.add(std::move(forms));
 }
 
 Redactor Redactor::guessing() const {
@@ -471,7 +476,7 @@ std::size_t Redactor::settled(std::string_view before, std::string_view text) co
     hold = std::min({hold, open_header(text), open_key_block(text)});
   }
   const std::size_t most =
-      std::max(k_longest_kept_back, values_.empty() ? 0 : values_.front().size());
+      std::max(k_longest_kept_back, values_.all().empty() ? 0 : values_.all().front().size());
   const bool is_too_long = text.size() - hold > most;
   if (is_too_long) {
     hold = text.size() - most;

@@ -3,6 +3,7 @@
 #pragma once
 #include "agent/environment.h"
 #include "agent/json.h"
+#include "agent/secrets/known_values.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,8 @@ class Redactor {
 
   // Adds the values of such variables, and the passwords in addresses of others.
   void add(const Environment& environment);
-  // Adds a value that must never appear; one shorter than 8 bytes is left out.
+  // Adds a value that must never appear; one shorter than 8 bytes is left out. Of one with several
+  // lines each line of 12 bytes or more goes by itself, too.
   void add(std::string_view value);
 
   // A copy that also takes out what looks like a secret (guess_secrets.h). For the output of tools,
@@ -29,9 +31,10 @@ class Redactor {
   // guessed at: the seals of its thoughts are as random as any key.
   Redactor guessing() const;
 
-  // Each secret becomes "[redacted]". Known shapes: provider keys (sk-…, sk-ant-…, AIza…, xai-…,
-  // gsk_…), GitHub, GitLab, Slack and AWS keys, JWTs, private-key blocks, Authorization headers.
-  // Never shas, UUIDs or ids. Thread-safe.
+  // Each secret becomes "[redacted]", and so does the beginning of a known value that was cut for
+  // people: 8 bytes or more of it in front of a `…`. Known shapes: provider keys (sk-…, sk-ant-…,
+  // AIza…, xai-…, gsk_…), GitHub, GitLab, Slack and AWS keys, JWTs, private-key blocks,
+  // Authorization headers. Never shas, UUIDs or ids. Thread-safe.
   std::string apply(std::string_view text) const;
   bool is_clean(std::string_view text) const;
   // Takes the secrets out of every string in the value; keys stay.
@@ -50,7 +53,7 @@ class Redactor {
   std::string apply(std::string_view before, std::string_view text, std::size_t limit) const;
   std::size_t settled(std::string_view before, std::string_view text) const;
 
-  std::vector<std::string> values_;  // in every written form; longest first
+  KnownValues values_;  // in every written form
   bool guesses_ = false;
 };
 

@@ -1,9 +1,13 @@
 #include "agent/secrets/secret_forms.h"
 
 #include "agent/json.h"
+#include "agent/text.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <string_view>
 
 namespace agent {
@@ -48,6 +52,9 @@ std::string base64_core(const std::string& value, std::size_t lead, std::string_
   return out.substr((lead * 8 + 5) / 6);
 }
 
+constexpr std::size_t k_shortest_line = 12;  // of a value that has several
+constexpr std::string_view k_dashes = "-----";
+
 constexpr std::string_view k_base64 =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view k_base64_url =
@@ -68,6 +75,30 @@ std::vector<std::string> forms_of(const std::string& value) {
     forms.push_back(base64_core(value, lead, k_base64_url));
   }
   return forms;
+}
+
+std::vector<std::string> parts_of(const std::string& value) {
+  if (!value.contains('\n')) {
+    return {};
+  }
+  std::vector<std::string> lines;
+  std::array<std::string, 3> wholes;
+  constexpr std::array<std::string_view, 3> k_breaks = {"\n", "\r\n", " "};
+  for (std::size_t at = 0; at < value.size();) {
+    const std::size_t end = std::min(value.find('\n', at), value.size());
+    std::string_view line = std::string_view(value).substr(at, end - at);
+    line.remove_suffix(line.ends_with('\r') ? 1 : 0);
+    for (std::size_t kind = 0; kind < wholes.size(); ++kind) {
+      wholes[kind] += at > 0 ? k_breaks[kind] : "";
+      wholes[kind] += line;
+    }
+    if (trimmed(line).size() >= k_shortest_line && !line.starts_with(k_dashes)) {
+      lines.emplace_back(trimmed(line));
+    }
+    at = end + 1;
+  }
+  std::ranges::move(wholes, std::back_inserter(lines));
+  return lines;
 }
 
 }  // namespace agent

@@ -13,6 +13,9 @@ are secret
 also of those in
 .Ic env
 of a tool, and the shapes of many providers' keys.
+Of a value with several lines each line of 12 bytes or more counts by itself, but for those that
+begin with
+.Ql ----- .
 .Pp
 A call that a person is asked about is shown to them as it is.
 Beside the redacted arguments of a call stands

@@ -155,6 +155,53 @@ TEST_CASE("redact: known values go in every form in which they are written", "[a
   CHECK(redactor.apply("?k=p%40ss%20%22w%c3%b6rd%22%2f1%2b%0a2&x") == "?k=[redacted]&x");
 }
 
+TEST_CASE("redact: of a value with several lines each long one goes, too", "[agent]") {
+  const std::string lines =
+      "-----BEGIN THING-----\nline-one-Qx72hfLz9\n  line-two-Wm83kdPz0\nshort\n";
+  agent::Redactor redactor({});
+  redactor.add(lines);
+  const auto [text, clean] = GENERATE_COPY(table<std::string, std::string>({
+      {"a " + lines + "b", "a [redacted]\nb"},
+      {"-----BEGIN THING-----\r\nline-one-Qx72hfLz9\r\n  line-two-Wm83kdPz0\r\nshort\r\n",
+       "[redacted]\r\n"},
+      {"-----BEGIN THING----- line-one-Qx72hfLz9   line-two-Wm83kdPz0 short", "[redacted]"},
+      {"2: line-two-Wm83kdPz0.", "2: [redacted]."},
+      {"xline-one-Qx72hfLz9line-two-Wm83kdPz0short", "x[redacted][redacted]short"},
+      {"a short -----BEGIN THING-----", "a short -----BEGIN THING-----"},
+      {R"(["line-two-Wm83kdPz0\r\nshort"])", R"(["[redacted]\r\nshort"])"},
+  }));
+  INFO(text);
+  CHECK(redactor.apply(text) == clean);
+  CHECK(streamed(redactor, std::string(text), 5) == clean);
+  CHECK(redactor.is_clean(text) == (text == clean));
+}
+
+TEST_CASE("redact: a value of thousands of lines costs as much as one", "[agent]") {
+  std::string key;
+  for (int line = 0; line < 2'000; ++line) {
+    key += "line " + std::to_string(line * 7919) + " of " + k_alnum32 + "\n";
+  }
+  agent::Redactor redactor({});
+  redactor.add(key);
+  std::string text;
+  while (text.size() < 4'000'000) {
+    text += "line 7918 of what is no secret at all, " + std::to_string(text.size()) + "\n";
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(redactor.apply(text) == text);
+  CHECK(redactor.apply(text + key) == text + "[redacted]\n");
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+}
+
+TEST_CASE("redact: the beginning of a known value that was cut goes", "[agent]") {
+  agent::Redactor redactor({});
+  redactor.add("s3cr3t-value-of-mine");
+  CHECK(redactor.apply("`s3cr3t-val…`, s3cr3t-…, …s3cr3t-v…") ==
+        "`[redacted]…`, s3cr3t-…, …[redacted]…");
+  CHECK_FALSE(redactor.is_clean("s3cr3t-val…"));
+  CHECK(streamed(redactor, std::string("a s3cr3t-val… b"), 3) == "a [redacted]… b");
+}
+
 TEST_CASE("redact: of a JSON value every text is cleaned, and nothing else changes", "[agent]") {
   agent::Redactor redactor({});
   redactor.add("s3cr3t-value-of-mine");
