@@ -51,7 +51,11 @@ In
 .Ic deny
 and
 .Ic ask ,
-http and https are the same, and so are paths that a careless server takes for each other.
+http and https are the same, and so are paths that a careless server takes for each other, with any
+query and with or without a slash at the end; a rule that names a query is about that one.
+In
+.Ic allow
+the address is the very one.
 On a host of which they name a path, another path that has more in it than letters, digits and
 /-._~!$&\(aq()*,=@ (a semicolon or a %20, say, or a dot at the end of a name) needs a yes, or a rule
 in
@@ -169,6 +173,12 @@ covers everything, options that run programs, too.
 A rule that denies commands, or asks, is looked for in lines of any kind, in substitutions, loops and
 the programs that others run
 .Pq Ic sudo , env , xargs , find \-exec , sh \-c .
+.Ql git-push ,
+in whatever folder, is
+.Ql git push ;
+what another command of git does to the same end
+.Pq Ql git send-pack , git subtree push , No an alias
+is not known, and a rule that denies or asks must name it.
 .Bl -bullet
 .It
 A line is denied where a command of it is.

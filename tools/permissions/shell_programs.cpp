@@ -17,6 +17,7 @@ using How = Start::How;
 using Words = std::vector<std::string>;
 
 constexpr std::size_t k_most_readings = 64;  // of one command line
+constexpr std::string_view k_git_dash = "git-";
 
 // A program that runs the rest of its arguments.
 struct Wrapper {
@@ -224,7 +225,9 @@ class Reading {
 
   Started read() {
     const std::string_view name = base_name(words_.front());
-    if (std::ranges::find(k_shells, without_version(name)) != k_shells.end()) {
+    if (name.starts_with(k_git_dash) && name.size() > k_git_dash.size()) {
+      read_git_program(name.substr(k_git_dash.size()));
+    } else if (std::ranges::find(k_shells, without_version(name)) != k_shells.end()) {
       read_shell_program();
     } else if (name == "eval") {
       read_text(joined(operand()), How::runs);
@@ -472,6 +475,14 @@ class Reading {
     } else {
       add({words_.begin() + static_cast<std::ptrdiff_t>(at), words_.end()}, How::runs);
     }
+  }
+
+  // `git-push`, wherever it is, is `git push`.
+  void read_git_program(std::string_view command) {
+    Words words{"git", std::string(command)};
+    words.insert(words.end(), words_.begin() + 1, words_.end());
+    add(std::move(words), How::runs);
+    started_.is_wrapper = true;
   }
 
   void read_code_options(const CodeOption& row) {

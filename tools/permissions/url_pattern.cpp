@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace tools {
@@ -47,6 +49,19 @@ std::string lax_pattern(std::string_view path) {
     }
   }
   return pattern;
+}
+
+// The paths, as lax_path() writes them, under which a server may have the same page: with and
+// without the query, a slash at the end or none.
+std::array<std::string, 4> same_pages(std::string_view path) {
+  std::string whole = lax_path(path);
+  std::string page = whole.substr(0, whole.find('?'));
+  std::string bare = page;
+  while (bare.ends_with('/')) {
+    bare.pop_back();
+  }
+  std::string folder = bare + "/";
+  return {std::move(whole), std::move(page), std::move(bare), std::move(folder)};
 }
 
 // The path in the characters that all servers read alike.
@@ -109,7 +124,8 @@ Match UrlPattern::forbids(const Url& url) const {
   if (!is_place(url)) {
     return Match::no;
   }
-  if (path_.covers(url.path) || lax_.covers(lax_path(url.path))) {
+  const auto is_covered = [&](const std::string& path) { return lax_.covers(path); };
+  if (path_.covers(url.path) || std::ranges::any_of(same_pages(url.path), is_covered)) {
     return Match::yes;
   }
   return is_plain_path(url.path) ? Match::no : Match::maybe;

@@ -19,7 +19,8 @@ class UrlPattern {
   // Whether the URL is allowed, as it is written and as lax servers read it.
   bool allows(const Url& url) const;
   // Whether it is forbidden, however it is written: over http and https, by the path as lax servers
-  // read it, in any case. maybe: its path has characters that servers read in different ways.
+  // read it, in any case, with any query and with or without a slash at its end. maybe: its path
+  // has characters that servers read in different ways.
   Match forbids(const Url& url) const;
 
  private:

@@ -384,6 +384,43 @@ TEST_CASE("permissions: a page is asked for, allowed or denied by its URL", "[to
   CHECK(verdict("http://docs.example/a/..%2fprivate/x") == Verdict::deny);
   CHECK(verdict("http://evil.example/x") == Verdict::deny);
   CHECK(verdict("https://other.example/") == Verdict::ask);
+  // A page that is denied is so by each name that a server may have for it.
+  spec.deny.push_back({.text = "web_fetch(https://docs.example/secret)", .origin = "agent.yaml"});
+  spec.deny.push_back({.text = "web_fetch(https://docs.example/list/)", .origin = "agent.yaml"});
+  spec.deny.push_back({.text = "web_fetch(https://docs.example/q\\?id=7)", .origin = "agent.yaml"});
+  const Permissions pages = place.permissions(spec);
+  for (const char* path : {"secret",
+                           "secret?x",
+                           "secret?",
+                           "secret/",
+                           "secret//",
+                           "secret/.",
+                           "secret/./?x=/y",
+                           "Secret%2F?x",
+                           "x/../secret?#a",
+                           "private",
+                           "list",
+                           "list?page=2",
+                           "q?id=7"}) {
+    INFO(path);
+    CHECK(pages.judge("web_fetch", fetches(std::string("https://docs.example/") + path)).verdict ==
+          Verdict::deny);
+  }
+  for (const char* path : {"secrets", "secret/x", "a?secret", "listing", "q?id=8", "q"}) {
+    INFO(path);
+    CHECK(pages.judge("web_fetch", fetches(std::string("https://docs.example/") + path)).verdict ==
+          Verdict::allow);
+  }
+  // What allows one page allows no other.
+  PermissionSpec exact;
+  exact.allow = rules({"web_fetch(https://docs.example/page)"});
+  const Permissions one = place.permissions(exact);
+  CHECK(one.judge("web_fetch", fetches("https://docs.example/page")).verdict == Verdict::allow);
+  for (const char* path : {"page?x", "page/", "page?"}) {
+    INFO(path);
+    CHECK(one.judge("web_fetch", fetches(std::string("https://docs.example/") + path)).verdict ==
+          Verdict::ask);
+  }
   // Beside a path that is denied, only what every server reads alike.
   for (const char* url : {"https://docs.example/a;/private/x",
                           "https://docs.example/private;v=1/x",
