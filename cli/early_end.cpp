@@ -21,9 +21,12 @@ void tell(AnswerSink& answer, const EarlyEnd& end, std::int64_t seq, agent::Even
 
 }  // namespace
 
-int end_early(const EarlyEnd& end, AnswerSink& answer, std::ostream& err) {
+int end_early(const EarlyEnd& end,
+              AnswerSink& answer,
+              const agent::Redactor& redactor,
+              std::ostream& err) {
   for (const agent::Error& error : end.errors) {
-    err << render(error, end.color) << "\n";
+    err << render(error, end.color, redactor) << "\n";
   }
   agent::RunResult result =
       agent::make_result(agent::State({}), {.error = end.errors.front(), .signal = end.signal});

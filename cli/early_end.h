@@ -2,6 +2,7 @@
 // object too, in the format that was asked for.
 #pragma once
 #include "agent/error.h"
+#include "agent/secrets/redact.h"
 #include "cli/terminal/answer_sink.h"
 
 #include <ostream>
@@ -21,6 +22,9 @@ struct EarlyEnd {
 };
 
 // Says every error on `err`, the result on `answer`. Returns the exit code.
-int end_early(const EarlyEnd& end, AnswerSink& answer, std::ostream& err);
+int end_early(const EarlyEnd& end,
+              AnswerSink& answer,
+              const agent::Redactor& redactor,
+              std::ostream& err);
 
 }  // namespace cli

@@ -79,7 +79,7 @@ class DescriptorBuffer final : public std::streambuf {
 class Program {
  public:
   Program(std::span<const std::string> arguments, const agent::Environment& environment)
-      : arguments_(arguments), environment_(environment) {}
+      : arguments_(arguments), environment_(environment), redactor_(environment) {}
 
   int run() {
     try {
@@ -110,6 +110,7 @@ class Program {
         .out = out_,
         .err = err_,
         .cancellation = cancellation_,
+        .redactor = redactor_,
         .color_out = color(STDOUT_FILENO, *parsed),
         .color_err = color_err_ = color(STDERR_FILENO, *parsed),
     };
@@ -129,18 +130,18 @@ class Program {
 
   int fail(const agent::Error& error) {
     if (!is_run()) {
-      err_ << render(error, color_err_) << std::endl;
+      err_ << render(error, color_err_, redactor_) << std::endl;
       return finish(agent::exit_code(error));
     }
     const auto output = standard_output();
-    const agent::Redactor redactor(environment_);
     AnswerSink answer(
-        {.format = format_asked_for(arguments_, environment_)}, *output, redactor, cancellation_);
+        {.format = format_asked_for(arguments_, environment_)}, *output, redactor_, cancellation_);
     return end_early({.errors = {error},
                       .run_id = agent::new_run_id(),
                       .signal = cancellation_.signal_number(),
                       .color = color_err_},
                      answer,
+                     redactor_,
                      err_);
   }
 
@@ -155,7 +156,7 @@ class Program {
     output->write(out_.view());
     const auto ending = ending_of(*output, code);
     if (!ending) {
-      err_ << render(ending.error(), color_err_) << std::endl;
+      err_ << render(ending.error(), color_err_, redactor_) << std::endl;
       return agent::exit_code(ending.error());
     }
     return *ending;
@@ -167,6 +168,7 @@ class Program {
 
   std::span<const std::string> arguments_;
   const agent::Environment& environment_;
+  const agent::Redactor redactor_;
   std::ostringstream out_;
   agent::Cancellation cancellation_;
   DescriptorBuffer err_buffer_{STDERR_FILENO, cancellation_.patience()};

@@ -349,12 +349,14 @@ int RunSession::run() {
       world_.context.err << render_warning({.code = agent::Code::storage_io,
                                             .message = loss->message,
                                             .help = loss->help},
-                                           world_.context.color_err)
+                                           world_.context.color_err,
+                                           world_.redactor)
                          << std::endl;
     }
   }
   if (const auto done = io_->finish(); !done && result.exit_code == 0) {
-    world_.context.err << render_warning(done.error(), world_.context.color_err) << std::endl;
+    world_.context.err << render_warning(done.error(), world_.context.color_err, world_.redactor)
+                       << std::endl;
   }
   return result.exit_code;
 }

@@ -76,7 +76,7 @@ std::string attribute(std::string_view text) {
   return xml(text, true);
 }
 
-std::string junit_case(const TestReport& report) {
+std::string junit_case(const TestReport& report, const agent::Redactor& redactor) {
   const auto slash = report.file.rfind('/');
   std::string out =
       fmt::format("    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" time=\"{:.3f}\"",
@@ -91,7 +91,7 @@ std::string junit_case(const TestReport& report) {
   for (const agent::Error& error : report.errors) {
     out += fmt::format("      <error type=\"{}\" message=\"{}\"/>\n",
                        attribute(agent::row(error.code).name),
-                       attribute(render(error, false)));
+                       attribute(render(error, false, redactor)));
   }
   if (!report.outcome && !report.is_broken()) {
     out += "      <skipped message=\"not run: the tests were stopped\"/>\n";
@@ -120,7 +120,7 @@ TestCounts count(const std::vector<TestReport>& reports) {
   return counts;
 }
 
-std::string to_text(const TestReport& report, bool color) {
+std::string to_text(const TestReport& report, bool color, const agent::Redactor& redactor) {
   if (report.has_passed()) {
     return fmt::format("{} {}\n", paint(k_green, "ok     ", color), agent::one_line(report.file));
   }
@@ -128,7 +128,8 @@ std::string to_text(const TestReport& report, bool color) {
     std::string out =
         fmt::format("{} {}\n", paint(k_red, "BROKEN ", color), agent::one_line(report.file));
     for (const agent::Error& error : report.errors) {
-      out += fmt::format("        {}\n", agent::printable(indented(render(error, color), 8)));
+      out += fmt::format("        {}\n",
+                         agent::printable(indented(render(error, color, redactor), 8)));
     }
     return out;
   }
@@ -208,13 +209,13 @@ Json to_json(const std::vector<TestReport>& reports) {
   return json;
 }
 
-std::string to_junit(const std::vector<TestReport>& reports) {
+std::string to_junit(const std::vector<TestReport>& reports, const agent::Redactor& redactor) {
   const TestCounts counts = count(reports);
   double time = 0;
   std::string cases;
   for (const TestReport& report : reports) {
     time += seconds(report);
-    cases += junit_case(report);
+    cases += junit_case(report, redactor);
   }
   const std::string numbers =
       fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3f}\"",

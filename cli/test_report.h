@@ -30,10 +30,11 @@ struct TestCounts {
 };
 TestCounts count(const std::vector<TestReport>& reports);
 
-std::string to_text(const TestReport& report, bool color);  // lines with their ends
+// Lines with their ends.
+std::string to_text(const TestReport& report, bool color, const agent::Redactor& redactor);
 std::string to_text(const TestCounts& counts, bool color);
 agent::Json to_json(const std::vector<TestReport>& reports);
 // Whatever the cases print, it is well-formed XML 1.0.
-std::string to_junit(const std::vector<TestReport>& reports);
+std::string to_junit(const std::vector<TestReport>& reports, const agent::Redactor& redactor);
 
 }  // namespace cli

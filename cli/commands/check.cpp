@@ -52,10 +52,7 @@ Error in_file(Error error, const std::string& file) {
 class Checker {
  public:
   Checker(const Parsed& parsed, const Context& context, providers::KeyHosts hosts)
-      : context_(context),
-        redactor_(context.environment),
-        hosts_(std::move(hosts)),
-        known_(known_names()) {
+      : context_(context), hosts_(std::move(hosts)), known_(known_names()) {
     known_.reading_policy = [&](const agent::AgentSpec& agent) {
       return reading_policy(agent, parsed, context);
     };
@@ -88,7 +85,8 @@ class Checker {
           check_model(*guardrail.model, *report.agent, keys, checked);
         }
       }
-      std::ranges::move(refusals(keys.take(), redactor_), std::back_inserter(checked.errors));
+      std::ranges::move(refusals(keys.take(), context_.redactor),
+                        std::back_inserter(checked.errors));
       if (const auto done = check_unconfined(*report.agent, context_); !done) {
         checked.errors.push_back(in_file(done.error(), file));
       }
@@ -211,7 +209,6 @@ class Checker {
   }
 
   const Context& context_;
-  agent::Redactor redactor_;
   providers::KeyHosts hosts_;
   config::KnownNames known_;
   std::optional<PriceBook> book_;  // of a config.yaml that can be read
@@ -226,7 +223,7 @@ Json to_json(const std::vector<Error>& errors) {
   return list;
 }
 
-void write_json(const std::vector<Checked>& files, bool ok, std::ostream& out) {
+void write_json(const std::vector<Checked>& files, bool ok, Context& context) {
   Json json = {{"schema", "errand.check/1"}, {"ok", ok}, {"files", Json::array()}};
   for (const Checked& checked : files) {
     json["files"].push_back({{"file", checked.file},
@@ -234,16 +231,16 @@ void write_json(const std::vector<Checked>& files, bool ok, std::ostream& out) {
                              {"errors", to_json(checked.errors)},
                              {"warnings", to_json(checked.warnings)}});
   }
-  out << agent::dump(json) << "\n";
+  context.out << context.redactor.dump(json) << "\n";
 }
 
 void write_text(const std::vector<Checked>& files, Context& context) {
   for (const Checked& checked : files) {
     for (const Error& error : checked.errors) {
-      context.err << render(error, context.color_err) << "\n\n";
+      context.err << render(error, context.color_err, context.redactor) << "\n\n";
     }
     for (const Error& warning : checked.warnings) {
-      context.err << render_warning(warning, context.color_err) << "\n\n";
+      context.err << render_warning(warning, context.color_err, context.redactor) << "\n\n";
     }
     if (checked.errors.empty()) {
       context.out << agent::one_line(checked.file) << ": ok\n";
@@ -266,7 +263,7 @@ agent::Result<int> command_check(const Parsed& parsed, Context& context) {
   const auto bad = std::ranges::find_if(files, is_bad);
   const bool ok = bad == files.end();
   if (parsed.value("--output") == "json") {
-    write_json(files, ok, context.out);
+    write_json(files, ok, context);
   } else {
     write_text(files, context);
   }

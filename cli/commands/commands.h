@@ -3,6 +3,7 @@
 #include "agent/cancellation.h"
 #include "agent/environment.h"
 #include "agent/result.h"
+#include "agent/secrets/redact.h"
 #include "cli/parse.h"
 
 #include <filesystem>
@@ -17,6 +18,7 @@ struct Context {
   std::ostream& out;  // the product, and nothing else
   std::ostream& err;
   agent::Cancellation& cancellation;
+  const agent::Redactor& redactor;  // of what the environment holds
   bool color_out = false;
   bool color_err = false;
 };

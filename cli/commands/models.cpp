@@ -139,7 +139,7 @@ class Asking {
 
   void note(const agent::Error& error) {
     if (failure_) {
-      context_.err << render(error, context_.color_err) << "\n\n";
+      context_.err << render(error, context_.color_err, context_.redactor) << "\n\n";
     } else {
       failure_ = error;
     }

@@ -39,7 +39,7 @@ namespace fs = std::filesystem;
 // Every mistake but the last goes to stderr at once; the last one is the ending.
 std::unexpected<agent::Error> end_with(std::vector<agent::Error> errors, Context& context) {
   for (std::size_t at = 0; at + 1 < errors.size(); ++at) {
-    context.err << render(errors[at], context.color_err) << "\n\n";
+    context.err << render(errors[at], context.color_err, context.redactor) << "\n\n";
   }
   return agent::fail(std::move(errors.back()));
 }
@@ -170,12 +170,15 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
   const bool is_refused = !passes && decision.verdict != tools::Verdict::deny;
   const std::string_view permission = to_string(decision.verdict);
   const std::string_view verdict = is_refused ? "refused" : permission;
+  const auto shown = [&](const std::string& words) {
+    return agent::one_line(context.redactor.apply(words));
+  };
   const std::string& reason = is_refused ? passes.error().message : decision.reason;
   if (parsed.value("--output") == "json") {
     const agent::SandboxInForce limits = describe(report.agent->sandbox, nullptr);
     const Json rule = decision.yes_rule.empty() ? Json(nullptr) : Json(decision.yes_rule);
     context.out
-        << agent::dump(
+        << context.redactor.dump(
                {{"schema", "errand.policy/1"},
                 {"verdict", verdict},
                 {"reason", reason},
@@ -186,12 +189,11 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
                  {{"mode", limits.mode}, {"network", limits.network}, {"hosts", limits.hosts}}}})
         << "\n";
   } else {
-    context.out << fmt::format("{}: {}\n", verdict, agent::one_line(reason));
+    context.out << fmt::format("{}: {}\n", verdict, shown(reason));
     if (is_refused) {
-      context.out << fmt::format(
-          "permissions alone: {}: {}\n", permission, agent::one_line(decision.reason));
+      context.out << fmt::format("permissions alone: {}: {}\n", permission, shown(decision.reason));
     } else if (!decision.yes_rule.empty()) {
-      context.out << fmt::format("a yes to it: {}\n", decision.yes_rule);
+      context.out << fmt::format("a yes to it: {}\n", context.redactor.apply(decision.yes_rule));
     }
     if (runs_programs && decision.verdict != tools::Verdict::deny) {
       context.out << fmt::format("sandbox: {}\n", network_of(report.agent->sandbox));

@@ -125,7 +125,7 @@ Result<PriceBook> open_book(Context& context) {
     return PriceBook(*user, context.environment);
   }
   for (std::size_t at = 0; at + 1 < user.error().size(); ++at) {
-    context.err << render(user.error()[at], context.color_err) << "\n\n";
+    context.err << render(user.error()[at], context.color_err, context.redactor) << "\n\n";
   }
   return agent::fail(std::move(user.error().back()));
 }

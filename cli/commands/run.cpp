@@ -120,6 +120,7 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                       .quiet = parsed.has("--quiet"),
                       .color = context.color_err},
                      answer,
+                     redactor,
                      context.err);
   };
   Result<std::optional<providers::Cassette>> recording(std::nullopt);

@@ -132,7 +132,7 @@ std::vector<Found> load(const std::vector<std::string>& files, Context& context)
       }
     }
     for (const agent::Error& warning : warnings) {
-      context.err << render_warning(warning, context.color_err) << "\n\n";
+      context.err << render_warning(warning, context.color_err, context.redactor) << "\n\n";
     }
     found.push_back(std::move(one));
   }
@@ -236,7 +236,7 @@ Result<int> command_test(const Parsed& parsed, Context& context) {
   const bool is_text = parsed.value("--output") != "json";
   const auto tell = [&](const TestReport& report) {
     if (is_text && !(parsed.has("--quiet") && report.has_passed())) {
-      out->write(to_text(report, context.color_out));
+      out->write(to_text(report, context.color_out, context.redactor));
     }
   };
 
@@ -250,12 +250,12 @@ Result<int> command_test(const Parsed& parsed, Context& context) {
 
   const TestCounts counts = count(reports);
   if (!is_text) {
-    out->write(agent::dump(to_json(reports)) + "\n");
+    out->write(context.redactor.dump(to_json(reports)) + "\n");
   } else if (!parsed.has("--quiet") || counts.passed < reports.size()) {
     out->write(to_text(counts, context.color_out));
   }
   if (junit) {
-    junit->write(to_junit(reports));
+    junit->write(to_junit(reports, context.redactor));
     junit->commit();
     TRY(ending_of(*junit, 0));
   }

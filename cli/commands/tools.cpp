@@ -49,13 +49,13 @@ Result<agent::AgentSpec> load(const std::string& file, Context& context) {
   config::Report report =
       config::load_agent(context.cwd / file, context.environment, known_names());
   for (const agent::Error& warning : report.warnings) {
-    context.err << render_warning(warning, context.color_err) << "\n\n";
+    context.err << render_warning(warning, context.color_err, context.redactor) << "\n\n";
   }
   if (report.agent) {
     return std::move(*report.agent);
   }
   for (std::size_t at = 0; at + 1 < report.errors.size(); ++at) {
-    context.err << render(report.errors[at], context.color_err) << "\n\n";
+    context.err << render(report.errors[at], context.color_err, context.redactor) << "\n\n";
   }
   return agent::fail(std::move(report.errors.back()));
 }
@@ -79,10 +79,12 @@ struct Line {
   std::string_view help;
 };
 
-void write_list(const std::vector<Line>& lines, std::ostream& out) {
+void write_list(const std::vector<Line>& lines, Context& context) {
   constexpr std::size_t k_indent = 18;
   for (const Line& line : lines) {
-    out << fmt::format("{:<16}  {}\n", line.name, wrapped(line.help, 80 - k_indent, k_indent));
+    context.out << fmt::format("{:<16}  {}\n",
+                               line.name,
+                               wrapped(context.redactor.apply(line.help), 80 - k_indent, k_indent));
   }
 }
 
@@ -101,14 +103,14 @@ std::vector<Line> lines_of(std::span<const agent::ToolInfo> tools, bool of_agent
   return lines;
 }
 
-void write_json(std::span<const agent::ToolInfo> tools, std::ostream& out) {
+void write_json(std::span<const agent::ToolInfo> tools, Context& context) {
   Json json = {{"schema", "errand.tools/1"}, {"tools", Json::array()}};
   for (const agent::ToolInfo& tool : tools) {
     json["tools"].push_back({{"name", tool.name},
                              {"description", tool.description},
                              {"parameters", agent::parse_json(tool.parameters).value_or(Json())}});
   }
-  out << agent::dump(json) << "\n";
+  context.out << context.redactor.dump(json) << "\n";
 }
 
 class Quiet final : public agent::ToolWatcher {
@@ -164,19 +166,18 @@ Result<int> command_tools_list(const Parsed& parsed, Context& context) {
       const Chosen chosen,
       tools_of(is_named ? std::optional(parsed.positionals.front()) : std::nullopt, context));
   agent::SystemClock clock;
-  const agent::Redactor redactor(context.environment);
   TRY_ASSIGN(const auto toolbox,
              tools::Runner::create(chosen.agent.tools,
                                    {.cwd = context.cwd,
                                     .temporary = {},
                                     .environment = context.environment,
                                     .scrub = {},
-                                    .redactor = &redactor,
+                                    .redactor = &context.redactor,
                                     .clock = &clock}));
   if (parsed.value("--output") == "json") {
-    write_json(toolbox->tools(), context.out);
+    write_json(toolbox->tools(), context);
   } else {
-    write_list(lines_of(toolbox->tools(), is_named), context.out);
+    write_list(lines_of(toolbox->tools(), is_named), context);
   }
   return 0;
 }
@@ -188,7 +189,7 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const std::string arguments, arguments_of(parsed));
   agent::Cancellation& cancellation = context.cancellation;
   TRY_ASSIGN(const auto signals, SignalWatcher::start(cancellation));
-  agent::Redactor redactor(context.environment);
+  agent::Redactor redactor = context.redactor;
   for (const agent::ToolSpec& tool : chosen.agent.tools) {
     redactor.add(tool.env);
   }
@@ -202,7 +203,8 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
                  called, {.folder_id = agent::new_run_id()}, context, *supervisor, redactor));
   for (std::string& sentence : tool_environment->warnings()) {
     context.err << render_warning({.code = Code::sandbox_setup, .message = std::move(sentence)},
-                                  context.color_err)
+                                  context.color_err,
+                                  context.redactor)
                 << "\n\n";
   }
   tools::RunnerOptions options = tool_environment->runner_options(chosen.key_variables);
@@ -214,7 +216,9 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
       agent::ToolCall{.id = "call_1", .name = parsed.positionals.front(), .arguments = arguments}};
   const auto results = toolbox->run(calls, watcher, cancellation.stop(), cancellation.kill());
   for (const std::string& sentence : toolbox->tidy_up()) {
-    context.err << render_warning({.message = sentence, .help = {}}, context.color_err) << "\n\n";
+    context.err << render_warning(
+                       {.message = sentence, .help = {}}, context.color_err, context.redactor)
+                << "\n\n";
   }
   const agent::ToolResult& result = results.front();
   if (result.truncated) {

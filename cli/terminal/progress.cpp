@@ -305,7 +305,7 @@ void Progress::show(const agent::Event& event) {
 void Progress::finish(const agent::RunResult& result) {
   wait_for({});
   if (result.error) {
-    line(redactor_.apply(render(*result.error, options_.color)));
+    line(render(*result.error, options_.color, redactor_));
   }
   if (options_.verbosity < 0) {
     return;

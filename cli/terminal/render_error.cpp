@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -216,6 +217,24 @@ struct Frame {
   std::string_view advice;
 };
 
+// Before anything is cut or escaped: then a secret is no longer known.
+agent::Error without_secrets(agent::Error error, const agent::Redactor& redactor) {
+  std::vector<std::string*> texts = {
+      &error.message, &error.help, &error.provider, &error.model, &error.request_id};
+  std::ranges::transform(
+      error.context, std::back_inserter(texts), [](auto& text) { return &text; });
+  if (error.where) {
+    texts.insert(texts.end(), {&error.where->file, &error.where->excerpt});
+  }
+  if (error.cause) {
+    texts.push_back(&error.cause->message);
+  }
+  for (std::string* text : texts) {
+    *text = redactor.apply(*text);
+  }
+  return error;
+}
+
 std::string render_in(const Frame& frame, const agent::Error& error, bool color) {
   const Painter paint(color);
   const std::size_t gutter =
@@ -250,16 +269,20 @@ std::string render_in(const Frame& frame, const agent::Error& error, bool color)
 
 }  // namespace
 
-std::string render(const agent::Error& error, bool color) {
+std::string render(const agent::Error& error, bool color, const agent::Redactor& redactor) {
   const agent::CodeRow& row = agent::row(error.code);
   return render_in(
       {.kind = fmt::format("error[{}]", row.name), .style = k_bold_red, .advice = row.advice},
-      error,
+      without_secrets(error, redactor),
       color);
 }
 
-std::string render_warning(const agent::Error& warning, bool color) {
-  return render_in({.kind = "warning", .style = k_bold_yellow, .advice = {}}, warning, color);
+std::string render_warning(const agent::Error& warning,
+                           bool color,
+                           const agent::Redactor& redactor) {
+  return render_in({.kind = "warning", .style = k_bold_yellow, .advice = {}},
+                   without_secrets(warning, redactor),
+                   color);
 }
 
 std::string paint(std::string_view style, std::string_view text, bool color) {

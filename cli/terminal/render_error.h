@@ -1,6 +1,7 @@
 // An error as a person reads it: what happened, where, and how to mend it.
 #pragma once
 #include "agent/error.h"
+#include "agent/secrets/redact.h"
 
 #include <string>
 #include <string_view>
@@ -8,11 +9,13 @@
 namespace cli {
 
 // Several lines without the last line's end. Colours only where asked; escape sequences of the
-// message are made visible.
-std::string render(const agent::Error& error, bool color);
+// message are made visible, secrets taken out.
+std::string render(const agent::Error& error, bool color, const agent::Redactor& redactor);
 
 // The same for what is not yet an error.
-std::string render_warning(const agent::Error& warning, bool color);
+std::string render_warning(const agent::Error& warning,
+                           bool color,
+                           const agent::Redactor& redactor);
 
 // `text` in a style of the terminal ("1;31"), where colour is asked for and there is any text.
 std::string paint(std::string_view style, std::string_view text, bool color);

@@ -62,8 +62,13 @@ inline Ran run_command(const std::vector<std::string>& arguments,
   std::ostringstream out;
   std::ostringstream err;
   agent::Cancellation cancellation;
-  cli::Context context{
-      .environment = environment, .cwd = cwd, .out = out, .err = err, .cancellation = cancellation};
+  const agent::Redactor redactor(environment);
+  cli::Context context{.environment = environment,
+                       .cwd = cwd,
+                       .out = out,
+                       .err = err,
+                       .cancellation = cancellation,
+                       .redactor = redactor};
   const auto code = parsed->command->run(*parsed, context);
   Ran ran{.code = code ? *code : 0, .out = out.str(), .err = err.str(), .message = {}, .help = {}};
   return code ? ran : failed(code.error(), std::move(ran));

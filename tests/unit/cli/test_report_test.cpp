@@ -177,10 +177,10 @@ TEST_CASE("errand test: what was not run has neither passed nor failed", "[cli]"
   CHECK(counts.failed == 1);
   CHECK(counts.not_run == 1);
   CHECK(cli::to_text(counts, false) == "1 passed, 1 failed, 1 not run\n");
-  CHECK(cli::to_text(reports[0], false) == "ok      a/one.test.yaml\n");
-  CHECK(cli::to_text(reports[1], false) ==
+  CHECK(cli::to_text(reports[0], false, agent::Redactor({})) == "ok      a/one.test.yaml\n");
+  CHECK(cli::to_text(reports[1], false, agent::Redactor({})) ==
         "FAILED  two\n        text\n          expected y\n          was      x\n");
-  CHECK(cli::to_text(reports[2], false) == "NOT RUN three\n");
+  CHECK(cli::to_text(reports[2], false, agent::Redactor({})) == "NOT RUN three\n");
   const agent::Json json = cli::to_json(reports);
   CHECK(json["ok"] == false);
   CHECK(json["cases"][2]["status"] == "not_run");
@@ -189,7 +189,7 @@ TEST_CASE("errand test: what was not run has neither passed nor failed", "[cli]"
 
 TEST_CASE("errand test: the terminal is safe from what a case says", "[cli]") {
   TestReport bad = report("x\x1b[31m", ended(), {"a\x1b]0;title\x07\nb"});
-  const std::string text = cli::to_text(bad, false);
+  const std::string text = cli::to_text(bad, false, agent::Redactor({}));
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(text.find('\x07') == std::string::npos);
 }
@@ -198,7 +198,8 @@ TEST_CASE("errand test: JUnit's XML is well formed whatever is in it", "[cli]") 
   TestReport bad = report(
       "a&b/<c>\".test.yaml", ended(), {"1 < 2 & \"3\"\n\x01\xFF\xEF\xBF\xBE\xEF\xBF\xBF end"});
   bad.outcome->errors = "]]> & \x02 line\nnext";
-  CHECK(cli::to_junit({bad, report("good.test.yaml", ended()), report("none.test.yaml", {})}) ==
+  CHECK(cli::to_junit({bad, report("good.test.yaml", ended()), report("none.test.yaml", {})},
+                      agent::Redactor({})) ==
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         "<testsuites tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"3.000\">\n"
         "  <testsuite name=\"errand test\" tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" "

@@ -4,6 +4,9 @@
 
 namespace {
 
+const agent::Redactor k_redactor(agent::Environment{
+    {"DEPLOY_KEY", "not-for-you-81c2-and-the-rest-of-it"}});
+
 agent::Error misspelt() {
   return {
       .code = agent::Code::config_invalid,
@@ -18,7 +21,7 @@ std::string caret_line(std::string excerpt, int column, int length) {
   error.where->excerpt = std::move(excerpt);
   error.where->column = column;
   error.where->length = length;
-  const std::string text = cli::render(error, false);
+  const std::string text = cli::render(error, false, k_redactor);
   const auto caret = text.find('^');
   const auto start = text.rfind('\n', caret) + 1;
   return text.substr(start, text.find('\n', caret) - start);
@@ -26,8 +29,24 @@ std::string caret_line(std::string excerpt, int column, int length) {
 
 }  // namespace
 
+TEST_CASE("render_error: no secret is in a message, whole or cut", "[cli]") {
+  const std::string secret = "not-for-you-81c2-and-the-rest-of-it";
+  agent::Error error = misspelt();
+  error.message = "`x(" + secret + ")` and `y(" + secret.substr(0, 20) + "…` and `not-for…`";
+  error.help = secret;
+  error.where->file = secret + ".yaml";
+  error.where->excerpt = "key: " + secret;
+  error.context = {"reading " + secret};
+  error.cause = agent::Cause{.code = agent::Code::os_failed, .message = secret};
+  const std::string text = cli::render(error, true, k_redactor);
+  INFO(text);
+  CHECK(text.find("not-for-you") == std::string::npos);
+  CHECK(text.find("`x([redacted])` and `y([redacted]…` and `not-for…`") != std::string::npos);
+  CHECK(cli::render_warning(error, false, k_redactor).find("not-for-you") == std::string::npos);
+}
+
 TEST_CASE("render_error: an error in a file shows the line and a caret", "[cli]") {
-  CHECK(cli::render(misspelt(), false) ==
+  CHECK(cli::render(misspelt(), false, k_redactor) ==
         "error[config.invalid]: unknown key `instructon`\n"
         "  --> review.yaml:6:1\n"
         "   |\n"
@@ -39,7 +58,7 @@ TEST_CASE("render_error: an error in a file shows the line and a caret", "[cli]"
 TEST_CASE("render_error: the gutter is as wide as the line number", "[cli]") {
   agent::Error error = misspelt();
   error.where->line = 1234;
-  CHECK(cli::render(error, false) ==
+  CHECK(cli::render(error, false, k_redactor) ==
         "error[config.invalid]: unknown key `instructon`\n"
         "     --> review.yaml:1234:1\n"
         "      |\n"
@@ -64,7 +83,7 @@ TEST_CASE("render_error: a long line is shown around the place", "[cli]") {
   error.where->excerpt = std::string(5000, 'x') + "BAD" + std::string(5000, 'y');
   error.where->column = 5001;
   error.where->length = 3;
-  const std::string text = cli::render(error, false);
+  const std::string text = cli::render(error, false, k_redactor);
   CHECK(text.size() < 600);
   CHECK(text.find("xBADy") != std::string::npos);
   CHECK(text.find("^^^") != std::string::npos);
@@ -73,12 +92,12 @@ TEST_CASE("render_error: a long line is shown around the place", "[cli]") {
 TEST_CASE("render_error: a file or a line as a whole has no caret", "[cli]") {
   agent::Error error = misspelt();
   error.where = agent::Where{.file = "review.yaml"};
-  CHECK(cli::render(error, false) ==
+  CHECK(cli::render(error, false, k_redactor) ==
         "error[config.invalid]: unknown key `instructon`\n"
         "  --> review.yaml\n"
         "   = help: did you mean `instructions`?");
   error.where = agent::Where{.file = "review.yaml", .line = 3, .excerpt = "abc"};
-  CHECK(cli::render(error, false).find('^') == std::string::npos);
+  CHECK(cli::render(error, false, k_redactor).find('^') == std::string::npos);
 }
 
 TEST_CASE("render_error: context, cause and the call of a provider", "[cli]") {
@@ -93,7 +112,7 @@ TEST_CASE("render_error: context, cause and the call of a provider", "[cli]") {
                            .request_id = "req_1",
                            .attempts = 4};
   const std::string advice(agent::row(error.code).advice);
-  CHECK(cli::render(error, false) ==
+  CHECK(cli::render(error, false, k_redactor) ==
         "error[provider.unavailable]: the provider is overloaded\n"
         "   = while: asking the model\n"
         "   = while: running `review`\n"
@@ -113,7 +132,7 @@ TEST_CASE("render_error: nothing of a message moves the terminal", "[cli]") {
       "bad";
   error.where->column = 7;
   error.where->length = 3;
-  const std::string text = cli::render(error, false);
+  const std::string text = cli::render(error, false, k_redactor);
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(text.find('\r') == std::string::npos);
   CHECK(text.find('\x07') == std::string::npos);
@@ -121,11 +140,13 @@ TEST_CASE("render_error: nothing of a message moves the terminal", "[cli]") {
 }
 
 TEST_CASE("render_error: colours only where asked", "[cli]") {
-  CHECK(cli::render(misspelt(), false).find('\x1b') == std::string::npos);
-  CHECK(cli::render(misspelt(), true).find("\x1b[1;31merror[config.invalid]\x1b[0m") == 0);
+  CHECK(cli::render(misspelt(), false, k_redactor).find('\x1b') == std::string::npos);
+  CHECK(cli::render(misspelt(), true, k_redactor).find("\x1b[1;31merror[config.invalid]\x1b[0m") ==
+        0);
 }
 
 TEST_CASE("render_error: a warning has no code and no advice of one", "[cli]") {
-  CHECK(cli::render_warning({.code = agent::Code::config_invalid, .message = "odd"}, false) ==
-        "warning: odd");
+  CHECK(cli::render_warning({.code = agent::Code::config_invalid, .message = "odd"},
+                            false,
+                            k_redactor) == "warning: odd");
 }
