@@ -145,6 +145,15 @@ config::ReadingPolicy reading_policy(agent::AgentSpec agent,
   };
 }
 
+agent::Result<tools::sandbox::Policy> reading_rules(const std::filesystem::path& agent_folder,
+                                                    const Context& context) {
+  agent::AgentSpec agent;
+  agent.directory = agent_folder.string();
+  tools::SandboxOptions options = options_for(agent, context);
+  options.writes = false;
+  return tools::policy_of(agent.sandbox, options);
+}
+
 agent::SandboxInForce describe(const agent::SandboxSpec& sandbox, const tools::Sandbox* opened) {
   using Names = std::vector<std::string>;
   const bool has_network = sandbox.network || sandbox.mode == Mode::off;

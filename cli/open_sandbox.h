@@ -52,6 +52,11 @@ config::ReadingPolicy reading_policy(agent::AgentSpec agent,
                                      const Parsed& parsed,
                                      const Context& context);
 
+// What tools may read that run here, for an agent of that folder which opens and closes nothing by
+// itself. sandbox.setup.
+agent::Result<tools::sandbox::Policy> reading_rules(const std::filesystem::path& agent_folder,
+                                                    const Context& context);
+
 // For run.started; `opened` may be null.
 agent::SandboxInForce describe(const agent::SandboxSpec& sandbox, const tools::Sandbox* opened);
 

@@ -4,6 +4,7 @@
 #include "agent/json.h"
 #include "agent/outcome.h"
 #include "agent/text.h"
+#include "cli/open_sandbox.h"
 #include "cli/options.h"
 
 #include <fmt/format.h>
@@ -66,9 +67,9 @@ agent::Result<fs::path> working_folder(const config::TestCase& test, const fs::p
   }
   std::error_code error;
   fs::create_directories(copy, error);
+  const fs::path workspace = error ? fs::path() : fs::canonical(test.workspace, error);
   if (!error) {
-    fs::copy(
-        test.workspace, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
+    fs::copy(workspace, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
   }
   if (error) {
     return agent::fail(
@@ -77,6 +78,40 @@ agent::Result<fs::path> working_folder(const config::TestCase& test, const fs::p
             "cannot copy the workspace `{}`: {}", test.workspace.string(), error.message()));
   }
   return copy;
+}
+
+// As it is written, from where the case really is.
+fs::path without_links(const fs::path& workspace, const fs::path& folder) {
+  std::error_code error;
+  const fs::path inside =
+      workspace.lexically_normal().lexically_relative(folder.lexically_normal());
+  const fs::path path = (fs::canonical(folder, error) / inside).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
+}
+
+// What of the folder is closed to tools, itself first; empty: nothing.
+agent::Result<fs::path> closed_in(const fs::path& folder, const tools::sandbox::Policy& policy) {
+  const auto is_closed = [&](const fs::path& path) {
+    return policy.reading_by_file_tools(path) != tools::sandbox::Verdict::allowed;
+  };
+  if (is_closed(folder)) {
+    return folder;
+  }
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (is_closed(entry->path())) {
+      return entry->path();
+    }
+  }
+  if (error) {
+    return agent::fail(
+        agent::Code::config_invalid,
+        fmt::format(
+            "cannot look through `{}`: {}", agent::one_line(folder.string()), error.message()),
+        "check its permissions");
+  }
+  return fs::path();
 }
 
 TestOutcome broken(std::string problem) {
@@ -256,6 +291,39 @@ class Judge {
 };
 
 }  // namespace
+
+agent::Result<void> check_workspace(const config::TestCase& test, const Context& context) {
+  if (test.workspace.empty()) {
+    return {};
+  }
+  const fs::path folder = test.file.parent_path();
+  const auto refuse = [&](std::string why) {
+    return agent::fail(
+        {.code = agent::Code::config_invalid,
+         .message = fmt::format("`workspace` cannot be copied for the agent's tools: {}", why),
+         .help = "name a folder below that of the case, or run errand test in a folder that has "
+                 "both and is no home",
+         .where = agent::Where{.file = test.file.string(), .excerpt = {}}});
+  };
+  const auto shown = [](const fs::path& path) { return agent::one_line(path.string()); };
+  std::error_code error;
+  const fs::path real = fs::canonical(test.workspace, error);
+  if (error) {
+    return refuse(error.message());
+  }
+  if (real != without_links(test.workspace, folder)) {
+    return refuse(fmt::format("a link leads to `{}`", shown(real)));
+  }
+  TRY_ASSIGN(const auto policy, reading_rules(folder, context));
+  if (!policy.may_be_named(real)) {
+    return refuse(fmt::format("`{}` is a folder of the system, a home, or holds one", shown(real)));
+  }
+  TRY_ASSIGN(const fs::path closed, closed_in(real, policy));
+  return closed.empty() ? agent::Result<void>()
+                        : refuse(fmt::format("`{}` is in a home folder or a secret place, which is "
+                                             "closed to them",
+                                             shown(closed)));
+}
 
 TestOutcome outcome_of(const tools::ProgramResult& process) {
   using End = tools::ProgramResult::End;

@@ -3,6 +3,8 @@
 #pragma once
 #include "agent/environment.h"
 #include "agent/money.h"
+#include "agent/result.h"
+#include "cli/commands/commands.h"
 #include "config/test_case.h"
 #include "tools/process/program_runner.h"
 
@@ -45,6 +47,11 @@ struct TestWorld {
   std::stop_token stop;             // end soon
   std::stop_token kill;             // end now
 };
+
+// What the case may have copied for its tools: a folder that is behind no link, in which there is
+// only what they could read where errand runs and where the case is; no folder of the system, and
+// neither a home nor a parent of one. config.invalid, sandbox.setup.
+agent::Result<void> check_workspace(const config::TestCase& test, const Context& context);
 
 // Thread-safe. `number` tells the cases of one call apart.
 TestOutcome run_test_case(const config::TestCase& test, std::size_t number, const TestWorld& world);

@@ -33,7 +33,7 @@ constexpr auto k_case_keys = std::to_array<Key>({
     {.path = "parameters.*", .type = Type::scalar, .help = "The parameter's value.", .example = "main"},
     {.path = "recording", .type = Type::text, .help = "The recording that answers, as `errand run --record` makes it. This or `replay`.", .example = "greeting.cassette", .shape = Shape::filled},
     {.path = "replay", .type = Type::text, .help = "The script of replies and faults that answers. This or `recording`.", .example = "greeting.replay.yaml", .shape = Shape::filled},
-    {.path = "workspace", .type = Type::text, .help = "A folder; the agent works in a copy of it that is thrown away. Left out, it works in the case file's own folder.", .example = "sample-project", .shape = Shape::filled},
+    {.path = "workspace", .type = Type::text, .help = "A folder that is open to tools (see DESCRIPTION); the agent works in a copy of it that is thrown away. Left out, it works in the case file's own folder.", .example = "sample-project", .shape = Shape::filled},
     {.path = "timeout", .type = Type::duration, .help = "The case has failed where the run takes longer.", .example = "10s", .default_value = "60s"},
     {.path = "expect", .type = Type::map, .help = "What must hold. Left out: the run ends with a final answer.", .example = "{text: {contains: Hello}}"},
     {.path = "expect.exit_code", .type = Type::integer, .help = "How the run ends. The rest is looked at only where it ends so.", .example = "80", .default_value = "0", .min = 0, .max = 255},

@@ -117,12 +117,13 @@ std::vector<Found> load(const std::vector<std::string>& files, Context& context)
     Found one{.shown = file};
     auto test = config::load_test_case(context.cwd / file);
     std::vector<agent::Error> warnings;
-    if (test) {
+    const auto allowed = test ? check_workspace(*test, context) : Result<void>();
+    if (test && allowed) {
       one.test = *std::move(test);
       warnings = std::exchange(one.test.warnings, {});
     } else {
       one.test.name = fs::path(file).filename().string();
-      one.errors = std::move(test).error();
+      one.errors = test ? std::vector{allowed.error()} : std::move(test).error();
     }
     for (auto* errors : {&one.errors, &warnings}) {
       for (agent::Error& error : *errors) {
