@@ -57,8 +57,8 @@ In place of both it may write
 with allow, warn, deny or kill; more than the check's
 .Ic action
 never comes of it.
-That object stands alone, with no byte around it but white space and no key twice; the same holds for
-the answer of a judge.
+That object stands alone, with no byte around it but white space, no key twice and no member but
+these two; the same holds for the answer of a judge.
 Regular files that the command names are not for tools to write.
 .Pp
 A

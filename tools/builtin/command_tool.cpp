@@ -51,6 +51,7 @@ std::optional<std::string> retry_hint(const Captured& output) {
 }
 
 Output succeeded(ProgramResult result) {
+  result.errors.remove_file();
   if (const auto hint = retry_hint(result.output)) {
     return failure(Code::tool_model_retry, *hint);
   }
@@ -66,7 +67,9 @@ Output failed(ProgramResult result, const ProgramRequest& request, const CallCon
   Output output = failed_end(result, request);
   put_text(output, std::move(result.output));
   const std::string_view errors = last_lines(result.errors.text);
-  if (!errors.empty()) {
+  if (errors.empty()) {
+    result.errors.remove_file();
+  } else {
     append_line(
         output.text,
         errors.size() < result.errors.total_bytes

@@ -219,7 +219,7 @@ Result<Git::Said> Git::ask(Words arguments, std::optional<std::string> input) co
                          .temporary = context_->temporary,
                          .input = std::move(input),
                          .merge_stderr = false,
-                         .limits = {.memory = k_most_said}};
+                         .limits = {.memory = k_most_said, .file = 0}};
   for (const std::string& setting : settings_) {
     request.argv.emplace_back("-c");
     request.argv.push_back(setting);

@@ -39,6 +39,14 @@ Finding decided(const Json& answer) {
   using Action = GuardrailSpec::Action;
   constexpr auto k_decisions = std::to_array<std::pair<std::string_view, Action>>(
       {{"warn", Action::warn}, {"deny", Action::deny}, {"kill", Action::kill}});
+  constexpr auto k_members = std::to_array<std::string_view>({"decision", "reason"});
+  if (const std::string strange = strange_member(answer, k_members); !strange.empty()) {
+    return broken("its answer: " + strange);
+  }
+  if (const Json* reason = agent::find(answer, "reason");
+      reason != nullptr && !reason->is_string()) {
+    return broken("its answer: `reason` is not a text");
+  }
   const std::string_view decision = agent::text_at(answer, "decision");
   if (decision == "allow") {
     return {};

@@ -64,6 +64,11 @@ Finding read_answer(std::string_view text) {
             .reason = fmt::format("the judge's answer is not the JSON asked for: {}",
                                   answer ? "`allow` is not true or false" : answer.error())};
   }
+  constexpr auto k_members = std::to_array<std::string_view>({"allow", "reason"});
+  if (const std::string strange = strange_member(*answer, k_members); !strange.empty()) {
+    return {.kind = Finding::Kind::broken,
+            .reason = "the judge's answer is not the JSON asked for: " + strange};
+  }
   if (allow->get<bool>()) {
     return {};
   }

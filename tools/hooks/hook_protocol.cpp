@@ -127,41 +127,10 @@ constexpr auto k_specific_members = std::to_array<std::string_view>({"hookEventN
                                                                      "tool_output",
                                                                      "additionalContext"});
 
-// "stopReason" as "stop_reason".
-std::string snake_case(std::string_view name) {
-  std::string snake;
-  for (const char c : name) {
-    const char lower = agent::to_lower(c);
-    snake += lower != c ? std::string{'_', lower} : std::string{c};
-  }
-  return snake;
-}
-
 // A member in either spelling; null where neither is there.
 const Json* member(const Json& object, std::string_view name) {
   const Json* value = agent::find(object, name);
   return value != nullptr ? value : agent::find(object, snake_case(name));
-}
-
-// The first member that an answer has no room for: a misspelt word decides nothing, and two
-// spellings of one may contradict each other. Empty: there is none.
-std::string strange_member(const Json& object, std::span<const std::string_view> known) {
-  for (const auto& [name, value] : object.items()) {
-    const auto is_named = [&](std::string_view one) {
-      return one == name || snake_case(one) == name;
-    };
-    const auto found = std::ranges::find_if(known, is_named);
-    if (found == known.end() && !value.is_null()) {
-      const auto near = agent::nearest(name, known);
-      return fmt::format("`{}` is not a member of an answer{}",
-                         agent::one_line(name, 40),
-                         near ? fmt::format("; did you mean `{}`?", *near) : "");
-    }
-    if (found != known.end() && *found != name && object.contains(std::string(*found))) {
-      return fmt::format("`{}` and `{}` are the same member", *found, name);
-    }
-  }
-  return {};
 }
 
 class AnswerReader {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <set>
@@ -125,6 +126,34 @@ std::string why_not_one_object(std::string_view bytes) {
 }
 
 }  // namespace
+
+std::string snake_case(std::string_view name) {
+  std::string snake;
+  for (const char c : name) {
+    const char lower = agent::to_lower(c);
+    snake += lower != c ? std::string{'_', lower} : std::string{c};
+  }
+  return snake;
+}
+
+std::string strange_member(const Json& object, std::span<const std::string_view> known) {
+  for (const auto& [name, value] : object.items()) {
+    const auto is_named = [&](std::string_view one) {
+      return one == name || snake_case(one) == name;
+    };
+    const auto found = std::ranges::find_if(known, is_named);
+    if (found == known.end() && !value.is_null()) {
+      const auto near = agent::nearest(name, known);
+      return fmt::format("`{}` is not a member of an answer{}",
+                         agent::one_line(name, 40),
+                         near ? fmt::format("; did you mean `{}`?", *near) : "");
+    }
+    if (found != known.end() && *found != name && object.contains(std::string(*found))) {
+      return fmt::format("`{}` and `{}` are the same member", *found, name);
+    }
+  }
+  return {};
+}
 
 std::expected<Json, std::string> read_verdict(std::string_view bytes) {
   if (const auto why = agent::why_not_text(bytes)) {

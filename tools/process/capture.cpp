@@ -28,6 +28,13 @@ std::size_t write_all(int file, std::string_view bytes) {
 
 }  // namespace
 
+void Captured::remove_file() {
+  if (!spill_path.empty()) {
+    ::unlink(spill_path.c_str());
+    spill_path.clear();
+  }
+}
+
 Capture::Capture(std::filesystem::path folder, CaptureLimits limits)
     : folder_(std::move(folder)), limits_(limits) {}
 
@@ -60,6 +67,9 @@ void Capture::keep_tail(std::string_view bytes) {
 }
 
 void Capture::open_file() {
+  if (limits_.file == 0) {
+    return;
+  }
   std::error_code ignored;  // what matters is whether the file can be made
   std::filesystem::create_directories(folder_, ignored);
   std::string path = (folder_ / "output-XXXXXX").string();
@@ -88,6 +98,9 @@ Captured Capture::finish() {
   captured_.is_whole = !is_long_;
   captured_.text = std::move(head_) + tail_;
   file_.reset();
+  if (in_file_ == 0) {  // a full disk took nothing
+    captured_.remove_file();
+  }
   return std::move(captured_);
 }
 

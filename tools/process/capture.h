@@ -13,7 +13,7 @@ namespace tools {
 
 struct CaptureLimits {
   std::size_t memory = 256u << 10;  // bytes, half for the head and half for the tail
-  std::uint64_t file = 1ull << 30;  // bytes; what follows is counted, but lost
+  std::uint64_t file = 1ull << 30;  // bytes; what follows is counted, but lost; 0: there is no file
 };
 
 struct Captured {
@@ -22,6 +22,8 @@ struct Captured {
   std::string spill_path;  // of the file with the whole; empty: none was needed or could be made
   std::uint64_t total_bytes = 0;  // that the program wrote
   std::uint64_t lost_bytes = 0;   // that no file has: over its limit, or a full disk
+
+  void remove_file();  // where nobody is told of it
 };
 
 class Capture {
