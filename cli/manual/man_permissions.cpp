@@ -55,7 +55,7 @@ http and https are the same, and so are paths that a careless server takes for e
 query and with or without a slash at the end; a rule that names a query is about that one.
 In
 .Ic allow
-the address is the very one.
+an address is covered only as it is.
 On a host of which they name a path, another path that has more in it than letters, digits and
 /-._~!$&\(aq()*,=@ (a semicolon or a %20, say, or a dot at the end of a name) needs a yes, or a rule
 in

@@ -49,11 +49,12 @@ KeyAnswer ask_for_key(const KeyQuestion& question,
   const Terminal terminal(redactor);
   const auto deadline = std::chrono::steady_clock::now() + k_patience;
   Terminal::forget_typed();
-  Terminal::say(fmt::format("\n{} {} the value of {} to\n{}",
-                            terminal.clean(question.file),
-                            question.is_of_program ? "has a program that could take" : "would send",
-                            paint("1", terminal.clean(question.variable), color),
-                            terminal.with_marks(question.server)));
+  Terminal::say(fmt::format(
+      "\n{} {} the value of {} to\n{}",
+      terminal.clean(question.file),
+      question.is_of_program ? "has a program or web_fetch that could take" : "would send",
+      paint("1", terminal.clean(question.variable), color),
+      terminal.with_marks(question.server)));
   for (;;) {
     Terminal::say(
         fmt::format("Send it there? [y] once, {}[N] no: ", may_keep ? "[a] always, " : ""));

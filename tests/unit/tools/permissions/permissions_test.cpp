@@ -403,13 +403,13 @@ TEST_CASE("permissions: a page is asked for, allowed or denied by its URL", "[to
                            "list?page=2",
                            "q?id=7"}) {
     INFO(path);
-    CHECK(pages.judge("web_fetch", fetches(std::string("https://docs.example/") + path)).verdict ==
-          Verdict::deny);
+    CHECK(pages.judge("web_fetch", fetches(("https://docs.example/" + std::string(path)).c_str()))
+              .verdict == Verdict::deny);
   }
   for (const char* path : {"secrets", "secret/x", "a?secret", "listing", "q?id=8", "q"}) {
     INFO(path);
-    CHECK(pages.judge("web_fetch", fetches(std::string("https://docs.example/") + path)).verdict ==
-          Verdict::allow);
+    CHECK(pages.judge("web_fetch", fetches(("https://docs.example/" + std::string(path)).c_str()))
+              .verdict == Verdict::allow);
   }
   // What allows one page allows no other.
   PermissionSpec exact;
@@ -418,8 +418,8 @@ TEST_CASE("permissions: a page is asked for, allowed or denied by its URL", "[to
   CHECK(one.judge("web_fetch", fetches("https://docs.example/page")).verdict == Verdict::allow);
   for (const char* path : {"page?x", "page/", "page?"}) {
     INFO(path);
-    CHECK(one.judge("web_fetch", fetches(std::string("https://docs.example/") + path)).verdict ==
-          Verdict::ask);
+    CHECK(one.judge("web_fetch", fetches(("https://docs.example/" + std::string(path)).c_str()))
+              .verdict == Verdict::ask);
   }
   // Beside a path that is denied, only what every server reads alike.
   for (const char* url : {"https://docs.example/a;/private/x",
