@@ -43,7 +43,8 @@ class World(e2e.World):
 
     def environment(self, step):
         fence = {name: NO_PROXY for name in ("http_proxy", "https_proxy", "all_proxy")} | {"no_proxy": "127.0.0.1"}
-        return fence | super().environment(step)
+        key = {"ERRAND_KEY_HOSTS": "TEST_KEY=" + self.server.url}  # programs have the network here
+        return fence | key | super().environment(step)
 
 
 class Process(e2e.Process):
