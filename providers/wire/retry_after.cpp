@@ -210,10 +210,12 @@ Wait retry_after_header(const Headers& headers, Clock::Wall now) {
     wait = wait_of(*value, milliseconds(1));
   }
   const std::string_view text = agent::header(headers, "retry-after");
+  // A wait beyond all bounds is a long one all the same.
   if (const auto value = number_in(text)) {
-    wait = longer(wait, wait_of(*value, std::chrono::seconds(1)));
+    const bool is_endless = *value > std::chrono::duration<double>(k_longest).count();
+    wait = longer(wait, is_endless ? k_longest : wait_of(*value, std::chrono::seconds(1)));
   } else if (const auto date = parse_http_date(text)) {
-    wait = longer(wait, wait_until(*date, now));
+    wait = longer(wait, *date - now > k_longest ? k_longest : wait_until(*date, now));
   }
   return wait;
 }

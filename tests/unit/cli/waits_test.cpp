@@ -434,7 +434,6 @@ TEST_CASE("waits: a server that says when is asked again then, in every protocol
       {"a past date", {{"retry-after", "Sun, 22 Nov 2026 12:00:00 GMT"}}, 67ms, "0.1 s", "0.6 s"},
       {"a word", {{"retry-after", "soon"}}, 67ms, "0.1 s", "0.6 s"},
       {"below nothing", {{"retry-after", "-5"}}, 67ms, "0.1 s", "0.6 s"},
-      {"beyond all time", {{"retry-after", "1e300"}}, 67ms, "0.1 s", "0.6 s"},
       {"nothing", {}, 67ms, "0.1 s", "0.6 s"},
       {"nothing of a 503", {}, 67ms, "0.1 s", "0.6 s", 503},
       {"OpenAI's reset",
@@ -555,6 +554,7 @@ TEST_CASE("waits: what the server asks for is waited for as long as the policy a
   const auto sum = GENERATE(values<Sum>({
       {"31", {}, 200, "31s"},
       {"3600", {}, 200, "1h"},
+      {"1e300", {}, 200, "8784h"},
       {"25", {25'067ms, 25'136ms}, 3 * 200 + 50'203, "25s"},
       {"20", {20'067ms, 20'136ms}, 3 * 200 + 40'203, "20s"},
       {"29.9", {29'967ms, 30'033ms}, 3 * 200 + 60'000, "29.9s"},  // no room for all of the jitter

@@ -83,7 +83,11 @@ struct Fixture {
                                       .max_output_tokens = budget};
     return provider->complete(request,
                               [this](const agent::EventBody& event) {
-                                streamed += std::get<agent::ModelDelta>(event).text;
+                                if (const auto* delta = std::get_if<agent::ModelDelta>(&event)) {
+                                  streamed += delta->text;
+                                } else {
+                                  broken = std::get<agent::ModelBroken>(event);
+                                }
                               },
                               {});
   }
@@ -93,6 +97,7 @@ struct Fixture {
   std::unique_ptr<agent::Provider> provider;
   agent::Conversation conversation{.messages = {agent::UserMessage{"Hi"}}};
   std::string streamed;
+  std::optional<agent::ModelBroken> broken;
 };
 
 constexpr std::string_view k_refused =
@@ -178,6 +183,33 @@ TEST_CASE("wire_provider: an error in the middle of a stream ends the exchange",
   CHECK(reply.error().request_id == "r");
   CHECK(reply.error().provider == "label");
   CHECK(run.streamed == "Hel");
+  REQUIRE(run.broken);
+  CHECK(run.broken->estimated->output == 1);
+  CHECK(run.broken->estimated->input > 0);
+}
+
+TEST_CASE("wire_provider: of an answer that broke off, what was reported counts", "[providers]") {
+  const std::string told =
+      R"(data: {"choices":[],"usage":{"prompt_tokens":500,"completion_tokens":40}})"
+      "\n\n";
+  const std::string call =
+      R"(data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":")" +
+      std::string(400, '1') +
+      R"("}}]}}]})"
+      "\n\n";
+  const agent::Error lost{.code = Code::provider_timeout, .message = "silence"};
+  Fixture reported({{.body = told, .error = lost}});
+  CHECK_FALSE(reported.ask());
+  REQUIRE(reported.broken);
+  CHECK(reported.broken->usage == agent::Usage{.input = 500, .output = 40});
+  CHECK_FALSE(reported.broken->estimated);
+  Fixture more({{.body = told + call, .error = lost}});
+  CHECK_FALSE(more.ask());
+  REQUIRE(more.broken);
+  CHECK(more.broken->counted() == agent::Usage{.input = 500, .output = 101});
+  Fixture nothing({{.body = ": a comment\n\n", .error = lost}});
+  CHECK_FALSE(nothing.ask());
+  CHECK_FALSE(nothing.broken);
 }
 
 TEST_CASE("wire_provider: what is lost behind the end mark does not undo the answer",
