@@ -1,6 +1,7 @@
 #include "agent/event.h"
 
 #include "agent/duration.h"
+#include "agent/json_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -36,7 +37,8 @@ std::string arguments_text(const Json& json) {
   return arguments->is_string() ? arguments->get<std::string>() : dump(*arguments);
 }
 
-void write(Json& json, const RunStarted& body) {
+template <typename Place>
+void write(Place& json, const RunStarted& body) {
   json["schema"] = k_event_schema;
   json["version"] = body.version;
   json["agent"] = {{"name", body.agent_name}, {"file", body.agent_file}};
@@ -44,12 +46,11 @@ void write(Json& json, const RunStarted& body) {
   json["cwd"] = body.cwd;
   json["instructions"] = body.instructions;
   json["prompt"] = body.prompt;
-  json["attachments"] = Json::array();
-  for (const Attachment& attachment : body.attachments) {
-    json["attachments"].push_back({{"name", attachment.name},
-                                   {"media_type", attachment.media_type},
-                                   {"base64", attachment.base64}});
-  }
+  write_list(json["attachments"], body.attachments, [](auto&& item, const Attachment& attachment) {
+    item["name"] = attachment.name;
+    item["media_type"] = attachment.media_type;
+    item["base64"] = attachment.base64;
+  });
   json["tools"] = body.tools;
   json["sandbox"] = {{"mode", body.sandbox.mode},
                      {"network", body.sandbox.network},
@@ -58,11 +59,13 @@ void write(Json& json, const RunStarted& body) {
                      {"missing", body.sandbox.missing}};
 }
 
-void write(Json& json, const TurnStarted& body) {
+template <typename Place>
+void write(Place& json, const TurnStarted& body) {
   json["turn"] = body.turn;
 }
 
-void write(Json& json, const ModelRequested& body) {
+template <typename Place>
+void write(Place& json, const ModelRequested& body) {
   json["turn"] = body.turn;
   json["model"] = body.model;
   json["messages"] = body.messages;
@@ -71,29 +74,34 @@ void write(Json& json, const ModelRequested& body) {
       body.max_output_tokens ? Json(*body.max_output_tokens) : Json(nullptr);
 }
 
-void write(Json& json, const ModelDelta& body) {
+template <typename Place>
+void write(Place& json, const ModelDelta& body) {
   json["kind"] = body.kind == ModelDelta::Kind::text ? "text" : "reasoning";
   json["text"] = body.text;
 }
 
-void write(Json& json, const ModelBroken& body) {
+template <typename Place>
+void write(Place& json, const ModelBroken& body) {
   json["usage"] = to_json(body.usage);
   json["estimated"] = body.estimated ? to_json(*body.estimated) : Json(nullptr);
   json["cost_usd"] = to_json(body.cost);
 }
 
-void write(Json& json, const ModelReset& body) {
+template <typename Place>
+void write(Place& json, const ModelReset& body) {
   json["reason"] = body.reason;
 }
 
-void write(Json& json, const ModelRetrying& body) {
+template <typename Place>
+void write(Place& json, const ModelRetrying& body) {
   json["attempt"] = body.attempt;
   json["max_attempts"] = body.max_attempts;
   json["delay_ms"] = body.delay.count();
   json["error"] = to_json(body.error);
 }
 
-void write(Json& json, const ModelFallback& body) {
+template <typename Place>
+void write(Place& json, const ModelFallback& body) {
   json["from"] = body.from;
   json["to"] = body.to;
   json["skipped"] = body.skipped;
@@ -101,18 +109,18 @@ void write(Json& json, const ModelFallback& body) {
   json["error"] = to_json(body.error);
 }
 
-void write(Json& json, const ModelResponded& body) {
-  const Reply& reply = body.reply;
+template <typename Place>
+void write(Place& json, const ModelResponded& body) {
+  const Reply& reply = *body.reply;
   json["turn"] = body.turn;
   json["text"] = reply.text;
   json["reasoning"] = reply.reasoning;
-  json["tool_calls"] = Json::array();
-  for (const ToolCall& call : reply.tool_calls) {
-    json["tool_calls"].push_back({{"id", call.id},
-                                  {"name", call.name},
-                                  {"arguments", arguments_json(call.arguments)},
-                                  {"arguments_sha256", call.arguments_sha256}});
-  }
+  write_list(json["tool_calls"], reply.tool_calls, [](auto&& item, const ToolCall& call) {
+    item["id"] = call.id;
+    item["name"] = call.name;
+    item["arguments"] = arguments_json(call.arguments);
+    item["arguments_sha256"] = call.arguments_sha256;
+  });
   json["stop_reason"] = to_string(reply.stop_reason);
   json["stop_reason_raw"] = reply.stop_reason_raw;
   json["usage"] = to_json(reply.usage);
@@ -126,12 +134,14 @@ void write(Json& json, const ModelResponded& body) {
   json["duration_ms"] = body.duration_ms;
 }
 
-void write(Json& json, const UserSaid& body) {
+template <typename Place>
+void write(Place& json, const UserSaid& body) {
   json["text"] = body.text;
   json["reason"] = body.reason;
 }
 
-void write(Json& json, const ToolStarted& body) {
+template <typename Place>
+void write(Place& json, const ToolStarted& body) {
   json["turn"] = body.turn;
   json["call_id"] = body.call_id;
   json["name"] = body.name;
@@ -139,12 +149,14 @@ void write(Json& json, const ToolStarted& body) {
   json["arguments_sha256"] = body.arguments_sha256;
 }
 
-void write(Json& json, const ToolOutput& body) {
+template <typename Place>
+void write(Place& json, const ToolOutput& body) {
   json["call_id"] = body.call_id;
   json["text"] = body.text;
 }
 
-void write(Json& json, const ToolFinished& body) {
+template <typename Place>
+void write(Place& json, const ToolFinished& body) {
   const ToolResult& result = body.result;
   json["turn"] = body.turn;
   json["call_id"] = result.call_id;
@@ -162,7 +174,8 @@ void write(Json& json, const ToolFinished& body) {
   json["duration_ms"] = result.duration_ms;
 }
 
-void write(Json& json, const ApprovalRequested& body) {
+template <typename Place>
+void write(Place& json, const ApprovalRequested& body) {
   const ApprovalRequest& request = body.request;
   json["turn"] = body.turn;
   json["call_id"] = request.call.id;
@@ -173,13 +186,15 @@ void write(Json& json, const ApprovalRequested& body) {
   json["rule"] = request.rule;
 }
 
-void write(Json& json, const ApprovalAnswered& body) {
+template <typename Place>
+void write(Place& json, const ApprovalAnswered& body) {
   json["call_id"] = body.call_id;
   json["answer"] = to_string(body.answer);
   json["by"] = body.by;
 }
 
-void write(Json& json, const HookRan& body) {
+template <typename Place>
+void write(Place& json, const HookRan& body) {
   json["turn"] = body.turn;
   json["point"] = to_string(body.point);
   json["hook"] = body.hook;
@@ -191,7 +206,8 @@ void write(Json& json, const HookRan& body) {
   json["duration_ms"] = body.duration_ms;
 }
 
-void write(Json& json, const GuardrailRan& body) {
+template <typename Place>
+void write(Place& json, const GuardrailRan& body) {
   json["turn"] = body.turn;
   json["point"] = to_string(body.point);
   json["guardrail"] = body.guardrail;
@@ -202,20 +218,23 @@ void write(Json& json, const GuardrailRan& body) {
   json["text"] = body.text ? Json(*body.text) : Json(nullptr);
 }
 
-void write(Json& json, const LimitWarning& body) {
+template <typename Place>
+void write(Place& json, const LimitWarning& body) {
   json["limit"] = body.limit;
   json["used"] = number_json(body.used);
   json["max"] = number_json(body.max);
 }
 
-void write(Json& json, const Warning& body) {
+template <typename Place>
+void write(Place& json, const Warning& body) {
   json["message"] = body.message;
   json["help"] = body.help;
   json["kind"] = body.kind.empty() ? Json(nullptr) : Json(body.kind);
 }
 
-void write(Json& json, const RunFinished& body) {
-  json["result"] = to_json(body.result);
+template <typename Place>
+void write(Place& json, const RunFinished& body) {
+  write(json["result"], body.result);
 }
 
 std::string text(const Json& json, std::string_view key) {
@@ -315,7 +334,7 @@ void read(const Json& json, ModelFallback& body) {
 }
 
 void read(const Json& json, ModelResponded& body) {
-  Reply& reply = body.reply;
+  Reply reply;
   body.turn = integer_at(json, "turn");
   reply.text = text(json, "text");
   reply.reasoning = text(json, "reasoning");
@@ -341,6 +360,7 @@ void read(const Json& json, ModelResponded& body) {
   reply.protocol = text(json, "protocol");
   reply.origin = text(json, "origin");
   reply.raw = text(json, "raw");
+  body.reply = std::move(reply);
   body.duration_ms = integer_at(json, "duration_ms");
 }
 
@@ -469,15 +489,33 @@ bool is_journaled(const EventBody& body) {
   return !std::holds_alternative<ModelDelta>(body) && !std::holds_alternative<ToolOutput>(body);
 }
 
-Json to_json(const Event& event) {
-  Json json;  // filled key by key: a list of pairs would be built, then copied
+namespace {
+
+template <typename Place>
+void write(Place& json, const Event& event) {
   json["v"] = 1;
   json["run"] = event.run_id;
   json["seq"] = event.seq;
   json["ts"] = format_time(event.time);
   json["type"] = type_name(event.body);
   std::visit([&](const auto& body) { write(json, body); }, event.body);
+}
+
+}  // namespace
+
+Json to_json(const Event& event) {
+  Json json;
+  write(json, event);
   return json;
+}
+
+std::string dump(const Event& event) {
+  std::string text;
+  {
+    JsonText place(text);
+    write(place, event);
+  }
+  return text;
 }
 
 Result<Event> event_from_json(const Json& json) {

@@ -79,7 +79,7 @@ struct ModelFallback {  // another model is asked
 };
 struct ModelResponded {
   std::int64_t turn = 0;
-  Reply reply;
+  SharedReply reply;
   std::int64_t duration_ms = 0;
 };
 // The program's own words to the model: a nudge to continue a cut answer, a loop warning.
@@ -182,6 +182,8 @@ std::string_view type_name(const EventBody& body);  // "tool.started"
 // Streamed pieces are shown but not kept.
 bool is_journaled(const EventBody& body);
 Json to_json(const Event& event);
+// The same as text, without a copy of what is large in it.
+std::string dump(const Event& event);
 // The inverse of to_json for journaled types; storage.corrupt where it is none.
 Result<Event> event_from_json(const Json& json);
 

@@ -231,12 +231,17 @@ class JsonBuilder {
   bool has_overflown_ = false;
 };
 
-// Bytes of the long strings in it, and some for what is escaped in them.
+constexpr std::size_t k_long = 64u << 10;
+
+// Bytes of a long text, and some for what is escaped in it; 0: it is not long.
+std::size_t long_text(std::size_t size) {
+  return size < k_long ? 0 : size + size / 16;
+}
+
+// Of all strings in it.
 std::size_t long_text_in(const Json& value) {
-  constexpr std::size_t k_long = 64u << 10;
   if (value.is_string()) {
-    const std::size_t size = value.get_ref<const std::string&>().size();
-    return size < k_long ? 0 : size + size / 16;
+    return long_text(value.get_ref<const std::string&>().size());
   }
   std::size_t sum = 0;
   if (value.is_structured()) {
@@ -252,13 +257,18 @@ bool holds_kept_numbers(const Json& value) {
          (value.is_structured() && std::any_of(value.begin(), value.end(), holds_kept_numbers));
 }
 
-std::string dump_plain(const Json& value) {
-  std::string text;
-  text.reserve(long_text_in(value));  // it would grow to twice its size
+// Where a long text is about to follow: the string would grow to twice its size.
+void make_room(std::string& out, std::size_t long_bytes) {
+  constexpr std::size_t k_for_the_rest = 64u << 10;
+  if (long_bytes > 0) {
+    out.reserve(out.size() + long_bytes + k_for_the_rest);
+  }
+}
+
+void append_plain(std::string& out, const Json& value) {
   nlohmann::detail::serializer<Json> writer(
-      nlohmann::detail::output_adapter<char>(text), ' ', Json::error_handler_t::replace);
+      nlohmann::detail::output_adapter<char>(out), ' ', Json::error_handler_t::replace);
   writer.dump(value, false, false, 0);
-  return text;
 }
 
 // nlohmann's own writer knows no number that is kept by its text.
@@ -266,14 +276,15 @@ void write(const Json& value, std::string& out) {
   if (value.is_binary()) {
     out += kept_text(value);
   } else if (!value.is_structured()) {
-    out += dump_plain(value);
+    append_plain(out, value);
   } else {
     const bool is_object = value.is_object();
     out += is_object ? '{' : '[';
     for (auto member = value.begin(); member != value.end(); ++member) {
       out += member == value.begin() ? "" : ",";
       if (is_object) {
-        out += dump_plain(member.key()) + ":";
+        append_plain(out, member.key());
+        out += ':';
       }
       write(*member, out);
     }
@@ -300,12 +311,37 @@ std::optional<Json> parse_json(std::string_view text, int max_depth) {
   return Json::sax_parse(shown, &again) ? std::optional(again.take()) : std::nullopt;
 }
 
-std::string dump(const Json& value) {
-  if (!holds_kept_numbers(value)) {
-    return dump_plain(value);
+void append_json(std::string& out, const Json& value) {
+  make_room(out, long_text_in(value));
+  if (holds_kept_numbers(value)) {
+    write(value, out);
+  } else {
+    append_plain(out, value);
   }
+}
+
+// nlohmann's writer wants a value of its own: a long text is copied to one piece by piece. A piece
+// begins where a character may.
+void append_json_text(std::string& out, std::string_view text) {
+  make_room(out, long_text(text.size()));
+  out += '"';
+  while (!text.empty()) {
+    std::size_t end = std::min(k_long, text.size());
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
+      ++end;
+    }
+    const std::size_t begin = out.size();
+    append_plain(out, text.substr(0, end));
+    out.erase(begin, 1);  // the quotes of the piece
+    out.pop_back();
+    text.remove_prefix(end);
+  }
+  out += '"';
+}
+
+std::string dump(const Json& value) {
   std::string out;
-  write(value, out);
+  append_json(out, value);
   return out;
 }
 
@@ -351,6 +387,10 @@ const Json* find(const Json& object, std::string_view key) {
     }
   }
   return nullptr;
+}
+
+Json* find(Json& object, std::string_view key) {
+  return const_cast<Json*>(find(std::as_const(object), key));  // a member of what may be changed
 }
 
 std::string_view text_at(const Json& object, std::string_view key, std::string_view otherwise) {

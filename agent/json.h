@@ -17,6 +17,10 @@ std::optional<Json> parse_json(std::string_view text, int max_depth = 200);
 // One line, no spaces; invalid UTF-8 becomes U+FFFD. Numbers as they were read.
 std::string dump(const Json& value);
 
+// Puts behind `out` what dump() makes of the value, or of the text as a JSON string.
+void append_json(std::string& out, const Json& value);
+void append_json_text(std::string& out, std::string_view text);
+
 // Numbers pass as they are written. One that neither an integer of 64 bits nor a double would write
 // again in the same way (18446744073709551617, 1e400, 1.50, -0) is kept by its text, where
 // nlohmann's own is_number() does not see it: these see both kinds.
@@ -37,5 +41,6 @@ double real_at(const Json& object, std::string_view key, double otherwise = 0);
 bool bool_at(const Json& object, std::string_view key, bool otherwise = false);
 // The member, or nullptr where `object` is no object, lacks it, or holds null there.
 const Json* find(const Json& object, std::string_view key);
+Json* find(Json& object, std::string_view key);
 
 }  // namespace agent

@@ -305,9 +305,9 @@ class Run {
       const auto said = state.said.find(reason);
       return said == state.said.end() ? 0 : said->second;
     };
-    const std::string answer = state.answer;  // a guardrail's event changes the state's own
+    const auto answer = state.answer;  // a guardrail's event changes the state's own
     HookDecision decision = interceptors_.judge({.point = HookPoint::stop,
-                                                 .text = answer,
+                                                 .text = answer ? *answer : std::string_view(),
                                                  .again = times("sent_on") > 0,
                                                  .denials = times("denied")},
                                                 cancellation_.stop());
@@ -396,7 +396,7 @@ class Run {
         recorder_.record(ModelResponded{.turn = turn,
                                         .reply = *std::move(reply),
                                         .duration_ms = milliseconds_since(start, ports_.clock)});
-    const Reply& responded = std::get<ModelResponded>(body).reply;
+    const Reply& responded = *std::get<ModelResponded>(body).reply;
     if (is_news) {
       is_told_ = true;
       warn(estimate_warning(responded));
@@ -506,9 +506,8 @@ class Run {
       result.text.clear();
       result.partial = false;
     } else if (!is_approved_ && !result.text.empty()) {
-      HookDecision decision =
-          interceptors_.judge({.point = HookPoint::stop, .text = result.text, .is_partial = true},
-                              time.stop());
+      HookDecision decision = interceptors_.judge(
+          {.point = HookPoint::stop, .text = result.text, .is_partial = true}, time.stop());
       const bool is_refused = decision.refusal || decision.ending;
       result.text = is_refused ? "" : decision.text.value_or(result.text);
       result.partial = result.partial && !is_refused;
@@ -525,8 +524,8 @@ class Run {
     is_finishing_ = true;
     close_open_calls();
     tidy_up();
-    recorder_.end_conversation();
     RunResult result = make_result(recorder_.state(), ending);
+    recorder_.end_conversation();
     if (ports_.last_words &&
         (result.exit_code == 0 || status_of(result.exit_code) == Status::failed)) {
       for (Warning& warning : ports_.last_words()) {

@@ -1,5 +1,6 @@
 #include "agent/message.h"
 
+#include <cstddef>
 #include <utility>
 
 namespace agent {
@@ -62,6 +63,14 @@ bool lets_calls_run(StopReason reason) {
       return false;
   }
   std::unreachable();
+}
+
+std::int64_t bytes_of(const Reply& reply) {
+  std::size_t bytes = reply.text.size() + reply.reasoning.size();
+  for (const ToolCall& call : reply.tool_calls) {
+    bytes += call.name.size() + call.arguments.size();
+  }
+  return static_cast<std::int64_t>(bytes);
 }
 
 StopReason stop_reason_from(std::string_view name) {

@@ -4,9 +4,11 @@
 #include "agent/money.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -61,7 +63,8 @@ bool lets_calls_run(StopReason reason);
 StopReason stop_reason_from(std::string_view name);  // `unknown` where it is none
 
 // One model response. `raw` is the provider's own JSON of the assistant turn (reasoning
-// signatures and the like included), to be sent back byte for byte to the model that made it.
+// signatures and the like included), to be sent back byte for byte to the model that made it; it is
+// empty where `text` and `tool_calls` are all that the turn says.
 struct Reply {
   std::string text;
   std::string reasoning;
@@ -84,6 +87,23 @@ struct Reply {
   bool operator==(const Reply&) const = default;
 };
 
+// Bytes of the answer that cost tokens: text, thoughts and calls.
+std::int64_t bytes_of(const Reply& reply);
+
+// A reply that many hold, as it may be large, and nobody changes.
+class SharedReply {
+ public:
+  SharedReply(Reply reply = {}) : reply_(std::make_shared<const Reply>(std::move(reply))) {}
+
+  const Reply& operator*() const { return *reply_; }
+  const Reply* operator->() const { return reply_.get(); }
+  // Its text, which keeps all of it.
+  std::shared_ptr<const std::string> text() const { return {reply_, &reply_->text}; }
+
+ private:
+  std::shared_ptr<const Reply> reply_;
+};
+
 // How one tool call ended. Every call of a reply gets exactly one.
 enum class ToolStatus : std::uint8_t {
   ok,
@@ -102,7 +122,7 @@ struct UserMessage {
   std::vector<Attachment> attachments = {};
 };
 struct AssistantMessage {
-  Reply reply;
+  SharedReply reply;
 };
 struct ToolMessage {
   std::string call_id;

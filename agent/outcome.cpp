@@ -1,5 +1,7 @@
 #include "agent/outcome.h"
 
+#include "agent/json_text.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -253,32 +255,55 @@ Error error_from_json(const Json& json) {
   return error;
 }
 
+namespace {
+
+template <typename Place>
+void write_fields(Place& json, const RunResult& result) {
+  json["schema"] = k_result_schema;
+  json["status"] = to_string(status_of(result.exit_code));
+  json["exit_code"] = result.exit_code;
+  json["exit_name"] = exit_row(result.exit_code).name;
+  json["text"] = result.text;
+  json["output"] = parse_json(result.output).value_or(Json());
+  json["partial"] = result.partial;
+  json["stop"] = result.stop ? to_json(*result.stop) : Json(nullptr);
+  json["error"] = result.error ? to_json(*result.error) : Json(nullptr);
+  json["usage"] = to_json(result.usage);
+  json["cost_usd"] = to_json(result.cost);
+  json["turns"] = result.turns;
+  json["tool_calls"] = result.tool_calls;
+  json["denials"] = result.denials;
+  json["model"] = json_or_null(result.model);
+  json["fallbacks"] = to_json(result.fallbacks);
+  json["over_budget"] = result.over_budget;
+  json["run_id"] = json_or_null(result.run_id);
+  json["resume_cmd"] = json_or_null(result.resume_cmd);
+  json["trace_id"] = json_or_null(result.trace_id);
+  json["duration_ms"] = result.duration_ms;
+  json["models"] = to_json(result.models);
+  json["usage_estimated"] = result.usage_estimated;
+}
+
+}  // namespace
+
+void write(Json& place, const RunResult& result) {
+  write_fields(place, result);
+}
+
+void write(JsonText&& place, const RunResult& result) {
+  write_fields(place, result);
+}
+
 Json to_json(const RunResult& result) {
-  return {
-      {"schema", k_result_schema},
-      {"status", to_string(status_of(result.exit_code))},
-      {"exit_code", result.exit_code},
-      {"exit_name", exit_row(result.exit_code).name},
-      {"text", result.text},
-      {"output", parse_json(result.output).value_or(Json())},
-      {"partial", result.partial},
-      {"stop", result.stop ? to_json(*result.stop) : Json(nullptr)},
-      {"error", result.error ? to_json(*result.error) : Json(nullptr)},
-      {"usage", to_json(result.usage)},
-      {"cost_usd", to_json(result.cost)},
-      {"turns", result.turns},
-      {"tool_calls", result.tool_calls},
-      {"denials", result.denials},
-      {"model", json_or_null(result.model)},
-      {"fallbacks", to_json(result.fallbacks)},
-      {"over_budget", result.over_budget},
-      {"run_id", json_or_null(result.run_id)},
-      {"resume_cmd", json_or_null(result.resume_cmd)},
-      {"trace_id", json_or_null(result.trace_id)},
-      {"duration_ms", result.duration_ms},
-      {"models", to_json(result.models)},
-      {"usage_estimated", result.usage_estimated},
-  };
+  Json json;
+  write(json, result);
+  return json;
+}
+
+std::string dump(const RunResult& result) {
+  std::string text;
+  write(JsonText(text), result);
+  return text;
 }
 
 RunResult result_from_json(const Json& json) {

@@ -14,6 +14,8 @@
 
 namespace agent {
 
+class JsonText;
+
 // One row of the contract (version 1). Numbers and names never change.
 struct ExitRow {
   int exit_code;
@@ -103,6 +105,10 @@ ModelUse model_use_from_json(const Json& json);
 Json to_json(const Error& error);
 Error error_from_json(const Json& json);  // without its place
 Json to_json(const RunResult& result);
+void write(Json& place, const RunResult& result);
+void write(JsonText&& place, const RunResult& result);
+// The same as text, without a copy of what is large in it.
+std::string dump(const RunResult& result);
 // The inverse, for the journal; a field that is missing keeps its default, but for a cost: it is
 // unknown.
 RunResult result_from_json(const Json& json);

@@ -18,7 +18,8 @@ bool is_large(const EventBody& body) {
   constexpr std::size_t k_large = 1u << 20;
   const auto* const responded = std::get_if<ModelResponded>(&body);
   return responded != nullptr &&
-         responded->reply.text.size() + responded->reply.raw.size() > k_large;
+         static_cast<std::size_t>(bytes_of(*responded->reply)) + responded->reply->raw.size() >
+             k_large;
 }
 
 }  // namespace

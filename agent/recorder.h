@@ -37,8 +37,13 @@ class Recorder {
   // ending, and everybody else hears of that one.
   void finish(RunResult& result, const std::function<std::optional<Ending>()>& ending_now);
 
-  // Nobody is asked any more: what was said may be large, and is let go of.
-  void end_conversation() { state_.conversation = {}; }
+  // Nobody is asked any more, and the result is made: what was said may be large, and is let go of.
+  void end_conversation() {
+    state_.conversation = {};
+    state_.open_calls = {};
+    state_.last_reply = {};
+    state_.answer = nullptr;
+  }
 
   const State& state() const { return state_; }
   // The first failure of the journal or of a sink that the run cannot do without.

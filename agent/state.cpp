@@ -19,7 +19,7 @@ std::int64_t bytes_of(const Message& message) {
         if constexpr (requires { m.content; }) {
           return m.content;
         } else if constexpr (requires { m.reply; }) {
-          return m.reply.text;
+          return m.reply->text;
         } else {
           return m.text;
         }
@@ -112,7 +112,7 @@ void count_in_a_row(int& counter, bool holds) {
 }
 
 void fold(State& state, const ModelResponded& event) {
-  const Reply& reply = event.reply;
+  const Reply& reply = *event.reply;
   const bool continues = state.truncations > 0 || state.pauses > 0;
   state.turns = event.turn;
   state.answered_by = reply.origin.empty() ? state.model : reply.origin;
@@ -127,12 +127,11 @@ void fold(State& state, const ModelResponded& event) {
   state.new_bytes = 0;
   state.streaming = {};  // and its memory
   state.stop_reason = reply.stop_reason;
-  if (!continues) {
-    state.answer.clear();
-  }
-  state.answer += reply.text;
-  if (is_blank(state.answer)) {
-    state.answer.clear();
+  state.answer = continues && state.answer != nullptr
+                     ? std::make_shared<const std::string>(*state.answer + reply.text)
+                     : event.reply.text();
+  if (is_blank(*state.answer)) {
+    state.answer = nullptr;
   }
 
   const bool says_nothing = is_blank(reply.text);
@@ -147,7 +146,8 @@ void fold(State& state, const ModelResponded& event) {
   count_in_a_row(state.empty_replies, !cut && !malformed && !paused && !calls && says_nothing);
 
   state.reply_is_unjudged = !calls;
-  state.open_calls = calls ? reply.tool_calls : std::vector<ToolCall>{};
+  state.last_reply = event.reply;
+  state.open_calls = calls ? std::span(reply.tool_calls) : std::span<const ToolCall>();
   state.started_calls.clear();
   state.results.clear();
   state.settled_calls = 0;
@@ -156,7 +156,7 @@ void fold(State& state, const ModelResponded& event) {
       state.conversation.messages.push_back(AssistantMessage{without_calls(reply)});
     }
   } else if (calls || paused || !says_nothing) {
-    state.conversation.messages.push_back(AssistantMessage{reply});
+    state.conversation.messages.push_back(AssistantMessage{event.reply});
   }
 }
 
@@ -167,7 +167,9 @@ void fold(State& state, const UserSaid& event) {
 }
 
 std::string repeat_key(const ToolCall& call, const ToolResult& result) {
-  std::string key = call.name;
+  std::string key;
+  key.reserve(call.name.size() + call.arguments.size() + result.content.size() + 64);
+  key = call.name;
   for (const std::string_view part : {std::string_view(call.arguments),
                                       to_string(result.status),
                                       std::string_view(result.content)}) {
@@ -260,7 +262,7 @@ void fold(State& state, const ToolFinished& event) {
 
 void fold(State& state, const GuardrailRan& event) {
   if (event.text && event.point == HookPoint::stop) {
-    state.answer = *event.text;
+    state.answer = event.text->empty() ? nullptr : std::make_shared<const std::string>(*event.text);
   }
   if (event.text && event.point == HookPoint::run_start) {
     std::get<UserMessage>(state.conversation.messages.front()).text = *event.text;
@@ -311,10 +313,10 @@ RunResult make_result(const State& state, const Ending& ending) {
   result.denials = state.denials;
   result.model = state.answered_by;
   result.fallbacks = state.fallbacks;
-  result.text = state.answer;
-  if (!state.streaming.empty()) {
-    result.text = state.truncations > 0 ? state.answer + state.streaming : state.streaming;
+  if (state.answer != nullptr && (state.streaming.empty() || state.truncations > 0)) {
+    result.text = *state.answer;
   }
+  result.text += state.streaming;
   const bool is_final =
       result.exit_code == 0 || result.exit_code == row(Code::run_task_failed).exit_code;
   if (is_final && result.text.empty() && ending.error) {

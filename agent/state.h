@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -44,13 +45,15 @@ struct State {
   std::int64_t tool_calls = 0;          // calls that were tried
   std::int64_t denials = 0;
 
-  std::vector<ToolCall> open_calls;           // of the last reply, results outstanding
+  SharedReply last_reply;
+  std::span<const ToolCall> open_calls;       // of it, results outstanding
   std::set<std::string> started_calls;        // of open_calls, by call id
   std::map<std::string, ToolResult> results;  // the same
   std::size_t settled_calls = 0;              // of open_calls: have a result, as all before them
   std::optional<ToolResult> ending_result;    // a fatal tool's, or task_failed's
 
-  std::string answer;     // text of the last reply, continuations joined
+  // Text of the last reply, continuations joined; null: there is none.
+  std::shared_ptr<const std::string> answer;
   std::string streaming;  // text of the reply that is coming in
   bool reply_is_unjudged = false;
   StopReason stop_reason = StopReason::unknown;  // of the last reply

@@ -32,25 +32,30 @@ Ending failed(Code code, std::string message, std::string help = {}) {
   return {.error = Error{.code = code, .message = std::move(message), .help = std::move(help)}};
 }
 
-// The calls without a result, up to the first that may be a repeat too many: what comes of those
-// before it decides whether it runs at all.
-std::vector<ToolCall> next_calls(const State& state) {
+// The next calls without a result, up to the first that may be a repeat too many: what comes of
+// those before it decides whether it runs at all.
+std::span<const ToolCall> next_calls(const State& state) {
   const auto max = state.plan.limits.max_repeat_calls;
   std::map<std::pair<std::string_view, std::string_view>, std::int64_t> equal;
-  std::vector<ToolCall> calls;
-  for (const ToolCall& call : std::span(state.open_calls).subspan(state.settled_calls)) {
+  const std::span unsettled = state.open_calls.subspan(state.settled_calls);
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  for (const ToolCall& call : unsettled) {
     const bool may_repeat = !max || state.plan.repeatable_tools.contains(call.name);
     if (!may_repeat && ++equal[{call.name, call.arguments}] > *max - state.most_repeats) {
       break;
     }
-    if (!state.results.contains(call.id)) {
-      calls.push_back(call);
+    const bool has_result = state.results.contains(call.id);
+    if (has_result && begin < end) {
+      break;
     }
+    ++end;
+    begin = has_result ? end : begin;
   }
-  return calls;
+  return unsettled.subspan(begin, end - begin);
 }
 
-Step tools_or_limit(const State& state, std::vector<ToolCall> calls) {
+Step tools_or_limit(const State& state, std::span<const ToolCall> calls) {
   if (const auto max = state.plan.limits.max_tool_calls) {
     const std::int64_t left = *max - state.tool_calls;
     if (left <= 0) {
@@ -61,10 +66,10 @@ Step tools_or_limit(const State& state, std::vector<ToolCall> calls) {
                                fmt::format("the run used all of its {} tool calls", *max))};
     }
     if (std::cmp_greater(calls.size(), left)) {
-      calls.resize(static_cast<std::size_t>(left));
+      calls = calls.first(static_cast<std::size_t>(left));
     }
   }
-  return RunTools{std::move(calls)};
+  return RunTools{calls};
 }
 
 Ending ended_by_tool(const ToolResult& result) {
@@ -93,9 +98,9 @@ Ending judge_output(const State& state) {
   if (state.plan.output == nullptr) {
     return {};
   }
-  const auto json = parse_json(state.answer);
+  const auto json = parse_json(*state.answer);
   if (!json) {
-    const std::string why = why_not_json(state.answer);
+    const std::string why = why_not_json(*state.answer);
     return failed(Code::output_invalid,
                   why == "is not valid JSON"
                       ? "the answer is not JSON, which `output.schema` demands"
@@ -155,7 +160,7 @@ Step judge(const State& state) {
     case StopReason::unknown:
       break;
   }
-  if (!state.answer.empty()) {
+  if (state.answer != nullptr) {
     return Finish{judge_output(state)};
   }
   if (state.empty_replies > 1) {

@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 namespace agent {
 
@@ -19,7 +19,7 @@ struct AskModel {
   std::optional<std::int64_t> max_output_tokens;  // what the budgets leave
 };
 struct RunTools {
-  std::vector<ToolCall> calls;
+  std::span<const ToolCall> calls;  // of State::open_calls
 };
 struct Say {
   UserSaid message;

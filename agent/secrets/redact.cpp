@@ -456,11 +456,15 @@ void Redactor::redact(Json& value) const {
 }
 
 std::string Redactor::dump(const Json& value) const {
-  std::string text = agent::dump(value);
+  return dump(agent::dump(value), [&] { return value; });
+}
+
+std::string Redactor::dump(std::string text, const std::function<Json()>& value) const {
   if (is_clean(text)) {
     return text;
   }
-  Json clean = value;
+  text = {};  // it may be large
+  Json clean = value();
   redact(clean);
   return agent::dump(clean);
 }

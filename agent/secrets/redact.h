@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,9 @@ class Redactor {
   void redact(Json& value) const;
   // The value as text, redacted.
   std::string dump(const Json& value) const;
+  // The same where the value is there as text already; it is only asked for where the text holds a
+  // secret.
+  std::string dump(std::string text, const std::function<Json()>& value) const;
 
   // How many bytes at the start of a growing text no later byte can make part of a secret: they
   // are not, or they belong to one that is complete.

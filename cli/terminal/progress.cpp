@@ -229,18 +229,18 @@ void Progress::show(const agent::Event& event) {
       line(paint(k_dim,
                  fmt::format("turn {}: {} in, {} out{}, {}, {}",
                              reply->turn,
-                             reply->reply.counted().input,
-                             reply->reply.counted().output,
-                             price_tag(reply->reply.cost),
-                             agent::to_string(reply->reply.stop_reason),
+                             reply->reply->counted().input,
+                             reply->reply->counted().output,
+                             price_tag(reply->reply->cost),
+                             agent::to_string(reply->reply->stop_reason),
                              seconds(reply->duration_ms))));
     }
-    if (verbosity >= 0 && options_.beside == nullptr && !reply->reply.tool_calls.empty() &&
-        !reply->reply.text.empty()) {
-      line(clean(excerpt(reply->reply.text, 4 * k_argument_bytes)));
+    if (verbosity >= 0 && options_.beside == nullptr && !reply->reply->tool_calls.empty() &&
+        !reply->reply->text.empty()) {
+      line(clean(excerpt(reply->reply->text, 4 * k_argument_bytes)));
     }
-    if (verbosity >= 2 && !reply->reply.reasoning.empty()) {
-      paragraph("reasoning", reply->reply.reasoning);
+    if (verbosity >= 2 && !reply->reply->reasoning.empty()) {
+      paragraph("reasoning", reply->reply->reasoning);
     }
   } else if (const auto* said = std::get_if<agent::UserSaid>(&event.body)) {
     if (verbosity >= (said->reason == "hook" ? 1 : 0)) {

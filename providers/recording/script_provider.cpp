@@ -42,7 +42,7 @@ std::size_t calls_so_far(const agent::Conversation& conversation) {
   std::size_t calls = 0;
   for (const auto& message : conversation.messages) {
     if (const auto* assistant = std::get_if<agent::AssistantMessage>(&message)) {
-      calls += assistant->reply.tool_calls.size();
+      calls += assistant->reply->tool_calls.size();
     }
   }
   return calls;

@@ -175,6 +175,12 @@ std::int64_t token_count(const Json& usage, std::string_view key) {
   return std::clamp(agent::integer_at(usage, key), -k_most, k_most);
 }
 
+bool has_only(const Json& object, std::initializer_list<std::string_view> keys) {
+  return object.is_object() && std::ranges::all_of(object.items(), [&](const auto& member) {
+           return std::ranges::find(keys, member.key()) != keys.end();
+         });
+}
+
 void append_text(Json& object, std::string_view key, std::string_view text) {
   Json& member = object[std::string(key)];
   if (!member.is_string()) {
@@ -184,13 +190,13 @@ void append_text(Json& object, std::string_view key, std::string_view text) {
 }
 
 void AnswerDecoder::add_text(std::string_view text, const agent::Emit& emit) {
-  text_ += text;
   emit_piece(ModelDelta::Kind::text, text, emit);
+  text_ += text;
 }
 
 void AnswerDecoder::add_reasoning(std::string_view text, const agent::Emit& emit) {
-  reasoning_ += text;
   emit_piece(ModelDelta::Kind::reasoning, text, emit);
+  reasoning_ += text;
 }
 
 agent::Result<agent::Heard> AnswerDecoder::feed(std::string_view bytes, const agent::Emit& emit) {
@@ -292,7 +298,7 @@ bool AnswerDecoder::on_event(const StreamEvent& event, const agent::Emit& emit) 
     heard_ = Heard::answer;
     return true;
   }
-  const auto json = parse_lenient(data);
+  auto json = parse_lenient(data);
   if (json) {
     error_ = error_in(*json);
   }
@@ -311,7 +317,7 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
   if (text.starts_with("\xEF\xBB\xBF")) {
     text = agent::trimmed(text.substr(3));
   }
-  const auto json = parse_lenient(text);
+  auto json = parse_lenient(text);
   if (!json) {
     return agent::fail(is_cut_json(text) ? broken() : garbage_json(text));
   }

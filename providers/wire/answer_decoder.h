@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,13 +27,14 @@ class AnswerDecoder : public Decoder {
   std::optional<agent::Milliseconds> retry_after(agent::Clock::Wall now) const final;
 
  protected:
-  // One event of a stream; `data` is an object and reports no error. What it says: an event that
-  // leaves the answer as it was, as an empty delta does, is nothing.
+  // One event of a stream; `data` is an object and reports no error, and what is large in it may be
+  // moved away. What it says: an event that leaves the answer as it was, as an empty delta does, is
+  // nothing.
   virtual agent::Heard take_event(std::string_view name,
-                                  const agent::Json& data,
+                                  agent::Json& data,
                                   const agent::Emit& emit) = 0;
-  // The whole answer as one value. False: it is no answer of this protocol.
-  virtual bool take_document(const agent::Json& document, const agent::Emit& emit) = 0;
+  // The whole answer as one value, likewise. False: it is no answer of this protocol.
+  virtual bool take_document(agent::Json& document, const agent::Emit& emit) = 0;
   // `[DONE]`, which only some protocols know.
   virtual void take_done() = 0;
   // JSON at the start of a body is the first of many values, not the whole answer.
@@ -100,6 +102,9 @@ std::int64_t token_count(const agent::Json& usage, std::string_view key);
 inline agent::Heard heard_if(bool says_something) {
   return says_something ? agent::Heard::answer : agent::Heard::nothing;
 }
+
+// Whether all that the object has is under these keys: then there is nothing else to be lost.
+bool has_only(const agent::Json& object, std::initializer_list<std::string_view> keys);
 
 // Puts `text` behind the member of that name, which is made where it is no text.
 void append_text(agent::Json& object, std::string_view key, std::string_view text);

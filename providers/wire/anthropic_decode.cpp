@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,6 +53,10 @@ bool is_blank_text(const Json& block) {
   return agent::text_at(block, "type") == "text" && agent::is_blank(agent::text_at(block, "text"));
 }
 
+bool is_tool_use(const Json& block) {
+  return agent::text_at(block, "type") == "tool_use";
+}
+
 // All that it has beside its type is empty text.
 bool is_empty_delta(const Json& delta) {
   return std::ranges::all_of(delta.items(), [](const auto& member) {
@@ -60,8 +66,8 @@ bool is_empty_delta(const Json& delta) {
 
 class AnthropicDecoder final : public AnswerDecoder {
  protected:
-  Heard take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
-  bool take_document(const agent::Json& document, const agent::Emit& emit) override;
+  Heard take_event(std::string_view name, Json& data, const agent::Emit& emit) override;
+  bool take_document(agent::Json& document, const agent::Emit& emit) override;
   // Only imitators send it, behind or in place of message_stop.
   void take_done() override { is_over_ = is_over_ || !stop_reason_.empty(); }
   bool is_complete() const override { return is_over_; }
@@ -77,9 +83,12 @@ class AnthropicDecoder final : public AnswerDecoder {
 
   void take_message(const agent::Json& message);
   void take_stop(const agent::Json& delta);
-  void start_block(long long index, const agent::Json& block, const agent::Emit& emit);
+  void start_block(long long index, agent::Json block, const agent::Emit& emit);
   void extend_block(Block& block, const agent::Json& delta, const agent::Emit& emit);
   void take_usage(const agent::Json& object);
+  static std::string input_of(Block& block);
+  bool is_plain(std::size_t calls) const;
+  std::string content_to_send_back(std::span<const AssembledCall> calls);
 
   std::map<long long, Block> blocks_;  // by index
   std::string id_;
@@ -89,9 +98,7 @@ class AnthropicDecoder final : public AnswerDecoder {
   bool is_over_ = false;
 };
 
-Heard AnthropicDecoder::take_event(std::string_view name,
-                                   const Json& data,
-                                   const agent::Emit& emit) {
+Heard AnthropicDecoder::take_event(std::string_view name, Json& data, const agent::Emit& emit) {
   const std::string_view type = agent::text_at(data, "type", name);
   const long long index = agent::integer_at(data, "index");
   if (type == "message_start") {
@@ -99,8 +106,8 @@ Heard AnthropicDecoder::take_event(std::string_view name,
       take_message(*message);
     }
   } else if (type == "content_block_start") {
-    if (const Json* block = agent::find(data, "content_block"); block && block->is_object()) {
-      start_block(index, *block, emit);
+    if (Json* block = agent::find(data, "content_block"); block && block->is_object()) {
+      start_block(index, std::move(*block), emit);
     }
   } else if (type == "content_block_delta") {
     const Json* delta = agent::find(data, "delta");
@@ -124,15 +131,15 @@ Heard AnthropicDecoder::take_event(std::string_view name,
   return Heard::answer;
 }
 
-bool AnthropicDecoder::take_document(const Json& document, const agent::Emit& emit) {
-  const Json* content = agent::find(document, "content");
+bool AnthropicDecoder::take_document(Json& document, const agent::Emit& emit) {
+  Json* content = agent::find(document, "content");
   if (content == nullptr || !content->is_array()) {
     return false;
   }
   take_message(document);
-  for (const Json& block : *content) {
+  for (Json& block : *content) {
     if (block.is_object()) {
-      start_block(static_cast<long long>(blocks_.size()), block, emit);
+      start_block(static_cast<long long>(blocks_.size()), std::move(block), emit);
     }
   }
   is_over_ = true;
@@ -159,10 +166,10 @@ void AnthropicDecoder::take_usage(const Json& object) {
   }
 }
 
-void AnthropicDecoder::start_block(long long index, const Json& block, const agent::Emit& emit) {
-  blocks_[index] = Block{.json = block};
+void AnthropicDecoder::start_block(long long index, Json block, const agent::Emit& emit) {
   add_text(agent::text_at(block, "text"), emit);
   add_reasoning(agent::text_at(block, "thinking"), emit);
+  blocks_[index] = Block{.json = std::move(block)};
 }
 
 void AnthropicDecoder::extend_block(Block& block, const Json& delta, const agent::Emit& emit) {
@@ -194,46 +201,79 @@ agent::Reply AnthropicDecoder::reply() {
   const bool is_cut = stop_reason_of(k_stop_words, stop_reason_) == StopReason::max_tokens;
   ToolCallAssembler assembler;
   for (auto& [index, block] : blocks_) {
-    if (agent::text_at(block.json, "type") == "tool_use") {
-      Json function = {{"name", agent::text_at(block.json, "name")}};
-      const Json* given = agent::find(block.json, "input");
-      const bool is_given = given != nullptr && !(given->is_object() && given->empty());
-      function["arguments"] = block.has_input ? Json(block.input)
-                              : is_given      ? Json(agent::dump(*given))
-                                              : Json("");
-      assembler.add_call({{"id", agent::text_at(block.json, "id")}, {"function", function}});
+    if (is_tool_use(block.json)) {
+      assembler.add_call(
+          agent::text_at(block.json, "id"), agent::text_at(block.json, "name"), input_of(block));
     }
   }
-  const auto calls = std::move(assembler).finish(id_, is_cut);
-  auto call = calls.begin();
-  Json content = Json::array();
-  for (auto& [index, block] : blocks_) {
-    if (agent::text_at(block.json, "type") == "tool_use" && call != calls.end()) {
-      reply.tool_calls.push_back(
-          {.id = call->id, .name = call->name, .arguments = call->arguments});
-      block.json["id"] = call->id;
-      block.json["input"] = *agent::parse_json(history_arguments(call->arguments));
-      ++call;
-    } else if (block.has_input) {
-      block.json["input"] = *agent::parse_json(history_arguments(block.input));
-    }
-    // A text block that is blank is refused when it is sent back.
-    if (!is_blank_text(block.json)) {
-      content.push_back(block.json);
-    }
+  auto calls = std::move(assembler).finish(id_, is_cut);
+  if (!is_plain(calls.size())) {
+    reply.raw = content_to_send_back(calls);
+  }
+  blocks_.clear();
+  for (AssembledCall& call : calls) {
+    reply.tool_calls.push_back({.id = std::move(call.id),
+                                .name = std::move(call.name),
+                                .arguments = std::move(call.arguments)});
   }
   reply.stop_reason = stop_reason_of(k_stop_words, stop_reason_);
-  const bool is_plain =
+  const bool is_end =
       reply.stop_reason == StopReason::end_turn || reply.stop_reason == StopReason::unknown;
-  if (is_plain && !reply.tool_calls.empty()) {
+  if (is_end && !reply.tool_calls.empty()) {
     reply.stop_reason = StopReason::tool_use;
   }
   reply.stop_reason_raw = stop_reason_;
   reply.usage = normal_usage(usage_);
   reply.model = model_;
-  reply.raw = content.empty() ? std::string() : agent::dump(content);
   reply.protocol = "anthropic_messages";
   return reply;
+}
+
+// Moved out of the block, which has null in its place.
+std::string AnthropicDecoder::input_of(Block& block) {
+  if (block.has_input) {
+    return std::move(block.input);
+  }
+  Json* given = agent::find(block.json, "input");
+  if (given == nullptr || (given->is_object() && given->empty())) {
+    return {};
+  }
+  return agent::dump(std::exchange(*given, nullptr));
+}
+
+// The answer's text, and its calls behind it.
+bool AnthropicDecoder::is_plain(std::size_t calls) const {
+  std::string_view text;
+  std::size_t seen = 0;
+  for (const auto& [index, block] : blocks_) {
+    if (++seen == 1 && agent::text_at(block.json, "type") == "text" &&
+        has_only(block.json, {"type", "text"})) {
+      text = agent::text_at(block.json, "text");
+    } else if (is_tool_use(block.json) && has_only(block.json, {"type", "id", "name", "input"})) {
+      --calls;
+    } else {
+      return false;
+    }
+  }
+  return calls == 0 && text == this->text();
+}
+
+std::string AnthropicDecoder::content_to_send_back(std::span<const AssembledCall> calls) {
+  Json content = Json::array();
+  for (auto& [index, block] : blocks_) {
+    if (is_tool_use(block.json) && !calls.empty()) {
+      block.json["id"] = calls.front().id;
+      block.json["input"] = *agent::parse_json(history_arguments(calls.front().arguments));
+      calls = calls.subspan(1);
+    } else if (block.has_input) {
+      block.json["input"] = *agent::parse_json(history_arguments(block.input));
+    }
+    // A text block that is blank is refused when it is sent back.
+    if (!is_blank_text(block.json)) {
+      content.push_back(std::move(block.json));
+    }
+  }
+  return content.empty() ? std::string() : agent::dump(content);
 }
 
 }  // namespace

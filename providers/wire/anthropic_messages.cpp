@@ -41,22 +41,28 @@ std::string encode(const agent::ToolMessage& message) {
 }
 
 std::string encode(const agent::AssistantMessage& message) {
-  const agent::Reply& reply = message.reply;
+  const agent::Reply& reply = *message.reply;
   if (reply.protocol == k_name && !reply.raw.empty()) {
     return fmt::format(R"({{"role":"assistant","content":{}}})", reply.raw);
   }
-  std::string blocks;
+  if (agent::is_blank(reply.text) && reply.tool_calls.empty()) {
+    return {};
+  }
+  std::string turn = R"({"role":"assistant","content":[)";
   if (!agent::is_blank(reply.text)) {
-    blocks = fmt::format(R"({{"type":"text","text":{}}})", json_text(reply.text));
+    turn += R"({"type":"text","text":)";
+    agent::append_json_text(turn, reply.text);
+    turn += '}';
   }
   for (const agent::ToolCall& call : reply.tool_calls) {
-    blocks += fmt::format(R"({}{{"type":"tool_use","id":{},"name":{},"input":{}}})",
-                          blocks.empty() ? "" : ",",
-                          json_text(call.id),
-                          json_text(call.name),
-                          history_arguments(call.arguments));
+    turn += fmt::format(R"({}{{"type":"tool_use","id":{},"name":{},"input":)",
+                        turn.ends_with('[') ? "" : ",",
+                        json_text(call.id),
+                        json_text(call.name));
+    append_arguments(turn, call.arguments);
+    turn += '}';
   }
-  return blocks.empty() ? blocks : fmt::format(R"({{"role":"assistant","content":[{}]}})", blocks);
+  return turn + "]}";
 }
 
 // What the user's side says between two turns of the model: one message, results first.

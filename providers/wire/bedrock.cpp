@@ -79,7 +79,7 @@ std::string blocks_of(const agent::ToolMessage& message) {
 }
 
 std::string blocks_of(const agent::AssistantMessage& message) {
-  const agent::Reply& reply = message.reply;
+  const agent::Reply& reply = *message.reply;
   if (reply.protocol == k_name && reply.raw.size() > 2) {
     return reply.raw.substr(1, reply.raw.size() - 2);  // without the brackets
   }
@@ -91,10 +91,11 @@ std::string blocks_of(const agent::AssistantMessage& message) {
   }
   for (const agent::ToolCall& call : reply.tool_calls) {
     blocks += blocks.empty() ? "" : ",";
-    blocks += fmt::format(R"({{"toolUse":{{"toolUseId":{},"name":{},"input":{}}}}})",
+    blocks += fmt::format(R"({{"toolUse":{{"toolUseId":{},"name":{},"input":)",
                           json_text(call.id),
-                          json_text(call.name),
-                          history_arguments(call.arguments));
+                          json_text(call.name));
+    append_arguments(blocks, call.arguments);
+    blocks += "}}";
   }
   return blocks;
 }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <map>
 #include <span>
 #include <string>
@@ -46,13 +47,15 @@ agent::Usage normal_usage(const Json& usage) {
           .cache_write = written};
 }
 
-// Arguments of a stream are text; those of a whole answer are the object itself.
-std::string arguments_of(const Json& call) {
-  const Json* input = agent::find(call, "input");
-  if (input == nullptr) {
+// Arguments of a stream are text; those of a whole answer are the object itself. Null takes their
+// place.
+std::string take_arguments(Json& call) {
+  Json* member = agent::find(call, "input");
+  if (member == nullptr) {
     return {};
   }
-  return input->is_string() ? input->get<std::string>() : agent::dump(*input);
+  Json input = std::exchange(*member, nullptr);
+  return input.is_string() ? std::move(input.get_ref<std::string&>()) : agent::dump(input);
 }
 
 std::string_view reasoning_in(const Json& block) {
@@ -71,8 +74,8 @@ bool is_empty_delta(const Json& delta) {
 
 class BedrockDecoder final : public AnswerDecoder {
  protected:
-  Heard take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
-  bool take_document(const Json& document, const agent::Emit& emit) override;
+  Heard take_event(std::string_view name, Json& data, const agent::Emit& emit) override;
+  bool take_document(Json& document, const agent::Emit& emit) override;
   void take_done() override {}
   bool is_complete() const override { return !stop_reason_.empty(); }
   bool is_over() const override { return is_over_; }
@@ -80,8 +83,9 @@ class BedrockDecoder final : public AnswerDecoder {
 
  private:
   void take_delta(Json& block, const Json& delta, const agent::Emit& emit);
-  void take_block(const Json& block, const agent::Emit& emit);
-  std::string content_to_send_back(std::span<const agent::ToolCall> calls) const;
+  void take_block(Json block, const agent::Emit& emit);
+  bool is_plain(std::size_t calls) const;
+  std::string content_to_send_back(std::span<const agent::ToolCall> calls);
 
   std::map<long long, Json> blocks_;  // by their index; a call's input is text until the end
   std::string stop_reason_;
@@ -89,7 +93,7 @@ class BedrockDecoder final : public AnswerDecoder {
   bool is_over_ = false;
 };
 
-Heard BedrockDecoder::take_event(std::string_view name, const Json& data, const agent::Emit& emit) {
+Heard BedrockDecoder::take_event(std::string_view name, Json& data, const agent::Emit& emit) {
   const auto index = agent::integer_at(data, "contentBlockIndex");
   if (name == "contentBlockStart") {
     const Json* start = agent::find(data, "start");
@@ -133,27 +137,27 @@ void BedrockDecoder::take_delta(Json& block, const Json& delta, const agent::Emi
   }
 }
 
-bool BedrockDecoder::take_document(const Json& document, const agent::Emit& emit) {
-  const Json* output = agent::find(document, "output");
-  const Json* message = output == nullptr ? nullptr : agent::find(*output, "message");
-  const Json* content = message == nullptr ? nullptr : agent::find(*message, "content");
+bool BedrockDecoder::take_document(Json& document, const agent::Emit& emit) {
+  Json* output = agent::find(document, "output");
+  Json* message = output == nullptr ? nullptr : agent::find(*output, "message");
+  Json* content = message == nullptr ? nullptr : agent::find(*message, "content");
   stop_reason_ = agent::text_at(document, "stopReason");
   if (const Json* usage = agent::find(document, "usage")) {
     usage_ = normal_usage(*usage);
   }
   if (content != nullptr && content->is_array()) {
-    for (const Json& block : *content) {
-      take_block(block, emit);
+    for (Json& block : *content) {
+      take_block(std::move(block), emit);
     }
   }
   return message != nullptr && is_complete();
 }
 
-void BedrockDecoder::take_block(const Json& block, const agent::Emit& emit) {
+void BedrockDecoder::take_block(Json block, const agent::Emit& emit) {
   if (block.is_object()) {
     add_text(agent::text_at(block, "text"), emit);
     add_reasoning(reasoning_in(block), emit);
-    blocks_.emplace(static_cast<long long>(blocks_.size()), block);
+    blocks_.emplace(static_cast<long long>(blocks_.size()), std::move(block));
   }
 }
 
@@ -161,33 +165,53 @@ agent::Reply BedrockDecoder::reply() {
   agent::Reply reply;
   const StopReason reason = stop_reason_of(k_stop_words, stop_reason_);
   ToolCallAssembler assembler;
-  for (const auto& [index, block] : blocks_) {
-    if (const Json* call = agent::find(block, "toolUse")) {
+  for (auto& [index, block] : blocks_) {
+    if (Json* call = agent::find(block, "toolUse")) {
       assembler.add_call(
-          {{"id", agent::text_at(*call, "toolUseId")},
-           {"function",
-            {{"name", agent::text_at(*call, "name")}, {"arguments", arguments_of(*call)}}}});
+          agent::text_at(*call, "toolUseId"), agent::text_at(*call, "name"), take_arguments(*call));
     }
   }
-  for (const AssembledCall& call :
+  for (AssembledCall& call :
        std::move(assembler).finish(text(), reason == StopReason::max_tokens)) {
-    reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
+    reply.tool_calls.push_back({.id = std::move(call.id),
+                                .name = std::move(call.name),
+                                .arguments = std::move(call.arguments)});
   }
   const bool calls = reason == StopReason::end_turn && !reply.tool_calls.empty();
   reply.stop_reason = calls ? StopReason::tool_use : reason;
   reply.stop_reason_raw = stop_reason_;
   reply.usage = usage_;
-  reply.raw = content_to_send_back(reply.tool_calls);
+  if (!is_plain(reply.tool_calls.size())) {
+    reply.raw = content_to_send_back(reply.tool_calls);
+  }
+  blocks_.clear();
   reply.protocol = "bedrock";
   return reply;
 }
 
+// The answer's text, and its calls behind it.
+bool BedrockDecoder::is_plain(std::size_t calls) const {
+  std::string_view text;
+  std::size_t seen = 0;
+  for (const auto& [index, block] : blocks_) {
+    const Json* call = agent::find(block, "toolUse");
+    if (++seen == 1 && call == nullptr && has_only(block, {"text"})) {
+      text = agent::text_at(block, "text");
+    } else if (call != nullptr && has_only(block, {"toolUse"}) &&
+               has_only(*call, {"toolUseId", "name", "input"})) {
+      --calls;
+    } else {
+      return false;
+    }
+  }
+  return calls == 0 && text == this->text();
+}
+
 // The blocks as the server wants them: no text that is blank, calls under the ids that they have
 // here, with arguments that are objects.
-std::string BedrockDecoder::content_to_send_back(std::span<const agent::ToolCall> calls) const {
+std::string BedrockDecoder::content_to_send_back(std::span<const agent::ToolCall> calls) {
   Json content = Json::array();
-  for (const auto& [index, known] : blocks_) {
-    Json block = known;
+  for (auto& [index, block] : blocks_) {
     if (block.contains("toolUse")) {
       if (calls.empty()) {
         continue;

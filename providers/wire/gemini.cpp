@@ -96,7 +96,7 @@ class Parts {
   }
 
   std::string operator()(const agent::AssistantMessage& message) {
-    const agent::Reply& reply = message.reply;
+    const agent::Reply& reply = *message.reply;
     for (const agent::ToolCall& call : reply.tool_calls) {
       names_[call.id] = call.name;
     }
@@ -111,10 +111,9 @@ class Parts {
     std::string_view signature = wants_signatures_ ? k_no_signature : "";
     for (const agent::ToolCall& call : reply.tool_calls) {
       parts += parts.empty() ? "" : ",";
-      parts += fmt::format(R"({{"functionCall":{{"name":{},"args":{}}}{}}})",
-                           json_text(call.name),
-                           history_arguments(call.arguments),
-                           std::exchange(signature, ""));
+      parts += fmt::format(R"({{"functionCall":{{"name":{},"args":)", json_text(call.name));
+      append_arguments(parts, call.arguments);
+      parts += fmt::format("}}{}}}", std::exchange(signature, ""));
     }
     return parts;
   }

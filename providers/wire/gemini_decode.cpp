@@ -113,17 +113,17 @@ void apply_piece(Json& arguments, const Json& piece) {
 
 class GeminiDecoder final : public AnswerDecoder {
  protected:
-  Heard take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
-  bool take_document(const agent::Json& document, const agent::Emit& emit) override;
+  Heard take_event(std::string_view name, Json& data, const agent::Emit& emit) override;
+  bool take_document(agent::Json& document, const agent::Emit& emit) override;
   void take_done() override {}
   bool is_complete() const override { return !finish_reason_.empty(); }
   bool is_over() const override { return false; }  // usage may come behind the reason
   agent::Reply reply() override;
 
  private:
-  bool take_candidate(const Json& candidate, const agent::Emit& emit);
-  bool take_part(const Json& part, const agent::Emit& emit);
-  void take_call(const agent::Json& part, const agent::Json& call);
+  bool take_candidate(Json& candidate, const agent::Emit& emit);
+  bool take_part(Json part, const agent::Emit& emit);
+  void take_call(agent::Json part);
 
   agent::Json parts_ = agent::Json::array();
   std::string id_;
@@ -133,18 +133,16 @@ class GeminiDecoder final : public AnswerDecoder {
   bool is_call_open_ = false;  // the last part is a call whose arguments come in pieces
 };
 
-Heard GeminiDecoder::take_event(std::string_view /*name*/,
-                                const Json& data,
-                                const agent::Emit& emit) {
+Heard GeminiDecoder::take_event(std::string_view /*name*/, Json& data, const agent::Emit& emit) {
   bool says_something = false;
   id_ = agent::text_at(data, "responseId", id_);
   model_ = agent::text_at(data, "modelVersion", model_);
   if (const Json* usage = agent::find(data, "usageMetadata"); usage && usage->is_object()) {
     merge_usage(usage_, *usage);
   }
-  if (const Json* candidates = agent::find(data, "candidates");
+  if (Json* candidates = agent::find(data, "candidates");
       candidates != nullptr && candidates->is_array()) {
-    for (const Json& candidate : *candidates) {
+    for (Json& candidate : *candidates) {
       if (agent::integer_at(candidate, "index") == 0) {
         says_something = take_candidate(candidate, emit) || says_something;
       }
@@ -161,24 +159,25 @@ Heard GeminiDecoder::take_event(std::string_view /*name*/,
 }
 
 // One answer, or all chunks of a stream in an array.
-bool GeminiDecoder::take_document(const Json& document, const agent::Emit& emit) {
-  for (const Json& chunk : document.is_array() ? document : Json::array({document})) {
-    if (!chunk.is_object()) {
-      return false;
+bool GeminiDecoder::take_document(Json& document, const agent::Emit& emit) {
+  const auto take = [&](Json& chunk) {
+    if (chunk.is_object()) {
+      take_event({}, chunk, emit);
     }
-    take_event({}, chunk, emit);
-  }
-  return is_complete();
+    return chunk.is_object();
+  };
+  const bool is_known = document.is_array() ? std::ranges::all_of(document, take) : take(document);
+  return is_known && is_complete();
 }
 
 // Whether it says something; so of a part.
-bool GeminiDecoder::take_candidate(const Json& candidate, const agent::Emit& emit) {
+bool GeminiDecoder::take_candidate(Json& candidate, const agent::Emit& emit) {
   bool says_something = false;
-  const Json* content = agent::find(candidate, "content");
-  const Json* parts = content == nullptr ? nullptr : agent::find(*content, "parts");
+  Json* content = agent::find(candidate, "content");
+  Json* parts = content == nullptr ? nullptr : agent::find(*content, "parts");
   if (parts != nullptr && parts->is_array()) {
-    for (const Json& part : *parts) {
-      says_something = take_part(part, emit) || says_something;
+    for (Json& part : *parts) {
+      says_something = take_part(std::move(part), emit) || says_something;
     }
   }
   if (const auto reason = agent::text_at(candidate, "finishReason"); !reason.empty()) {
@@ -188,12 +187,13 @@ bool GeminiDecoder::take_candidate(const Json& candidate, const agent::Emit& emi
   return says_something;
 }
 
-bool GeminiDecoder::take_part(const Json& part, const agent::Emit& emit) {
+bool GeminiDecoder::take_part(Json part, const agent::Emit& emit) {
   if (const Json* call = agent::find(part, "functionCall"); call && call->is_object()) {
-    take_call(part, *call);
+    take_call(std::move(part));
     return true;
   }
   const std::string_view text = agent::text_at(part, "text");
+  const bool says_something = !text.empty() || !is_plain_text(part);
   if (is_thought(part)) {
     add_reasoning(text, emit);
   } else {
@@ -204,30 +204,33 @@ bool GeminiDecoder::take_part(const Json& part, const agent::Emit& emit) {
   if (goes_on) {
     parts_.back()["text"].get_ref<std::string&>() += text;
   } else if (part.is_object()) {
-    parts_.push_back(part);
+    parts_.push_back(std::move(part));
   }
-  return !text.empty() || !is_plain_text(part);
+  return says_something;
 }
 
 // A call comes whole, or as its name, then pieces of its arguments, then an empty call.
-void GeminiDecoder::take_call(const Json& part, const Json& call) {
+void GeminiDecoder::take_call(Json part) {
+  Json& call = part["functionCall"];
   const bool has_name = !agent::text_at(call, "name").empty();
+  const bool goes_on = agent::bool_at(call, "willContinue");
+  const Json pieces = std::exchange(call["partialArgs"], nullptr);
   if (has_name) {
-    parts_.push_back(part);
-    parts_.back()["functionCall"].erase("willContinue");
-    parts_.back()["functionCall"].erase("partialArgs");
-    is_call_open_ = agent::bool_at(call, "willContinue");
+    call.erase("willContinue");
+    call.erase("partialArgs");
+    parts_.push_back(std::move(part));
+    is_call_open_ = goes_on;
   }
   if (!has_name && !is_call_open_) {
     return;
   }
-  if (const Json* pieces = agent::find(call, "partialArgs"); pieces && pieces->is_array()) {
+  if (pieces.is_array()) {
     Json& arguments = parts_.back()["functionCall"]["args"];
-    for (const Json& piece : *pieces) {
+    for (const Json& piece : pieces) {
       apply_piece(arguments, piece);
     }
   }
-  if (!has_name && !agent::bool_at(call, "willContinue")) {
+  if (!has_name && !goes_on) {
     is_call_open_ = false;
   }
 }
@@ -237,18 +240,26 @@ agent::Reply GeminiDecoder::reply() {
   const StopReason reason = stop_reason_of(k_stop_words, finish_reason_);
   ToolCallAssembler assembler;
   for (Json& part : parts_) {
-    if (const Json* call = agent::find(part, "functionCall")) {
-      const Json* given = agent::find(*call, "args");
-      const std::string arguments = given == nullptr ? "" : agent::dump(*given);
+    if (Json* call = agent::find(part, "functionCall")) {
+      Json& given = (*call)["args"];
+      std::string arguments = given.is_null() ? std::string() : agent::dump(given);
+      if (!given.is_object()) {
+        given = *agent::parse_json(history_arguments(arguments));
+      }
       assembler.add_call(
-          {{"id", agent::text_at(*call, "id")},
-           {"function", {{"name", agent::text_at(*call, "name")}, {"arguments", arguments}}}});
-      part["functionCall"]["args"] = *agent::parse_json(history_arguments(arguments));
+          agent::text_at(*call, "id"), agent::text_at(*call, "name"), std::move(arguments));
     }
   }
-  for (const AssembledCall& call :
-       std::move(assembler).finish(id_, reason == StopReason::max_tokens)) {
-    reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
+  const bool is_plain = parts_.size() == 1 && has_only(parts_.front(), {"text"}) &&
+                        agent::text_at(parts_.front(), "text") == text();
+  if (!is_plain && !parts_.empty()) {
+    reply.raw = agent::dump(parts_);
+  }
+  parts_.clear();
+  for (AssembledCall& call : std::move(assembler).finish(id_, reason == StopReason::max_tokens)) {
+    reply.tool_calls.push_back({.id = std::move(call.id),
+                                .name = std::move(call.name),
+                                .arguments = std::move(call.arguments)});
   }
   reply.stop_reason = reason;
   if (!reply.tool_calls.empty() && reason == StopReason::end_turn) {
@@ -259,7 +270,6 @@ agent::Reply GeminiDecoder::reply() {
   reply.stop_reason_raw = finish_reason_;
   reply.usage = normal_usage(usage_);
   reply.model = model_;
-  reply.raw = parts_.empty() ? std::string() : agent::dump(parts_);
   reply.protocol = "gemini";
   return reply;
 }

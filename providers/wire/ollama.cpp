@@ -41,7 +41,7 @@ class Messages {
   }
 
   std::string operator()(const agent::AssistantMessage& message) {
-    const agent::Reply& reply = message.reply;
+    const agent::Reply& reply = *message.reply;
     for (const agent::ToolCall& call : reply.tool_calls) {
       names_[call.id] = call.name;
     }
@@ -51,15 +51,20 @@ class Messages {
     if (reply.text.empty() && reply.tool_calls.empty()) {
       return {};
     }
-    const std::string calls = joined(std::span(reply.tool_calls), [](const agent::ToolCall& call) {
-      return fmt::format(R"({{"id":{},"function":{{"name":{},"arguments":{}}}}})",
-                         json_text(call.id),
-                         json_text(call.name),
-                         history_arguments(call.arguments));
-    });
-    return fmt::format(R"({{"role":"assistant","content":{}{}}})",
-                       json_text(reply.text),
-                       calls.empty() ? calls : fmt::format(R"(,"tool_calls":[{}])", calls));
+    std::string text = R"({"role":"assistant","content":)";
+    agent::append_json_text(text, reply.text);
+    std::string_view separator = R"(,"tool_calls":[)";
+    for (const agent::ToolCall& call : reply.tool_calls) {
+      text += fmt::format(R"({}{{"id":{},"function":{{"name":{},"arguments":)",
+                          separator,
+                          json_text(call.id),
+                          json_text(call.name));
+      append_arguments(text, call.arguments);
+      text += "}}";
+      separator = ",";
+    }
+    text += reply.tool_calls.empty() ? "}" : "]}";
+    return text;
   }
 
  private:
@@ -86,7 +91,7 @@ std::int64_t bytes_of(const agent::Message& message) {
     if constexpr (requires { one.content; }) {
       return one.content.size();
     } else if constexpr (requires { one.reply; }) {
-      return one.reply.text.size() + one.reply.raw.size();
+      return static_cast<std::size_t>(bytes_of(*one.reply)) + one.reply->raw.size();
     } else {
       std::size_t bytes = one.text.size();
       for (const agent::Attachment& attachment : one.attachments) {

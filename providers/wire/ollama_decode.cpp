@@ -8,8 +8,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace providers {
 namespace {
@@ -28,8 +33,8 @@ StopReason reason_of(std::string_view word) {
 // A stream is one object a line, and an answer in one piece is a stream of one line.
 class OllamaDecoder final : public AnswerDecoder {
  protected:
-  Heard take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
-  bool take_document(const Json& document, const agent::Emit& emit) override {
+  Heard take_event(std::string_view name, Json& data, const agent::Emit& emit) override;
+  bool take_document(Json& document, const agent::Emit& emit) override {
     take_event({}, document, emit);
     return is_done_;
   }
@@ -40,25 +45,25 @@ class OllamaDecoder final : public AnswerDecoder {
   agent::Reply reply() override;
 
  private:
+  Json raw_message(std::span<const AssembledCall> calls) const;
+
   std::string model_;
   std::string created_;  // seeds the ids of calls that have none
-  Json calls_ = Json::array();
+  std::vector<Json> calls_;
   std::string reason_;
   agent::Usage usage_;
   bool is_done_ = false;
 };
 
-Heard OllamaDecoder::take_event(std::string_view /*name*/,
-                                const Json& data,
-                                const agent::Emit& emit) {
+Heard OllamaDecoder::take_event(std::string_view /*name*/, Json& data, const agent::Emit& emit) {
   const auto before = text().size() + reasoning().size() + calls_.size();
   model_ = agent::text_at(data, "model", model_);
   created_ = agent::text_at(data, "created_at", created_);
-  if (const Json* message = agent::find(data, "message")) {
+  if (Json* message = agent::find(data, "message")) {
     add_reasoning(agent::text_at(*message, "thinking"), emit);
     add_text(agent::text_at(*message, "content"), emit);
-    if (const Json* calls = agent::find(*message, "tool_calls"); calls && calls->is_array()) {
-      calls_.insert(calls_.end(), calls->begin(), calls->end());
+    if (Json* calls = agent::find(*message, "tool_calls"); calls && calls->is_array()) {
+      std::ranges::move(*calls, std::back_inserter(calls_));
     }
   }
   if (agent::bool_at(data, "done")) {
@@ -70,33 +75,40 @@ Heard OllamaDecoder::take_event(std::string_view /*name*/,
   return heard_if(is_done_ || text().size() + reasoning().size() + calls_.size() != before);
 }
 
-agent::Reply OllamaDecoder::reply() {
-  agent::Reply reply;
-  const StopReason reason = reason_of(reason_);
-  ToolCallAssembler assembler;
-  for (const Json& call : calls_) {
-    assembler.add_call(call);
-  }
-  // The message as the server keeps it: in one piece, the arguments as objects.
-  Json raw = {{"role", "assistant"}, {"content", text()}};
-  if (!reasoning().empty()) {
-    raw["thinking"] = reasoning();
-  }
-  for (const AssembledCall& call :
-       std::move(assembler).finish(created_, reason == StopReason::max_tokens)) {
-    reply.tool_calls.push_back({.id = call.id, .name = call.name, .arguments = call.arguments});
+// The message as the server keeps it: in one piece, the arguments as objects.
+Json OllamaDecoder::raw_message(std::span<const AssembledCall> calls) const {
+  Json raw = {{"role", "assistant"}, {"content", text()}, {"thinking", reasoning()}};
+  for (const AssembledCall& call : calls) {
     raw["tool_calls"].push_back(
         {{"id", call.id},
          {"function",
           {{"name", call.name},
            {"arguments", *agent::parse_json(history_arguments(call.arguments))}}}});
   }
+  return raw;
+}
+
+agent::Reply OllamaDecoder::reply() {
+  agent::Reply reply;
+  const StopReason reason = reason_of(reason_);
+  ToolCallAssembler assembler;
+  for (Json& call : calls_) {
+    assembler.add_call(std::exchange(call, nullptr));
+  }
+  auto assembled = std::move(assembler).finish(created_, reason == StopReason::max_tokens);
+  if (!reasoning().empty()) {
+    reply.raw = agent::dump(raw_message(assembled));
+  }
+  for (AssembledCall& call : assembled) {
+    reply.tool_calls.push_back({.id = std::move(call.id),
+                                .name = std::move(call.name),
+                                .arguments = std::move(call.arguments)});
+  }
   const bool calls = reason == StopReason::end_turn && !reply.tool_calls.empty();
   reply.stop_reason = calls ? StopReason::tool_use : reason;
   reply.stop_reason_raw = reason_;
   reply.usage = usage_;
   reply.model = model_;
-  reply.raw = agent::dump(raw);
   reply.protocol = "ollama";
   return reply;
 }

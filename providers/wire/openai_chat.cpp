@@ -40,7 +40,7 @@ std::string encode(const agent::ToolMessage& message) {
 }
 
 std::string encode(const agent::AssistantMessage& message) {
-  const agent::Reply& reply = message.reply;
+  const agent::Reply& reply = *message.reply;
   if (reply.protocol == k_name && !reply.raw.empty()) {
     return reply.raw;
   }
@@ -48,15 +48,19 @@ std::string encode(const agent::AssistantMessage& message) {
     return {};
   }
   std::string text = R"({"role":"assistant","content":)";
-  text += reply.text.empty() ? "null" : json_text(reply.text);
+  if (reply.text.empty()) {
+    text += "null";
+  } else {
+    agent::append_json_text(text, reply.text);
+  }
   std::string_view separator = R"(,"tool_calls":[)";
   for (const agent::ToolCall& call : reply.tool_calls) {
-    text +=
-        fmt::format(R"({}{{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}})",
-                    separator,
-                    json_text(call.id),
-                    json_text(call.name),
-                    json_text(history_arguments(call.arguments)));
+    text += fmt::format(R"({}{{"id":{},"type":"function","function":{{"name":{},"arguments":)",
+                        separator,
+                        json_text(call.id),
+                        json_text(call.name));
+    append_arguments_text(text, call.arguments);
+    text += "}}";
     separator = ",";
   }
   text += reply.tool_calls.empty() ? "}" : "]}";

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -106,8 +107,8 @@ class OpenaiChatDecoder final : public AnswerDecoder {
       : sends_reasoning_(quirks.send_reasoning), sends_details_(quirks.send_reasoning_details) {}
 
  protected:
-  Heard take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
-  bool take_document(const agent::Json& document, const agent::Emit& emit) override;
+  Heard take_event(std::string_view name, Json& data, const agent::Emit& emit) override;
+  bool take_document(agent::Json& document, const agent::Emit& emit) override;
   void take_done() override { is_done_ = true; }
   bool is_complete() const override { return is_done_ || !finish_reason_.empty(); }
   bool is_over() const override { return is_done_; }
@@ -126,6 +127,7 @@ class OpenaiChatDecoder final : public AnswerDecoder {
   void take_tool_calls(const agent::Json& message, bool is_whole);
   void merge_detail(const agent::Json& detail);
   agent::StopReason stop_reason(bool has_calls) const;
+  bool is_plain(std::span<const AssembledCall> calls) const;
   agent::Json raw_message(const std::vector<AssembledCall>& calls) const;
 
   bool sends_reasoning_;
@@ -147,7 +149,7 @@ class OpenaiChatDecoder final : public AnswerDecoder {
 };
 
 Heard OpenaiChatDecoder::take_event(std::string_view /*name*/,
-                                    const Json& chunk,
+                                    Json& chunk,
                                     const agent::Emit& emit) {
   const auto before = size();
   take_chunk(chunk, "delta", "message", emit);
@@ -188,7 +190,7 @@ void OpenaiChatDecoder::take_chunk(const Json& chunk,
   }
 }
 
-bool OpenaiChatDecoder::take_document(const Json& document, const agent::Emit& emit) {
+bool OpenaiChatDecoder::take_document(Json& document, const agent::Emit& emit) {
   const Json* choices = agent::find(document, "choices");
   if (choices == nullptr || !choices->is_array()) {
     return false;
@@ -330,6 +332,17 @@ StopReason OpenaiChatDecoder::stop_reason(bool has_calls) const {
   return is_plain && !refusal_.empty() ? StopReason::refusal : reason;
 }
 
+// Neither parts nor words beside its text, and no calls but of functions.
+bool OpenaiChatDecoder::is_plain(std::span<const AssembledCall> calls) const {
+  const bool has_own_content = has_parts_ && (!parts_.is_null() || !reasoning().empty());
+  const bool sends_thoughts =
+      (sends_details_ && !details_.empty()) || (sends_reasoning_ && !reasoning().empty());
+  return !has_own_content && !sends_thoughts && refusal_.empty() &&
+         std::ranges::none_of(calls, [](const AssembledCall& call) {
+           return call.is_custom || !call.extra_content.empty();
+         });
+}
+
 Json OpenaiChatDecoder::raw_message(const std::vector<AssembledCall>& calls) const {
   Json message = {{"role", "assistant"}, {"content", nullptr}};
   if (has_parts_ && !parts_.is_null()) {
@@ -371,7 +384,7 @@ agent::Reply OpenaiChatDecoder::reply() {
   reply.stop_reason = stop_reason(!calls_.empty());
   reply.stop_reason_raw = finish_reason_;
   auto calls = std::move(calls_).finish(id_, reply.stop_reason == StopReason::max_tokens);
-  if (!text().empty() || !refusal_.empty() || !calls.empty()) {
+  if (!is_plain(calls) && (!text().empty() || !refusal_.empty() || !calls.empty())) {
     reply.raw = agent::dump(raw_message(calls));
   }
   for (AssembledCall& call : calls) {

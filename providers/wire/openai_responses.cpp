@@ -41,20 +41,23 @@ std::string encode(const agent::ToolMessage& message) {
 }
 
 std::string encode(const agent::AssistantMessage& message) {
-  const agent::Reply& reply = message.reply;
+  const agent::Reply& reply = *message.reply;
   if (reply.protocol == k_name && reply.raw.size() > 2) {
     return reply.raw.substr(1, reply.raw.size() - 2);  // the items, without the brackets
   }
   std::string text;
   if (!reply.text.empty()) {
-    text = fmt::format(R"({{"role":"assistant","content":{}}})", json_text(reply.text));
+    text = R"({"role":"assistant","content":)";
+    agent::append_json_text(text, reply.text);
+    text += '}';
   }
   for (const agent::ToolCall& call : reply.tool_calls) {
     text += text.empty() ? "" : ",";
-    text += fmt::format(R"({{"type":"function_call","call_id":{},"name":{},"arguments":{}}})",
+    text += fmt::format(R"({{"type":"function_call","call_id":{},"name":{},"arguments":)",
                         json_text(call.id),
-                        json_text(call.name),
-                        json_text(history_arguments(call.arguments)));
+                        json_text(call.name));
+    append_arguments_text(text, call.arguments);
+    text += '}';
   }
   return text;
 }

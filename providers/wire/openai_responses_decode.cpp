@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -93,10 +94,55 @@ Json item_to_send(Json item) {
   return item;
 }
 
+// Nothing but the words of this text.
+bool is_plain_message(const Json& item, std::string_view text) {
+  const Json* content = agent::find(item, "content");
+  if (!has_only(item, {"type", "role", "status", "content"}) || content == nullptr ||
+      !content->is_array() || content->size() != 1 ||
+      agent::text_at(item, "type", "message") != "message" ||
+      agent::text_at(item, "role") != "assistant" ||
+      agent::text_at(item, "status", "completed") != "completed") {
+    return false;
+  }
+  const Json& part = content->front();
+  const auto is_empty = [&](std::string_view key) {
+    const Json* member = agent::find(part, key);
+    return member == nullptr || member->empty();
+  };
+  return has_only(part, {"type", "text", "annotations", "logprobs"}) &&
+         agent::text_at(part, "type") == "output_text" && agent::text_at(part, "text") == text &&
+         is_empty("annotations") && is_empty("logprobs");
+}
+
+bool is_plain_call(const Json& item) {
+  return agent::text_at(item, "type") == "function_call" &&
+         has_only(item, {"type", "status", "call_id", "name", "arguments"}) &&
+         agent::text_at(item, "status", "completed") == "completed";
+}
+
+// The answer's text, and its calls behind it.
+bool is_plain(const Json& output, std::string_view text) {
+  const bool has_text = !output.empty() && is_plain_message(output.front(), text);
+  return (has_text || text.empty()) &&
+         std::all_of(output.begin() + (has_text ? 1 : 0), output.end(), is_plain_call);
+}
+
+// The calls among the items, in their order.
+void put_arguments(Json& output, std::span<const AssembledCall> calls) {
+  for (Json& item : output) {
+    if (is_call(agent::text_at(item, "type")) && !calls.empty()) {
+      if (!calls.front().is_custom) {
+        item["arguments"] = history_arguments(calls.front().arguments);
+      }
+      calls = calls.subspan(1);
+    }
+  }
+}
+
 class OpenaiResponsesDecoder final : public AnswerDecoder {
  protected:
-  Heard take_event(std::string_view name, const Json& data, const agent::Emit& emit) override;
-  bool take_document(const agent::Json& document, const agent::Emit& emit) override;
+  Heard take_event(std::string_view name, Json& data, const agent::Emit& emit) override;
+  bool take_document(agent::Json& document, const agent::Emit& emit) override;
   // Only gateways send it, behind the terminal event.
   void take_done() override {}
   bool is_complete() const override { return !status_.empty(); }
@@ -113,12 +159,12 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
     bool is_whole = false;
   };
 
-  void take_item(long long index, const agent::Json& item, bool is_whole, const agent::Emit& emit);
+  void take_item(long long index, agent::Json item, bool is_whole, const agent::Emit& emit);
   void take_response(const agent::Json& response);
-  void take_output(const agent::Json& response, const agent::Emit& emit);
-  void add_calls(ToolCallAssembler& assembler) const;
+  void take_output(agent::Json& response, const agent::Emit& emit);
+  void add_calls(ToolCallAssembler& assembler);
   bool has_cut_call() const;
-  StopReason stop_reason(bool has_calls, bool has_refusal) const;
+  StopReason stop_reason(bool has_cut_call, bool has_calls, bool has_refusal) const;
 
   std::map<long long, Item> items_;  // by output_index
   std::string id_;
@@ -129,14 +175,14 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
 };
 
 Heard OpenaiResponsesDecoder::take_event(std::string_view name,
-                                         const Json& data,
+                                         Json& data,
                                          const agent::Emit& emit) {
   const std::string_view type = agent::text_at(data, "type", name);
   const long long index = agent::integer_at(data, "output_index");
   const std::string_view delta = agent::text_at(data, "delta");
   if (type == "response.output_item.added" || type == "response.output_item.done") {
-    if (const Json* item = agent::find(data, "item"); item != nullptr && item->is_object()) {
-      take_item(index, *item, type.ends_with("done"), emit);
+    if (Json* item = agent::find(data, "item"); item != nullptr && item->is_object()) {
+      take_item(index, std::move(*item), type.ends_with("done"), emit);
     }
   } else if (type == "response.output_text.delta") {
     items_[index].was_shown = true;
@@ -149,7 +195,7 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
   } else if (type == "response.function_call_arguments.delta" ||
              type == "response.custom_tool_call_input.delta") {
     items_[index].pieces += delta;
-  } else if (const Json* response = agent::find(data, "response")) {
+  } else if (Json* response = agent::find(data, "response")) {
     take_response(*response);
     if (type == "response.completed" || type == "response.incomplete") {
       take_output(*response, emit);
@@ -162,7 +208,7 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
                                     : heard_if(type.starts_with("response."));
 }
 
-bool OpenaiResponsesDecoder::take_document(const Json& document, const agent::Emit& emit) {
+bool OpenaiResponsesDecoder::take_document(Json& document, const agent::Emit& emit) {
   const Json* output = agent::find(document, "output");
   if (output == nullptr || !output->is_array()) {
     return false;
@@ -174,19 +220,22 @@ bool OpenaiResponsesDecoder::take_document(const Json& document, const agent::Em
 }
 
 void OpenaiResponsesDecoder::take_item(long long index,
-                                       const Json& item,
+                                       Json item,
                                        bool is_whole,
                                        const agent::Emit& emit) {
   Item& known = items_[index];
   if (known.is_whole) {
     return;
   }
-  known.json = item;
-  known.is_whole = is_whole;
   if (is_whole && !known.was_shown) {
     add_reasoning(reasoning_of(item), emit);
     add_text(text_of(item), emit);
   }
+  if (is_whole) {
+    known.pieces = {};
+  }
+  known.json = std::move(item);
+  known.is_whole = is_whole;
 }
 
 void OpenaiResponsesDecoder::take_response(const Json& response) {
@@ -201,35 +250,37 @@ void OpenaiResponsesDecoder::take_response(const Json& response) {
 }
 
 // The last event has all items once more, or none of them: only what is missing is taken from it.
-void OpenaiResponsesDecoder::take_output(const Json& response, const agent::Emit& emit) {
-  const Json* output = agent::find(response, "output");
+void OpenaiResponsesDecoder::take_output(Json& response, const agent::Emit& emit) {
+  Json* output = agent::find(response, "output");
   if (output == nullptr || !output->is_array()) {
     return;
   }
   for (std::size_t index = 0; index < output->size(); ++index) {
     if ((*output)[index].is_object()) {
-      take_item(static_cast<long long>(index), (*output)[index], true, emit);
+      take_item(static_cast<long long>(index), std::move((*output)[index]), true, emit);
     }
   }
 }
 
-void OpenaiResponsesDecoder::add_calls(ToolCallAssembler& assembler) const {
-  for (const auto& [index, item] : items_) {
+// The arguments are moved out of the items.
+void OpenaiResponsesDecoder::add_calls(ToolCallAssembler& assembler) {
+  for (auto& [index, item] : items_) {
     const std::string_view type = agent::text_at(item.json, "type");
-    if (!is_call(type)) {
-      continue;
+    const std::string_view id = agent::text_at(item.json, "call_id");
+    const std::string_view name = agent::text_at(item.json, "name");
+    if (type == "custom_tool_call") {
+      const std::string_view input =
+          item.is_whole ? agent::text_at(item.json, "input") : std::string_view(item.pieces);
+      assembler.add_call({{"id", id}, {"custom", {{"name", name}, {"input", input}}}});
+    } else if (type == "function_call") {
+      Json* given = agent::find(item.json, "arguments");
+      const bool is_text = given == nullptr || given->is_string();
+      std::string text = item.is_whole ? std::string() : std::move(item.pieces);
+      if (given != nullptr && item.is_whole && is_text) {
+        text = std::move(given->get_ref<std::string&>());
+      }
+      assembler.add_call(id, name, is_text ? std::move(text) : agent::dump(*given));
     }
-    const bool is_custom = type == "custom_tool_call";
-    const std::string_view key = is_custom ? "input" : "arguments";
-    const Json* given = agent::find(item.json, key);
-    const bool is_text = given != nullptr && given->is_string();
-    Json call = {{"name", agent::text_at(item.json, "name")}};
-    call[std::string(key)] = given != nullptr && !is_text ? *given
-                             : item.is_whole              ? Json(agent::text_at(item.json, key))
-                                                          : Json(item.pieces);
-    assembler.add_call({{"id", agent::text_at(item.json, "call_id")},
-                        {"type", is_custom ? "custom" : "function"},
-                        {is_custom ? "custom" : "function", std::move(call)}});
   }
 }
 
@@ -241,7 +292,9 @@ bool OpenaiResponsesDecoder::has_cut_call() const {
 }
 
 // There is no reason for tools: an answer that calls some is `completed`.
-StopReason OpenaiResponsesDecoder::stop_reason(bool has_calls, bool has_refusal) const {
+StopReason OpenaiResponsesDecoder::stop_reason(bool has_cut_call,
+                                               bool has_calls,
+                                               bool has_refusal) const {
   if (status_ == "incomplete") {
     return incomplete_ == "max_output_tokens" || incomplete_ == "max_tokens"
                ? StopReason::max_tokens
@@ -251,16 +304,17 @@ StopReason OpenaiResponsesDecoder::stop_reason(bool has_calls, bool has_refusal)
   if (status_ != "completed") {
     return StopReason::error;
   }
-  return has_cut_call() ? StopReason::max_tokens
-         : has_calls    ? StopReason::tool_use
-         : has_refusal  ? StopReason::refusal
-                        : StopReason::end_turn;
+  return has_cut_call  ? StopReason::max_tokens
+         : has_calls   ? StopReason::tool_use
+         : has_refusal ? StopReason::refusal
+                       : StopReason::end_turn;
 }
 
 agent::Reply OpenaiResponsesDecoder::reply() {
+  const bool is_any_cut = has_cut_call();
   ToolCallAssembler assembler;
   add_calls(assembler);
-  const auto calls = std::move(assembler).finish(id_, status_ == "incomplete");
+  auto calls = std::move(assembler).finish(id_, status_ == "incomplete");
   auto call = calls.begin();
   agent::Reply reply;
   bool has_refusal = false;
@@ -273,24 +327,28 @@ agent::Reply OpenaiResponsesDecoder::reply() {
     }
     has_refusal = has_refusal || !joined_parts(json, "content", "refusal", "refusal").empty();
     if (is_call(agent::text_at(json, "type")) && call != calls.end()) {
-      reply.tool_calls.push_back(
-          {.id = call->id, .name = call->name, .arguments = call->arguments});
       json["call_id"] = call->id;
-      if (!call->is_custom) {
-        json["arguments"] = history_arguments(call->arguments);
-      }
       ++call;
     }
-    if (Json sent = item_to_send(json); sent.is_object()) {
+    if (Json sent = item_to_send(std::move(json)); sent.is_object()) {
       output.push_back(std::move(sent));
     }
   }
-  reply.stop_reason = stop_reason(!calls.empty(), has_refusal);
+  items_.clear();
+  if (!is_plain(output, text())) {
+    put_arguments(output, calls);
+    reply.raw = agent::dump(output);
+  }
+  reply.stop_reason = stop_reason(is_any_cut, !calls.empty(), has_refusal);
   reply.stop_reason_raw = incomplete_.empty() ? status_ : status_ + ":" + incomplete_;
   reply.usage = normal_usage(usage_);
   reply.cost = reported_cost(usage_);
   reply.model = model_;
-  reply.raw = output.empty() ? std::string() : agent::dump(output);
+  for (AssembledCall& one : calls) {
+    reply.tool_calls.push_back({.id = std::move(one.id),
+                                .name = std::move(one.name),
+                                .arguments = std::move(one.arguments)});
+  }
   reply.protocol = "openai_responses";
   return reply;
 }

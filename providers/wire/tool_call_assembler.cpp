@@ -62,7 +62,7 @@ ToolCallAssembler::Piece ToolCallAssembler::read_piece(const Json& json) {
 
 // The call is the last one with what it is given here, or the last of all: an id and an index are
 // only ever put on those.
-void ToolCallAssembler::extend(AssembledCall& call, const Piece& piece) {
+void ToolCallAssembler::extend(AssembledCall& call, Piece piece) {
   const auto position = static_cast<std::size_t>(&call - calls_.data());
   if (call.id.empty() && !piece.id.empty()) {
     call.id = piece.id;
@@ -78,8 +78,12 @@ void ToolCallAssembler::extend(AssembledCall& call, const Piece& piece) {
     last = std::max(last, position);
   }
   size_ += piece.arguments.size() + piece.input.size();
-  call.arguments += piece.arguments;
   call.open.take(piece.arguments);
+  if (call.arguments.empty()) {
+    call.arguments = std::move(piece.arguments);
+  } else {
+    call.arguments += piece.arguments;
+  }
   call.is_custom = call.is_custom || piece.is_custom;
   call.input += piece.input;
   if (piece.extra_content != nullptr) {
@@ -169,17 +173,27 @@ AssembledCall& ToolCallAssembler::call_for(const Piece& piece) {
 }
 
 void ToolCallAssembler::add_piece(const Json& json) {
-  const Piece piece = read_piece(json);
+  Piece piece = read_piece(json);
   if (piece.id.empty() && piece.name.empty() && piece.arguments.empty() && piece.input.empty()) {
     return;
   }
-  extend(call_for(piece), piece);
+  AssembledCall& call = call_for(piece);
+  extend(call, std::move(piece));
 }
 
 void ToolCallAssembler::add_call(const Json& json) {
-  const Piece piece = read_piece(json);
+  add_call(read_piece(json));
+}
+
+void ToolCallAssembler::add_call(std::string_view id,
+                                 std::string_view name,
+                                 std::string arguments) {
+  add_call(Piece{.id = id, .name = name, .arguments = std::move(arguments)});
+}
+
+void ToolCallAssembler::add_call(Piece piece) {
   if (!piece.id.empty() || !piece.name.empty() || !piece.arguments.empty()) {
-    extend(calls_.emplace_back(), piece);
+    extend(calls_.emplace_back(), std::move(piece));
   }
 }
 
@@ -189,7 +203,7 @@ void ToolCallAssembler::add_function_call(const Json& json) {
     return;
   }
   // There is only one, so every piece is of it.
-  extend(calls_.empty() ? calls_.emplace_back() : calls_.back(), piece);
+  extend(calls_.empty() ? calls_.emplace_back() : calls_.back(), std::move(piece));
 }
 
 std::vector<AssembledCall> ToolCallAssembler::finish(std::string_view seed, bool is_cut) && {

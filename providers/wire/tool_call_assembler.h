@@ -44,6 +44,8 @@ class ToolCallAssembler {
   void add_piece(const agent::Json& piece);
   // One element of a whole message's `tool_calls`: always a call of its own.
   void add_call(const agent::Json& call);
+  // Likewise, of what other protocols have of it.
+  void add_call(std::string_view id, std::string_view name, std::string arguments);
   // The old `function_call` object.
   void add_function_call(const agent::Json& call);
 
@@ -60,7 +62,8 @@ class ToolCallAssembler {
   static Piece read_piece(const agent::Json& json);
   AssembledCall* known_call(const Piece& piece);
   AssembledCall& call_for(const Piece& piece);
-  void extend(AssembledCall& call, const Piece& piece);
+  void add_call(Piece piece);
+  void extend(AssembledCall& call, Piece piece);
 
   std::vector<AssembledCall> calls_;
   std::unordered_map<std::string, std::size_t> last_by_id_;  // the last call that has it

@@ -55,12 +55,4 @@ std::optional<agent::Usage> estimate_broken(const agent::Usage& reported,
   return usage == reported ? std::nullopt : std::optional(usage);
 }
 
-std::int64_t bytes_of(const agent::Reply& reply) {
-  std::size_t bytes = reply.text.size() + reply.reasoning.size();
-  for (const agent::ToolCall& call : reply.tool_calls) {
-    bytes += call.name.size() + call.arguments.size();
-  }
-  return static_cast<std::int64_t>(bytes);
-}
-
 }  // namespace providers

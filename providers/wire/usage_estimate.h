@@ -20,7 +20,4 @@ std::optional<agent::Usage> estimate(const agent::Usage& reported, const Exchang
 // The same of an answer that broke off: what was reported of it so far is less than all of it.
 std::optional<agent::Usage> estimate_broken(const agent::Usage& reported, const Exchange& exchange);
 
-// Bytes of the answer that cost tokens.
-std::int64_t bytes_of(const agent::Reply& reply);
-
 }  // namespace providers

@@ -32,7 +32,7 @@ std::string origin_of(const WireSettings& settings) {
 
 bool is_foreign(const agent::Message& message, std::string_view origin) {
   const auto* const assistant = std::get_if<agent::AssistantMessage>(&message);
-  return assistant != nullptr && assistant->reply.origin != origin;
+  return assistant != nullptr && assistant->reply->origin != origin;
 }
 
 // What other models said, in a form that any model takes. Signatures and sealed thoughts hold for
@@ -44,12 +44,14 @@ class Translation {
   void operator()(agent::UserMessage&) {}
   void operator()(agent::AssistantMessage& message) {
     new_ids_.clear();
-    if (message.reply.origin != origin_) {
-      message.reply.raw.clear();
-      for (agent::ToolCall& call : message.reply.tool_calls) {
+    if (message.reply->origin != origin_) {
+      agent::Reply reply = *message.reply;
+      reply.raw.clear();
+      for (agent::ToolCall& call : reply.tool_calls) {
         const std::string id = made_call_id(call.id, 0, 0);
         new_ids_.insert_or_assign(std::exchange(call.id, id), id);
       }
+      message.reply = std::move(reply);
     }
   }
   void operator()(agent::ToolMessage& message) {

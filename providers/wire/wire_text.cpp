@@ -87,7 +87,9 @@ void append_items(std::string& body, std::string_view items) {
 }
 
 std::string json_text(std::string_view text) {
-  return agent::dump(agent::Json(text));
+  std::string json;
+  agent::append_json_text(json, text);
+  return json;
 }
 
 std::string data_url(const agent::Attachment& attachment) {
@@ -99,13 +101,37 @@ std::string json_object(std::string_view text, std::string_view otherwise) {
   return json && json->is_object() ? agent::dump(*json) : std::string(otherwise);
 }
 
+namespace {
+
+bool is_object(std::string_view text) {
+  const auto json = agent::parse_json(text);
+  return json && json->is_object();
+}
+
+std::string malformed(std::string_view arguments) {
+  return arguments.empty() ? "{}" : R"({"malformed_arguments":)" + json_text(arguments) + "}";
+}
+
+}  // namespace
+
 std::string history_arguments(std::string_view arguments) {
-  if (arguments.empty()) {
-    return "{}";
+  return is_object(arguments) ? std::string(arguments) : malformed(arguments);
+}
+
+void append_arguments(std::string& out, std::string_view arguments) {
+  if (is_object(arguments)) {
+    out += arguments;
+  } else {
+    out += malformed(arguments);
   }
-  const auto json = agent::parse_json(arguments);
-  return json && json->is_object() ? std::string(arguments)
-                                   : R"({"malformed_arguments":)" + json_text(arguments) + "}";
+}
+
+void append_arguments_text(std::string& out, std::string_view arguments) {
+  if (is_object(arguments)) {
+    agent::append_json_text(out, arguments);
+  } else {
+    agent::append_json_text(out, malformed(arguments));
+  }
 }
 
 std::string chat_head(std::string_view model,

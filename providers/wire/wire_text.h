@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 namespace providers {
@@ -31,8 +32,11 @@ template <typename Item, typename Encode>
 std::string joined(std::span<const Item> items, const Encode& encode) {
   std::string text;
   for (const Item& item : items) {
-    if (const std::string one = encode(item); !one.empty()) {
-      text += text.empty() ? "" : ",";
+    std::string one = encode(item);
+    if (text.empty()) {
+      text = std::move(one);  // it may be large
+    } else if (!one.empty()) {
+      text += ',';
       text += one;
     }
   }
@@ -99,6 +103,9 @@ std::string json_object(std::string_view text, std::string_view otherwise);
 // The arguments of a call as the JSON object that servers demand of history: those that are none
 // become {"malformed_arguments": "…"}, so that the model sees what it did.
 std::string history_arguments(std::string_view arguments);
+// Puts them behind `out`, as that object or as a JSON string of it, and copies them nowhere else.
+void append_arguments(std::string& out, std::string_view arguments);
+void append_arguments_text(std::string& out, std::string_view arguments);
 
 // The start of a chat request in OpenAI's form, which others took over: model, tools and what
 // stands before the first message.

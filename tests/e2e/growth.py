@@ -4,7 +4,7 @@
     tests/e2e/growth.py [--errand PATH] [-k PATTERN] [-v]
 
 Each row is run twice, the second time with eight times as much. Its CPU time may become 24 times as long; what is
-quadratic takes 64 times. Of an answer of 30 MB, memory may hold so many copies, above what a run takes anyway."""
+quadratic takes 64 times. Of a large answer memory may hold so many copies, above what a run takes anyway."""
 import argparse
 import json
 import os
@@ -22,7 +22,6 @@ from scratch import Scratch  # noqa: E402
 
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 TIMES, MOST, ATTEMPTS, LEAST_S = 8, 24, 3, 0.05
-ANSWER_MB = 30
 
 AGENT = """version: 1
 name: growth
@@ -67,10 +66,12 @@ def near_miss(size):
 
 ROWS = {"calls of one reply": (calls_of_one_reply, 1_000), "commands of one reply": (commands_of_one_reply, 100),
         "turns": (turns, 250), "keys of a call": (keys_of_a_call, 10_000), "a near-miss in a file": (near_miss, 20_000)}
-# (protocol, streamed, what the answer is, how many copies of it memory may hold)
-ANSWERS = [(protocol, streamed, what) for protocol in ("anthropic_messages", "openai_chat")
-           for streamed in (True, False) for what in ("text", "arguments")]
-COPIES = {"text": 9, "arguments": 13}
+# By protocol: MiB of an answer, and how many copies memory may hold of its text and of a call's arguments. Responses
+# streams all of it three times, twice of them in one event.
+ANSWER_MIB = {"anthropic_messages": (28, 6, 10), "openai_chat": (28, 6, 10), "openai_responses": (10, 11, 11),
+              "gemini": (28, 7, 11), "ollama": (28, 6, 10), "bedrock": (28, 6, 10)}
+ANSWERS = [(protocol, streamed, what, form) for protocol in ANSWER_MIB for streamed in (True, False)
+           for what in ("text", "arguments") for form in ("text", "json", "jsonl")]
 
 
 # A process of its own starts the runs: the peak of what starts a program counts as the program's.
@@ -88,22 +89,22 @@ for line in sys.stdin:
 starter = subprocess.Popen([sys.executable, "-c", STARTER], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
-def run(errand, folder, files):
-    """(exit code, CPU seconds of errand itself, peak of memory in MB)"""
+def run(errand, folder, files, form):
+    """(exit code, CPU seconds of errand itself, peak of memory in MiB)"""
     work, home = (pathlib.Path(folder) / name for name in ("work", "home"))
     work.mkdir()
     home.mkdir()
     for name, text in files:
         (work / name).write_text(text)
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(folder)}
-    starter.stdin.write(json.dumps([[str(errand), "run", "agent.yaml", "go"], str(work), env]) + "\n")
+    starter.stdin.write(json.dumps([[str(errand), "run", "-o", form, "agent.yaml", "go"], str(work), env]) + "\n")
     starter.stdin.flush()
     return json.loads(starter.stdout.readline())
 
 
-def measured(errand, scratch, files):
+def measured(errand, scratch, files, form="text"):
     with tempfile.TemporaryDirectory(dir=scratch.path) as folder:
-        found = run(errand, folder, files)
+        found = run(errand, folder, files, form)
         scratch.hold()
     return found
 
@@ -123,22 +124,24 @@ def grows(errand, scratch, make, count):
     return text, "its CPU time grows faster than the work"
 
 
-def holds(errand, scratch, protocol, streamed, what):
-    size = ANSWER_MB * 1_000_000
+def holds(errand, scratch, protocol, streamed, what, form):
+    mib, *most = ANSWER_MIB[protocol]
+    most = most[what == "arguments"]
+    size = mib << 20
     answer = {"text": {"size": size}, "arguments": {"tools": [{"name": "note", "arguments": {"a": "x" * size}}]}}
     peaks = []
     for steps in ([{"text": "Hi."}], [answer[what], {"text": "Done."}][:2 if what == "arguments" else 1]):
         server = scripted.Server({"reply": steps})
-        base = server.url + ("" if protocol == "ollama" else "/v1")
+        base = server.url + ("" if protocol in ("ollama", "bedrock") else "/v1")
         model = f"{{name: local/m, protocol: {protocol}, base_url: {base}, stream: {str(streamed).lower()}}}"
-        code, _, peak = measured(errand, scratch, [("agent.yaml", AGENT.format(model=model))])
+        code, _, peak = measured(errand, scratch, [("agent.yaml", AGENT.format(model=model))], form)
         server.close()
         if code != 0:
             return "", f"exit code {code}"
         peaks.append(peak)
-    copies = (peaks[1] - peaks[0]) / ANSWER_MB
-    return (f"{peaks[1]:.0f} MB, {copies:.1f} times the answer",
-            None if copies <= COPIES[what] else f"memory holds the answer more than {COPIES[what]} times")
+    copies = (peaks[1] - peaks[0]) / mib
+    return (f"{peaks[1]:.0f} MiB, {copies:.1f} times the answer",
+            None if copies <= most else f"memory holds the answer more than {most} times")
 
 
 def main():
@@ -149,9 +152,9 @@ def main():
     options = parser.parse_args()
     errand = options.errand.resolve()
     rows = [(name, lambda scratch, row=row: grows(errand, scratch, *row)) for name, row in ROWS.items()]
-    rows += [(f"an answer: {what} {'streamed' if streamed else 'in one piece'}, {protocol}",
-              lambda scratch, row=(protocol, streamed, what): holds(errand, scratch, *row))
-             for protocol, streamed, what in ANSWERS]
+    rows += [(f"an answer: {what} {'streamed' if streamed else 'in one piece'}, {protocol}, -o {form}",
+              lambda scratch, row=(protocol, streamed, what, form): holds(errand, scratch, *row))
+             for protocol, streamed, what, form in ANSWERS]
     rows = [row for row in rows if options.k in row[0]]
     if not rows:
         sys.exit(f"growth: no row has `{options.k}` in its name")

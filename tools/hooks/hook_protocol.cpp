@@ -41,7 +41,7 @@ Json messages(const agent::Conversation& conversation) {
     if (const auto* user = std::get_if<agent::UserMessage>(&message)) {
       add("user", user->text);
     } else if (const auto* model = std::get_if<agent::AssistantMessage>(&message)) {
-      add("model", model->reply.text);
+      add("model", model->reply->text);
     } else if (const auto* tool = std::get_if<agent::ToolMessage>(&message)) {
       add("tool", tool->content);
     }

@@ -88,7 +88,7 @@ TEST_CASE("event: arguments that are no JSON object are kept as the text that ca
   CHECK(json["tool_calls"][0]["arguments"] == R"({"command": "l)");
   const auto read = agent::event_from_json(json);
   REQUIRE(read);
-  CHECK(std::get<agent::ModelResponded>(read->body).reply.tool_calls == reply.tool_calls);
+  CHECK(std::get<agent::ModelResponded>(read->body).reply->tool_calls == reply.tool_calls);
 }
 
 TEST_CASE("event: arguments that never came are null, and stay empty", "[agent]") {
@@ -97,7 +97,7 @@ TEST_CASE("event: arguments that never came are null, and stay empty", "[agent]"
   CHECK(json["tool_calls"][0]["arguments"].is_null());
   const auto read = agent::event_from_json(json);
   REQUIRE(read);
-  CHECK(std::get<agent::ModelResponded>(read->body).reply.tool_calls == reply.tool_calls);
+  CHECK(std::get<agent::ModelResponded>(read->body).reply->tool_calls == reply.tool_calls);
 }
 
 TEST_CASE("event: the head names version, run, number, time and type", "[agent]") {

@@ -131,7 +131,7 @@ TEST_CASE("loop: tool results go back in call order, before the next request", "
   REQUIRE(stage.conversations.size() == 2);
   const auto& second = stage.conversations[1];
   REQUIRE(second.size() == 4);
-  CHECK(std::get<agent::AssistantMessage>(second[1]).reply.text == "looking");
+  CHECK(std::get<agent::AssistantMessage>(second[1]).reply->text == "looking");
   CHECK(tool_message(second[2]).call_id == "a");
   CHECK(tool_message(second[3]).content == "result of b");
 }
@@ -429,7 +429,7 @@ TEST_CASE("loop: a cut answer is continued once, and its calls never run", "[age
     CHECK(result.text == "first second");
     CHECK(stage.count("tool.started") == 0);
     REQUIRE(stage.conversations[1].size() == 3);
-    CHECK(std::get<agent::AssistantMessage>(stage.conversations[1][1]).reply.tool_calls.empty());
+    CHECK(std::get<agent::AssistantMessage>(stage.conversations[1][1]).reply->tool_calls.empty());
   }
   SECTION("cut again, it is exit 85 with what there is") {
     const auto result = stage.run({answers(cut), answers(cut)});
@@ -757,7 +757,7 @@ TEST_CASE("loop: the journal alone folds back into the state", "[agent]") {
   }
   REQUIRE(folded.finished);
   CHECK(folded.finished->exit_code == 0);
-  CHECK(folded.answer == "cut here done");
+  CHECK(*folded.answer == "cut here done");
   CHECK(folded.turns == 3);
   CHECK(folded.tool_calls == 2);
   CHECK(folded.usage.total() == 45);

@@ -77,7 +77,7 @@ TEST_CASE("answer: on a terminal it appears as it comes, and not again", "[cli]"
   CHECK(stage.shown() == "hello there ");
   CHECK(stage.sink->is_mid_line());
   stage.tell(agent::ModelDelta{.text = "you"});
-  stage.tell(agent::ModelResponded{.reply = {.text = "hello there you"}});
+  stage.tell(agent::ModelResponded{.reply = agent::Reply{.text = "hello there you"}});
   stage.tell(finished(0, "hello there you"));
   CHECK(stage.shown() == "you\n");
 }

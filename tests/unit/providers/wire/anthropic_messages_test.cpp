@@ -127,7 +127,7 @@ TEST_CASE("anthropic_messages: tool input comes in pieces", "[providers]") {
                            input(0, ":1}") + stop("tool_use"));
   CHECK(reply.tool_calls == Calls{{"t1", "f", R"({"x":1})"}});
   CHECK(reply.stop_reason == StopReason::tool_use);
-  CHECK(reply.raw == R"([{"type":"tool_use","id":"t1","name":"f","input":{"x":1}}])");
+  CHECK(reply.raw.empty());
 }
 
 TEST_CASE("anthropic_messages: a tool without input is called with an empty object",
@@ -148,7 +148,7 @@ TEST_CASE("anthropic_messages: calls of a cut answer cannot run", "[providers]")
   const Reply reply = read(start() + block(0, k_tool) + input(0, R"({"x":)") + stop("max_tokens"));
   CHECK(reply.tool_calls == Calls{{"t1", "f", R"({"x":)"}});
   CHECK(reply.stop_reason == StopReason::max_tokens);
-  CHECK(agent::parse_json(reply.raw));
+  CHECK(reply.raw.empty());
 }
 
 TEST_CASE("anthropic_messages: calls made by the provider are not ours to run", "[providers]") {
@@ -241,12 +241,12 @@ TEST_CASE("anthropic_messages: cut anywhere, and with broken bytes", "[providers
 TEST_CASE("anthropic_messages: results and what the user adds are one message", "[providers]") {
   const std::vector<agent::Message> conversation = {
       agent::UserMessage{"Hi"},
-      agent::AssistantMessage{
-          {.raw = R"([{"type":"tool_use","id":"a"}])", .protocol = "anthropic_messages"}},
+      agent::AssistantMessage{agent::Reply{.raw = R"([{"type":"tool_use","id":"a"}])",
+                                           .protocol = "anthropic_messages"}},
       agent::ToolMessage{"a", "f", "out", false},
       agent::ToolMessage{"b", "g", "bad", true},
       agent::UserMessage{"go on"},
-      agent::AssistantMessage{{.text = ""}},
+      agent::AssistantMessage{agent::Reply{.text = ""}},
       agent::UserMessage{"please"},
   };
   CHECK(tests::encoded(*messages(), conversation) ==
@@ -258,11 +258,11 @@ TEST_CASE("anthropic_messages: results and what the user adds are one message", 
 }
 
 TEST_CASE("anthropic_messages: turns of another protocol are built anew", "[providers]") {
-  const std::vector<agent::Message> conversation = {
-      agent::AssistantMessage{{.text = "Hi",
-                               .tool_calls = {{"a", "f", R"({"x":1})"}, {"b", "g", "{bad"}},
-                               .raw = "{}",
-                               .protocol = "openai_chat"}}};
+  const std::vector<agent::Message> conversation = {agent::AssistantMessage{
+      agent::Reply{.text = "Hi",
+                   .tool_calls = {{"a", "f", R"({"x":1})"}, {"b", "g", "{bad"}},
+                   .raw = "{}",
+                   .protocol = "openai_chat"}}};
   CHECK(tests::encoded(*messages(), conversation) ==
         R"({"role":"assistant","content":[{"type":"text","text":"Hi"},)"
         R"({"type":"tool_use","id":"a","name":"f","input":{"x":1}},)"

@@ -211,13 +211,13 @@ TEST_CASE("bedrock: the two sides take turns", "[providers]") {
   const std::vector<agent::Message> messages = {
       agent::UserMessage{"Hi"},
       agent::UserMessage{"Say something"},
-      agent::AssistantMessage{{.tool_calls = {{"t1", "f", "{}"}, {"t2", "f", "{}"}},
-                               .raw = R"([{"x":1}])",
-                               .protocol = "bedrock"}},
+      agent::AssistantMessage{agent::Reply{.tool_calls = {{"t1", "f", "{}"}, {"t2", "f", "{}"}},
+                                           .raw = R"([{"x":1}])",
+                                           .protocol = "bedrock"}},
       agent::ToolMessage{"t1", "f", "out", false},
       agent::ToolMessage{"t2", "f", "", true},
       agent::UserMessage{"Go on"},
-      agent::AssistantMessage{{.text = "So", .tool_calls = {{"a", "g", R"({"x":1})"}}}},
+      agent::AssistantMessage{agent::Reply{.text = "So", .tool_calls = {{"a", "g", R"({"x":1})"}}}},
   };
   CHECK(tests::encoded(*bedrock(), messages) ==
         R"({"role":"user","content":[{"text":"Hi"},{"text":"Say something"}]},)"

@@ -205,15 +205,15 @@ TEST_CASE("gemini: a request is head, turns and tail", "[providers]") {
 TEST_CASE("gemini: turns in the protocol's form", "[providers]") {
   const std::vector<agent::Message> messages = {
       agent::UserMessage{"Hi"},
-      agent::AssistantMessage{
-          {.text = "",
-           .tool_calls = {{"g1", "f", "{}"}, {"made", "g", "{}"}},
-           .raw = R"([{"functionCall":{"name":"f","id":"g1"}},{"functionCall":{"name":"g"}}])",
-           .protocol = "gemini"}},
+      agent::AssistantMessage{agent::Reply{
+          .text = "",
+          .tool_calls = {{"g1", "f", "{}"}, {"made", "g", "{}"}},
+          .raw = R"([{"functionCall":{"name":"f","id":"g1"}},{"functionCall":{"name":"g"}}])",
+          .protocol = "gemini"}},
       agent::ToolMessage{"g1", "f", "out", false},
       agent::ToolMessage{"made", "g", "bad", true},
       agent::UserMessage{"Go on"},
-      agent::AssistantMessage{{.text = "So", .tool_calls = {{"a", "F", R"({"x":1})"}}}},
+      agent::AssistantMessage{agent::Reply{.text = "So", .tool_calls = {{"a", "F", R"({"x":1})"}}}},
       agent::ToolMessage{"a", "f", "repaired", false},
   };
   CHECK(
@@ -228,8 +228,8 @@ TEST_CASE("gemini: turns in the protocol's form", "[providers]") {
 }
 
 TEST_CASE("gemini: a newer model hears that another one's calls have no signature", "[providers]") {
-  const std::vector<agent::Message> messages = {
-      agent::AssistantMessage{{.text = "So", .tool_calls = {{"a", "f", "{}"}, {"b", "g", "{}"}}}}};
+  const std::vector<agent::Message> messages = {agent::AssistantMessage{
+      agent::Reply{.text = "So", .tool_calls = {{"a", "f", "{}"}, {"b", "g", "{}"}}}}};
   providers::WireSettings own = settings();
   own.model = "gemini-3-pro-preview";
   std::string body;

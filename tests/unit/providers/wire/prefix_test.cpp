@@ -67,8 +67,8 @@ TEST_CASE("wire: a turn's request begins with the one before it", "[providers]")
       const std::string before = body;
       const agent::Message previous = conversation.messages.back();
       const std::vector<agent::Message> added = {
-          agent::AssistantMessage{
-              {.tool_calls = {{"c", "f", "{}"}}, .raw = protocol.raw, .protocol = protocol.name}},
+          agent::AssistantMessage{agent::Reply{
+              .tool_calls = {{"c", "f", "{}"}}, .raw = protocol.raw, .protocol = protocol.name}},
           agent::ToolMessage{"c", "f", "out", false}};
       conversation.messages.insert(conversation.messages.end(), added.begin(), added.end());
       wire->append_messages(body, added, &previous);

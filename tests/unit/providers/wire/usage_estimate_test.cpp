@@ -56,7 +56,7 @@ TEST_CASE("usage_estimate: an answer of nothing uses nothing", "[providers]") {
 }
 
 TEST_CASE("usage_estimate: text, thoughts and calls are what an answer is made of", "[providers]") {
-  CHECK(providers::bytes_of({.text = "abc",
-                             .reasoning = "de",
-                             .tool_calls = {{.id = "id", .name = "x", .arguments = "{}"}}}) == 8);
+  CHECK(agent::bytes_of({.text = "abc",
+                         .reasoning = "de",
+                         .tool_calls = {{.id = "id", .name = "x", .arguments = "{}"}}}) == 8);
 }

@@ -298,7 +298,7 @@ TEST_CASE("wire_provider: what another model sealed does not travel, in any prot
       .messages = {
           agent::UserMessage{"Hi"},
           agent::AssistantMessage{
-              {.text = "So", .raw = raw, .protocol = protocol, .origin = row.origin}},
+              agent::Reply{.text = "So", .raw = raw, .protocol = protocol, .origin = row.origin}},
           agent::UserMessage{"Go on"},
       }};
   const auto reply = provider->complete({.conversation = conversation}, [](const auto&) {}, {});
@@ -313,8 +313,8 @@ TEST_CASE("wire_provider: calls of another model go under ids that every server 
           "[providers]") {
   Fixture run({k_ok, k_ok});
   const auto turn = [&](std::string origin, std::string id) {
-    run.conversation.messages.push_back(
-        agent::AssistantMessage{{.tool_calls = {{id, "f", "{}"}}, .origin = std::move(origin)}});
+    run.conversation.messages.push_back(agent::AssistantMessage{
+        agent::Reply{.tool_calls = {{id, "f", "{}"}}, .origin = std::move(origin)}});
     run.conversation.messages.push_back(agent::ToolMessage{std::move(id), "f", "out"});
   };
   turn("other/m", "functions.f:0");
