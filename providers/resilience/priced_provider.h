@@ -1,4 +1,5 @@
-// Puts a cost on every reply, and on what came of one that broke off, that says none itself, by the price that holds when it comes.
+// Puts a cost on every reply, and on what came of one that broke off, that says none itself, by the
+// price that holds when it comes.
 #pragma once
 #include "agent/clock.h"
 #include "agent/price.h"
