@@ -136,16 +136,21 @@ std::string exit_section() {
   return text + ".El\n";
 }
 
-constexpr std::string_view k_script = R"sh(errand run review.yaml -o json --output-file out.json
-case $? in
-  0)   jq -r .text out.json ;;
-  1)   echo 'the agent says that the task failed' ;;
-  75)  sleep "$(jq '.error.retry_after_s // 60' out.json)" ;;
-  8?)  echo "a limit: $(jq -r .stop.detail out.json)" ;;
-  9?)  echo 'somebody said no' ;;
-  77|78|10?)
-       jq -r '.error.message, .error.help' out.json ;;
-esac
+constexpr std::string_view k_script = R"sh(tries=3
+until errand run review.yaml -o json --output-file out.json; do
+  code=$?
+  case $code in
+    75) [ $((tries -= 1)) -gt 0 ] || exit 75
+        sleep "$(jq '.error.retry_after_s // 60' out.json)" ;;
+    1)  jq -r .text out.json; exit 1 ;;
+    8[0-36]|124)
+        jq -r .stop.detail out.json; exit 3 ;;
+    9[0-6])
+        exit 4 ;;
+    *)  exit "$code" ;;
+  esac
+done
+jq -r .text out.json
 )sh";
 
 std::string examples_section() {

@@ -16,7 +16,7 @@ RESULT_KEYS = ["schema", "status", "exit_code", "exit_name", "text", "output", "
                "usage", "cost_usd", "turns", "tool_calls", "denials", "model", "fallbacks", "over_budget",
                "run_id", "resume_cmd", "trace_id", "duration_ms", "models", "usage_estimated"]
 TAGS = ("slow", "threads")
-NEEDS = ("openssl", "plain", "user", "network_namespace", "mount_namespace", "sandbox")
+NEEDS = ("openssl", "jq", "plain", "user", "network_namespace", "mount_namespace", "sandbox")
 
 SETTINGS = {"formats", "protocol", "stream", "tags", "needs", "timeout_s"}
 COMMAND_KEYS = {"exit", "result", "events", "event", "no_events", "stdout_contains", "stdout_lacks",

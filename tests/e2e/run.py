@@ -835,7 +835,7 @@ def ask_the_doctor(options):
 def what_is_lacking(options):
     """{what a case may need: why it cannot have it here}."""
     found = {
-        "openssl": None if shutil.which("openssl") else "openssl is not installed",
+        **{program: None if shutil.which(program) else f"{program} is not installed" for program in ("openssl", "jq")},
         "plain": "not with sanitizers" if options.sanitized else None,
         "user": "root may write everywhere" if os.geteuid() == 0 else None,
         "network_namespace": lack_of_namespaces("network", "n"),
