@@ -3,6 +3,8 @@
 #pragma once
 #include "agent/json.h"
 
+#include <nlohmann/json.hpp>
+
 #include <concepts>
 #include <string>
 #include <string_view>

@@ -328,7 +328,7 @@ Step next(const State& state) {
                     state.most_repeats))};
   }
   if (auto calls = next_calls(state); !calls.empty()) {
-    return tools_or_limit(state, std::move(calls));
+    return tools_or_limit(state, calls);
   }
   if (state.reply_is_unjudged) {
     const Step step = judge(state);
