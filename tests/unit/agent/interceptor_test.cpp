@@ -6,8 +6,13 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <functional>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -26,7 +31,8 @@ class ScriptedInterceptor final : public agent::Interceptor {
 
   HookDecision judge(const HookContext& hook_context,
                      const agent::Emit&,
-                     std::stop_token) override {
+                     std::stop_token stop) override {
+    stopped = std::move(stop);
     seen.push_back(std::string(to_string(hook_context.point)) +
                    (hook_context.is_partial ? "?" : ""));
     return judge_ ? judge_(hook_context) : HookDecision();
@@ -37,7 +43,10 @@ class ScriptedInterceptor final : public agent::Interceptor {
                        : std::nullopt;
   }
 
+  void set(Judge judge) { judge_ = std::move(judge); }
+
   std::vector<std::string> seen;
+  std::stop_token stopped;  // of what is judged now
   int lives = 1'000;
 
  private:
@@ -248,4 +257,39 @@ TEST_CASE("interceptor: a guardrail's event changes prompt and answer, and is on
   CHECK(state.cost == agent::Money::parse("0.25"));
   REQUIRE(state.models.size() == 1);
   CHECK(state.models[0].model == "c/d");
+}
+
+TEST_CASE("interceptor: what looks at the end is waited for until the run is stopped", "[agent]") {
+  InterceptedRun stage;
+  const std::stop_token& stopped = stage.interceptor.stopped;
+  bool was_stopped = true;
+  const auto at_the_end = [&](const std::function<void()>& act) {
+    stage.interceptor.set([&, act](const HookContext& hook_context) {
+      if (hook_context.point == HookPoint::run_end) {
+        was_stopped = stopped.stop_requested();
+        act();
+        for (int ms = 0; ms < 5'000 && !stopped.stop_requested(); ++ms) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        CHECK(stopped.stop_requested());
+      }
+      return HookDecision();
+    });
+  };
+  SECTION("by a signal, which leaves the ending as it is") {
+    at_the_end([&] { stage.cancellation.signal(SIGTERM); });
+    CHECK(stage.run({model_says("done")}).exit_code == 0);
+    CHECK_FALSE(was_stopped);
+    CHECK(stage.clock.slept.empty());
+  }
+  SECTION("or, where that was the ending, for 10 seconds more") {
+    at_the_end([] {});
+    const auto result = stage.run(
+        {[&](const agent::ModelRequest&, const agent::Emit&) -> agent::Result<agent::Reply> {
+          stage.cancellation.signal(SIGTERM);
+          return agent::fail(Code::run_cancelled, "stopped");
+        }});
+    CHECK(result.exit_code == 143);
+    CHECK(stage.clock.slept == std::vector{std::chrono::milliseconds(10'000)});
+  }
 }
