@@ -245,10 +245,10 @@ std::vector<agent::Warning> RunSession::last_words() {
 
 // Other tools take what a pipe brings without being asked: said once, for it may come late.
 std::optional<agent::Warning> RunSession::unread_input() {
-  if (plan_.reads_stdin || !holds_bytes(STDIN_FILENO)) {
+  if (plan_.reads_stdin || told_of_input_ || !holds_bytes(STDIN_FILENO)) {
     return std::nullopt;
   }
-  plan_.reads_stdin = true;
+  told_of_input_ = true;
   return agent::Warning{.message = "standard input was not read, and there is something in it",
                         .help =
                             "a `-` puts it into the prompt: `... | errand run AGENT - \"what to "

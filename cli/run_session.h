@@ -73,6 +73,7 @@ class RunSession {
   RunWorld world_;
   std::string run_id_;
   Plan plan_;
+  bool told_of_input_ = false;  // that there is some, and nobody read it
 
   // Made by the steps above, in this order: each borrows from those before it.
   std::unique_ptr<agent::Journal> journal_;  // null: none is kept
