@@ -35,12 +35,14 @@ void ReplayingTimings::play(const Timings& timings) {
   const std::lock_guard lock(mutex_);
   current_.tools = timings.tools;
   current_.tools_end = timings.tools_end;
+  end_ = timings.tools_end > 0 ? timings.tools_end : timings.clock.size();
 }
 
 void ReplayingTimings::play_clock(const std::vector<std::int64_t>& readings) {
   const std::lock_guard lock(mutex_);
   current_.clock = readings;
   current_.tools_end = 0;
+  end_ = readings.size();
   read_ = 0;
 }
 
@@ -48,12 +50,13 @@ void ReplayingTimings::end_tools() {
   const std::lock_guard lock(mutex_);
   if (current_.tools_end > 0) {
     read_ = current_.tools_end;
+    end_ = current_.clock.size();
   }
 }
 
 std::int64_t ReplayingTimings::next_time() {
   const std::lock_guard lock(mutex_);
-  if (read_ < current_.clock.size()) {
+  if (read_ < end_) {
     last_ = std::max(last_, current_.clock[read_++]);  // a clock never goes back
   }
   return last_;

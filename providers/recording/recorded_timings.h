@@ -41,6 +41,7 @@ class ReplayingTimings {
   mutable std::mutex mutex_;
   Timings current_;
   std::size_t read_ = 0;  // of current_.clock
+  std::size_t end_ = 0;   // of what may be read: while tools run, nothing of what came after them
   std::int64_t last_ = 0;
 };
 

@@ -93,6 +93,7 @@ TEST_CASE("io: a replay is in step again when the tools have ended", "[providers
   recorded.note_time(2);
   recorded.end_tools();
   recorded.note_time(9);
+  recorded.note_time(12);
   const Timings timings = recorded.take();
 
   for (const int readings : {0, 2, 5}) {  // as often as the tools spoke
@@ -103,6 +104,7 @@ TEST_CASE("io: a replay is in step again when the tools have ended", "[providers
     }
     replayed.end_tools();
     CHECK(replayed.next_time() == 9);
+    CHECK(replayed.next_time() == 12);
   }
 }
 
