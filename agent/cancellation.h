@@ -9,12 +9,12 @@ namespace agent {
 
 class Cancellation {
  public:
-  // The first asks everything to end soon, a second one to end at once.
+  // The first asks everything to end soon; one that comes when that was asked before, by a signal
+  // or by the deadline, to end at once.
   void signal(int number) {
     int none = 0;
-    if (signal_.compare_exchange_strong(none, number)) {
-      stop_.request_stop();
-    } else {
+    signal_.compare_exchange_strong(none, number);
+    if (!stop_.request_stop()) {
       kill_.request_stop();
     }
   }
