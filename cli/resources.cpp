@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 namespace cli {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 // open a few more for a moment. Addresses go to the stacks of its threads, first of all.
 constexpr std::size_t k_descriptors = 32;
 constexpr std::size_t k_memory = 96u << 20;
+constexpr rlim_t k_stack = 1u << 20;  // of each thread
 
 int take_descriptors() {
   std::array<agent::Descriptor, k_descriptors> taken;
@@ -39,6 +41,11 @@ int take_memory() {
   return 0;
 }
 
+bool is_stack_enough() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= k_stack;
+}
+
 }  // namespace
 
 agent::Result<void> check_resources() {
@@ -53,6 +60,11 @@ agent::Result<void> check_resources() {
         agent::Code::os_failed,
         fmt::format("{} MiB more of memory are needed: {}", k_memory >> 20, std::strerror(error)),
         "Raise the limit: `ulimit -v unlimited`.");
+  }
+  if (!is_stack_enough()) {
+    return agent::fail(agent::Code::os_failed,
+                       fmt::format("a stack of {} KiB is needed", k_stack >> 10),
+                       "Raise the limit: `ulimit -s 8192`.");
   }
   return {};
 }

@@ -5,7 +5,7 @@
 
 namespace cli {
 
-// os.failed where descriptors or memory are not to be had.
+// os.failed where descriptors, memory or stack are not to be had.
 agent::Result<void> check_resources();
 
 }  // namespace cli

@@ -166,6 +166,8 @@ class Shortages:
             self.play(f"{count} descriptors", [(resource.RLIMIT_NOFILE, count)])
         for megabytes in (*range(16, 200, 8), 256, 320, 512):
             self.play(f"{megabytes} MiB of addresses", [(resource.RLIMIT_AS, megabytes * MIB)])
+        for kilobytes in (32, 64, 80, 128, 512, 1023, 1024):
+            self.play(f"stacks of {kilobytes} KiB", [(resource.RLIMIT_STACK, kilobytes * 1024)])
         for megabytes in (64, 256, 1024):
             self.play(f"stacks of {megabytes} MiB in 512 MiB of addresses",
                       [(resource.RLIMIT_STACK, megabytes * MIB), (resource.RLIMIT_AS, 512 * MIB)])
