@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -166,13 +167,14 @@ void merge_usage(Json& known, const Json& usage) {
 }
 
 std::int64_t token_count(const Json& usage, std::string_view key) {
-  constexpr long long k_most = 1'000'000'000'000;
+  constexpr double k_most = 1e12;
   const Json* count = agent::find(usage, key);
-  if (count != nullptr && count->is_number_unsigned() &&
-      count->get<std::uint64_t>() > static_cast<std::uint64_t>(k_most)) {
-    return k_most;
+  if (count == nullptr || !agent::is_number(*count)) {
+    return 0;
   }
-  return std::clamp(agent::integer_at(usage, key), -k_most, k_most);
+  const double real = agent::real_of(*count);
+  const bool is_whole = std::trunc(real) == real;  // 7.0 is, and 7.5 counts nothing
+  return is_whole ? static_cast<std::int64_t>(std::clamp(real, -k_most, k_most)) : 0;
 }
 
 bool has_only(const Json& object, std::initializer_list<std::string_view> keys) {

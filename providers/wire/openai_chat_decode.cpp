@@ -54,7 +54,7 @@ StopReason reason_of(std::string_view word) {
 long long first_integer(const Json& object, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
     if (const Json* member = agent::find(object, key); member && agent::is_number(*member)) {
-      return member->is_number_float() ? 0 : token_count(object, key);
+      return token_count(object, key);
     }
   }
   return 0;

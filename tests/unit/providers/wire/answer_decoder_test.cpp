@@ -1,10 +1,13 @@
 #include "providers/wire/answer_decoder.h"
 
+#include "agent/json.h"
 #include "tests/support/linear.h"
 #include "tests/support/play.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -99,4 +102,25 @@ TEST_CASE("wire: blanks before an answer are looked through once", "[providers]"
     const std::string body(n, '\n');
     return tests::seconds_of([&] { tests::play(*wire, body, {}, [] { return 16'384; }); });
   }));
+}
+
+TEST_CASE("wire: a count of tokens is a whole number, however it is written", "[providers]") {
+  const auto [written, count] = GENERATE(table<std::string_view, std::int64_t>({
+      {"7", 7},
+      {"7.0", 7},
+      {"7e2", 700},
+      {"-7", -7},
+      {"7.5", 0},
+      {"1e400", 1'000'000'000'000},
+      {"18446744073709551617", 1'000'000'000'000},
+      {"-1e400", -1'000'000'000'000},
+      {"\"7\"", 0},
+      {"null", 0},
+      {"true", 0},
+      {"[7]", 0},
+  }));
+  CAPTURE(written);
+  const auto usage = agent::parse_json(R"({"tokens":)" + std::string(written) + "}");
+  REQUIRE(usage);
+  CHECK(providers::token_count(*usage, "tokens") == count);
 }
