@@ -193,8 +193,22 @@ class JsonBuilder {
         return known->second;
       }
     }
+    make_room(members);
     members.emplace_back(std::move(name), nullptr);
     return members.size() - 1;
+  }
+
+  // A vector of pairs whose keys are constant copies what it holds when it grows.
+  static void make_room(Json::object_t::Container& members) {
+    if (members.size() < members.capacity()) {
+      return;
+    }
+    Json::object_t::Container grown;
+    grown.reserve(std::max<std::size_t>(4, 2 * members.size()));
+    for (auto& [name, value] : members) {
+      grown.emplace_back(name, std::move(value));
+    }
+    members.swap(grown);
   }
 
   Json& place(Json&& value) {

@@ -27,7 +27,7 @@ bool is_large(const EventBody& body) {
 EventBody Recorder::record(EventBody body) {
   Event event = next(std::move(body));
   if (std::holds_alternative<ModelResponded>(event.body)) {
-    state_.streaming = {};  // what came in pieces is there as a whole
+    std::string().swap(state_.streaming);  // what came in pieces is there as a whole
   }
   keep(event);
   if (is_large(event.body)) {

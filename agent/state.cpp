@@ -125,7 +125,7 @@ void fold(State& state, const ModelResponded& event) {
              .usage_estimated = reply.estimated.has_value()});
   state.last_usage = reply.counted();
   state.new_bytes = 0;
-  state.streaming = {};  // and its memory
+  std::string().swap(state.streaming);  // gives its memory back, which `= {}` does not
   state.stop_reason = reply.stop_reason;
   state.answer = continues && state.answer != nullptr
                      ? std::make_shared<const std::string>(*state.answer + reply.text)

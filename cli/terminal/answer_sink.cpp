@@ -88,11 +88,11 @@ void AnswerSink::answer(const agent::RunResult& result) {
   if (!is_final || result.text.empty() || streamed_) {
     return;
   }
-  std::string text = redactor_.apply(result.text);
-  if (text.back() != '\n') {
-    text += '\n';
-  }
+  const std::string text = redactor_.apply(result.text);
   write(options_.streams ? agent::printable(text) : text);
+  if (text.back() != '\n') {
+    write("\n");
+  }
 }
 
 }  // namespace cli
