@@ -25,11 +25,8 @@ agent::Result<int> command_completions(const Parsed& parsed, Context& context) {
 }
 
 agent::Result<int> command_man(const Parsed& parsed, Context& context) {
-  const auto page = std::ranges::find(man_pages(), parsed.positionals.front(), &ManPage::name);
-  if (page == man_pages().end()) {
-    return agent::fail(agent::Code::internal, "a manual page has no source");
-  }
-  context.out << page->source();
+  TRY_ASSIGN(const std::string page, man_page(parsed.positionals.front()));
+  context.out << page;
   return 0;
 }
 

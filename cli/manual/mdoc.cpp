@@ -9,9 +9,6 @@
 namespace cli::mdoc {
 namespace {
 
-// Of the texts, not of the day on which they are printed.
-constexpr std::string_view k_date = "November 21, 2026";
-
 // Text that mdoc takes as it is: no line is a request, no backslash an escape.
 std::string plain(std::string_view text) {
   std::string escaped;
@@ -77,20 +74,6 @@ std::string in_quotes(std::string_view text) {
 std::string display(std::string_view code) {
   return fmt::format(
       ".Bd -literal -offset indent\n{}{}.Ed\n", literal(code), code.ends_with('\n') ? "" : "\n");
-}
-
-std::string head(std::string_view title,
-                 int section,
-                 std::string_view name,
-                 std::string_view summary) {
-  return fmt::format(
-      ".\\\" Made by `errand man`; edit the tables of the program instead.\n"
-      ".Dd {}\n.Dt {} {}\n.Os\n.Sh NAME\n.Nm {}\n.Nd {}\n",
-      k_date,
-      title,
-      section,
-      name,
-      summary);
 }
 
 }  // namespace cli::mdoc

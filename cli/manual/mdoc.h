@@ -5,11 +5,6 @@
 
 namespace cli::mdoc {
 
-std::string head(std::string_view title,
-                 int section,
-                 std::string_view name,
-                 std::string_view summary);
-
 // A paragraph with a line for each sentence, as mdoc wants it, and no long lines.
 std::string prose(std::string_view text);
 // A phrase of a table as a sentence; what is a name keeps its spelling.

@@ -4,6 +4,7 @@
 #include "cli/help.h"
 #include "cli/manual/completions.h"
 #include "cli/manual/man.h"
+#include "cli/manual/tables.h"
 #include "config/keys.h"
 #include "tests/support/skip.h"
 #include "tests/unit/cli/command_support.h"
@@ -20,9 +21,9 @@ bool contains(std::string_view text, std::string_view part) {
 }
 
 std::string page(std::string_view name) {
-  const auto found = std::ranges::find(cli::man_pages(), name, &cli::ManPage::name);
-  REQUIRE(found != cli::man_pages().end());
-  return found->source();
+  const auto source = cli::man_page(name);
+  REQUIRE(source);
+  return *source;
 }
 
 std::string in_mdoc(std::string_view option) {
@@ -180,11 +181,36 @@ TEST_CASE("documents: the man pages hold the tables", "[cli]") {
   }
 }
 
+TEST_CASE("documents: each place of the pages has its table, and each table its place", "[cli]") {
+  std::string texts;
+  for (const cli::ManPage& one : cli::man_pages()) {
+    INFO(one.name);
+    CHECK(cli::man_page(one.name).has_value());
+    CHECK((read_file(std::filesystem::path(ERRAND_SOURCE_DIR) / "man" /
+                     (std::string(one.name) + ".in")) == one.text));
+    texts += one.text;
+  }
+  for (const cli::ManTable& table : cli::man_tables()) {
+    INFO(table.name);
+    CHECK(contains(texts, fmt::format("@{}@", table.name)));
+    CHECK_FALSE(table.text().empty());
+  }
+}
+
+TEST_CASE("documents: a place without a table is no text of a page", "[cli]") {
+  CHECK(cli::with_tables("version @CONTRACT@ of @shot.png, @ and a@B").value() ==
+        fmt::format("version {} of @shot.png, @ and a@B", agent::k_exit_code_contract));
+  const auto unknown = cli::with_tables("one\n@KEYS_OF_NOBODY@\ntwo\n");
+  REQUIRE_FALSE(unknown);
+  CHECK(contains(unknown.error().message, "@KEYS_OF_NOBODY@"));
+  CHECK_FALSE(cli::man_page("errand.8"));
+}
+
 TEST_CASE("documents: mandoc finds nothing wrong with the man pages", "[cli]") {
   skip_without("mandoc");
   for (const cli::ManPage& one : cli::man_pages()) {
     Folder folder;
-    folder.write(std::string(one.name), one.source());
+    folder.write(std::string(one.name), page(one.name));
     const Shell lint = shell(fmt::format("mandoc -T lint -W warning '{}'",
                                          (folder.path / std::string(one.name)).string()));
     INFO(lint.out);
@@ -196,7 +222,7 @@ TEST_CASE("documents: what is checked in is what the program prints", "[cli]") {
   const std::filesystem::path source(ERRAND_SOURCE_DIR);
   for (const cli::ManPage& one : cli::man_pages()) {
     INFO("errand man " << one.name << " >man/" << one.name);
-    CHECK((read_file(source / "man" / std::string(one.name)) == one.source()));
+    CHECK((read_file(source / "man" / std::string(one.name)) == page(one.name)));
   }
   INFO("errand completions SHELL");
   CHECK((read_file(source / "completions/errand.bash") == cli::bash_completions()));
