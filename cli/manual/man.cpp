@@ -83,7 +83,8 @@ agent::Result<std::string> man_page(std::string_view name) {
     return agent::fail(agent::Code::internal, fmt::format("there is no manual page {}", name));
   }
   TRY_ASSIGN(std::string source, with_tables(page->text));
-  return ".\\\" Made by `errand man`; edit the tables of the program instead.\n" + source;
+  return fmt::format(
+      ".\\\" Made by `./dev docs` from man/{}.in and the program's tables.\n{}", name, source);
 }
 
 }  // namespace cli
