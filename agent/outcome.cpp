@@ -108,6 +108,14 @@ const ExitRow& exit_row(int exit_code) {
              : *std::ranges::find(k_exits, row(Code::internal).exit_code, &ExitRow::exit_code);
 }
 
+bool is_built(const ExitRow& row) {
+  const auto is_there = [&](const CodeRow& code) {
+    return code.exit_code == row.exit_code && !code.since.empty();
+  };
+  const bool is_signal = row.exit_code > 128;
+  return row.exit_code == 0 || is_signal || std::ranges::any_of(error_table(), is_there);
+}
+
 std::string_view to_string(Status status) {
   switch (status) {
     case Status::ok:

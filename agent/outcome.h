@@ -29,6 +29,8 @@ constexpr int k_exit_code_contract = 1;
 std::span<const ExitRow> exit_table();
 const ExitRow& exit_row(int exit_code);  // of an unknown code: the row of `internal`
 
+bool is_built(const ExitRow& row);  // whether a run of this version can end so
+
 enum class Status : std::uint8_t { ok, failed, stopped, error, cancelled };
 std::string_view to_string(Status status);
 Status status_of(int exit_code);

@@ -132,12 +132,15 @@ void write_exits(const Rows& rows, std::ostream& out) {
   constexpr std::size_t k_indent = 44;
   out << fmt::format("{:>4}  {:<21}{:<9}{:<8}{}\n", "EXIT", "NAME", "RETRY", "RESUME", "WHEN");
   for (const ExitRow* row : rows.exits) {
-    out << fmt::format("{:>4}  {:<21}{:<9} {:<7}{}\n",
-                       row->exit_code,
-                       row->name,
-                       row->retry,
-                       row->resumable,
-                       wrapped(row->when, k_width - k_indent, k_indent));
+    out << fmt::format(
+        "{:>4}  {:<21}{:<9} {:<7}{}\n",
+        row->exit_code,
+        row->name,
+        row->retry,
+        row->resumable,
+        wrapped(std::string(row->when) + (agent::is_built(*row) ? "" : " (Not built yet.)"),
+                k_width - k_indent,
+                k_indent));
   }
 }
 

@@ -132,8 +132,9 @@ std::string environment() {
 std::string exit_lines() {
   std::string text;
   for (const agent::ExitRow& row : agent::exit_table()) {
-    text +=
-        fmt::format(".It {}\n{}", row.exit_code, prose(fmt::format("{}: {}", row.name, row.when)));
+    const std::string_view later = agent::is_built(row) ? "" : " (not built yet)";
+    text += fmt::format(
+        ".It {}\n{}", row.exit_code, prose(fmt::format("{}: {}{}", row.name, row.when, later)));
   }
   return text;
 }
@@ -142,6 +143,7 @@ std::string exit_item(const agent::ExitRow& row) {
   const auto known = [](std::string_view word) { return word != "-"; };
   std::string text =
       fmt::format(".It {} {}\n{}", row.exit_code, row.name, prose(sentence(row.when)));
+  text += agent::is_built(row) ? "" : "Not built yet: no run ends so.\n";
   if (known(row.retry)) {
     text += fmt::format("Run it again: {}.\n", row.retry);
   }

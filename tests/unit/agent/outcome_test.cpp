@@ -41,6 +41,21 @@ TEST_CASE("error table: each exit code of an error stands in the exit table", "[
   CHECK_FALSE(agent::code_from_name("provider.nonsense"));
 }
 
+TEST_CASE("exit table: what no built error ends in is not built", "[agent]") {
+  std::set<int> later;
+  for (const agent::ExitRow& row : agent::exit_table()) {
+    if (!agent::is_built(row)) {
+      later.insert(row.exit_code);
+    }
+  }
+  CHECK_FALSE(later.contains(0));
+  CHECK_FALSE(later.contains(143));
+  for (const agent::CodeRow& row : agent::error_table()) {
+    INFO(row.name);
+    CHECK((row.since.empty() || !later.contains(row.exit_code)));
+  }
+}
+
 TEST_CASE("outcome: a signal wins over an error, an error over success", "[agent]") {
   const agent::Error timeout{.code = agent::Code::run_timeout, .message = "", .help = ""};
   CHECK(agent::exit_code(agent::Ending{}) == 0);
