@@ -1,6 +1,7 @@
 #include "cli/help.h"
 
 #include "agent/text.h"
+#include "cli/manual/topics.h"
 
 #include <fmt/format.h>
 
@@ -137,6 +138,28 @@ std::string help(const Command& command) {
                      options(command));
 }
 
+std::string group_help(std::string_view group) {
+  std::vector<Row> rows;
+  for (const Command* command : commands_of(group)) {
+    rows.push_back({std::string(command->name), std::string(command->summary)});
+  }
+  return rows.empty() ? std::string()
+                      : fmt::format(
+                            "Usage: errand {0} COMMAND [OPTIONS] [ARGUMENTS]\n\n"
+                            "Commands:\n{1}\n"
+                            "`errand {0} COMMAND --help` explains a command.\n",
+                            group,
+                            table(rows));
+}
+
+std::string topic_list() {
+  std::vector<Row> rows;
+  for (const Topic& topic : help_topics()) {
+    rows.push_back({std::string(topic.name), std::string(topic.summary)});
+  }
+  return table(rows);
+}
+
 std::string help() {
   std::vector<Row> rows;
   for (const Command& command : commands()) {
@@ -154,11 +177,13 @@ std::string help() {
       "Usage: errand COMMAND [OPTIONS] [ARGUMENTS]\n\n"
       "Commands:\n{}\n"
       "Options:\n{}\n"
+      "Topics, which `errand help TOPIC` explains:\n{}\n"
       "`errand COMMAND --help` explains a command. Manual pages: errand(1),\n"
       "errand-agent(5), errand-test(5), errand-exit-codes(7), errand-hooks(7).\n",
       table(rows),
       table({{option_name(help_option()), std::string(help_option().help)},
-             {"-V, --version", "print the version"}}));
+             {"-V, --version", "print the version"}}),
+      topic_list());
 }
 
 }  // namespace cli

@@ -10,6 +10,10 @@ namespace cli {
 std::string help();                        // of the program
 std::string help(const Command& command);  // of one command, examples first
 
+// Of the commands that begin with `group`: "tools" is "tools list" and "tools call". Empty where
+// there are none.
+std::string group_help(std::string_view group);
+
 // "errand check [-o FORMAT] FILE…": one line where it fits.
 std::string usage(const Command& command);
 

@@ -328,7 +328,10 @@ constexpr auto k_page_positionals = std::to_array<Positional>({
      .required = true},
 });
 constexpr auto k_help_positionals = std::to_array<Positional>({
-    {.name = "COMMAND", .kind = Kind::command, .help = "a command's name", .repeated = true},
+    {.name = "TOPIC",
+     .kind = Kind::topic,
+     .help = "a topic of the manual, or a command; without one, all of both",
+     .repeated = true},
 });
 
 constexpr auto k_run_examples = std::to_array<Example>({
@@ -391,6 +394,8 @@ constexpr auto k_shell_examples = std::to_array<Example>({
     {"errand completions fish | source", "in ~/.config/fish/config.fish"},
 });
 constexpr auto k_help_examples = std::to_array<Example>({
+    {"errand help sandbox", "what the programs of tools can reach"},
+    {"errand help agent | less", "the whole page on the agent file"},
     {"errand help tools call", "the same as errand tools call --help"},
 });
 
@@ -521,8 +526,11 @@ constexpr auto k_commands = std::to_array<Command>({
      .examples = k_shell_examples,
      .run = command_completions},
     {.name = "help",
-     .summary = "show help",
-     .description = "Shows the help of the program, or of one command.",
+     .summary = "show help, and the manual by topics",
+     .description =
+         "Shows the help of the program with the topics, a page or section of the manual "
+         "as text, or the help of one command. What is both a command and a topic, as "
+         "test, is shown as both.",
      .positionals = k_help_positionals,
      .options = {},
      .examples = k_help_examples,
@@ -611,6 +619,17 @@ std::span<const Command> commands() {
 const Command* find_command(std::string_view name) {
   const auto found = std::ranges::find(k_commands, name, &Command::name);
   return found == k_commands.end() ? nullptr : &*found;
+}
+
+std::vector<const Command*> commands_of(std::string_view group) {
+  std::vector<const Command*> found;
+  for (const Command& command : k_commands) {
+    if (command.name.size() > group.size() && command.name.starts_with(group) &&
+        command.name[group.size()] == ' ') {
+      found.push_back(&command);
+    }
+  }
+  return found;
 }
 
 const Option* find_option(const Command& command, std::string_view name) {

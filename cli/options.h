@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace cli {
 
@@ -26,7 +27,7 @@ enum class Kind : std::uint8_t {
   agent,  // an agent file
   tool,   // the name of a built-in tool
   code,   // an exit code, its name, or an error code
-  command,
+  topic,  // what `errand help` shows: a topic of the manual, or the first word of a command
 };
 
 struct Option {
@@ -71,7 +72,8 @@ struct Command {
 };
 
 std::span<const Command> commands();
-const Command* find_command(std::string_view name);  // nullptr where there is none
+const Command* find_command(std::string_view name);               // nullptr where there is none
+std::vector<const Command*> commands_of(std::string_view group);  // "tools": tools list, tools call
 const Option* find_option(const Command& command, std::string_view name);  // either spelling
 
 // -h/--help, which every command has.

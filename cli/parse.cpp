@@ -49,11 +49,8 @@ std::vector<std::string_view> visible_commands() {
 // The second words of the commands whose first word is `group`.
 std::vector<std::string_view> members(std::string_view group) {
   std::vector<std::string_view> names;
-  for (const Command& command : commands()) {
-    if (command.name.starts_with(group) && command.name.size() > group.size() &&
-        command.name[group.size()] == ' ') {
-      names.push_back(command.name.substr(group.size() + 1));
-    }
+  for (const Command* command : commands_of(group)) {
+    names.push_back(command->name.substr(group.size() + 1));
   }
   return names;
 }
@@ -465,9 +462,10 @@ Result<Parsed> parse(std::span<const std::string> arguments,
   }
   const bool is_group_help = arguments.size() == 2 && is_help(arguments[1]) &&
                              find_command(arguments[0]) == nullptr &&
-                             !members(arguments[0]).empty();
+                             !commands_of(arguments[0]).empty();
   if (is_help(arguments.front()) || is_group_help) {
     parsed.help = true;
+    parsed.group = is_group_help ? arguments.front() : std::string();
     return parsed;
   }
   TRY_ASSIGN(const Chosen chosen, choose(arguments));

@@ -14,10 +14,11 @@
 namespace cli {
 
 struct Parsed {
-  const Command* command = nullptr;  // null only where `help` is asked of the program itself
+  const Command* command = nullptr;  // null only where `help` is asked of the program or a group
   std::map<std::string, std::vector<std::string>, std::less<>> values;  // by the long name
   std::vector<std::string> positionals;
   bool help = false;
+  std::string group;  // the first word of the commands of which help is asked, as "tools"
 
   bool has(std::string_view name) const;
   std::size_t count(std::string_view name) const;  // how often it was given

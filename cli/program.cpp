@@ -115,7 +115,9 @@ class Program {
         .color_err = color_err_ = color(STDERR_FILENO, *parsed),
     };
     if (parsed->help || parsed->command == nullptr) {
-      out_ << (parsed->command != nullptr ? help(*parsed->command) : help());
+      out_ << (parsed->command != nullptr ? help(*parsed->command)
+               : parsed->group.empty()    ? help()
+                                          : group_help(parsed->group));
       return finish(0);
     }
     auto code = parsed->command->run(*parsed, context);

@@ -8,11 +8,14 @@
 #include "cli/commands/commands.h"
 #include "cli/help.h"
 #include "cli/manual/man.h"
+#include "cli/manual/topics.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace cli {
 
@@ -30,36 +33,50 @@ agent::Result<int> command_man(const Parsed& parsed, Context& context) {
   return 0;
 }
 
+namespace {
+
+std::unexpected<agent::Error> unknown_topic(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const Topic& topic : help_topics()) {
+    names.push_back(topic.name);
+  }
+  std::string list = fmt::format("the topics are: {}", fmt::join(names, ", "));
+  if (std::ranges::find(planned_commands(), name) != planned_commands().end()) {
+    return agent::fail(agent::Code::cli_usage,
+                       fmt::format("`errand {}` is not yet supported", name),
+                       std::move(list));
+  }
+  for (const Command& command : commands()) {
+    names.push_back(command.name);
+  }
+  if (const auto near = agent::nearest(name, names)) {
+    list = fmt::format("did you mean `errand help {}`? {}", *near, list);
+  }
+  return agent::fail(agent::Code::cli_usage,
+                     fmt::format("there is no topic and no command `{}`", name),
+                     std::move(list));
+}
+
+}  // namespace
+
 agent::Result<int> command_help(const Parsed& parsed, Context& context) {
   const std::string name = fmt::format("{}", fmt::join(parsed.positionals, " "));
-  const auto is_group = [&](const Command& command) {
-    return command.name.starts_with(name + " ");
-  };
   if (name.empty()) {
     context.out << help();
     return 0;
   }
-  if (const Command* command = find_command(name)) {
-    context.out << help(*command);
-    return 0;
+  const Topic* topic = find_topic(name);
+  const Command* command = find_command(name);
+  std::string text = command != nullptr ? help(*command) : group_help(name);
+  if (topic != nullptr) {
+    TRY_ASSIGN(const std::string page, topic_text(*topic, context.color_out));
+    text += (text.empty() ? "" : "\n") + page;
   }
-  if (std::ranges::any_of(commands(), is_group)) {
-    for (const Command& command : commands()) {
-      if (is_group(command)) {
-        context.out << fmt::format("  {:<40}{}\n", usage(command), command.summary);
-      }
-    }
-    return 0;
+  if (text.empty()) {
+    return unknown_topic(name);
   }
-  std::vector<std::string_view> names;
-  for (const Command& command : commands()) {
-    names.push_back(command.name);
-  }
-  const auto near = agent::nearest(name, names);
-  return agent::fail(agent::Code::cli_usage,
-                     fmt::format("there is no command `{}`", name),
-                     near ? fmt::format("did you mean `errand help {}`?", *near)
-                          : "`errand help` lists the commands");
+  context.out << text;
+  return 0;
 }
 
 agent::Result<int> command_version(const Parsed& parsed, Context& context) {

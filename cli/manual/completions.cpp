@@ -2,6 +2,7 @@
 
 #include "agent/error.h"
 #include "agent/outcome.h"
+#include "cli/manual/topics.h"
 #include "cli/options.h"
 #include "tools/builtin/registry.h"
 
@@ -81,9 +82,14 @@ Words values_of(Kind kind, std::span<const std::string_view> choices) {
     for (const agent::CodeRow& row : agent::error_table()) {
       words.emplace_back(row.name);
     }
-  } else if (kind == Kind::command) {
+  } else if (kind == Kind::topic) {
     for (const FirstWord& command : first_words()) {
       words.push_back(command.name);
+    }
+    for (const Topic& topic : help_topics()) {
+      if (std::ranges::find(words, topic.name) == words.end()) {
+        words.emplace_back(topic.name);
+      }
     }
   }
   return words;

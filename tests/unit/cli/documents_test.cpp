@@ -5,6 +5,7 @@
 #include "cli/manual/completions.h"
 #include "cli/manual/man.h"
 #include "cli/manual/tables.h"
+#include "cli/manual/topics.h"
 #include "config/keys.h"
 #include "tests/support/skip.h"
 #include "tests/unit/cli/command_support.h"
@@ -156,6 +157,36 @@ TEST_CASE("documents: every command stands in help, man page and completions", "
   CHECK_FALSE(contains(cli::help(), "errand.1"));
 }
 
+// What nothing can be left of: macros, escapes and places.
+void check_is_plain(const std::string& text) {
+  for (const std::string_view trace :
+       {"\n.", "\\-", "\\(", "\\&", "\\e", "@AGENT_KEYS@", "\x1b", "\u00a0"}) {
+    INFO(trace);
+    CHECK_FALSE(contains(text, trace));
+  }
+}
+
+TEST_CASE("documents: every topic is text to read, in help and completions", "[cli]") {
+  const std::string bash = cli::bash_completions();
+  for (const cli::Topic& topic : cli::help_topics()) {
+    INFO(topic.name);
+    CHECK(contains(cli::help(), fmt::format("  {} ", topic.name)));
+    CHECK(contains(bash, fmt::format(" {}", topic.name)));
+    CHECK(cli::find_topic(topic.name) == &topic);
+    const auto text = cli::topic_text(topic, false);
+    REQUIRE(text);
+    CHECK(text->size() > 200);
+    CHECK(text->starts_with(topic.sections.empty() ? "NAME\n" : topic.sections.front()));
+    check_is_plain(*text);
+    for (const std::string_view section : topic.sections) {
+      CHECK(contains(*text, fmt::format("{}\n    ", section)));
+    }
+    CHECK(contains(cli::topic_text(topic, true).value(), "\x1b[1m"));
+  }
+  CHECK(cli::find_topic("errand-hooks") == cli::find_topic("hooks"));
+  CHECK(cli::find_topic("nothing") == nullptr);
+}
+
 TEST_CASE("documents: help fits 80 columns and begins with examples", "[cli]") {
   check_width(cli::help());
   for (const cli::Command& command : cli::commands()) {
@@ -250,6 +281,9 @@ TEST_CASE("documents: bash completes", "[cli]") {
   CHECK(bash_offers({"errand", "schema", ""}) == Words{"agent", "events", "result"});
   CHECK(bash_offers({"errand", "completions", "f"}) == Words{"fish"});
   CHECK(bash_offers({"errand", "help", "ru"}) == Words{"run"});
+  CHECK(bash_offers({"errand", "help", "test"}) == Words{"test"});
+  CHECK(bash_offers({"errand", "help", "p"}) ==
+        Words{"permissions", "policy", "prices", "providers"});
 }
 
 TEST_CASE("documents: zsh accepts its completions", "[cli]") {
@@ -283,4 +317,5 @@ TEST_CASE("documents: fish accepts its completions", "[cli]") {
   CHECK_FALSE(contains(offers("errand run "), "errand.fish"));
   CHECK(contains(offers("errand tools c"), "call\t"));
   CHECK(contains(offers("errand tools call read"), "read_file"));
+  CHECK(contains(offers("errand help perm"), "permissions"));
 }
