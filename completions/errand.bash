@@ -337,7 +337,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run check test init tools policy models prices exit-codes doctor schema completions help script environment agent keys yaml builtin-tools permissions guardrails sandbox web secrets settings providers hooks recordings' ;;
+        *) _errand_words 'run check test init tools policy models prices exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails sandbox web secrets settings providers hooks recordings' ;;
       esac
       ;;
     *) ;;

@@ -30,6 +30,7 @@ constexpr auto k_providers = std::to_array<Sections>({"PROVIDERS"});
 constexpr auto k_recordings = std::to_array<Sections>({"RECORDINGS"});
 
 constexpr auto k_topics = std::to_array<Topic>({
+    {"errand", "every command with all of its options", "errand.1", {}},
     {"script", "a script that knows how a run ended", "errand.1", k_script},
     {"environment", "variables and files that errand reads", "errand.1", k_environment},
     {"exit-codes", "how a run ends: exit codes and error codes", "errand-exit-codes.7", {}},
