@@ -11,23 +11,22 @@
 namespace cli {
 namespace {
 
-using Sections = std::string_view;
+using Title = std::string_view;
 
-constexpr auto k_script = std::to_array<Sections>({"EXAMPLES"});
-constexpr auto k_environment = std::to_array<Sections>({"ENVIRONMENT", "FILES"});
-constexpr auto k_keys = std::to_array<Sections>({"KEYS"});
-constexpr auto k_yaml = std::to_array<Sections>({"YAML, NUMBERS AND SCHEMAS"});
-constexpr auto k_tools = std::to_array<Sections>({"BUILT-IN TOOLS"});
-constexpr auto k_permissions = std::to_array<Sections>({"PERMISSIONS"});
-constexpr auto k_guardrails = std::to_array<Sections>({"GUARDRAILS"});
-constexpr auto k_sandbox = std::to_array<Sections>(
-    {"THE SANDBOX", "ORDINARY WORK IN THE SANDBOX", "WHAT PROGRAMS ARE TOLD"});
-constexpr auto k_web = std::to_array<Sections>({"THE WEB", "WORDS FROM OUTSIDE"});
-constexpr auto k_secrets = std::to_array<Sections>({"SECRETS", "WHERE KEYS GO"});
-constexpr auto k_settings =
-    std::to_array<Sections>({"SETTINGS OF THE USER", "SETTINGS OF A PROJECT"});
-constexpr auto k_providers = std::to_array<Sections>({"PROVIDERS"});
-constexpr auto k_recordings = std::to_array<Sections>({"RECORDINGS"});
+constexpr auto k_script = std::to_array<Title>({"EXAMPLES"});
+constexpr auto k_environment = std::to_array<Title>({"ENVIRONMENT", "FILES"});
+constexpr auto k_keys = std::to_array<Title>({"KEYS"});
+constexpr auto k_yaml = std::to_array<Title>({"YAML, NUMBERS AND SCHEMAS"});
+constexpr auto k_tools = std::to_array<Title>({"BUILT-IN TOOLS"});
+constexpr auto k_permissions = std::to_array<Title>({"PERMISSIONS"});
+constexpr auto k_guardrails = std::to_array<Title>({"GUARDRAILS"});
+constexpr auto k_sandbox =
+    std::to_array<Title>({"THE SANDBOX", "ORDINARY WORK IN THE SANDBOX", "WHAT PROGRAMS ARE TOLD"});
+constexpr auto k_web = std::to_array<Title>({"THE WEB", "WORDS FROM OUTSIDE"});
+constexpr auto k_secrets = std::to_array<Title>({"SECRETS", "WHERE KEYS GO"});
+constexpr auto k_settings = std::to_array<Title>({"SETTINGS OF THE USER", "SETTINGS OF A PROJECT"});
+constexpr auto k_providers = std::to_array<Title>({"PROVIDERS"});
+constexpr auto k_recordings = std::to_array<Title>({"RECORDINGS"});
 
 constexpr auto k_topics = std::to_array<Topic>({
     {"errand", "every command with all of its options", "errand.1", {}},
