@@ -169,12 +169,12 @@ void merge_usage(Json& known, const Json& usage) {
 std::int64_t token_count(const Json& usage, std::string_view key) {
   constexpr double k_most = 1e12;
   const Json* count = agent::find(usage, key);
-  if (count == nullptr || !agent::is_number(*count)) {
+  if (count == nullptr) {
     return 0;
   }
-  const double real = agent::real_of(*count);
-  const bool is_whole = std::trunc(real) == real;  // 7.0 is, and 7.5 counts nothing
-  return is_whole ? static_cast<std::int64_t>(std::clamp(real, -k_most, k_most)) : 0;
+  const double real = agent::is_number(*count) ? agent::real_of(*count) : -1;
+  return std::trunc(real) == real ? static_cast<std::int64_t>(std::clamp(real, -k_most, k_most))
+                                  : -1;
 }
 
 bool has_only(const Json& object, std::initializer_list<std::string_view> keys) {
@@ -302,6 +302,7 @@ bool AnswerDecoder::on_event(const StreamEvent& event, const agent::Emit& emit) 
   }
   auto json = parse_lenient(data);
   if (json) {
+    take_usage(*json);
     error_ = error_in(*json);
   }
   if (!error_ && (!json || !json->is_object())) {
@@ -323,6 +324,7 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
   if (!json) {
     return agent::fail(is_cut_json(text) ? broken() : garbage_json(text));
   }
+  take_usage(*json);
   if (auto error = error_in(*json)) {
     return agent::fail(*std::move(error));
   }

@@ -67,6 +67,7 @@ bool is_empty_delta(const Json& delta) {
 class AnthropicDecoder final : public AnswerDecoder {
  protected:
   Heard take_event(std::string_view name, Json& data, const agent::Emit& emit) override;
+  void take_usage(const agent::Json& data) override;
   bool take_document(agent::Json& document, const agent::Emit& emit) override;
   // Only imitators send it, behind or in place of message_stop.
   void take_done() override { is_over_ = is_over_ || !stop_reason_.empty(); }
@@ -85,7 +86,6 @@ class AnthropicDecoder final : public AnswerDecoder {
   void take_stop(const agent::Json& delta);
   void start_block(long long index, agent::Json block, const agent::Emit& emit);
   void extend_block(Block& block, const agent::Json& delta, const agent::Emit& emit);
-  void take_usage(const agent::Json& object);
   static std::string input_of(Block& block);
   bool is_plain(std::size_t calls) const;
   std::string content_to_send_back(std::span<const AssembledCall> calls);
@@ -117,7 +117,6 @@ Heard AnthropicDecoder::take_event(std::string_view name, Json& data, const agen
     }
     extend_block(block->second, *delta, emit);
   } else if (type == "message_delta") {
-    take_usage(data);
     if (const Json* delta = agent::find(data, "delta")) {
       take_stop(*delta);
     }
@@ -149,7 +148,6 @@ bool AnthropicDecoder::take_document(Json& document, const agent::Emit& emit) {
 void AnthropicDecoder::take_message(const Json& message) {
   id_ = agent::text_at(message, "id");
   model_ = agent::text_at(message, "model");
-  take_usage(message);
   take_stop(message);
 }
 
@@ -159,10 +157,13 @@ void AnthropicDecoder::take_stop(const Json& delta) {
   }
 }
 
-void AnthropicDecoder::take_usage(const Json& object) {
-  const Json* usage = agent::find(object, "usage");
-  if (usage != nullptr && usage->is_object()) {
-    merge_usage(usage_, *usage);
+void AnthropicDecoder::take_usage(const Json& data) {
+  const Json* message = agent::find(data, "message");
+  for (const Json* place : {message, &data}) {
+    const Json* usage = place == nullptr ? nullptr : agent::find(*place, "usage");
+    if (usage != nullptr && usage->is_object()) {
+      merge_usage(usage_, *usage);
+    }
   }
 }
 

@@ -75,6 +75,7 @@ bool is_empty_delta(const Json& delta) {
 class BedrockDecoder final : public AnswerDecoder {
  protected:
   Heard take_event(std::string_view name, Json& data, const agent::Emit& emit) override;
+  void take_usage(const agent::Json& data) override;
   bool take_document(Json& document, const agent::Emit& emit) override;
   void take_done() override {}
   bool is_complete() const override { return !stop_reason_.empty(); }
@@ -93,6 +94,12 @@ class BedrockDecoder final : public AnswerDecoder {
   bool is_over_ = false;
 };
 
+void BedrockDecoder::take_usage(const Json& data) {
+  if (const Json* usage = agent::find(data, "usage")) {
+    usage_ = normal_usage(*usage);
+  }
+}
+
 Heard BedrockDecoder::take_event(std::string_view name, Json& data, const agent::Emit& emit) {
   const auto index = agent::integer_at(data, "contentBlockIndex");
   if (name == "contentBlockStart") {
@@ -108,9 +115,6 @@ Heard BedrockDecoder::take_event(std::string_view name, Json& data, const agent:
   } else if (name == "messageStop") {
     stop_reason_ = agent::text_at(data, "stopReason", "unknown");
   } else if (name == "metadata") {
-    if (const Json* usage = agent::find(data, "usage")) {
-      usage_ = normal_usage(*usage);
-    }
     is_over_ = is_complete();
   }
   return Heard::answer;
@@ -142,9 +146,6 @@ bool BedrockDecoder::take_document(Json& document, const agent::Emit& emit) {
   Json* message = output == nullptr ? nullptr : agent::find(*output, "message");
   Json* content = message == nullptr ? nullptr : agent::find(*message, "content");
   stop_reason_ = agent::text_at(document, "stopReason");
-  if (const Json* usage = agent::find(document, "usage")) {
-    usage_ = normal_usage(*usage);
-  }
   if (content != nullptr && content->is_array()) {
     for (Json& block : *content) {
       take_block(std::move(block), emit);

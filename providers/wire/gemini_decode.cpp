@@ -114,6 +114,7 @@ void apply_piece(Json& arguments, const Json& piece) {
 class GeminiDecoder final : public AnswerDecoder {
  protected:
   Heard take_event(std::string_view name, Json& data, const agent::Emit& emit) override;
+  void take_usage(const agent::Json& data) override;
   bool take_document(agent::Json& document, const agent::Emit& emit) override;
   void take_done() override {}
   bool is_complete() const override { return !finish_reason_.empty(); }
@@ -133,13 +134,20 @@ class GeminiDecoder final : public AnswerDecoder {
   bool is_call_open_ = false;  // the last part is a call whose arguments come in pieces
 };
 
+void GeminiDecoder::take_usage(const Json& data) {
+  if (data.is_array()) {  // a stream without SSE, as one document
+    std::ranges::for_each(data, [this](const Json& event) { take_usage(event); });
+    return;
+  }
+  if (const Json* usage = agent::find(data, "usageMetadata"); usage && usage->is_object()) {
+    merge_usage(usage_, *usage);
+  }
+}
+
 Heard GeminiDecoder::take_event(std::string_view /*name*/, Json& data, const agent::Emit& emit) {
   bool says_something = false;
   id_ = agent::text_at(data, "responseId", id_);
   model_ = agent::text_at(data, "modelVersion", model_);
-  if (const Json* usage = agent::find(data, "usageMetadata"); usage && usage->is_object()) {
-    merge_usage(usage_, *usage);
-  }
   if (Json* candidates = agent::find(data, "candidates");
       candidates != nullptr && candidates->is_array()) {
     for (Json& candidate : *candidates) {

@@ -34,6 +34,7 @@ StopReason reason_of(std::string_view word) {
 class OllamaDecoder final : public AnswerDecoder {
  protected:
   Heard take_event(std::string_view name, Json& data, const agent::Emit& emit) override;
+  void take_usage(const agent::Json& data) override;
   bool take_document(Json& document, const agent::Emit& emit) override {
     take_event({}, document, emit);
     return is_done_;
@@ -55,6 +56,13 @@ class OllamaDecoder final : public AnswerDecoder {
   bool is_done_ = false;
 };
 
+void OllamaDecoder::take_usage(const Json& data) {
+  if (agent::bool_at(data, "done") || agent::find(data, "error") != nullptr) {
+    usage_.input = token_count(data, "prompt_eval_count");
+    usage_.output = token_count(data, "eval_count");
+  }
+}
+
 Heard OllamaDecoder::take_event(std::string_view /*name*/, Json& data, const agent::Emit& emit) {
   const auto before = text().size() + reasoning().size() + calls_.size();
   model_ = agent::text_at(data, "model", model_);
@@ -69,8 +77,6 @@ Heard OllamaDecoder::take_event(std::string_view /*name*/, Json& data, const age
   if (agent::bool_at(data, "done")) {
     is_done_ = true;
     reason_ = agent::text_at(data, "done_reason");
-    usage_.input = token_count(data, "prompt_eval_count");
-    usage_.output = token_count(data, "eval_count");
   }
   return heard_if(is_done_ || text().size() + reasoning().size() + calls_.size() != before);
 }

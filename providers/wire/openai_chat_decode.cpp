@@ -53,7 +53,7 @@ StopReason reason_of(std::string_view word) {
 
 long long first_integer(const Json& object, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
-    if (const Json* member = agent::find(object, key); member && agent::is_number(*member)) {
+    if (agent::find(object, key) != nullptr) {
       return token_count(object, key);
     }
   }
@@ -108,6 +108,7 @@ class OpenaiChatDecoder final : public AnswerDecoder {
 
  protected:
   Heard take_event(std::string_view name, Json& data, const agent::Emit& emit) override;
+  void take_usage(const agent::Json& data) override;
   bool take_document(agent::Json& document, const agent::Emit& emit) override;
   void take_done() override { is_done_ = true; }
   bool is_complete() const override { return is_done_ || !finish_reason_.empty(); }
@@ -159,7 +160,7 @@ Heard OpenaiChatDecoder::take_event(std::string_view /*name*/,
 // Of what the answer consists of: all of it only grows, and an empty delta adds nothing.
 std::size_t OpenaiChatDecoder::size() const {
   return text().size() + reasoning().size() + refusal_.size() + finish_reason_.size() +
-         calls_.size() + details_size_ + usage_.size();
+         calls_.size() + details_size_;
 }
 
 // Servers that send both a delta and a message mean the delta in a stream, the message out of it.
@@ -207,9 +208,12 @@ void OpenaiChatDecoder::take_common(const Json& chunk) {
   if (model_.empty()) {
     model_ = agent::text_at(chunk, "model");
   }
-  const Json* usage = agent::find(chunk, "usage");
+}
+
+void OpenaiChatDecoder::take_usage(const Json& data) {
+  const Json* usage = agent::find(data, "usage");
   if (usage == nullptr) {
-    const Json* groq = agent::find(chunk, "x_groq");
+    const Json* groq = agent::find(data, "x_groq");
     usage = groq != nullptr ? agent::find(*groq, "usage") : nullptr;
   }
   if (usage != nullptr && usage->is_object()) {

@@ -142,6 +142,7 @@ void put_arguments(Json& output, std::span<const AssembledCall> calls) {
 class OpenaiResponsesDecoder final : public AnswerDecoder {
  protected:
   Heard take_event(std::string_view name, Json& data, const agent::Emit& emit) override;
+  void take_usage(const agent::Json& data) override;
   bool take_document(agent::Json& document, const agent::Emit& emit) override;
   // Only gateways send it, behind the terminal event.
   void take_done() override {}
@@ -241,11 +242,18 @@ void OpenaiResponsesDecoder::take_item(long long index,
 void OpenaiResponsesDecoder::take_response(const Json& response) {
   id_ = agent::text_at(response, "id", id_);
   model_ = agent::text_at(response, "model", model_);
-  if (const Json* usage = agent::find(response, "usage"); usage != nullptr && usage->is_object()) {
-    usage_ = *usage;
-  }
   if (const Json* details = agent::find(response, "incomplete_details")) {
     incomplete_ = agent::text_at(*details, "reason");
+  }
+}
+
+void OpenaiResponsesDecoder::take_usage(const Json& data) {
+  const Json* response = agent::find(data, "response");
+  for (const Json* place : {response, &data}) {
+    const Json* usage = place == nullptr ? nullptr : agent::find(*place, "usage");
+    if (usage != nullptr && usage->is_object()) {
+      usage_ = *usage;
+    }
   }
 }
 

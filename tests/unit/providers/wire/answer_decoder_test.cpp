@@ -110,14 +110,14 @@ TEST_CASE("wire: a count of tokens is a whole number, however it is written", "[
       {"7.0", 7},
       {"7e2", 700},
       {"-7", -7},
-      {"7.5", 0},
+      {"7.5", -1},
       {"1e400", 1'000'000'000'000},
       {"18446744073709551617", 1'000'000'000'000},
       {"-1e400", -1'000'000'000'000},
-      {"\"7\"", 0},
+      {"\"7\"", -1},
       {"null", 0},
-      {"true", 0},
-      {"[7]", 0},
+      {"true", -1},
+      {"[7]", -1},
   }));
   CAPTURE(written);
   const auto usage = agent::parse_json(R"({"tokens":)" + std::string(written) + "}");
