@@ -359,6 +359,15 @@ std::string dump(const Json& value) {
   return out;
 }
 
+std::string canonical(const Json& value) {
+  return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string canonical_text(std::string_view text) {
+  const auto value = parse_json(text);
+  return value ? canonical(*value) : std::string(text);
+}
+
 bool is_number(const Json& value) {
   return value.is_number() || value.is_binary();
 }

@@ -17,6 +17,11 @@ std::optional<Json> parse_json(std::string_view text, int max_depth = 200);
 // One line, no spaces; invalid UTF-8 becomes U+FFFD. Numbers as they were read.
 std::string dump(const Json& value);
 
+// One text for all ways to write the same value: whatever the order of keys, blanks and escapes.
+std::string canonical(const Json& value);
+// The same of a JSON text; of anything else the text itself.
+std::string canonical_text(std::string_view text);
+
 // Puts behind `out` what dump() makes of the value, or of the text as a JSON string.
 void append_json(std::string& out, const Json& value);
 void append_json_text(std::string& out, std::string_view text);

@@ -1,5 +1,6 @@
 #include "agent/state.h"
 
+#include "agent/json.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
@@ -167,12 +168,12 @@ void fold(State& state, const UserSaid& event) {
 }
 
 std::string repeat_key(const ToolCall& call, const ToolResult& result) {
+  const std::string arguments = canonical_text(call.arguments);
   std::string key;
-  key.reserve(call.name.size() + call.arguments.size() + result.content.size() + 64);
+  key.reserve(call.name.size() + arguments.size() + result.content.size() + 64);
   key = call.name;
-  for (const std::string_view part : {std::string_view(call.arguments),
-                                      to_string(result.status),
-                                      std::string_view(result.content)}) {
+  for (const std::string_view part :
+       {std::string_view(arguments), to_string(result.status), std::string_view(result.content)}) {
     key += '\0';
     key += part;
   }

@@ -36,13 +36,14 @@ Ending failed(Code code, std::string message, std::string help = {}) {
 // those before it decides whether it runs at all.
 std::span<const ToolCall> next_calls(const State& state) {
   const auto max = state.plan.limits.max_repeat_calls;
-  std::map<std::pair<std::string_view, std::string_view>, std::int64_t> equal;
+  std::map<std::pair<std::string_view, std::string>, std::int64_t> equal;
   const std::span unsettled = state.open_calls.subspan(state.settled_calls);
   std::size_t begin = 0;
   std::size_t end = 0;
   for (const ToolCall& call : unsettled) {
     const bool may_repeat = !max || state.plan.repeatable_tools.contains(call.name);
-    if (!may_repeat && ++equal[{call.name, call.arguments}] > *max - state.most_repeats) {
+    if (!may_repeat &&
+        ++equal[{call.name, canonical_text(call.arguments)}] > *max - state.most_repeats) {
       break;
     }
     const bool has_result = state.results.contains(call.id);

@@ -20,11 +20,6 @@ constexpr std::size_t k_most_lines = 8;
 constexpr std::size_t k_shown_difference = 80;  // of a value
 constexpr std::size_t k_context_bytes = 20;     // of a text, before the place where it differs
 
-// One text for all orders of keys.
-std::string canonical(const Json& body) {
-  return nlohmann::json(body).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 std::size_t count_values(const Json* value) {
   if (value == nullptr || !value->is_structured()) {
     return 1;
@@ -153,7 +148,7 @@ ReplayingHttp::ReplayingHttp(Cassette cassette,
       timings_(timings),
       redactor_(redactor) {
   for (RecordedExchange& exchange : cassette.exchanges) {
-    std::string body = canonical(exchange.request_body);
+    std::string body = agent::canonical(exchange.request_body);
     exchanges_.push_back({.recorded = std::move(exchange), .body = std::move(body)});
   }
   timings_.play(before(0));
@@ -195,7 +190,7 @@ agent::Result<agent::HttpResponse> ReplayingHttp::send(const agent::HttpRequest&
 }
 
 std::optional<std::size_t> ReplayingHttp::take(const ShownRequest& request) {
-  const std::string body = canonical(request.body);
+  const std::string body = agent::canonical(request.body);
   const std::lock_guard lock(mutex_);
   for (std::size_t index = 0; index < exchanges_.size(); ++index) {
     Exchange& exchange = exchanges_[index];

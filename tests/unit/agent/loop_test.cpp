@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 
 namespace {
@@ -588,6 +589,16 @@ TEST_CASE("loop: equal calls of one reply run no further than the limit of repea
     CHECK(stage.count("tool.started") == 5);
     CHECK(stage.count("tool.finished") == 1000);
     CHECK(not_run() == 995);
+  }
+  SECTION("the same arguments written in other ways are the same call") {
+    constexpr std::array k_ways = {
+        R"({"a":"x","b":1})", R"({ "b": 1, "a": "x" })", R"({"a":"\u0078","b":1})"};
+    std::vector<agent::ToolCall> calls;
+    for (std::size_t n = 0; n < 30; ++n) {
+      calls.push_back({"call" + std::to_string(n), "x", k_ways[n % k_ways.size()]});
+    }
+    CHECK(stage.run({answers(call_reply(calls))}).exit_code == 86);
+    CHECK(stage.count("tool.started") == 5);
   }
   SECTION("at the limit the run stops, one below it does not") {
     CHECK(stage.run({answers(call_reply(equal(5)))}).exit_code == 86);
