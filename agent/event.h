@@ -10,6 +10,7 @@
 #include "agent/toolbox.h"
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -175,6 +176,11 @@ struct Event {
 };
 
 using Emit = std::function<void(EventBody)>;
+
+// For lists of events that somebody does nothing with: a new one is in none of them, and is not
+// compiled before each reader says what it is to him.
+template <typename Body, typename... Bodies>
+concept IsOneOf = (std::same_as<Body, Bodies> || ...);
 
 constexpr std::string_view k_event_schema = "errand.events/1";
 

@@ -283,8 +283,18 @@ void fold(State& state, const RunFinished& event) {
   state.finished = event.result;
 }
 
-template <typename Other>
-void fold(State&, const Other&) {}
+// What was done about an attempt or a call: the state changes by what came of it.
+template <typename Body>
+concept IsNotFolded = IsOneOf<Body,
+                              TurnStarted,
+                              ModelRetrying,
+                              ToolOutput,
+                              ApprovalRequested,
+                              ApprovalAnswered,
+                              HookRan,
+                              Warning>;
+
+void fold(State&, const IsNotFolded auto&) {}
 
 }  // namespace
 

@@ -152,6 +152,171 @@ std::string fallback_line(const agent::ModelFallback& event) {
 
 }  // namespace
 
+// What each event puts on the screen.
+class Progress::EventView {
+ public:
+  EventView(Progress& progress, const agent::Event& event)
+      : to_(progress), verbosity_(progress.options_.verbosity), event_(event) {}
+
+  void operator()(const agent::RunStarted& run) const {
+    if (verbosity_ < 1 || run.agent_name.empty()) {
+      return;
+    }
+    std::string files;
+    for (const agent::Attachment& one : run.attachments) {
+      files += fmt::format(", {} ({})", one.name, one.media_type);
+    }
+    line(k_dim,
+         fmt::format("agent {}, model {}, {}{}, run {}",
+                     name_of(run.agent_name),
+                     name_of(run.model),
+                     plural(static_cast<std::int64_t>(run.tools.size()), "tool"),
+                     files,
+                     event_.run_id));
+    line(k_dim, sandbox_line(run, verbosity_ >= 2));
+  }
+
+  void operator()(const agent::TurnStarted& event) const {
+    to_.wait_for(fmt::format("the model, turn {}", event.turn));
+  }
+
+  void operator()(const agent::ModelRetrying& retry) const {
+    if (verbosity_ >= 0) {
+      line(k_yellow,
+           fmt::format("attempt {}/{} failed: {}; again in {}",
+                       retry.attempt,
+                       retry.max_attempts,
+                       excerpt(retry.error.message, 4 * k_argument_bytes),
+                       seconds(retry.delay.count())));
+    }
+  }
+
+  void operator()(const agent::ModelFallback& fallback) const {
+    to_.wait_for(name_of(fallback.to));
+    if (verbosity_ >= (fallback.skipped ? 1 : 0)) {
+      line(k_yellow, fallback_line(fallback));
+    }
+  }
+
+  void operator()(const agent::ModelReset&) const {
+    if (verbosity_ >= 0) {
+      line(k_yellow, "the answer so far is void: it is asked for again");
+    }
+  }
+
+  void operator()(const agent::ModelResponded& event) const {
+    const agent::Reply& reply = *event.reply;
+    to_.wait_for({});
+    if (verbosity_ >= 1) {
+      line(k_dim,
+           fmt::format("turn {}: {} in, {} out{}, {}, {}",
+                       event.turn,
+                       reply.counted().input,
+                       reply.counted().output,
+                       price_tag(reply.cost),
+                       agent::to_string(reply.stop_reason),
+                       seconds(event.duration_ms)));
+    }
+    if (verbosity_ >= 0 && to_.options_.beside == nullptr && !reply.tool_calls.empty() &&
+        !reply.text.empty()) {
+      to_.line(to_.clean(excerpt(reply.text, 4 * k_argument_bytes)));
+    }
+    if (verbosity_ >= 2 && !reply.reasoning.empty()) {
+      to_.paragraph("reasoning", reply.reasoning);
+    }
+  }
+
+  void operator()(const agent::UserSaid& said) const {
+    if (verbosity_ >= (said.reason == "hook" ? 1 : 0)) {
+      line(k_yellow, said_line(said));
+    }
+  }
+
+  void operator()(const agent::ToolStarted& call) const {
+    to_.wait_for(name_of(call.name));
+    if (verbosity_ >= 0) {
+      to_.line(fmt::format(
+          "{} {}",
+          to_.paint(k_green, "▸ " + to_.clean(name_of(call.name))),
+          to_.clean(excerpt(call.arguments, verbosity_ >= 2 ? k_output_bytes : k_argument_bytes))));
+    }
+  }
+
+  void operator()(const agent::ToolFinished& event) const {
+    const agent::ToolResult& result = event.result;
+    to_.wait_for({});
+    if (verbosity_ >= 0 && result.status != agent::ToolStatus::ok) {
+      line(k_yellow,
+           fmt::format("  {}: {}: {}",
+                       name_of(result.name),
+                       agent::to_string(result.status),
+                       excerpt(result.message, 2 * k_argument_bytes)));
+    } else if (verbosity_ >= 1) {
+      line(k_dim,
+           fmt::format("  {}: ok, {} bytes, {}",
+                       name_of(result.name),
+                       result.content.size(),
+                       seconds(result.duration_ms)));
+    }
+    if (verbosity_ >= 2) {
+      to_.paragraph("output", agent::head_and_tail(result.content, k_output_bytes));
+    }
+  }
+
+  void operator()(const agent::HookRan& hook) const {
+    to_.wait_for({});
+    if (verbosity_ >= (is_quiet(hook) ? 1 : 0)) {
+      line(is_quiet(hook) ? k_dim : k_yellow, hook_line(hook));
+    }
+  }
+
+  void operator()(const agent::GuardrailRan& guardrail) const {
+    const bool is_news = guardrail.action != "allow";
+    if (verbosity_ >= (is_news ? 0 : 1)) {
+      line(is_news ? k_yellow : k_dim, guardrail_line(guardrail));
+    }
+  }
+
+  void operator()(const agent::ApprovalRequested&) const {
+    to_.wait_for({});  // the line is the prompt's
+  }
+
+  void operator()(const agent::LimitWarning& limit) const {
+    if (verbosity_ >= 0) {
+      line(k_yellow,
+           fmt::format("warning: {} of {} used of {}", limit.used, limit.max, limit.limit));
+    }
+  }
+
+  void operator()(const agent::Warning& warning) const {
+    if (verbosity_ >= 0) {
+      to_.line(to_.paint(k_yellow, to_.clean("warning: " + warning.message)) +
+               (warning.help.empty() ? "" : "\n  help: " + to_.clean(warning.help)));
+    }
+  }
+
+  void operator()(const agent::RunFinished& end) const { to_.finish(end.result); }
+
+  // What others show (the answer, the prompt), or the event before or behind it.
+  template <typename Body>
+    requires agent::IsOneOf<Body,
+                            agent::ModelRequested,
+                            agent::ModelDelta,
+                            agent::ModelBroken,
+                            agent::ToolOutput,
+                            agent::ApprovalAnswered>
+  void operator()(const Body&) const {}
+
+ private:
+  void line(std::string_view style, std::string_view text) const {
+    to_.line(to_.paint(style, to_.clean(text)));
+  }
+
+  Progress& to_;
+  int verbosity_;
+  const agent::Event& event_;
+};
+
 Progress::Progress(Options options, const agent::Redactor& redactor)
     : options_(options), redactor_(redactor), last_line_(Steady::now()) {
   if (options_.verbosity >= 0) {
@@ -171,7 +336,7 @@ Progress::~Progress() {
 void Progress::on(const agent::Event& event) {
   const std::lock_guard lock(mutex_);
   erase();
-  show(event);
+  std::visit(EventView(*this, event), event.body);
   draw();
 }
 
@@ -184,121 +349,6 @@ void Progress::fall_silent() {
   const std::lock_guard lock(mutex_);
   wait_for({});
   erase();
-}
-
-void Progress::show(const agent::Event& event) {
-  const int verbosity = options_.verbosity;
-  if (const auto* run = std::get_if<agent::RunStarted>(&event.body)) {
-    if (verbosity >= 1 && !run->agent_name.empty()) {
-      std::string files;
-      for (const agent::Attachment& one : run->attachments) {
-        files += fmt::format(", {} ({})", one.name, one.media_type);
-      }
-      line(paint(k_dim,
-                 clean(fmt::format("agent {}, model {}, {}{}, run {}",
-                                   name_of(run->agent_name),
-                                   name_of(run->model),
-                                   plural(static_cast<std::int64_t>(run->tools.size()), "tool"),
-                                   files,
-                                   event.run_id))));
-      line(paint(k_dim, clean(sandbox_line(*run, verbosity >= 2))));
-    }
-  } else if (const auto* turn = std::get_if<agent::TurnStarted>(&event.body)) {
-    wait_for(fmt::format("the model, turn {}", turn->turn));
-  } else if (const auto* retry = std::get_if<agent::ModelRetrying>(&event.body)) {
-    if (verbosity >= 0) {
-      line(paint(k_yellow,
-                 clean(fmt::format("attempt {}/{} failed: {}; again in {}",
-                                   retry->attempt,
-                                   retry->max_attempts,
-                                   excerpt(retry->error.message, 4 * k_argument_bytes),
-                                   seconds(retry->delay.count())))));
-    }
-  } else if (const auto* other = std::get_if<agent::ModelFallback>(&event.body)) {
-    wait_for(name_of(other->to));
-    if (verbosity >= (other->skipped ? 1 : 0)) {
-      line(paint(k_yellow, clean(fallback_line(*other))));
-    }
-  } else if (std::holds_alternative<agent::ModelReset>(event.body)) {
-    if (verbosity >= 0) {
-      line(paint(k_yellow, "the answer so far is void: it is asked for again"));
-    }
-  } else if (const auto* reply = std::get_if<agent::ModelResponded>(&event.body)) {
-    wait_for({});
-    if (verbosity >= 1) {
-      line(paint(k_dim,
-                 fmt::format("turn {}: {} in, {} out{}, {}, {}",
-                             reply->turn,
-                             reply->reply->counted().input,
-                             reply->reply->counted().output,
-                             price_tag(reply->reply->cost),
-                             agent::to_string(reply->reply->stop_reason),
-                             seconds(reply->duration_ms))));
-    }
-    if (verbosity >= 0 && options_.beside == nullptr && !reply->reply->tool_calls.empty() &&
-        !reply->reply->text.empty()) {
-      line(clean(excerpt(reply->reply->text, 4 * k_argument_bytes)));
-    }
-    if (verbosity >= 2 && !reply->reply->reasoning.empty()) {
-      paragraph("reasoning", reply->reply->reasoning);
-    }
-  } else if (const auto* said = std::get_if<agent::UserSaid>(&event.body)) {
-    if (verbosity >= (said->reason == "hook" ? 1 : 0)) {
-      line(paint(k_yellow, clean(said_line(*said))));
-    }
-  } else if (const auto* call = std::get_if<agent::ToolStarted>(&event.body)) {
-    wait_for(name_of(call->name));
-    if (verbosity >= 0) {
-      line(fmt::format(
-          "{} {}",
-          paint(k_green, "▸ " + clean(name_of(call->name))),
-          clean(excerpt(call->arguments, verbosity >= 2 ? k_output_bytes : k_argument_bytes))));
-    }
-  } else if (const auto* done = std::get_if<agent::ToolFinished>(&event.body)) {
-    const agent::ToolResult& result = done->result;
-    wait_for({});
-    if (verbosity >= 0 && result.status != agent::ToolStatus::ok) {
-      line(paint(k_yellow,
-                 clean(fmt::format("  {}: {}: {}",
-                                   name_of(result.name),
-                                   agent::to_string(result.status),
-                                   excerpt(result.message, 2 * k_argument_bytes)))));
-    } else if (verbosity >= 1) {
-      line(paint(k_dim,
-                 clean(fmt::format("  {}: ok, {} bytes, {}",
-                                   name_of(result.name),
-                                   result.content.size(),
-                                   seconds(result.duration_ms)))));
-    }
-    if (verbosity >= 2) {
-      paragraph("output", agent::head_and_tail(result.content, k_output_bytes));
-    }
-  } else if (const auto* hook = std::get_if<agent::HookRan>(&event.body)) {
-    wait_for({});
-    if (verbosity >= (is_quiet(*hook) ? 1 : 0)) {
-      line(paint(is_quiet(*hook) ? k_dim : k_yellow, clean(hook_line(*hook))));
-    }
-  } else if (const auto* guardrail = std::get_if<agent::GuardrailRan>(&event.body)) {
-    const bool is_news = guardrail->action != "allow";
-    if (verbosity >= (is_news ? 0 : 1)) {
-      line(paint(is_news ? k_yellow : k_dim, clean(guardrail_line(*guardrail))));
-    }
-  } else if (std::holds_alternative<agent::ApprovalRequested>(event.body)) {
-    wait_for({});  // the line is the prompt's
-  } else if (const auto* limit = std::get_if<agent::LimitWarning>(&event.body)) {
-    if (verbosity >= 0) {
-      line(paint(
-          k_yellow,
-          fmt::format("warning: {} of {} used of {}", limit->used, limit->max, limit->limit)));
-    }
-  } else if (const auto* warning = std::get_if<agent::Warning>(&event.body)) {
-    if (verbosity >= 0) {
-      line(paint(k_yellow, clean("warning: " + warning->message)) +
-           (warning->help.empty() ? "" : "\n  help: " + clean(warning->help)));
-    }
-  } else if (const auto* end = std::get_if<agent::RunFinished>(&event.body)) {
-    finish(end->result);
-  }
 }
 
 // The error block, the partial answer, and the bill: always the last things said.

@@ -40,7 +40,8 @@ class Progress final : public agent::EventSink {
  private:
   using Steady = std::chrono::steady_clock;
 
-  void show(const agent::Event& event);
+  class EventView;
+
   void finish(const agent::RunResult& result);
   void line(std::string_view text);
   void write(std::string_view text);
