@@ -11,6 +11,11 @@ struct Attachment {
   std::string media_type;  // "image/png"
   std::string base64;      // the file's bytes
 
+  static void fields(auto& self, auto& field) {
+    field("name", self.name);
+    field("media_type", self.media_type);
+    field("base64", self.base64);
+  }
   bool operator==(const Attachment&) const = default;
 };
 

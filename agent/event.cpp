@@ -6,19 +6,20 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
 #include <utility>
 
 namespace agent {
 namespace {
 
-// The names of the alternatives of EventBody, in its order.
-constexpr auto k_names = std::to_array<std::string_view>(
-    {"run.started",     "turn.started",       "model.requested",   "model.delta",
-     "model.broken",    "model.reset",        "model.retrying",    "model.fallback",
-     "model.responded", "user.said",          "tool.started",      "tool.output",
-     "tool.finished",   "approval.requested", "approval.answered", "hook.ran",
-     "guardrail.ran",   "limit.warning",      "warning",           "run.finished"});
-static_assert(k_names.size() == std::variant_size_v<EventBody>);
+// What the alternatives of EventBody are called, in its order.
+template <typename... Bodies>
+constexpr auto names_of(const std::variant<Bodies...>*) {
+  return std::array<std::string_view, sizeof...(Bodies)>{Bodies::k_type...};
+}
+constexpr auto k_names = names_of(static_cast<const EventBody*>(nullptr));
 
 // Arguments are shown as the object that they are, or as the text that came; null: none came.
 Json arguments_json(const std::string& arguments) {
@@ -29,439 +30,201 @@ Json arguments_json(const std::string& arguments) {
   return parsed && parsed->is_object() ? std::move(*parsed) : Json(arguments);
 }
 
-std::string arguments_text(const Json& json) {
-  const Json* arguments = find(json, "arguments");
-  if (arguments == nullptr) {
-    return {};
+void read_word(std::string_view word, ModelDelta::Kind& kind) {
+  kind = word == "text" ? ModelDelta::Kind::text : ModelDelta::Kind::reasoning;
+}
+void read_word(std::string_view word, StopReason& reason) {
+  reason = stop_reason_from(word);
+}
+void read_word(std::string_view word, ToolStatus& status) {
+  status = tool_status_from(word);
+}
+void read_word(std::string_view word, Answer& answer) {
+  answer = answer_from(word);
+}
+void read_word(std::string_view word, HookPoint& point) {
+  point = point_from(word).value_or(point);
+}
+
+// Puts fields into a place, which is a Json or a JsonText.
+template <typename Place>
+class FieldWriter {
+ public:
+  explicit FieldWriter(Place& json) : json_(json) {}
+
+  template <typename Value>
+  void operator()(const char* key, const Value& value) {
+    put(json_[key], value);
   }
-  return arguments->is_string() ? arguments->get<std::string>() : dump(*arguments);
-}
+  void reported(const char* key, const Usage& usage) { put(json_[key], usage); }
+  void or_null(const char* key, const std::string& text) {
+    if (text.empty()) {
+      json_[key] = Json(nullptr);
+    } else {
+      json_[key] = text;
+    }
+  }
+  void word(const char* key, const std::string& text, const auto&) { json_[key] = text; }
+  void arguments(const char* key, const std::string& text) { json_[key] = arguments_json(text); }
+  void constant(const char* key, std::string_view text) { json_[key] = text; }
+  void group(const char* key, const auto& fields) {
+    auto&& place = json_[key];
+    FieldWriter<std::remove_reference_t<decltype(place)>> inner(place);
+    fields(inner);
+  }
+  template <HasFields Value>
+  void members(const Value& value) {
+    Value::fields(value, *this);
+  }
+  void members(const SharedReply& reply) { members(*reply); }
 
-template <typename Place>
-void write(Place& json, const RunStarted& body) {
-  json["schema"] = k_event_schema;
-  json["version"] = body.version;
-  json["agent"] = {{"name", body.agent_name}, {"file", body.agent_file}};
-  json["model"] = body.model;
-  json["cwd"] = body.cwd;
-  json["instructions"] = body.instructions;
-  json["prompt"] = body.prompt;
-  write_list(json["attachments"], body.attachments, [](auto&& item, const Attachment& attachment) {
-    item["name"] = attachment.name;
-    item["media_type"] = attachment.media_type;
-    item["base64"] = attachment.base64;
-  });
-  json["tools"] = body.tools;
-  json["sandbox"] = {{"mode", body.sandbox.mode},
-                     {"network", body.sandbox.network},
-                     {"hosts", body.sandbox.hosts},
-                     {"layers", body.sandbox.layers},
-                     {"missing", body.sandbox.missing}};
-}
+ private:
+  static void put(auto&& place, const std::string& text) { place = text; }
+  static void put(auto&& place, std::integral auto number) { place = Json(number); }
+  static void put(auto&& place, double number) { place = number_json(number); }
+  static void put(auto&& place, std::chrono::milliseconds time) { place = Json(time.count()); }
+  static void put(auto&& place, Code code) { place = row(code).name; }
+  template <typename Word>
+    requires std::is_enum_v<Word>
+  static void put(auto&& place, Word word) {
+    place = to_string(word);
+  }
+  static void put(auto&& place, std::optional<Money> money) { place = to_json(money); }
+  template <IsOneOf<Usage, ModelUse, Error> Value>
+  static void put(auto&& place, const Value& value) {
+    place = to_json(value);
+  }
+  template <typename Json_>
+  static void put(Json_&& place, const RunResult& result) {
+    write(std::forward<Json_>(place), result);
+  }
+  template <HasFields Value>
+  static void put(auto&& place, const Value& value) {
+    FieldWriter<std::remove_reference_t<decltype(place)>> inner(place);
+    Value::fields(value, inner);
+  }
+  template <typename Value>
+  static void put(auto&& place, const std::optional<Value>& value) {
+    if (value) {
+      put(std::forward<decltype(place)>(place), *value);
+    } else {
+      place = Json(nullptr);
+    }
+  }
+  template <typename Value>
+  static void put(auto&& place, const std::vector<Value>& values) {
+    write_list(std::forward<decltype(place)>(place), values, [](auto&& item, const Value& value) {
+      put(std::forward<decltype(item)>(item), value);
+    });
+  }
 
-template <typename Place>
-void write(Place& json, const TurnStarted& body) {
-  json["turn"] = body.turn;
-}
+  Place& json_;
+};
 
-template <typename Place>
-void write(Place& json, const ModelRequested& body) {
-  json["turn"] = body.turn;
-  json["model"] = body.model;
-  json["messages"] = body.messages;
-  json["estimated_input"] = body.estimated_input;
-  json["max_output_tokens"] =
-      body.max_output_tokens ? Json(*body.max_output_tokens) : Json(nullptr);
-}
+// Takes fields from an object; one that is missing or of another type keeps its default.
+class FieldReader {
+ public:
+  explicit FieldReader(const Json& json) : json_(json) {}
 
-template <typename Place>
-void write(Place& json, const ModelDelta& body) {
-  json["kind"] = body.kind == ModelDelta::Kind::text ? "text" : "reasoning";
-  json["text"] = body.text;
-}
+  template <typename Value>
+  void operator()(const char* key, Value& value) {
+    if (const Json* field = find(json_, key)) {
+      take(*field, value);
+    }
+  }
+  template <typename Word>
+    requires std::is_enum_v<Word>
+  void operator()(const char* key, Word& word) {
+    read_word(text_at(json_, key), word);
+  }
+  void operator()(const char* key, std::optional<Money>& money) { money = money_at(json_, key); }
+  void operator()(const char* key, std::optional<Code>& code) {
+    code = code_from_name(text_at(json_, key));
+  }
+  void reported(const char* key, Usage& usage) { (*this)(key, usage); }
+  void or_null(const char* key, std::string& text) { (*this)(key, text); }
+  void word(const char* key, std::string& text, const auto&) { (*this)(key, text); }
+  void arguments(const char* key, std::string& text) {
+    if (const Json* arguments = find(json_, key)) {
+      text = arguments->is_string() ? arguments->get<std::string>() : dump(*arguments);
+    }
+  }
+  void constant(const char*, std::string_view) {}
+  void group(const char* key, const auto& fields) {
+    if (const Json* object = find(json_, key)) {
+      FieldReader inner(*object);
+      fields(inner);
+    }
+  }
+  template <HasFields Value>
+  void members(Value& value) {
+    Value::fields(value, *this);
+  }
+  void members(SharedReply& shared) {
+    Reply reply;
+    members(reply);
+    shared = std::move(reply);
+  }
 
-template <typename Place>
-void write(Place& json, const ModelBroken& body) {
-  json["usage"] = to_json(body.usage);
-  json["estimated"] = body.estimated ? to_json(*body.estimated) : Json(nullptr);
-  json["cost_usd"] = to_json(body.cost);
-}
-
-template <typename Place>
-void write(Place& json, const ModelReset& body) {
-  json["reason"] = body.reason;
-}
-
-template <typename Place>
-void write(Place& json, const ModelRetrying& body) {
-  json["attempt"] = body.attempt;
-  json["max_attempts"] = body.max_attempts;
-  json["delay_ms"] = body.delay.count();
-  json["error"] = to_json(body.error);
-}
-
-template <typename Place>
-void write(Place& json, const ModelFallback& body) {
-  json["from"] = body.from;
-  json["to"] = body.to;
-  json["skipped"] = body.skipped;
-  json["cooldown_ms"] = body.cooldown.count();
-  json["error"] = to_json(body.error);
-}
-
-template <typename Place>
-void write(Place& json, const ModelResponded& body) {
-  const Reply& reply = *body.reply;
-  json["turn"] = body.turn;
-  json["text"] = reply.text;
-  json["reasoning"] = reply.reasoning;
-  write_list(json["tool_calls"], reply.tool_calls, [](auto&& item, const ToolCall& call) {
-    item["id"] = call.id;
-    item["name"] = call.name;
-    item["arguments"] = arguments_json(call.arguments);
-    item["arguments_sha256"] = call.arguments_sha256;
-  });
-  json["stop_reason"] = to_string(reply.stop_reason);
-  json["stop_reason_raw"] = reply.stop_reason_raw;
-  json["usage"] = to_json(reply.usage);
-  json["estimated"] = reply.estimated ? to_json(*reply.estimated) : Json(nullptr);
-  json["cost_usd"] = to_json(reply.cost);
-  json["model"] = reply.model;
-  json["request_id"] = reply.request_id;
-  json["protocol"] = reply.protocol;
-  json["origin"] = reply.origin;
-  json["raw"] = reply.raw;
-  json["duration_ms"] = body.duration_ms;
-}
-
-template <typename Place>
-void write(Place& json, const UserSaid& body) {
-  json["text"] = body.text;
-  json["reason"] = body.reason;
-}
-
-template <typename Place>
-void write(Place& json, const ToolStarted& body) {
-  json["turn"] = body.turn;
-  json["call_id"] = body.call_id;
-  json["name"] = body.name;
-  json["arguments"] = arguments_json(body.arguments);
-  json["arguments_sha256"] = body.arguments_sha256;
-}
-
-template <typename Place>
-void write(Place& json, const ToolOutput& body) {
-  json["call_id"] = body.call_id;
-  json["text"] = body.text;
-}
-
-template <typename Place>
-void write(Place& json, const ToolFinished& body) {
-  const ToolResult& result = body.result;
-  json["turn"] = body.turn;
-  json["call_id"] = result.call_id;
-  json["name"] = result.name;
-  json["status"] = to_string(result.status);
-  json["code"] = result.code ? Json(row(*result.code).name) : Json(nullptr);
-  json["message"] = result.message;
-  json["help"] = result.help;
-  json["content"] = result.content;
-  json["exit_status"] = result.exit_status;
-  json["truncated"] = result.truncated;
-  json["full_output"] = result.full_output.empty() ? Json(nullptr) : Json(result.full_output);
-  json["fatal"] = result.fatal;
-  json["task_failed"] = result.task_failed;
-  json["duration_ms"] = result.duration_ms;
-}
-
-template <typename Place>
-void write(Place& json, const ApprovalRequested& body) {
-  const ApprovalRequest& request = body.request;
-  json["turn"] = body.turn;
-  json["call_id"] = request.call.id;
-  json["name"] = request.call.name;
-  json["arguments"] = arguments_json(request.call.arguments);
-  json["arguments_sha256"] = request.call.arguments_sha256;
-  json["reason"] = request.reason;
-  json["rule"] = request.rule;
-}
-
-template <typename Place>
-void write(Place& json, const ApprovalAnswered& body) {
-  json["call_id"] = body.call_id;
-  json["answer"] = to_string(body.answer);
-  json["by"] = body.by;
-}
-
-template <typename Place>
-void write(Place& json, const HookRan& body) {
-  json["turn"] = body.turn;
-  json["point"] = to_string(body.point);
-  json["hook"] = body.hook;
-  json["call_id"] = body.call_id;
-  json["outcome"] = body.outcome;
-  json["reason"] = body.reason;
-  json["message"] = body.message;
-  json["exit_status"] = body.exit_status ? Json(*body.exit_status) : Json(nullptr);
-  json["duration_ms"] = body.duration_ms;
-}
-
-template <typename Place>
-void write(Place& json, const GuardrailRan& body) {
-  json["turn"] = body.turn;
-  json["point"] = to_string(body.point);
-  json["guardrail"] = body.guardrail;
-  json["call_id"] = body.call_id;
-  json["action"] = body.action;
-  json["reason"] = body.reason;
-  json["judge"] = body.judge ? to_json(*body.judge) : Json(nullptr);
-  json["text"] = body.text ? Json(*body.text) : Json(nullptr);
-}
-
-template <typename Place>
-void write(Place& json, const LimitWarning& body) {
-  json["limit"] = body.limit;
-  json["used"] = number_json(body.used);
-  json["max"] = number_json(body.max);
-}
-
-template <typename Place>
-void write(Place& json, const Warning& body) {
-  json["message"] = body.message;
-  json["help"] = body.help;
-  json["kind"] = body.kind.empty() ? Json(nullptr) : Json(body.kind);
-}
-
-template <typename Place>
-void write(Place& json, const RunFinished& body) {
-  write(json["result"], body.result);
-}
-
-std::string text(const Json& json, std::string_view key) {
-  return std::string(text_at(json, key));
-}
-
-std::vector<std::string> texts(const Json& json, std::string_view key) {
-  std::vector<std::string> all;
-  if (const Json* list = find(json, key)) {
-    for (const Json& item : *list) {
-      if (item.is_string()) {
-        all.push_back(item.get<std::string>());
+ private:
+  static void take(const Json& json, std::string& text) {
+    if (json.is_string()) {
+      text = json.get<std::string>();
+    }
+  }
+  template <std::integral Number>
+  static void take(const Json& json, Number& number) {
+    if (is_number(json)) {
+      number = static_cast<Number>(integer_of(json).value_or(0));
+    }
+  }
+  static void take(const Json& json, bool& flag) { flag = json.is_boolean() && json.get<bool>(); }
+  static void take(const Json& json, double& number) {
+    if (is_number(json)) {
+      number = real_of(json);
+    }
+  }
+  static void take(const Json& json, std::chrono::milliseconds& time) {
+    std::int64_t count = 0;
+    take(json, count);
+    time = std::chrono::milliseconds(count);
+  }
+  static void take(const Json& json, Usage& usage) { usage = usage_from_json(json); }
+  static void take(const Json& json, ModelUse& use) { use = model_use_from_json(json); }
+  static void take(const Json& json, Error& error) { error = error_from_json(json); }
+  static void take(const Json& json, RunResult& result) { result = result_from_json(json); }
+  template <HasFields Value>
+  static void take(const Json& json, Value& value) {
+    FieldReader inner(json);
+    Value::fields(value, inner);
+  }
+  template <typename Value>
+  static void take(const Json& json, std::optional<Value>& value) {
+    if (has_form_of<Value>(json)) {
+      take(json, value.emplace());
+    }
+  }
+  template <typename Value>
+  static void take(const Json& json, std::vector<Value>& values) {
+    for (const Json& item : json) {
+      if (has_form_of<Value>(item)) {
+        take(item, values.emplace_back());
       }
     }
   }
-  return all;
-}
-
-void read(const Json& json, RunStarted& body) {
-  body.version = text(json, "version");
-  if (const Json* agent = find(json, "agent")) {
-    body.agent_name = text(*agent, "name");
-    body.agent_file = text(*agent, "file");
-  }
-  body.model = text(json, "model");
-  body.cwd = text(json, "cwd");
-  body.instructions = text(json, "instructions");
-  body.prompt = text(json, "prompt");
-  if (const Json* attachments = find(json, "attachments")) {
-    for (const Json& attachment : *attachments) {
-      body.attachments.push_back({.name = text(attachment, "name"),
-                                  .media_type = text(attachment, "media_type"),
-                                  .base64 = text(attachment, "base64")});
+  template <typename Value>
+  static bool has_form_of(const Json& json) {
+    if constexpr (std::is_same_v<Value, std::string>) {
+      return json.is_string();
+    } else if constexpr (std::is_arithmetic_v<Value>) {
+      return is_number(json);
+    } else {
+      return json.is_object();
     }
   }
-  body.tools = texts(json, "tools");
-  if (const Json* sandbox = find(json, "sandbox")) {
-    body.sandbox = {.mode = text(*sandbox, "mode"),
-                    .network = text(*sandbox, "network"),
-                    .hosts = texts(*sandbox, "hosts"),
-                    .layers = texts(*sandbox, "layers"),
-                    .missing = texts(*sandbox, "missing")};
-  }
-}
 
-void read(const Json& json, TurnStarted& body) {
-  body.turn = integer_at(json, "turn");
-}
-
-void read(const Json& json, ModelRequested& body) {
-  body.turn = integer_at(json, "turn");
-  body.model = text(json, "model");
-  body.messages = integer_at(json, "messages");
-  body.estimated_input = integer_at(json, "estimated_input");
-  if (find(json, "max_output_tokens") != nullptr) {
-    body.max_output_tokens = integer_at(json, "max_output_tokens");
-  }
-}
-
-void read(const Json& json, ModelDelta& body) {
-  body.kind =
-      text_at(json, "kind") == "text" ? ModelDelta::Kind::text : ModelDelta::Kind::reasoning;
-  body.text = text(json, "text");
-}
-
-void read(const Json& json, ModelBroken& body) {
-  if (const Json* usage = find(json, "usage")) {
-    body.usage = usage_from_json(*usage);
-  }
-  if (const Json* estimated = find(json, "estimated")) {
-    body.estimated = usage_from_json(*estimated);
-  }
-  body.cost = money_at(json, "cost_usd");
-}
-
-void read(const Json& json, ModelReset& body) {
-  body.reason = text(json, "reason");
-}
-
-void read(const Json& json, ModelRetrying& body) {
-  body.attempt = static_cast<int>(integer_at(json, "attempt"));
-  body.max_attempts = static_cast<int>(integer_at(json, "max_attempts"));
-  body.delay = std::chrono::milliseconds(integer_at(json, "delay_ms"));
-  if (const Json* error = find(json, "error")) {
-    body.error = error_from_json(*error);
-  }
-}
-
-void read(const Json& json, ModelFallback& body) {
-  body.from = text(json, "from");
-  body.to = text(json, "to");
-  body.skipped = bool_at(json, "skipped");
-  body.cooldown = std::chrono::milliseconds(integer_at(json, "cooldown_ms"));
-  if (const Json* error = find(json, "error")) {
-    body.error = error_from_json(*error);
-  }
-}
-
-void read(const Json& json, ModelResponded& body) {
-  Reply reply;
-  body.turn = integer_at(json, "turn");
-  reply.text = text(json, "text");
-  reply.reasoning = text(json, "reasoning");
-  if (const Json* calls = find(json, "tool_calls")) {
-    for (const Json& call : *calls) {
-      reply.tool_calls.push_back({.id = text(call, "id"),
-                                  .name = text(call, "name"),
-                                  .arguments = arguments_text(call),
-                                  .arguments_sha256 = text(call, "arguments_sha256")});
-    }
-  }
-  reply.stop_reason = stop_reason_from(text_at(json, "stop_reason"));
-  reply.stop_reason_raw = text(json, "stop_reason_raw");
-  if (const Json* usage = find(json, "usage")) {
-    reply.usage = usage_from_json(*usage);
-  }
-  if (const Json* estimated = find(json, "estimated")) {
-    reply.estimated = usage_from_json(*estimated);
-  }
-  reply.cost = money_at(json, "cost_usd");
-  reply.model = text(json, "model");
-  reply.request_id = text(json, "request_id");
-  reply.protocol = text(json, "protocol");
-  reply.origin = text(json, "origin");
-  reply.raw = text(json, "raw");
-  body.reply = std::move(reply);
-  body.duration_ms = integer_at(json, "duration_ms");
-}
-
-void read(const Json& json, UserSaid& body) {
-  body.text = text(json, "text");
-  body.reason = text(json, "reason");
-}
-
-void read(const Json& json, ToolStarted& body) {
-  body.turn = integer_at(json, "turn");
-  body.call_id = text(json, "call_id");
-  body.name = text(json, "name");
-  body.arguments = arguments_text(json);
-  body.arguments_sha256 = text(json, "arguments_sha256");
-}
-
-void read(const Json& json, ToolOutput& body) {
-  body.call_id = text(json, "call_id");
-  body.text = text(json, "text");
-}
-
-void read(const Json& json, ToolFinished& body) {
-  ToolResult& result = body.result;
-  body.turn = integer_at(json, "turn");
-  result.call_id = text(json, "call_id");
-  result.name = text(json, "name");
-  result.status = tool_status_from(text_at(json, "status"));
-  result.code = code_from_name(text_at(json, "code"));
-  result.message = text(json, "message");
-  result.help = text(json, "help");
-  result.content = text(json, "content");
-  result.exit_status = integer_at(json, "exit_status");
-  result.truncated = bool_at(json, "truncated");
-  result.full_output = text(json, "full_output");
-  result.fatal = bool_at(json, "fatal");
-  result.task_failed = bool_at(json, "task_failed");
-  result.duration_ms = integer_at(json, "duration_ms");
-}
-
-void read(const Json& json, ApprovalRequested& body) {
-  body.turn = integer_at(json, "turn");
-  body.request.call = {.id = text(json, "call_id"),
-                       .name = text(json, "name"),
-                       .arguments = arguments_text(json),
-                       .arguments_sha256 = text(json, "arguments_sha256")};
-  body.request.reason = text(json, "reason");
-  body.request.rule = text(json, "rule");
-}
-
-void read(const Json& json, ApprovalAnswered& body) {
-  body.call_id = text(json, "call_id");
-  body.answer = answer_from(text_at(json, "answer"));
-  body.by = text(json, "by");
-}
-
-void read(const Json& json, HookRan& body) {
-  body.turn = integer_at(json, "turn");
-  body.point = point_from(text_at(json, "point")).value_or(body.point);
-  body.hook = text(json, "hook");
-  body.call_id = text(json, "call_id");
-  body.outcome = text(json, "outcome");
-  body.reason = text(json, "reason");
-  body.message = text(json, "message");
-  if (const Json* status = find(json, "exit_status"); status != nullptr && is_number(*status)) {
-    body.exit_status = integer_at(json, "exit_status");
-  }
-  body.duration_ms = integer_at(json, "duration_ms");
-}
-
-void read(const Json& json, GuardrailRan& body) {
-  body.turn = integer_at(json, "turn");
-  body.point = point_from(text_at(json, "point")).value_or(body.point);
-  body.guardrail = text(json, "guardrail");
-  body.call_id = text(json, "call_id");
-  body.action = text(json, "action");
-  body.reason = text(json, "reason");
-  if (const Json* judge = find(json, "judge"); judge != nullptr && judge->is_object()) {
-    body.judge = model_use_from_json(*judge);
-  }
-  if (const Json* text = find(json, "text"); text != nullptr && text->is_string()) {
-    body.text = text->get<std::string>();
-  }
-}
-
-void read(const Json& json, LimitWarning& body) {
-  body.limit = text(json, "limit");
-  body.used = real_at(json, "used");
-  body.max = real_at(json, "max");
-}
-
-void read(const Json& json, Warning& body) {
-  body.message = text(json, "message");
-  body.help = text(json, "help");
-  body.kind = text(json, "kind");
-}
-
-void read(const Json& json, RunFinished& body) {
-  if (const Json* result = find(json, "result")) {
-    body.result = result_from_json(*result);
-  }
-}
+  const Json& json_;
+};
 
 // The alternative of that type name, read from `json`; false where no alternative has the name.
 template <std::size_t index = 0>
@@ -473,13 +236,18 @@ bool read_body(std::string_view type, const Json& json, EventBody& body) {
       return read_body<index + 1>(type, json, body);
     }
     std::variant_alternative_t<index, EventBody> alternative;
-    read(json, alternative);
+    FieldReader reader(json);
+    reader.members(alternative);
     body = std::move(alternative);
     return true;
   }
 }
 
 }  // namespace
+
+std::string_view to_string(ModelDelta::Kind kind) {
+  return kind == ModelDelta::Kind::text ? "text" : "reasoning";
+}
 
 std::string_view type_name(const EventBody& body) {
   return k_names[body.index()];
@@ -498,7 +266,8 @@ void write(Place& json, const Event& event) {
   json["seq"] = event.seq;
   json["ts"] = format_time(event.time);
   json["type"] = type_name(event.body);
-  std::visit([&](const auto& body) { write(json, body); }, event.body);
+  FieldWriter writer(json);
+  std::visit([&](const auto& body) { writer.members(body); }, event.body);
 }
 
 }  // namespace
@@ -521,7 +290,7 @@ std::string dump(const Event& event) {
 Result<Event> event_from_json(const Json& json) {
   Event event;
   const auto time = parse_time(text_at(json, "ts"));
-  event.run_id = text(json, "run");
+  event.run_id = text_at(json, "run");
   event.seq = integer_at(json, "seq");
   if (!time || event.run_id.empty() || event.seq < 1 ||
       !read_body(text_at(json, "type"), json, event.body)) {

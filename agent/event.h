@@ -9,6 +9,7 @@
 #include "agent/result.h"
 #include "agent/toolbox.h"
 
+#include <array>
 #include <chrono>
 #include <concepts>
 #include <cstdint>
@@ -21,14 +22,47 @@
 
 namespace agent {
 
+constexpr std::string_view k_event_schema = "errand.events/1";
+
+// For lists of events that somebody does nothing with: a new one is in none of them, and is not
+// compiled before each reader says what it is to him.
+template <typename Body, typename... Bodies>
+concept IsOneOf = (std::same_as<Body, Bodies> || ...);
+
+// What an event has in JSON stands once, in its fields(): writing, reading (agent/event.cpp) and
+// the schema (cli/manual/schema_events.cpp) are visitors of it, which see the fields in the order
+// in which they are written. A visitor takes
+//
+//     field(key, value)                 the form follows from the value's type
+//     field.or_null(key, text)          null where the text is empty
+//     field.word(key, text, words)      one of these words
+//     field.arguments(key, text)        JSON text, as the object that it is
+//     field.constant(key, text)
+//     field.group(key, [](auto& field)) an object of its own
+//     field.members(value)              the fields of `value`, among those of the event
+//     field.reported(key, usage)        as a provider has it: nothing says that it can be
+template <typename Value>
+concept HasFields =
+    requires(const Value& value, int& no_visitor) { Value::fields(value, no_visitor); };
+
 struct SandboxInForce {
   std::string mode;                  // "workspace_write"; empty: the run ended before there was one
   std::string network;               // "deny"
   std::vector<std::string> hosts;    // that programs may reach although it is denied
   std::vector<std::string> layers;   // what the machine enforces on programs, where there are any
   std::vector<std::string> missing;  // what it cannot
+
+  static void fields(auto& self, auto& field) {
+    field("mode", self.mode);
+    field("network", self.network);
+    field("hosts", self.hosts);
+    field("layers", self.layers);
+    field("missing", self.missing);
+  }
 };
 struct RunStarted {
+  static constexpr std::string_view k_type = "run.started";
+
   std::string version;  // of errand
   std::string agent_name;
   std::string agent_file;  // may be empty
@@ -39,116 +73,300 @@ struct RunStarted {
   std::vector<Attachment> attachments;
   std::vector<std::string> tools;
   SandboxInForce sandbox;
+
+  static void fields(auto& self, auto& field) {
+    field.constant("schema", k_event_schema);
+    field("version", self.version);
+    field.group("agent", [&](auto& agent) {
+      agent("name", self.agent_name);
+      agent("file", self.agent_file);
+    });
+    field("model", self.model);
+    field("cwd", self.cwd);
+    field("instructions", self.instructions);
+    field("prompt", self.prompt);
+    field("attachments", self.attachments);
+    field("tools", self.tools);
+    field("sandbox", self.sandbox);
+  }
 };
 struct TurnStarted {
+  static constexpr std::string_view k_type = "turn.started";
+
   std::int64_t turn = 0;  // from 1
+
+  static void fields(auto& self, auto& field) { field("turn", self.turn); }
 };
 struct ModelRequested {
+  static constexpr std::string_view k_type = "model.requested";
+
   std::int64_t turn = 0;
   std::string model;
   std::int64_t messages = 0;
   std::int64_t estimated_input = 0;               // tokens
   std::optional<std::int64_t> max_output_tokens;  // where a budget lowers it
+
+  static void fields(auto& self, auto& field) {
+    field("turn", self.turn);
+    field("model", self.model);
+    field("messages", self.messages);
+    field("estimated_input", self.estimated_input);
+    field("max_output_tokens", self.max_output_tokens);
+  }
 };
 struct ModelDelta {
+  static constexpr std::string_view k_type = "model.delta";
+
   enum class Kind : std::uint8_t { text, reasoning };
   Kind kind = Kind::text;
   std::string text;
+
+  static void fields(auto& self, auto& field) {
+    field("kind", self.kind);
+    field("text", self.text);
+  }
 };
+std::string_view to_string(ModelDelta::Kind kind);
 struct ModelBroken {  // an answer that broke off, in whatever way, and is charged for all the same
-  Usage usage;        // as the provider reported it until then
+  static constexpr std::string_view k_type = "model.broken";
+
+  Usage usage;                     // as the provider reported it until then
   std::optional<Usage> estimated;  // from bytes, where that is missing or cannot be
   std::optional<Money> cost;       // as Reply::cost
 
   const Usage& counted() const { return estimated ? *estimated : usage; }
+
+  static void fields(auto& self, auto& field) {
+    field("usage", self.usage);
+    field("estimated", self.estimated);
+    field("cost_usd", self.cost);
+  }
 };
 struct ModelReset {  // drop what was streamed of this reply
+  static constexpr std::string_view k_type = "model.reset";
+
   std::string reason;
+
+  static void fields(auto& self, auto& field) { field("reason", self.reason); }
 };
 struct ModelRetrying {
+  static constexpr std::string_view k_type = "model.retrying";
+
   int attempt = 0;  // the one that failed
   int max_attempts = 0;
   std::chrono::milliseconds delay{0};
   Error error;
+
+  static void fields(auto& self, auto& field) {
+    field("attempt", self.attempt);
+    field("max_attempts", self.max_attempts);
+    field("delay_ms", self.delay);
+    field("error", self.error);
+  }
 };
 struct ModelFallback {  // another model is asked
-  std::string from;     // provider/model
+  static constexpr std::string_view k_type = "model.fallback";
+
+  std::string from;  // provider/model
   std::string to;
   bool skipped = false;                   // `from` failed before, and is not asked again so soon
   Error error;                            // why `from` failed
   std::chrono::milliseconds cooldown{0};  // how long `from` is asked last
+
+  static void fields(auto& self, auto& field) {
+    field("from", self.from);
+    field("to", self.to);
+    field("skipped", self.skipped);
+    field("cooldown_ms", self.cooldown);
+    field("error", self.error);
+  }
 };
 struct ModelResponded {
+  static constexpr std::string_view k_type = "model.responded";
+
   std::int64_t turn = 0;
   SharedReply reply;
   std::int64_t duration_ms = 0;
+
+  static void fields(auto& self, auto& field) {
+    field("turn", self.turn);
+    field.members(self.reply);
+    field("duration_ms", self.duration_ms);
+  }
 };
 // The program's own words to the model: a nudge to continue a cut answer, a loop warning.
 struct UserSaid {
+  static constexpr std::string_view k_type = "user.said";
+
   std::string text;
   std::string reason;  // "truncated", "empty", "malformed_tool_call", "hook", "sent_on", "denied"
+
+  static void fields(auto& self, auto& field) {
+    field("text", self.text);
+    field("reason", self.reason);
+  }
 };
 struct ToolStarted {
+  static constexpr std::string_view k_type = "tool.started";
+
   std::int64_t turn = 0;
   std::string call_id;
   std::string name;
   std::string arguments;              // JSON text
   std::string arguments_sha256 = {};  // ToolCall's
+
+  static void fields(auto& self, auto& field) {
+    field("turn", self.turn);
+    field("call_id", self.call_id);
+    field("name", self.name);
+    field.arguments("arguments", self.arguments);
+    field("arguments_sha256", self.arguments_sha256);
+  }
 };
 struct ToolOutput {
+  static constexpr std::string_view k_type = "tool.output";
+
   std::string call_id;
   std::string text;
+
+  static void fields(auto& self, auto& field) {
+    field("call_id", self.call_id);
+    field("text", self.text);
+  }
 };
 struct ToolFinished {
+  static constexpr std::string_view k_type = "tool.finished";
+
   std::int64_t turn = 0;
   ToolResult result;
+
+  static void fields(auto& self, auto& field) {
+    field("turn", self.turn);
+    field.members(self.result);
+  }
 };
 struct ApprovalRequested {
+  static constexpr std::string_view k_type = "approval.requested";
+
   std::int64_t turn = 0;
   ApprovalRequest request;
+
+  static void fields(auto& self, auto& field) {
+    field("turn", self.turn);
+    field("call_id", self.request.call.id);
+    field("name", self.request.call.name);
+    field.arguments("arguments", self.request.call.arguments);
+    field("arguments_sha256", self.request.call.arguments_sha256);
+    field("reason", self.request.reason);
+    field("rule", self.request.rule);
+  }
 };
 struct ApprovalAnswered {
+  static constexpr std::string_view k_type = "approval.answered";
+
   std::string call_id;
   Answer answer = Answer::nobody;
   std::string by;  // "person", "--yes"
+
+  static void fields(auto& self, auto& field) {
+    field("call_id", self.call_id);
+    field("answer", self.answer);
+    field("by", self.by);
+  }
 };
 struct HookRan {
+  static constexpr std::string_view k_type = "hook.ran";
+  static constexpr std::array<std::string_view, 7> k_outcomes = {
+      "ok", "changed", "allowed", "asked", "denied", "stopped", "failed"};
+
   std::int64_t turn = 0;
   HookPoint point = HookPoint::run_start;
   std::string hook;     // its command
   std::string call_id;  // of the call that it is about; may be empty
-  std::string outcome;  // "ok", "changed", "allowed", "asked", "denied", "stopped", "failed"
+  std::string outcome;  // of k_outcomes
   std::string reason;
   std::string message;                      // to the user
   std::optional<std::int64_t> exit_status;  // where it ran to its end
   std::int64_t duration_ms = 0;
+
+  static void fields(auto& self, auto& field) {
+    field("turn", self.turn);
+    field("point", self.point);
+    field("hook", self.hook);
+    field("call_id", self.call_id);
+    field.word("outcome", self.outcome, k_outcomes);
+    field("reason", self.reason);
+    field("message", self.message);
+    field("exit_status", self.exit_status);
+    field("duration_ms", self.duration_ms);
+  }
 };
 struct GuardrailRan {
+  static constexpr std::string_view k_type = "guardrail.ran";
+  static constexpr std::array<std::string_view, 5> k_actions = {
+      "allow", "warn", "redact", "deny", "kill"};
+
   std::int64_t turn = 0;
   HookPoint point = HookPoint::run_start;
   std::string guardrail;  // its name
   std::string call_id;    // as HookRan's
-  std::string action;     // "allow", "warn", "redact", "deny", "kill"
+  std::string action;     // of k_actions
   std::string reason;
   std::optional<ModelUse> judge;    // what a model that judged has cost
   std::optional<std::string> text;  // what the prompt (run_start) or the answer (stop) is now
+
+  static void fields(auto& self, auto& field) {
+    field("turn", self.turn);
+    field("point", self.point);
+    field("guardrail", self.guardrail);
+    field("call_id", self.call_id);
+    field.word("action", self.action, k_actions);
+    field("reason", self.reason);
+    field("judge", self.judge);
+    field("text", self.text);
+  }
 };
 struct LimitWarning {
+  static constexpr std::string_view k_type = "limit.warning";
+
   std::string limit;  // "limits.max_turns"
   double used = 0;
   double max = 0;
+
+  static void fields(auto& self, auto& field) {
+    field("limit", self.limit);
+    field("used", self.used);
+    field("max", self.max);
+  }
 };
 struct Warning {
+  static constexpr std::string_view k_type = "warning";
+
   std::string message;
   std::string help;
   std::string kind = {};  // for programs: "replies_left"; empty: nobody is to act on it
+
+  static void fields(auto& self, auto& field) {
+    field("message", self.message);
+    field("help", self.help);
+    field.or_null("kind", self.kind);
+  }
 };
 struct RunFinished {
+  static constexpr std::string_view k_type = "run.finished";
+
   RunResult result;
+
+  static void fields(auto& self, auto& field) { field("result", self.result); }
 };
 
+// In the order of the schema.
 using EventBody = std::variant<RunStarted,
                                TurnStarted,
+                               UserSaid,
+                               LimitWarning,
+                               Warning,
+                               RunFinished,
                                ModelRequested,
                                ModelDelta,
                                ModelBroken,
@@ -156,17 +374,13 @@ using EventBody = std::variant<RunStarted,
                                ModelRetrying,
                                ModelFallback,
                                ModelResponded,
-                               UserSaid,
                                ToolStarted,
                                ToolOutput,
                                ToolFinished,
                                ApprovalRequested,
                                ApprovalAnswered,
                                HookRan,
-                               GuardrailRan,
-                               LimitWarning,
-                               Warning,
-                               RunFinished>;
+                               GuardrailRan>;
 
 struct Event {
   std::string run_id;
@@ -176,13 +390,6 @@ struct Event {
 };
 
 using Emit = std::function<void(EventBody)>;
-
-// For lists of events that somebody does nothing with: a new one is in none of them, and is not
-// compiled before each reader says what it is to him.
-template <typename Body, typename... Bodies>
-concept IsOneOf = (std::same_as<Body, Bodies> || ...);
-
-constexpr std::string_view k_event_schema = "errand.events/1";
 
 std::string_view type_name(const EventBody& body);  // "tool.started"
 // Streamed pieces are shown but not kept.

@@ -38,6 +38,13 @@ struct ToolCall {
   // loop has the reply.
   std::string arguments_sha256 = {};
 
+  // As those of events: agent/event.h.
+  static void fields(auto& self, auto& field) {
+    field("id", self.id);
+    field("name", self.name);
+    field.arguments("arguments", self.arguments);
+    field("arguments_sha256", self.arguments_sha256);
+  }
   bool operator==(const ToolCall&) const = default;
 };
 
@@ -84,6 +91,21 @@ struct Reply {
   // What limits and bills go by.
   const Usage& counted() const { return estimated ? *estimated : usage; }
 
+  static void fields(auto& self, auto& field) {
+    field("text", self.text);
+    field("reasoning", self.reasoning);
+    field("tool_calls", self.tool_calls);
+    field("stop_reason", self.stop_reason);
+    field("stop_reason_raw", self.stop_reason_raw);
+    field.reported("usage", self.usage);
+    field("estimated", self.estimated);
+    field("cost_usd", self.cost);
+    field("model", self.model);
+    field("request_id", self.request_id);
+    field("protocol", self.protocol);
+    field("origin", self.origin);
+    field("raw", self.raw);
+  }
   bool operator==(const Reply&) const = default;
 };
 

@@ -36,6 +36,22 @@ struct ToolResult {
   std::string full_output;   // path of the whole output, when truncated
   std::int64_t duration_ms = 0;
   std::int64_t exit_status = 0;  // of the process, where there was one
+
+  static void fields(auto& self, auto& field) {
+    field("call_id", self.call_id);
+    field("name", self.name);
+    field("status", self.status);
+    field("code", self.code);
+    field("message", self.message);
+    field("help", self.help);
+    field("content", self.content);
+    field("exit_status", self.exit_status);
+    field("truncated", self.truncated);
+    field.or_null("full_output", self.full_output);
+    field("fatal", self.fatal);
+    field("task_failed", self.task_failed);
+    field("duration_ms", self.duration_ms);
+  }
 };
 
 // A call that a person has to say yes to.

@@ -4,15 +4,20 @@
 #include "agent/event.h"
 #include "agent/hook_point.h"
 #include "agent/message.h"
+#include "agent/money.h"
 #include "agent/outcome.h"
 
 #include <nlohmann/json.hpp>
 
-#include <cstddef>
+#include <chrono>
+#include <concepts>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -165,197 +170,113 @@ Json definitions() {
           {"model_use", model_use()}};
 }
 
-// Arguments that are no JSON object are kept as the text that came.
-Json arguments() {
-  return Json{{"type", Json::array({"object", "string"})}};
+template <typename Word>
+Json words_up_to(Word last) {
+  Json names = Json::array();
+  for (int at = 0; at <= static_cast<int>(last); ++at) {
+    names.push_back(to_string(static_cast<Word>(at)));
+  }
+  return Json{{"enum", std::move(names)}};
 }
 
-Json event(std::string_view name, std::initializer_list<Field> fields) {
+Json or_null(Json form) {
+  if (!form.contains("type")) {
+    return Json{{"anyOf", Json::array({std::move(form), type("null")})}};
+  }
+  form["type"] = Json::array({form["type"], "null"});
+  return form;
+}
+
+// The form of an event, from its fields: agent/event.h.
+class FieldSchema {
+ public:
+  explicit FieldSchema(Json& object) : object_(object) {}
+
+  template <typename Value>
+  void operator()(std::string_view key, const Value& value) {
+    add(key, form(value));
+  }
+  void reported(std::string_view key, const agent::Usage&) {
+    add(key, reference("reported_usage"));
+  }
+  void or_null(std::string_view key, const std::string&) { add(key, nullable("string")); }
+  void word(std::string_view key, const std::string&, const auto& words) {
+    add(key, Json{{"enum", words}});
+  }
+  // Those that are no JSON object are kept as the text that came.
+  void arguments(std::string_view key, const std::string&) {
+    add(key, Json{{"type", Json::array({"object", "string"})}});
+  }
+  void constant(std::string_view key, std::string_view text) { add(key, cli::constant(text)); }
+  void group(std::string_view key, const auto& fields) {
+    Json inner = object({});
+    FieldSchema visitor(inner);
+    fields(visitor);
+    add(key, std::move(inner));
+  }
+  template <agent::HasFields Value>
+  void members(const Value& value) {
+    Value::fields(value, *this);
+  }
+  void members(const agent::SharedReply& reply) { members(*reply); }
+
+ private:
+  void add(std::string_view key, Json form) {
+    object_["required"].push_back(key);
+    object_["properties"][std::string(key)] = std::move(form);
+  }
+
+  static Json form(const std::string&) { return type("string"); }
+  static Json form(bool) { return type("boolean"); }
+  static Json form(std::integral auto) { return type("integer"); }
+  static Json form(double) { return type("number"); }
+  static Json form(std::chrono::milliseconds) { return type("integer"); }
+  static Json form(agent::Money) { return type("number"); }
+  static Json form(agent::Code) { return reference("code"); }
+  static Json form(const agent::Usage&) { return reference("usage"); }
+  static Json form(const agent::ModelUse&) { return reference("model_use"); }
+  static Json form(const agent::Error&) { return reference("error"); }
+  static Json form(const agent::RunResult&) { return reference("result"); }
+  static Json form(agent::ModelDelta::Kind) {
+    return words_up_to(agent::ModelDelta::Kind::reasoning);
+  }
+  static Json form(agent::StopReason) { return words_up_to(agent::StopReason::unknown); }
+  static Json form(agent::ToolStatus) { return words_up_to(agent::ToolStatus::not_run); }
+  static Json form(agent::Answer) { return words_up_to(agent::Answer::stop); }
+  static Json form(agent::HookPoint) { return words_up_to(agent::HookPoint::run_end); }
+  template <agent::HasFields Value>
+  static Json form(const Value& value) {
+    Json schema = object({});
+    FieldSchema visitor(schema);
+    Value::fields(value, visitor);
+    return schema;
+  }
+  template <typename Value>
+  static Json form(const std::optional<Value>&) {
+    return cli::or_null(form(Value()));
+  }
+  template <typename Value>
+  static Json form(const std::vector<Value>&) {
+    return list_of(form(Value()));
+  }
+
+  Json& object_;
+};
+
+template <typename Body>
+Json event() {
   Json schema = object({{"v", {{"const", 1}}},
                         {"run", type("string")},
                         {"seq", {{"type", "integer"}, {"minimum", 1}}},
                         {"ts", type("string")},
-                        {"type", constant(name)}});
-  for (const auto& [field, value] : fields) {
-    schema["required"].push_back(field);
-    schema["properties"][std::string(field)] = value;
-  }
+                        {"type", constant(Body::k_type)}});
+  FieldSchema(schema).members(Body());
   return schema;
 }
 
-Json stop_reasons() {
-  Json names = Json::array();
-  for (int at = 0; at <= static_cast<int>(agent::StopReason::unknown); ++at) {
-    names.push_back(agent::to_string(static_cast<agent::StopReason>(at)));
-  }
-  return Json{{"enum", std::move(names)}};
-}
-
-Json tool_statuses() {
-  Json names = Json::array();
-  for (int at = 0; at <= static_cast<int>(agent::ToolStatus::not_run); ++at) {
-    names.push_back(agent::to_string(static_cast<agent::ToolStatus>(at)));
-  }
-  return Json{{"enum", std::move(names)}};
-}
-
-Json answers() {
-  Json names = Json::array();
-  for (int at = 0; at < static_cast<int>(agent::Answer::nobody); ++at) {
-    names.push_back(agent::to_string(static_cast<agent::Answer>(at)));
-  }
-  return Json{{"enum", std::move(names)}};
-}
-
-Json points() {
-  Json names = Json::array();
-  for (std::size_t at = 0; at < agent::k_points; ++at) {
-    names.push_back(agent::to_string(static_cast<agent::HookPoint>(at)));
-  }
-  return Json{{"enum", std::move(names)}};
-}
-
-Json gate_events() {
-  return Json::array({
-      event("hook.ran",
-            {{"turn", type("integer")},
-             {"point", points()},
-             {"hook", type("string")},
-             {"call_id", type("string")},
-             {"outcome",
-              {{"enum", {"ok", "changed", "allowed", "asked", "denied", "stopped", "failed"}}}},
-             {"reason", type("string")},
-             {"message", type("string")},
-             {"exit_status", nullable("integer")},
-             {"duration_ms", type("integer")}}),
-      event("guardrail.ran",
-            {{"turn", type("integer")},
-             {"point", points()},
-             {"guardrail", type("string")},
-             {"call_id", type("string")},
-             {"action", {{"enum", {"allow", "warn", "redact", "deny", "kill"}}}},
-             {"reason", type("string")},
-             {"judge", nullable_reference("model_use")},
-             {"text", nullable("string")}}),
-  });
-}
-
-Json model_events() {
-  const Json turn = type("integer");
-  const Json call = object({{"id", type("string")},
-                            {"name", type("string")},
-                            {"arguments", arguments()},
-                            {"arguments_sha256", type("string")}});
-  return Json::array({
-      event("model.requested",
-            {{"turn", turn},
-             {"model", type("string")},
-             {"messages", type("integer")},
-             {"estimated_input", type("integer")},
-             {"max_output_tokens", nullable("integer")}}),
-      event("model.delta", {{"kind", {{"enum", {"text", "reasoning"}}}}, {"text", type("string")}}),
-      event("model.broken",
-            {{"usage", reference("usage")},
-             {"estimated", nullable_reference("usage")},
-             {"cost_usd", nullable("number")}}),
-      event("model.reset", {{"reason", type("string")}}),
-      event("model.retrying",
-            {{"attempt", type("integer")},
-             {"max_attempts", type("integer")},
-             {"delay_ms", type("integer")},
-             {"error", reference("error")}}),
-      event("model.fallback",
-            {{"from", type("string")},
-             {"to", type("string")},
-             {"skipped", type("boolean")},
-             {"cooldown_ms", type("integer")},
-             {"error", reference("error")}}),
-      event("model.responded",
-            {{"turn", turn},
-             {"text", type("string")},
-             {"reasoning", type("string")},
-             {"tool_calls", list_of(call)},
-             {"stop_reason", stop_reasons()},
-             {"stop_reason_raw", type("string")},
-             {"usage", reference("reported_usage")},
-             {"estimated", nullable_reference("usage")},
-             {"cost_usd", nullable("number")},
-             {"model", type("string")},
-             {"request_id", type("string")},
-             {"protocol", type("string")},
-             {"origin", type("string")},
-             {"raw", type("string")},
-             {"duration_ms", type("integer")}}),
-  });
-}
-
-Json tool_events() {
-  return Json::array({
-      event("tool.started",
-            {{"turn", type("integer")},
-             {"call_id", type("string")},
-             {"name", type("string")},
-             {"arguments", arguments()},
-             {"arguments_sha256", type("string")}}),
-      event("tool.output", {{"call_id", type("string")}, {"text", type("string")}}),
-      event("tool.finished",
-            {{"turn", type("integer")},
-             {"call_id", type("string")},
-             {"name", type("string")},
-             {"status", tool_statuses()},
-             {"code", nullable_reference("code")},
-             {"message", type("string")},
-             {"help", type("string")},
-             {"content", type("string")},
-             {"exit_status", type("integer")},
-             {"truncated", type("boolean")},
-             {"full_output", nullable("string")},
-             {"fatal", type("boolean")},
-             {"task_failed", type("boolean")},
-             {"duration_ms", type("integer")}}),
-      event("approval.requested",
-            {{"turn", type("integer")},
-             {"call_id", type("string")},
-             {"name", type("string")},
-             {"arguments", arguments()},
-             {"arguments_sha256", type("string")},
-             {"reason", type("string")},
-             {"rule", type("string")}}),
-      event("approval.answered",
-            {{"call_id", type("string")}, {"answer", answers()}, {"by", type("string")}}),
-  });
-}
-
-Json run_events() {
-  const Json agent = object({{"name", type("string")}, {"file", type("string")}});
-  const Json sandbox = object({{"mode", type("string")},
-                               {"network", type("string")},
-                               {"hosts", list_of(type("string"))},
-                               {"layers", list_of(type("string"))},
-                               {"missing", list_of(type("string"))}});
-  return Json::array({
-      event("run.started",
-            {{"schema", constant(agent::k_event_schema)},
-             {"version", type("string")},
-             {"agent", agent},
-             {"model", type("string")},
-             {"cwd", type("string")},
-             {"instructions", type("string")},
-             {"prompt", type("string")},
-             {"attachments",
-              list_of(object({{"name", type("string")},
-                              {"media_type", type("string")},
-                              {"base64", type("string")}}))},
-             {"tools", list_of(type("string"))},
-             {"sandbox", sandbox}}),
-      event("turn.started", {{"turn", type("integer")}}),
-      event("user.said", {{"text", type("string")}, {"reason", type("string")}}),
-      event("limit.warning",
-            {{"limit", type("string")}, {"used", type("number")}, {"max", type("number")}}),
-      event("warning",
-            {{"message", type("string")}, {"help", type("string")}, {"kind", nullable("string")}}),
-      event("run.finished", {{"result", reference("result")}}),
-  });
+template <typename... Bodies>
+Json events(const std::variant<Bodies...>*) {
+  return Json::array({event<Bodies>()...});
 }
 
 Json document(std::string_view title, std::string_view description) {
@@ -373,12 +294,7 @@ Json result_schema() {
 
 Json events_schema() {
   Json schema = document(agent::k_event_schema, "One event of a run: one line of -o jsonl.");
-  schema["oneOf"] = Json::array();
-  for (const Json& group : {run_events(), model_events(), tool_events(), gate_events()}) {
-    for (const Json& one : group) {
-      schema["oneOf"].push_back(one);
-    }
-  }
+  schema["oneOf"] = events(static_cast<const agent::EventBody*>(nullptr));
   schema["definitions"] = definitions();
   schema["definitions"]["result"] = result();
   return schema;
