@@ -23,7 +23,7 @@ constexpr std::array k_table = std::to_array<CodeRow>({
     {Code::provider_stream_broken, "provider.stream_broken", Domain::system, Retry::automatic, "until a tool of that turn has run", "UC", 75, false, "The answer was cut off on the way; run it again.", "0.1.0"},
     {Code::provider_circuit_open, "provider.circuit_open", Domain::system, Retry::caller, "until the circuit closes", "UC", 75, false, "The provider failed too often just now; run it again later.", "0.1.0"},
     {Code::provider_busy, "provider.busy", Domain::system, Retry::caller, "", "C", 75, false, "Too many requests are in flight in this process; run it again.", "0.1.0"},
-    {Code::provider_bad_response, "provider.bad_response", Domain::system, Retry::automatic, "once", "UC", 76, false, "Check that `model.base_url` and `model.protocol` fit the server.", "0.1.0"},
+    {Code::provider_bad_response, "provider.bad_response", Domain::system, Retry::automatic_once, "once", "UC", 76, false, "Check that `model.base_url` and `model.protocol` fit the server.", "0.1.0"},
     {Code::provider_auth, "provider.auth", Domain::action, Retry::never, "", "UC", 77, false, "Check the API key and what it may be used for.", "0.1.0"},
     {Code::provider_invalid_request, "provider.invalid_request", Domain::action, Retry::never, "", "UC", 65, false, "The provider refused the request; its message says why.", "0.1.0"},
     {Code::provider_model_not_found, "provider.model_not_found", Domain::action, Retry::never, "", "UC", 102, false, "Check the model's name, and that the key may use it.", "0.1.0"},
@@ -66,7 +66,7 @@ constexpr std::array k_table = std::to_array<CodeRow>({
     {Code::guardrail_denied, "guardrail.denied", Domain::action, Retry::model, "for output, bounded", "MUC", 91, false, "A guardrail refused; its reason says why.", "0.1.0"},
     {Code::guardrail_killed, "guardrail.killed", Domain::action, Retry::never, "", "UC", 96, false, "A guardrail or the kill file stopped the run.", "0.1.0"},
     {Code::sandbox_violation, "sandbox.violation", Domain::action, Retry::model, "", "MU", 93, true, "The sandbox refused what the tool tried; widen `sandbox` if that is right.", "0.1.0"},
-    {Code::sandbox_setup, "sandbox.setup", Domain::system, Retry::automatic, "once", "UC", 93, false, "The sandbox cannot be set up like this; `errand doctor` says what the machine lacks.", "0.1.0"},
+    {Code::sandbox_setup, "sandbox.setup", Domain::system, Retry::automatic_once, "once", "UC", 93, false, "The sandbox cannot be set up like this; `errand doctor` says what the machine lacks.", "0.1.0"},
     {Code::sandbox_exec_failed, "sandbox.exec_failed", Domain::action, Retry::model, "", "M", 110, true, "The program could not be started in the sandbox.", ""},
     {Code::sandbox_invalid_state, "sandbox.invalid_state", Domain::planning, Retry::model, "", "M", 93, true, "The sandbox is not in a state for this.", ""},
     {Code::sandbox_not_found, "sandbox.not_found", Domain::planning, Retry::model, "", "M", 110, true, "There is no such sandbox.", ""},
@@ -96,7 +96,7 @@ constexpr std::array k_table = std::to_array<CodeRow>({
     {Code::durable_other, "durable.other", Domain::system, Retry::never, "", "UC", 74, false, "The engine's message says more.", ""},
     {Code::storage_not_found, "storage.not_found", Domain::config, Retry::never, "", "UC", 74, false, "Check the run's id and the state directory.", ""},
     {Code::storage_corrupt, "storage.corrupt", Domain::system, Retry::never, "a copy is kept", "UC", 74, false, "Move the file away; a new one is made.", "0.1.0"},
-    {Code::storage_io, "storage.io", Domain::system, Retry::automatic, "once for EINTR, EAGAIN", "UC", 74, false, "Check the disk: space, permissions, health.", "0.1.0"},
+    {Code::storage_io, "storage.io", Domain::system, Retry::automatic_once, "once for EINTR, EAGAIN", "UC", 74, false, "Check the disk: space, permissions, health.", "0.1.0"},
     {Code::storage_other, "storage.other", Domain::system, Retry::never, "", "UC", 74, false, "The store's message says more.", ""},
     {Code::memory_failed, "memory.failed", Domain::system, Retry::never, "the run goes on", "UM", 74, true, "Check the memory's store.", ""},
     {Code::knowledge_failed, "knowledge.failed", Domain::system, Retry::never, "the run goes on", "UM", 74, true, "Check the knowledge's store.", ""},
@@ -111,7 +111,7 @@ constexpr std::array k_table = std::to_array<CodeRow>({
     {Code::cli_usage, "cli.usage", Domain::config, Retry::never, "", "UC", 2, false, "`errand --help` shows how.", "0.1.0"},
     {Code::cli_no_input, "cli.no_input", Domain::config, Retry::never, "", "UC", 66, false, "Give a prompt: on the command line, in a file, or on standard input.", "0.1.0"},
     {Code::cli_cannot_create, "cli.cannot_create", Domain::system, Retry::never, "", "UC", 73, false, "Check that the folder exists and may be written.", "0.1.0"},
-    {Code::os_failed, "os.failed", Domain::system, Retry::automatic, "once for EAGAIN", "UC", 71, false, "The machine is short of something; its message says of what.", "0.1.0"},
+    {Code::os_failed, "os.failed", Domain::system, Retry::automatic_once, "once for EAGAIN", "UC", 71, false, "The machine is short of something; its message says of what.", "0.1.0"},
     {Code::replay_miss, "replay.miss", Domain::config, Retry::never, "", "UC", 119, false, "Record the run anew, or add the missing reply to the replay script.", "0.1.0"},
     {Code::internal, "internal", Domain::none, Retry::never, "", "UC", 70, false, "This is a bug in errand: please report it with the message above.", "0.1.0"},
     // clang-format on
@@ -167,6 +167,7 @@ std::string_view to_string(Domain domain) {
 std::string_view to_string(Retry retry) {
   switch (retry) {
     case Retry::automatic:
+    case Retry::automatic_once:
       return "automatic";
     case Retry::model:
       return "model";

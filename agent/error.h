@@ -127,8 +127,12 @@ enum class Domain : std::uint8_t {
   none
 };
 
-// Who may try again: the program itself with backoff, the model, the caller later, nobody.
-enum class Retry : std::uint8_t { automatic, model, caller, never };
+// Who may try again: the program itself with backoff (as often as it is told to, or once), the
+// model, the caller later, nobody.
+enum class Retry : std::uint8_t { automatic, automatic_once, model, caller, never };
+constexpr bool is_automatic(Retry retry) {
+  return retry == Retry::automatic || retry == Retry::automatic_once;
+}
 
 // One row of the error table: the whole policy of a code.
 struct CodeRow {
@@ -148,7 +152,7 @@ std::span<const CodeRow> error_table();
 const CodeRow& row(Code code);
 std::optional<Code> code_from_name(std::string_view name);
 std::string_view to_string(Domain domain);
-std::string_view to_string(Retry retry);
+std::string_view to_string(Retry retry);  // "automatic" for both
 
 // A place in a text that the user wrote. Lines and columns count from 1, columns in characters.
 struct Where {

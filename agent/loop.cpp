@@ -461,7 +461,6 @@ class Run {
       const auto seconds = [](std::int64_t ms) { return static_cast<double>(ms) / 1000; };
       return stopped_at(
           Code::run_timeout,
-          "limits.timeout",
           // What came before the run counts, too, with --timeout.
           seconds(std::max(milliseconds_since(begin_, ports_.clock), timeout.count())),
           seconds(timeout.count()),

@@ -14,51 +14,51 @@ namespace {
 
 constexpr auto k_exits = std::to_array<ExitRow>({
     // clang-format off
-    {0, "ok", "a final answer, output valid, checks passed", "-", "-"},
-    {1, "task_failed", "the agent finished and itself says that the task failed", "no", "yes"},
-    {2, "usage", "bad flag, argument or combination; nothing was sent", "no", "-"},
-    {65, "invalid_request", "the provider refused the request: 400, 413, 422, a 4xx that no other row names", "no", "no"},
-    {66, "no_input", "empty prompt, empty stdin, missing prompt file", "no", "-"},
-    {69, "helper_unavailable", "a required MCP server, remote agent, channel or helper program failed to start or died", "maybe", "yes"},
-    {70, "internal", "an invariant broke; the message asks for a report", "no", "maybe"},
-    {71, "os_error", "fork, exec, memory, descriptors", "maybe", "yes"},
-    {73, "cant_create", "an output, log or record file cannot be created", "no", "-"},
-    {74, "storage", "session store, journal or stdout write failed (not EPIPE)", "no", "no"},
-    {75, "provider_unavailable", "a retryable failure that outlived every retry: 408, 425, 429, 5xx, 529, network, stream cut, stall, open circuit", "yes", "yes"},
-    {76, "protocol", "provider or MCP server sent what its protocol forbids", "maybe", "yes"},
-    {77, "auth", "401, 403, expired key; a key variable that is unset or empty; `model: auto` without a key", "no", "yes"},
-    {78, "config", "agent file or config: syntax, unknown key, type, range, unset variable, unknown tool, cycle; TLS set-up", "no", "-"},
-    {80, "max_turns", "limits.max_turns", "no", "yes"},
-    {81, "token_budget", "limits.max_total_tokens", "no", "yes"},
-    {82, "cost_budget", "limits.max_cost_usd, spent, or the next request's input alone would exceed it", "no", "yes"},
-    {83, "tool_call_limit", "limits.max_tool_calls", "no", "yes"},
-    {84, "context_overflow", "the conversation no longer fits, compaction off or not enough", "no", "fork"},
-    {85, "truncated", "the answer was cut by the output-token limit after the allowed continuations", "no", "yes"},
-    {86, "loop_detected", "same call, same result, over and over", "no", "yes"},
-    {87, "handoff_limit", "more hand-overs between agents than allowed", "no", "yes"},
-    {90, "hook_terminated", "a hook said stop, or a guarding hook broke", "no", "yes"},
-    {91, "guardrail_denied", "an input, output or tool guardrail refused", "no", "maybe"},
-    {92, "approval_required", "a call needs a human's yes and no human is there", "no", "yes"},
-    {93, "sandbox", "the sandbox cannot be set up, or a violation that is configured as fatal", "no", "yes"},
-    {94, "user_declined", "the human said \"stop\" at a prompt (not Ctrl-C)", "no", "yes"},
-    {95, "model_refused", "refusal or content filter", "no", "fork"},
-    {96, "kill_switch", "kill switch: kill file, or a guardrail's kill", "no", "yes"},
-    {97, "signal_timeout", "a parked run waited longer for an outside answer than allowed", "no", "yes"},
-    {98, "lease_lost", "another worker owns this run now; this one stopped without acting", "no", "-"},
-    {102, "model_not_found", "unknown or retired model; a 403 whose code names the model", "no", "yes"},
-    {103, "quota_exhausted", "billing, credits, spend limit: 402, and 429 where the body says so", "no", "yes"},
-    {104, "unsupported", "model or provider lacks tools, schema, modality", "no", "-"},
-    {110, "tool_fatal", "a tool declared fatal failed", "no", "yes"},
-    {111, "output_invalid", "structured output still invalid after the allowed repairs", "maybe", "yes"},
-    {112, "no_result", "the run ended with neither structured output nor text that can be seen", "maybe", "yes"},
-    {113, "checks_failed", "`checks` still fail after `attempts`", "no", "yes"},
-    {114, "subagent_failed", "a sub-agent failed in a way its parent could not handle", "see cause", "yes"},
-    {119, "replay_miss", "a replay holds no reply for a request", "no", "-"},
-    {124, "timeout", "limits.timeout or --timeout", "maybe", "yes"},
-    {129, "sighup", "SIGHUP: result written, children reaped, signal raised again", "-", "yes"},
-    {130, "sigint", "SIGINT (Ctrl-C): result written, children reaped, signal raised again", "-", "yes"},
-    {141, "sigpipe", "SIGPIPE: the reader of stdout went away; children reaped, signal raised again", "-", "yes"},
-    {143, "sigterm", "SIGTERM: result written, children reaped, signal raised again", "-", "yes"},
+    {0, "ok", Status::ok, "", "a final answer, output valid, checks passed", "-", "-"},
+    {1, "task_failed", Status::failed, "", "the agent finished and itself says that the task failed", "no", "yes"},
+    {2, "usage", Status::error, "", "bad flag, argument or combination; nothing was sent", "no", "-"},
+    {65, "invalid_request", Status::error, "", "the provider refused the request: 400, 413, 422, a 4xx that no other row names", "no", "no"},
+    {66, "no_input", Status::error, "", "empty prompt, empty stdin, missing prompt file", "no", "-"},
+    {69, "helper_unavailable", Status::error, "", "a required MCP server, remote agent, channel or helper program failed to start or died", "maybe", "yes"},
+    {70, "internal", Status::error, "", "an invariant broke; the message asks for a report", "no", "maybe"},
+    {71, "os_error", Status::error, "", "fork, exec, memory, descriptors", "maybe", "yes"},
+    {73, "cant_create", Status::error, "", "an output, log or record file cannot be created", "no", "-"},
+    {74, "storage", Status::error, "", "session store, journal or stdout write failed (not EPIPE)", "no", "no"},
+    {75, "provider_unavailable", Status::error, "", "a retryable failure that outlived every retry: 408, 425, 429, 5xx, 529, network, stream cut, stall, open circuit", "yes", "yes"},
+    {76, "protocol", Status::error, "", "provider or MCP server sent what its protocol forbids", "maybe", "yes"},
+    {77, "auth", Status::error, "", "401, 403, expired key; a key variable that is unset or empty; `model: auto` without a key", "no", "yes"},
+    {78, "config", Status::error, "", "agent file or config: syntax, unknown key, type, range, unset variable, unknown tool, cycle; TLS set-up", "no", "-"},
+    {80, "max_turns", Status::stopped, "limits.max_turns", "limits.max_turns", "no", "yes"},
+    {81, "token_budget", Status::stopped, "limits.max_total_tokens", "limits.max_total_tokens", "no", "yes"},
+    {82, "cost_budget", Status::stopped, "limits.max_cost_usd", "limits.max_cost_usd, spent, or the next request's input alone would exceed it", "no", "yes"},
+    {83, "tool_call_limit", Status::stopped, "limits.max_tool_calls", "limits.max_tool_calls", "no", "yes"},
+    {84, "context_overflow", Status::stopped, "", "the conversation no longer fits, compaction off or not enough", "no", "fork"},
+    {85, "truncated", Status::failed, "", "the answer was cut by the output-token limit after the allowed continuations", "no", "yes"},
+    {86, "loop_detected", Status::stopped, "limits.max_repeat_calls", "same call, same result, over and over", "no", "yes"},
+    {87, "handoff_limit", Status::stopped, "", "more hand-overs between agents than allowed", "no", "yes"},
+    {90, "hook_terminated", Status::stopped, "", "a hook said stop, or a guarding hook broke", "no", "yes"},
+    {91, "guardrail_denied", Status::stopped, "", "an input, output or tool guardrail refused", "no", "maybe"},
+    {92, "approval_required", Status::stopped, "permissions.allow", "a call needs a human's yes and no human is there", "no", "yes"},
+    {93, "sandbox", Status::stopped, "", "the sandbox cannot be set up, or a violation that is configured as fatal", "no", "yes"},
+    {94, "user_declined", Status::stopped, "", "the human said \"stop\" at a prompt (not Ctrl-C)", "no", "yes"},
+    {95, "model_refused", Status::stopped, "", "refusal or content filter", "no", "fork"},
+    {96, "kill_switch", Status::stopped, "", "kill switch: kill file, or a guardrail's kill", "no", "yes"},
+    {97, "signal_timeout", Status::stopped, "", "a parked run waited longer for an outside answer than allowed", "no", "yes"},
+    {98, "lease_lost", Status::error, "", "another worker owns this run now; this one stopped without acting", "no", "-"},
+    {102, "model_not_found", Status::error, "", "unknown or retired model; a 403 whose code names the model", "no", "yes"},
+    {103, "quota_exhausted", Status::error, "", "billing, credits, spend limit: 402, and 429 where the body says so", "no", "yes"},
+    {104, "unsupported", Status::error, "", "model or provider lacks tools, schema, modality", "no", "-"},
+    {110, "tool_fatal", Status::error, "", "a tool declared fatal failed", "no", "yes"},
+    {111, "output_invalid", Status::failed, "", "structured output still invalid after the allowed repairs", "maybe", "yes"},
+    {112, "no_result", Status::failed, "", "the run ended with neither structured output nor text that can be seen", "maybe", "yes"},
+    {113, "checks_failed", Status::failed, "", "`checks` still fail after `attempts`", "no", "yes"},
+    {114, "subagent_failed", Status::failed, "", "a sub-agent failed in a way its parent could not handle", "see cause", "yes"},
+    {119, "replay_miss", Status::error, "", "a replay holds no reply for a request", "no", "-"},
+    {124, "timeout", Status::stopped, "limits.timeout", "limits.timeout or --timeout", "maybe", "yes"},
+    {129, "sighup", Status::cancelled, "", "SIGHUP: result written, children reaped, signal raised again", "-", "yes"},
+    {130, "sigint", Status::cancelled, "", "SIGINT (Ctrl-C): result written, children reaped, signal raised again", "-", "yes"},
+    {141, "sigpipe", Status::cancelled, "", "SIGPIPE: the reader of stdout went away; children reaped, signal raised again", "-", "yes"},
+    {143, "sigterm", Status::cancelled, "", "SIGTERM: result written, children reaped, signal raised again", "-", "yes"},
     // clang-format on
 });
 
@@ -133,17 +133,7 @@ std::string_view to_string(Status status) {
 }
 
 Status status_of(int exit_code) {
-  if (exit_code == 0) {
-    return Status::ok;
-  }
-  if (exit_code == 1 || exit_code == 85 || (exit_code >= 111 && exit_code <= 114)) {
-    return Status::failed;
-  }
-  if ((exit_code >= 80 && exit_code <= 87) || (exit_code >= 90 && exit_code <= 97) ||
-      exit_code == 124) {
-    return Status::stopped;
-  }
-  return exit_code > 128 ? Status::cancelled : Status::error;
+  return exit_row(exit_code).status;
 }
 
 int exit_code(const Error& error) {
@@ -195,8 +185,8 @@ ModelUse model_use_from_json(const Json& json) {
 
 Json to_json(const Error& error) {
   const CodeRow& policy = row(error.code);
-  const bool retryable = error.server_says_retry.value_or(policy.retry == Retry::automatic ||
-                                                          policy.retry == Retry::caller);
+  const bool retryable =
+      error.server_says_retry.value_or(is_automatic(policy.retry) || policy.retry == Retry::caller);
   Json json = {
       {"code", policy.name},
       {"message", error.message},

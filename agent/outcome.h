@@ -16,10 +16,15 @@ namespace agent {
 
 class JsonText;
 
+enum class Status : std::uint8_t { ok, failed, stopped, error, cancelled };
+std::string_view to_string(Status status);
+
 // One row of the contract (version 1). Numbers and names never change.
 struct ExitRow {
   int exit_code;
   std::string_view name;
+  Status status;
+  std::string_view setting;  // of the agent file, that stops a run so; empty: no single one
   std::string_view when;
   std::string_view retry;      // "no", "maybe", "yes", "see cause", "-"
   std::string_view resumable;  // "yes", "no", "maybe", "fork", "-"
@@ -31,8 +36,6 @@ const ExitRow& exit_row(int exit_code);  // of an unknown code: the row of `inte
 
 bool is_built(const ExitRow& row);  // whether a run of this version can end so
 
-enum class Status : std::uint8_t { ok, failed, stopped, error, cancelled };
-std::string_view to_string(Status status);
 Status status_of(int exit_code);
 
 // Why a stopped run stopped.

@@ -7,13 +7,6 @@ namespace {
 
 constexpr int k_loading_factor = 4;  // a model takes longer to load than a server to recover
 
-// The codes whose row says "once".
-bool is_retried_once(const Error& error) {
-  return error.retry_once || error.code == Code::provider_bad_response ||
-         error.code == Code::sandbox_setup || error.code == Code::storage_io ||
-         error.code == Code::os_failed;
-}
-
 bool may_retry(int attempt, const Error& error) {
   if (row(error.code).domain == Domain::cancel) {
     return false;
@@ -21,7 +14,9 @@ bool may_retry(int attempt, const Error& error) {
   if (error.server_says_retry) {
     return *error.server_says_retry;
   }
-  return row(error.code).retry == Retry::automatic && (attempt < 2 || !is_retried_once(error));
+  const Retry retry = row(error.code).retry;
+  const bool once = error.retry_once || retry == Retry::automatic_once;
+  return is_automatic(retry) && (attempt < 2 || !once);
 }
 
 Milliseconds times(Milliseconds time, int factor) {

@@ -12,8 +12,8 @@ namespace agent {
 // How long to wait after attempt number `attempt` (from 1) of one model call failed with `error`,
 // where `waited` is the sum of the waits so far; nullopt: the error is final.
 //
-// Only a code whose row retries automatically is tried again (bad responses and `retry_once`
-// errors only after the first attempt), unless the server says so itself: its word wins both ways.
+// Only a code whose row retries automatically is tried again (where the row or the error says
+// "once", only after the first attempt), unless the server says so itself: its word wins both ways.
 // Nothing lifts max_attempts and max_elapsed. The wait is full jitter below the doubled initial
 // delay, capped at max_delay (four times that where a model is being loaded). `retry_after` is a
 // floor under the jitter; one that is longer than the cap or than what max_elapsed leaves is final.

@@ -61,7 +61,6 @@ Step tools_or_limit(const State& state, std::span<const ToolCall> calls) {
     const std::int64_t left = *max - state.tool_calls;
     if (left <= 0) {
       return Finish{stopped_at(Code::run_tool_call_limit,
-                               "limits.max_tool_calls",
                                static_cast<double>(state.tool_calls),
                                static_cast<double>(*max),
                                fmt::format("the run used all of its {} tool calls", *max))};
@@ -78,10 +77,9 @@ Ending ended_by_tool(const ToolResult& result) {
     return failed(Code::run_task_failed, result.message);
   }
   const Code code = result.code.value_or(Code::tool_failed);
-  if (row(code).exit_code == row(Code::tool_confirmation_required).exit_code) {
-    Ending ending = stopped_at(code, {}, 0, 0, result.message);
+  if (!exit_row(row(code).exit_code).setting.empty()) {
+    Ending ending = stopped_at(code, 0, 0, result.message);
     ending.error->help = result.help;
-    ending.stop->config_path = "permissions.allow";
     ending.stop->detail += result.help.empty() ? "" : "; " + result.help;
     return ending;
   }
@@ -191,7 +189,6 @@ std::optional<std::int64_t> affordable_tokens(const State& state, Money max) {
 std::optional<Ending> cost_limit_before_asking(const State& state, Money max) {
   const auto stopped = [&](std::string message) {
     return stopped_at(Code::run_cost_budget,
-                      "limits.max_cost_usd",
                       state.cost.value_or(max).dollars(),
                       max.dollars(),
                       std::move(message));
@@ -221,7 +218,6 @@ std::optional<Ending> limit_before_asking(const State& state) {
   if (limits.max_turns && state.turns >= *limits.max_turns) {
     return stopped_at(
         Code::run_max_turns,
-        "limits.max_turns",
         static_cast<double>(state.turns),
         static_cast<double>(*limits.max_turns),
         fmt::format("no answer after {} turn{}", state.turns, state.turns == 1 ? "" : "s"));
@@ -232,7 +228,6 @@ std::optional<Ending> limit_before_asking(const State& state) {
     if (state.usage.total() >= *limits.max_total_tokens) {
       return stopped_at(
           Code::run_token_budget,
-          "limits.max_total_tokens",
           used,
           max,
           fmt::format("{} of {} tokens are used", state.usage.total(), *limits.max_total_tokens));
@@ -241,7 +236,6 @@ std::optional<Ending> limit_before_asking(const State& state) {
         state.usage.total() + input >= *limits.max_total_tokens) {
       return stopped_at(
           Code::run_token_budget,
-          "limits.max_total_tokens",
           used,
           max,
           fmt::format("{} of {} tokens are used, and the next request alone needs about {}",
@@ -321,7 +315,6 @@ Step next(const State& state) {
   if (const auto max = state.plan.limits.max_repeat_calls; max && state.most_repeats >= *max) {
     return Finish{stopped_at(
         Code::run_loop_detected,
-        "limits.max_repeat_calls",
         static_cast<double>(state.most_repeats),
         static_cast<double>(*max),
         fmt::format("`{}` was called {} times with the same arguments and the same result",
@@ -340,12 +333,14 @@ Step next(const State& state) {
   return ask(state);
 }
 
-Ending stopped_at(Code code, std::string limit, double used, double max, std::string message) {
-  Stop stop{.reason = std::string(exit_row(row(code).exit_code).name),
-            .limit = limit,
+Ending stopped_at(Code code, double used, double max, std::string message) {
+  const ExitRow& exit = exit_row(row(code).exit_code);
+  const bool is_limit = row(code).domain == Domain::limit;
+  Stop stop{.reason = std::string(exit.name),
+            .limit = std::string(is_limit ? exit.setting : ""),
             .used = used,
             .max = max,
-            .config_path = std::move(limit),
+            .config_path = std::string(exit.setting),
             .detail = message};
   return {.error = Error{.code = code, .message = std::move(message), .help = {}},
           .stop = std::move(stop)};

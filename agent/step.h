@@ -34,7 +34,7 @@ using Step = std::variant<AskModel, RunTools, Say, Warn, Finish>;
 
 Step next(const State& state);
 
-// An ending at a limit of the plan, with its Stop.
-Ending stopped_at(Code code, std::string limit, double used, double max, std::string message);
+// An ending at a setting of the agent file, with its Stop: which one, the exit table says.
+Ending stopped_at(Code code, double used, double max, std::string message);
 
 }  // namespace agent

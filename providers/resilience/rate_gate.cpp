@@ -181,7 +181,7 @@ agent::Result<agent::Reply> GatedProvider::complete(const agent::ModelRequest& r
   }
   auto reply = inner_->complete(request, emit, stop);
   if (!reply && reply.error().retry_after &&
-      agent::row(reply.error().code).retry == agent::Retry::automatic) {
+      agent::is_automatic(agent::row(reply.error().code).retry)) {
     gate_.hold_until(clock_.now() + std::min(*reply.error().retry_after, k_longest_hold));
   }
   gate_.leave();

@@ -9,6 +9,7 @@
 #include "config/keys.h"
 #include "tests/support/skip.h"
 #include "tests/unit/cli/command_support.h"
+#include "tools/sandbox/layers.h"
 
 #include <fmt/format.h>
 
@@ -193,6 +194,17 @@ TEST_CASE("documents: help fits 80 columns and begins with examples", "[cli]") {
     check_width(cli::help(command));
     CHECK((command.hidden || cli::help(command).starts_with("Examples:")));
   }
+}
+
+// config/ may not look into tools/, whose table it is.
+TEST_CASE("documents: the layers of the key `sandbox.required` are those of the sandbox", "[cli]") {
+  const auto key = std::ranges::find(config::keys(), "sandbox.required[]", &config::Key::path);
+  REQUIRE(key != config::keys().end());
+  std::vector<std::string_view> layers;
+  for (const tools::sandbox::LayerRow& row : tools::sandbox::k_layers) {
+    layers.push_back(row.name);
+  }
+  CHECK(key->words() == layers);
 }
 
 TEST_CASE("documents: the man pages hold the tables", "[cli]") {
