@@ -8,6 +8,8 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <map>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -50,7 +52,7 @@ void read_word(std::string_view word, HookPoint& point) {
 template <typename Place>
 class FieldWriter {
  public:
-  explicit FieldWriter(Place& json) : json_(json) {}
+  FieldWriter(Place& json, Detail detail) : json_(json), detail_(detail) {}
 
   template <typename Value>
   void operator()(const char* key, const Value& value) {
@@ -69,8 +71,14 @@ class FieldWriter {
   void constant(const char* key, std::string_view text) { json_[key] = text; }
   void group(const char* key, const auto& fields) {
     auto&& place = json_[key];
-    FieldWriter<std::remove_reference_t<decltype(place)>> inner(place);
+    FieldWriter<std::remove_reference_t<decltype(place)>> inner(place, detail_);
     fields(inner);
+  }
+  template <typename Value>
+  void kept(const char* key, const Value& value) {
+    if (detail_ == Detail::kept) {
+      put(json_[key], value);
+    }
   }
   template <HasFields Value>
   void members(const Value& value) {
@@ -79,32 +87,32 @@ class FieldWriter {
   void members(const SharedReply& reply) { members(*reply); }
 
  private:
-  static void put(auto&& place, const std::string& text) { place = text; }
-  static void put(auto&& place, std::integral auto number) { place = Json(number); }
-  static void put(auto&& place, double number) { place = number_json(number); }
-  static void put(auto&& place, std::chrono::milliseconds time) { place = Json(time.count()); }
-  static void put(auto&& place, Code code) { place = row(code).name; }
+  void put(auto&& place, const std::string& text) { place = text; }
+  void put(auto&& place, std::integral auto number) { place = Json(number); }
+  void put(auto&& place, double number) { place = number_json(number); }
+  void put(auto&& place, std::chrono::milliseconds time) { place = Json(time.count()); }
+  void put(auto&& place, Code code) { place = row(code).name; }
   template <typename Word>
     requires std::is_enum_v<Word>
-  static void put(auto&& place, Word word) {
+  void put(auto&& place, Word word) {
     place = to_string(word);
   }
-  static void put(auto&& place, std::optional<Money> money) { place = to_json(money); }
+  void put(auto&& place, std::optional<Money> money) { place = to_json(money); }
   template <IsOneOf<Usage, ModelUse, Error> Value>
-  static void put(auto&& place, const Value& value) {
+  void put(auto&& place, const Value& value) {
     place = to_json(value);
   }
   template <typename Json_>
-  static void put(Json_&& place, const RunResult& result) {
+  void put(Json_&& place, const RunResult& result) {
     write(std::forward<Json_>(place), result);
   }
   template <HasFields Value>
-  static void put(auto&& place, const Value& value) {
-    FieldWriter<std::remove_reference_t<decltype(place)>> inner(place);
+  void put(auto&& place, const Value& value) {
+    FieldWriter<std::remove_reference_t<decltype(place)>> inner(place, detail_);
     Value::fields(value, inner);
   }
   template <typename Value>
-  static void put(auto&& place, const std::optional<Value>& value) {
+  void put(auto&& place, const std::optional<Value>& value) {
     if (value) {
       put(std::forward<decltype(place)>(place), *value);
     } else {
@@ -112,13 +120,31 @@ class FieldWriter {
     }
   }
   template <typename Value>
-  static void put(auto&& place, const std::vector<Value>& values) {
-    write_list(std::forward<decltype(place)>(place), values, [](auto&& item, const Value& value) {
-      put(std::forward<decltype(item)>(item), value);
-    });
+  void put(auto&& place, const std::vector<Value>& values) {
+    put_list(std::forward<decltype(place)>(place), values);
+  }
+  void put(auto&& place, const std::set<std::string>& texts) {
+    put_list(std::forward<decltype(place)>(place), texts);
+  }
+  void put_list(auto&& place, const auto& values) {
+    write_list(
+        std::forward<decltype(place)>(place), values, [this](auto&& item, const auto& value) {
+          put(std::forward<decltype(item)>(item), value);
+        });
+  }
+  // An object, by key.
+  template <typename Value>
+  void put(auto&& place, const std::map<std::string, Value>& values) {
+    if (values.empty()) {
+      place = Json::object();
+    }
+    for (const auto& [key, value] : values) {
+      put(place[key], value);
+    }
   }
 
   Place& json_;
+  Detail detail_;
 };
 
 // Takes fields from an object; one that is missing or of another type keeps its default.
@@ -141,6 +167,17 @@ class FieldReader {
   void operator()(const char* key, std::optional<Code>& code) {
     code = code_from_name(text_at(json_, key));
   }
+  // Null is an answer, too: there is none.
+  template <typename Value>
+  void operator()(const char* key, std::optional<Value>& value) {
+    if (const Json* field = find(json_, key)) {
+      take(*field, value);
+    } else if (json_.contains(key)) {
+      value.reset();
+    }
+  }
+  void operator()(const char* key, Money& money) { money = money_at(json_, key).value_or(money); }
+  void kept(const char* key, auto& value) { (*this)(key, value); }
   void reported(const char* key, Usage& usage) { (*this)(key, usage); }
   void or_null(const char* key, std::string& text) { (*this)(key, text); }
   void word(const char* key, std::string& text, const auto&) { (*this)(key, text); }
@@ -212,11 +249,23 @@ class FieldReader {
       }
     }
   }
+  static void take(const Json& json, std::set<std::string>& texts) {
+    std::vector<std::string> list;
+    take(json, list);
+    texts.insert(list.begin(), list.end());
+  }
+  template <typename Value>
+  static void take(const Json& json, std::map<std::string, Value>& values) {
+    for (const auto& [key, value] : json.items()) {
+      take(value, values[key]);
+    }
+  }
   template <typename Value>
   static bool has_form_of(const Json& json) {
     if constexpr (std::is_same_v<Value, std::string>) {
       return json.is_string();
-    } else if constexpr (std::is_arithmetic_v<Value>) {
+    } else if constexpr (std::is_arithmetic_v<Value> ||
+                         std::is_same_v<Value, std::chrono::milliseconds>) {
       return is_number(json);
     } else {
       return json.is_object();
@@ -260,29 +309,29 @@ bool is_journaled(const EventBody& body) {
 namespace {
 
 template <typename Place>
-void write(Place& json, const Event& event) {
+void write(Place& json, const Event& event, Detail detail) {
   json["v"] = 1;
   json["run"] = event.run_id;
   json["seq"] = event.seq;
   json["ts"] = format_time(event.time);
   json["type"] = type_name(event.body);
-  FieldWriter writer(json);
+  FieldWriter writer(json, detail);
   std::visit([&](const auto& body) { writer.members(body); }, event.body);
 }
 
 }  // namespace
 
-Json to_json(const Event& event) {
+Json to_json(const Event& event, Detail detail) {
   Json json;
-  write(json, event);
+  write(json, event, detail);
   return json;
 }
 
-std::string dump(const Event& event) {
+std::string dump(const Event& event, Detail detail) {
   std::string text;
   {
     JsonText place(text);
-    write(place, event);
+    write(place, event, detail);
   }
   return text;
 }

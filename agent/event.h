@@ -7,6 +7,7 @@
 #include "agent/message.h"
 #include "agent/outcome.h"
 #include "agent/result.h"
+#include "agent/run_plan.h"
 #include "agent/toolbox.h"
 
 #include <array>
@@ -39,6 +40,9 @@ concept IsOneOf = (std::same_as<Body, Bodies> || ...);
 //     field.arguments(key, text)        JSON text, as the object that it is
 //     field.constant(key, text)
 //     field.group(key, [](auto& field)) an object of its own
+//     field.kept(key, value)            in the journal alone: what a run is carried on by, and
+//     nobody
+//                                       reads
 //     field.members(value)              the fields of `value`, among those of the event
 //     field.reported(key, usage)        as a provider has it: nothing says that it can be
 template <typename Value>
@@ -73,6 +77,7 @@ struct RunStarted {
   std::vector<Attachment> attachments;
   std::vector<std::string> tools;
   SandboxInForce sandbox;
+  RunPlan plan;
 
   static void fields(auto& self, auto& field) {
     field.constant("schema", k_event_schema);
@@ -88,6 +93,7 @@ struct RunStarted {
     field("attachments", self.attachments);
     field("tools", self.tools);
     field("sandbox", self.sandbox);
+    field.kept("plan", self.plan);
   }
 };
 struct TurnStarted {
@@ -394,9 +400,11 @@ using Emit = std::function<void(EventBody)>;
 std::string_view type_name(const EventBody& body);  // "tool.started"
 // Streamed pieces are shown but not kept.
 bool is_journaled(const EventBody& body);
-Json to_json(const Event& event);
+// For sinks, or for the journal, which has some more.
+enum class Detail : std::uint8_t { shown, kept };
+Json to_json(const Event& event, Detail detail = Detail::shown);
 // The same as text, without a copy of what is large in it.
-std::string dump(const Event& event);
+std::string dump(const Event& event, Detail detail = Detail::shown);
 // The inverse of to_json for journaled types; storage.corrupt where it is none.
 Result<Event> event_from_json(const Json& json);
 

@@ -21,7 +21,15 @@ class JsonText {
   JsonText& operator=(const JsonText&) = delete;
   ~JsonText() { out_ += end_; }
 
-  JsonText operator[](std::string_view key) {
+  // A word of the program's own, in which there is nothing to escape; a std::string is any text.
+  JsonText operator[](const char* key) {
+    begin_next('{', "}");
+    out_ += '"';
+    out_ += key;
+    out_ += "\":";
+    return JsonText(out_);
+  }
+  JsonText operator[](const std::string& key) {
     begin_next('{', "}");
     append_json_text(out_, key);
     out_ += ':';

@@ -230,7 +230,6 @@ class Run {
         ports_(ports),
         cancellation_(cancellation),
         recorder_(request.run_id,
-                  request.plan,
                   {.sinks = ports.sinks, .journal = ports.journal, .clock = ports.clock}),
         interceptors_(ports.interceptor, recorder_, request.started.prompt),
         begin_(ports.clock.now()) {}
@@ -251,7 +250,7 @@ class Run {
   using Done = std::expected<void, Ending>;
 
   RunResult go() {
-    const Deadline deadline(request_.plan.limits.timeout, ports_.clock, cancellation_);
+    const Deadline deadline(request_.started.plan.limits.timeout, ports_.clock, cancellation_);
     Done done = start();
     while (done) {
       if (auto ending = interruption()) {
@@ -457,7 +456,7 @@ class Run {
       return Ending{.error = recorder_.failure()};
     }
     if (cancellation_.is_expired()) {
-      const auto timeout = request_.plan.limits.timeout.value_or(Milliseconds{0});
+      const auto timeout = request_.started.plan.limits.timeout.value_or(Milliseconds{0});
       const auto seconds = [](std::int64_t ms) { return static_cast<double>(ms) / 1000; };
       return stopped_at(
           Code::run_timeout,

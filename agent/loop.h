@@ -33,9 +33,8 @@ struct Ports {
 
 struct RunRequest {
   std::string run_id;
-  RunStarted started;                  // prompt and instructions are taken from here
+  RunStarted started;                  // prompt, instructions and plan are taken from here
   std::vector<Warning> warnings = {};  // what came up before the start; told right after it
-  RunPlan plan;
 };
 
 // Runs to one of the endings and returns its result object; never throws for a failure of the

@@ -17,6 +17,10 @@ struct Tier {
   std::int64_t start = 0;
   Money price;
 
+  static void fields(auto& self, auto& field) {
+    field("start", self.start);
+    field("price", self.price);
+  }
   bool operator==(const Tier&) const = default;
 };
 
@@ -26,6 +30,10 @@ struct Rate {
   std::vector<Tier> tiers = {};
 
   Money at(std::int64_t input) const;
+  static void fields(auto& self, auto& field) {
+    field("base", self.base);
+    field("tiers", self.tiers);
+  }
   bool operator==(const Rate&) const = default;
 };
 
@@ -39,6 +47,16 @@ struct Price {
   std::optional<Rate> reasoning = std::nullopt;
   Money per_thousand_requests = {};
 
+  // In the log, as those of events.
+  static void fields(auto& self, auto& field) {
+    field("input", self.input);
+    field("output", self.output);
+    field("cache_read", self.cache_read);
+    field("cache_write", self.cache_write);
+    field("cache_write_1h", self.cache_write_1h);
+    field("reasoning", self.reasoning);
+    field("per_thousand_requests", self.per_thousand_requests);
+  }
   bool operator==(const Price&) const = default;
 };
 

@@ -24,8 +24,8 @@ class Recorder {
     Clock& clock;
   };
 
-  Recorder(std::string run_id, RunPlan plan, Audience audience)
-      : run_id_(std::move(run_id)), audience_(audience), state_(std::move(plan)) {}
+  Recorder(std::string run_id, Audience audience)
+      : run_id_(std::move(run_id)), audience_(audience) {}
 
   // Returns the event's body: it may be large, and who made it may have use for it.
   EventBody record(EventBody body);

@@ -115,6 +115,16 @@ struct Limits {
   std::optional<Milliseconds> timeout;
   std::optional<std::int64_t> max_repeat_calls = 5;  // nullopt: `unlimited`
   std::optional<Where> max_cost_where;               // in the agent file, for messages
+
+  // In the log, as those of events; without the place.
+  static void fields(auto& self, auto& field) {
+    field("max_turns", self.max_turns);
+    field("max_tool_calls", self.max_tool_calls);
+    field("max_total_tokens", self.max_total_tokens);
+    field("max_cost_usd", self.max_cost_usd);
+    field("timeout_ms", self.timeout);
+    field("max_repeat_calls", self.max_repeat_calls);
+  }
 };
 
 struct RetryPolicy {

@@ -34,7 +34,18 @@ void say(State& state, Message message) {
   state.conversation.messages.push_back(std::move(message));
 }
 
+std::shared_ptr<const JsonSchema> compiled(const std::string& schema) {
+  if (const auto json = parse_json(schema)) {
+    if (auto program = JsonSchema::compile(*json)) {
+      return std::make_shared<const JsonSchema>(*std::move(program));
+    }
+  }
+  return nullptr;
+}
+
 void fold(State& state, const RunStarted& event) {
+  state.plan = event.plan;
+  state.output = compiled(event.plan.output_schema);
   state.first_model = event.model;
   state.model = event.model;
   state.answered_by = event.model;
@@ -334,7 +345,7 @@ RunResult make_result(const State& state, const Ending& ending) {
     result.text = ending.error->message;
   }
   result.partial = !is_final && !result.text.empty();
-  if (result.exit_code == 0 && state.plan.output != nullptr) {
+  if (result.exit_code == 0 && state.output != nullptr) {
     result.output = result.text;
   }
   if (status_of(result.exit_code) == Status::stopped) {

@@ -4,9 +4,7 @@
 #include "agent/event.h"
 #include "agent/message.h"
 #include "agent/outcome.h"
-#include "agent/price.h"
 #include "agent/schema/json_schema.h"
-#include "agent/spec.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,19 +20,9 @@
 
 namespace agent {
 
-// What a run is started with and its events do not repeat.
-struct RunPlan {
-  Limits limits;
-  std::set<std::string> repeatable_tools;
-  std::map<std::string, Price> prices;  // by model, for estimates; unknown ones are left out
-  std::int64_t tool_bytes = 0;  // of the tools' names, descriptions and schemas, for estimates
-  std::string tool_choice;      // as ModelSpec::tool_choice
-  std::string output_schema;    // as OutputSpec::schema
-  std::shared_ptr<const JsonSchema> output;  // the same, compiled; null: any text is an answer
-};
-
 struct State {
   RunPlan plan;
+  std::shared_ptr<const JsonSchema> output;  // the plan's, compiled; null: any text is an answer
   Conversation conversation;
   Usage usage;
   std::optional<Money> cost = Money{};  // nullopt: unknown, in whole or in part
@@ -80,8 +68,6 @@ struct State {
   std::set<std::string> warned_limits;
   std::map<std::string, int, std::less<>> said;  // by UserSaid::reason: how often
   std::optional<RunResult> finished;
-
-  explicit State(RunPlan run_plan) : plan(std::move(run_plan)) {}
 };
 
 void advance(State& state, const EventBody& event);

@@ -94,7 +94,7 @@ Ending ended_by_tool(const ToolResult& result) {
 
 // Whether the answer is what `output.schema` says.
 Ending judge_output(const State& state) {
-  if (state.plan.output == nullptr) {
+  if (state.output == nullptr) {
     return {};
   }
   const auto json = parse_json(*state.answer);
@@ -105,7 +105,7 @@ Ending judge_output(const State& state) {
                       ? "the answer is not JSON, which `output.schema` demands"
                       : "the JSON of the answer " + why);
   }
-  const auto violations = state.plan.output->check(*json);
+  const auto violations = state.output->check(*json);
   if (violations.empty()) {
     return {};
   }

@@ -68,9 +68,8 @@ bool run(Shared& shared, std::size_t number) {
     return false;
   }
   agent::Cancellation cancellation;
-  const agent::RunRequest request{.run_id = name,
-                                  .started = {.agent_name = "bench", .model = name, .prompt = "go"},
-                                  .plan = {}};
+  const agent::RunRequest request{
+      .run_id = name, .started = {.agent_name = "bench", .model = name, .prompt = "go"}};
   return agent::run(
              request,
              {.provider = **provider, .toolbox = **toolbox, .sinks = {}, .clock = shared.clock},

@@ -2,7 +2,6 @@
 
 #include "agent/duration.h"
 #include "agent/refusal.h"
-#include "agent/schema/json_schema.h"
 #include "agent/text.h"
 #include "cli/key_hosts.h"
 #include "cli/known_names.h"
@@ -321,11 +320,6 @@ agent::RunPlan run_plan(const Plan& prepared,
   agent::RunPlan plan{.limits = spec.limits,
                       .tool_choice = spec.model.tool_choice,
                       .output_schema = spec.output.schema};
-  if (const auto schema = agent::parse_json(spec.output.schema)) {
-    if (auto compiled = agent::JsonSchema::compile(*schema)) {
-      plan.output = std::make_shared<const agent::JsonSchema>(std::move(*compiled));
-    }
-  }
   for (const providers::Choice& choice : prepared.chain) {
     if (const agent::Price* price = choice.tariff.at(now)) {
       plan.prices.emplace(choice.resolved.name(), *price);

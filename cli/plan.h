@@ -2,8 +2,8 @@
 #pragma once
 #include "agent/clock.h"
 #include "agent/event.h"
+#include "agent/run_plan.h"
 #include "agent/spec.h"
-#include "agent/state.h"
 #include "agent/toolbox.h"
 #include "cli/commands/commands.h"
 #include "cli/settings.h"

@@ -312,9 +312,9 @@ agent::RunRequest RunSession::make_request() {
                       .prompt = std::move(plan_.text.prompt),
                       .attachments = std::move(plan_.text.attachments),
                       .tools = tool_names(*toolbox_),
-                      .sandbox = describe(plan_.agent.sandbox, tool_environment_->sandbox())},
-          .warnings = std::move(plan_.warnings),
-          .plan = run_plan(plan_, *toolbox_, io_->clock().wall())};
+                      .sandbox = describe(plan_.agent.sandbox, tool_environment_->sandbox()),
+                      .plan = run_plan(plan_, *toolbox_, io_->clock().wall())},
+          .warnings = std::move(plan_.warnings)};
 }
 
 int RunSession::run() {

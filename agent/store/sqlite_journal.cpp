@@ -260,7 +260,8 @@ Row row_of(const Event& event, const Redactor& redactor) {
           .seq = event.seq,
           .time = to_milliseconds(event.time),
           .type = type_name(event.body),
-          .json = redactor.dump(dump(event), [&] { return to_json(event); })};
+          .json = redactor.dump(dump(event, Detail::kept),
+                                [&] { return to_json(event, Detail::kept); })};
   if (const auto* started = std::get_if<RunStarted>(&event.body)) {
     const std::string prompt = redactor.apply(started->prompt);
     row.begins.emplace(started->agent_name, prefix(prompt, k_prompt_excerpt));

@@ -214,6 +214,7 @@ class FieldSchema {
     fields(visitor);
     add(key, std::move(inner));
   }
+  void kept(std::string_view, const auto&) {}  // no line of -o jsonl has it
   template <agent::HasFields Value>
   void members(const Value& value) {
     Value::fields(value, *this);

@@ -3,6 +3,16 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include <concepts>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
 namespace {
 
 agent::Event event(agent::EventBody body) {
@@ -12,7 +22,91 @@ agent::Event event(agent::EventBody body) {
           .body = std::move(body)};
 }
 
+// Gives every field of an event another value than its default.
+class Filler {
+ public:
+  void operator()(std::string_view key, auto& value) { fill(value, key); }
+  void kept(std::string_view key, auto& value) { fill(value, key); }
+  void reported(std::string_view key, agent::Usage& usage) { fill(usage, key); }
+  void or_null(std::string_view key, std::string& text) { fill(text, key); }
+  void word(std::string_view, std::string& text, const auto& words) { text = words.back(); }
+  void arguments(std::string_view, std::string& text) { text = R"({"n":1.50})"; }
+  void constant(std::string_view, std::string_view) {}
+  void group(std::string_view, const auto& fields) { fields(*this); }
+  void members(agent::HasFields auto& value) {
+    std::remove_reference_t<decltype(value)>::fields(value, *this);
+  }
+  void members(agent::SharedReply& shared) {
+    agent::Reply reply;
+    members(reply);
+    shared = std::move(reply);
+  }
+
+ private:
+  void fill(std::string& text, std::string_view key) { text = std::string(key) + " \"1\""; }
+  void fill(bool& flag, std::string_view) { flag = true; }
+  void fill(std::integral auto& number, std::string_view) { number = ++count_; }
+  void fill(double& number, std::string_view) { number = ++count_ + 0.5; }
+  void fill(std::chrono::milliseconds& time, std::string_view) {
+    time = std::chrono::milliseconds(++count_);
+  }
+  void fill(agent::Money& money, std::string_view) { money = agent::Money::from_picos(++count_); }
+  void fill(agent::Code& code, std::string_view) { code = agent::Code::provider_timeout; }
+  template <typename Word>
+    requires std::is_enum_v<Word>
+  void fill(Word& word, std::string_view) {
+    word = static_cast<Word>(1);
+  }
+  void fill(agent::Usage& usage, std::string_view) { usage = {.input = ++count_, .output = 1}; }
+  void fill(agent::ModelUse& use, std::string_view) { use = {.model = "a/b", .turns = ++count_}; }
+  void fill(agent::Error& error, std::string_view key) { error.message = key; }
+  void fill(agent::RunResult& result, std::string_view key) { result.text = key; }
+  void fill(agent::HasFields auto& value, std::string_view) { members(value); }
+  template <typename Value>
+  void fill(std::optional<Value>& value, std::string_view key) {
+    fill(value.emplace(), key);
+  }
+  template <typename Value>
+  void fill(std::vector<Value>& values, std::string_view key) {
+    fill(values.emplace_back(), key);
+  }
+  void fill(std::set<std::string>& texts, std::string_view key) { texts.emplace(key); }
+  template <typename Value>
+  void fill(std::map<std::string, Value>& values, std::string_view key) {
+    fill(values[std::string(key) + " \"1\""], key);
+  }
+
+  int count_ = 0;
+};
+
+// One of each type that is journaled, with all its fields.
+template <typename... Bodies>
+std::vector<agent::EventBody> filled(const std::variant<Bodies...>*) {
+  std::vector<agent::EventBody> bodies;
+  const auto add = [&](auto body) {
+    Filler().members(body);
+    if (agent::is_journaled(body)) {
+      bodies.emplace_back(std::move(body));
+    }
+  };
+  (add(Bodies()), ...);
+  return bodies;
+}
+
 }  // namespace
+
+TEST_CASE("event: each field of each journaled type is read back as it was written", "[agent]") {
+  for (const agent::EventBody& body : filled(static_cast<const agent::EventBody*>(nullptr))) {
+    const std::string text = agent::dump(event(body), agent::Detail::kept);
+    INFO(text);
+    const auto json = agent::parse_json(text);
+    REQUIRE(json);
+    const auto read = agent::event_from_json(*json);
+    REQUIRE(read);
+    CHECK(agent::dump(*read, agent::Detail::kept) == text);
+    CHECK(agent::dump(agent::to_json(*read, agent::Detail::kept)) == text);
+  }
+}
 
 TEST_CASE("event: each journaled type is read back as it was written", "[agent]") {
   const agent::Reply reply{.text = "t",

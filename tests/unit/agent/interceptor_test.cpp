@@ -71,7 +71,7 @@ struct InterceptedRun {
     ScriptedProvider provider(std::move(script));
     std::vector<agent::EventSink*> sinks{&sink};
     const agent::RunRequest request{
-        .run_id = "run-1", .started = {.model = "test/model", .prompt = "hello"}, .plan = plan};
+        .run_id = "run-1", .started = {.model = "test/model", .prompt = "hello", .plan = plan}};
     auto result = agent::run(request,
                              {.provider = provider,
                               .toolbox = toolbox,
@@ -243,7 +243,7 @@ TEST_CASE("interceptor: the kill switch counts before each request and each call
 
 TEST_CASE("interceptor: a guardrail's event changes prompt and answer, and is on the bill",
           "[agent]") {
-  agent::State state{agent::RunPlan{}};
+  agent::State state;
   advance(state, agent::RunStarted{.model = "a/b", .prompt = "call 555-1234"});
   advance(state,
           agent::GuardrailRan{.point = HookPoint::run_start,

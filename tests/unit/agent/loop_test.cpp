@@ -44,8 +44,7 @@ struct Stage {
                                         .agent_name = "test",
                                         .model = "test/model",
                                         .instructions = "be brief",
-                                        .prompt = "hello"},
-                            .plan = {}};
+                                        .prompt = "hello"}};
   tests::FakeClock clock;
   tests::FakeToolbox toolbox{
       [](const agent::ToolCall& call) { return says("result of " + call.id); }};
@@ -139,7 +138,7 @@ TEST_CASE("loop: tool results go back in call order, before the next request", "
 
 TEST_CASE("loop: max_turns stops before the request that would be one too many", "[agent]") {
   Stage stage;
-  stage.request.plan.limits.max_turns = 1;
+  stage.request.started.plan.limits.max_turns = 1;
 
   SECTION("an answer in the last turn is an answer") {
     CHECK(stage.run({answers(text_reply("hi"))}).exit_code == 0);
@@ -158,7 +157,7 @@ TEST_CASE("loop: max_turns stops before the request that would be one too many",
 
 TEST_CASE("loop: max_tool_calls runs what is left and answers the rest", "[agent]") {
   Stage stage;
-  stage.request.plan.limits.max_tool_calls = 2;
+  stage.request.started.plan.limits.max_tool_calls = 2;
   const auto result =
       stage.run({answers(call_reply({{"a", "x", "{}"}, {"b", "x", "{}"}, {"c", "x", "{}"}}))});
 
@@ -176,26 +175,27 @@ TEST_CASE("loop: the token budget is kept before and after a call", "[agent]") {
   Stage stage;
 
   SECTION("spent: the next request is not made") {
-    stage.request.plan.limits.max_total_tokens = 15;
+    stage.request.started.plan.limits.max_total_tokens = 15;
     const auto result = stage.run({answers(call_reply({{"a", "x", "{}"}}))});
     CHECK(result.exit_code == 81);
     CHECK(result.usage.total() == 15);
   }
   SECTION("the next request's input alone would cross it") {
-    stage.request.plan.limits.max_total_tokens = 30;
+    stage.request.started.plan.limits.max_total_tokens = 30;
     const auto result = stage.run({answers(call_reply({{"a", "x", "{}"}}))});
     CHECK(result.exit_code == 81);
     CHECK(stage.conversations.size() == 1);
   }
   SECTION("one token above that, it is asked for what is left") {
-    stage.request.plan.limits.max_total_tokens = 34;  // 15 used, 15 + 3 of new text estimated
+    stage.request.started.plan.limits.max_total_tokens =
+        34;  // 15 used, 15 + 3 of new text estimated
     const auto result =
         stage.run({answers(call_reply({{"a", "x", "{}"}})), answers(text_reply("ok"))});
     CHECK(result.exit_code == 0);
     CHECK(stage.max_output_tokens.back() == 1);
   }
   SECTION("an answer that crosses it is an answer, over budget") {
-    stage.request.plan.limits.max_total_tokens = 14;
+    stage.request.started.plan.limits.max_total_tokens = 14;
     const auto result = stage.run({answers(text_reply("hi"))});
     CHECK(result.exit_code == 0);
     CHECK(result.over_budget);
@@ -204,7 +204,7 @@ TEST_CASE("loop: the token budget is kept before and after a call", "[agent]") {
 
 TEST_CASE("loop: the cost limit is kept before and after a call", "[agent]") {
   Stage stage;
-  agent::RunPlan& plan = stage.request.plan;
+  agent::RunPlan& plan = stage.request.started.plan;
   agent::Price& price = plan.prices["test/model"];
   price = agent::Price{.input = {.base = *agent::Money::parse("1")},
                        .output = {.base = *agent::Money::parse("2")}};
@@ -294,7 +294,7 @@ TEST_CASE("loop: the cost limit is kept before and after a call", "[agent]") {
 TEST_CASE("loop: the cost limit counts for whichever model of a chain is asked", "[agent]") {
   const auto usd = [](const char* text) { return *agent::Money::parse(text); };
   Stage stage;
-  agent::RunPlan& plan = stage.request.plan;
+  agent::RunPlan& plan = stage.request.started.plan;
   plan.limits.max_cost_usd = usd("1");
   plan.prices["b/2"] = {.input = {.base = usd("1")}, .output = {.base = usd("1")}};
   bool was_stopped = false;
@@ -408,7 +408,7 @@ TEST_CASE("loop: an answer that broke off is charged for, whatever came of the n
   };
   const auto sum = is_known ? agent::Money::parse("5.02") : std::nullopt;
   CHECK(stage.run({breaks(true)}).cost == sum);
-  agent::State folded(stage.request.plan);  // the journal has no deltas
+  agent::State folded;  // the journal has no deltas
   for (const agent::Event& event : stage.journal.events) {
     agent::advance(folded, event.body);
   }
@@ -468,7 +468,7 @@ TEST_CASE("loop: estimates count, and are told once", "[agent]") {
     CHECK(stage.count("warning") == 1);
   }
   SECTION("for the limit") {
-    stage.request.plan.limits.max_total_tokens = 600;
+    stage.request.started.plan.limits.max_total_tokens = 600;
     const auto result = stage.run({guessed(call_reply({{"a", "x", "{}"}}))});
     CHECK(result.exit_code == 81);
     CHECK(result.stop->used == 620);
@@ -482,7 +482,7 @@ TEST_CASE("loop: estimates count, and are told once", "[agent]") {
 TEST_CASE("loop: an answer that broke off has used tokens", "[agent]") {
   const bool is_reported = GENERATE(false, true);
   Stage stage;
-  stage.request.plan.limits.max_total_tokens = 100;
+  stage.request.started.plan.limits.max_total_tokens = 100;
   const agent::Usage used{.input = 20, .output = 200};
   const auto breaks = [&](const agent::ModelRequest&, const agent::Emit& emit) {
     emit(agent::ModelDelta{.text = "some"});
@@ -632,10 +632,10 @@ TEST_CASE("loop: equal calls of one reply run no further than the limit of repea
     CHECK(tool_message(stage.conversations[1][1001]).content == "call999");
   }
   SECTION("so do those of a repeatable tool, and all without the limit") {
-    stage.request.plan.repeatable_tools = {"x"};
+    stage.request.started.plan.repeatable_tools = {"x"};
     CHECK(stage.run({answers(call_reply(equal(100))), answers(text_reply("done"))}).exit_code == 0);
     Stage unlimited;
-    unlimited.request.plan.limits.max_repeat_calls = std::nullopt;
+    unlimited.request.started.plan.limits.max_repeat_calls = std::nullopt;
     unlimited.toolbox = stage.toolbox;
     CHECK(
         unlimited.run({answers(call_reply(equal(100))), answers(text_reply("done"))}).tool_calls ==
@@ -645,7 +645,7 @@ TEST_CASE("loop: equal calls of one reply run no further than the limit of repea
 
 TEST_CASE("loop: a repeatable tool may poll", "[agent]") {
   Stage stage;
-  stage.request.plan.repeatable_tools = {"x"};
+  stage.request.started.plan.repeatable_tools = {"x"};
   stage.toolbox = tests::FakeToolbox([](const agent::ToolCall&) { return says("waiting"); });
   std::deque<ScriptedProvider::Answer> script;
   for (int n = 0; n < 9; ++n) {
@@ -710,7 +710,7 @@ TEST_CASE("loop: a signal wins over everything else", "[agent]") {
 
 TEST_CASE("loop: the deadline ends a run as 124, with the limit named", "[agent]") {
   Stage stage;
-  stage.request.plan.limits.timeout = std::chrono::minutes(5);
+  stage.request.started.plan.limits.timeout = std::chrono::minutes(5);
   const auto result = stage.run(
       {[&](const agent::ModelRequest&, const agent::Emit&) -> agent::Result<agent::Reply> {
         stage.cancellation.expire();
@@ -755,12 +755,12 @@ TEST_CASE("loop: an intent is in the journal before the effect", "[agent]") {
 
 TEST_CASE("loop: the journal alone folds back into the state", "[agent]") {
   Stage stage;
-  stage.request.plan.limits.max_turns = 10;
+  stage.request.started.plan.limits.max_turns = 10;
   stage.run({answers(call_reply({{"a", "x", "{}"}, {"b", "y", R"({"k":1})"}}, "looking")),
              answers(text_reply("cut here", StopReason::max_tokens)),
              answers(text_reply(" done"))});
 
-  agent::State folded(stage.request.plan);
+  agent::State folded;
   for (const agent::Event& event : stage.journal.events) {
     const auto read = agent::event_from_json(agent::to_json(event));
     REQUIRE(read);
@@ -781,7 +781,7 @@ TEST_CASE("loop: one step at a time from the log makes the same run", "[agent]")
   stage.run({answers(call_reply({{"a", "x", "{}"}})), answers(text_reply("done"))});
 
   for (std::size_t length = 1; length < stage.journal.events.size(); ++length) {
-    agent::State state(stage.request.plan);
+    agent::State state;
     for (std::size_t at = 0; at < length; ++at) {
       agent::advance(state, stage.journal.events[at].body);
     }
@@ -800,7 +800,7 @@ TEST_CASE("loop: one step at a time from the log makes the same run", "[agent]")
 
 TEST_CASE("loop: four fifths of a limit are worth a warning, once", "[agent]") {
   Stage stage;
-  stage.request.plan.limits.max_turns = 5;
+  stage.request.started.plan.limits.max_turns = 5;
   std::deque<ScriptedProvider::Answer> script;
   for (int n = 0; n < 5; ++n) {
     script.push_back(answers(call_reply({{"call" + std::to_string(n), "x", "{}"}})));

@@ -292,7 +292,7 @@ struct Stage {
       cli::Progress progress({.descriptor = ::fileno(file.get()), .verbosity = 1}, redactor_);
       std::vector<agent::EventSink*> sinks{&sink, &progress};
       result = agent::run(
-          {.run_id = "run-1", .started = {.model = "one/m", .prompt = "hi"}, .plan = plan},
+          {.run_id = "run-1", .started = {.model = "one/m", .prompt = "hi", .plan = plan}},
           {.provider = *provider, .toolbox = *toolbox, .sinks = sinks, .clock = clock},
           cancellation);
     }

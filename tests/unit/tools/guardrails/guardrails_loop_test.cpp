@@ -55,8 +55,7 @@ struct Stage : GuardrailStage {
                             .started = {.agent_name = "test",
                                         .model = "test/model",
                                         .instructions = "be brief",
-                                        .prompt = "I am ada@example.org"},
-                            .plan = {}};
+                                        .prompt = "I am ada@example.org"}};
   tests::FakeClock fake_clock;
   std::vector<std::string> ran;
   tests::FakeToolbox toolbox{[this](const agent::ToolCall& call) {
@@ -157,7 +156,7 @@ TEST_CASE("guardrails in a run: a redacted result is what the model reads", "[to
 
 TEST_CASE("guardrails in a run: a partial answer is withheld at a limit", "[tools]") {
   Stage stage;
-  stage.request.plan.limits.max_turns = 1;
+  stage.request.started.plan.limits.max_turns = 1;
   const auto script = [] {
     return std::deque<ScriptedProvider::Answer>{calls({{"1", "x", "{}"}}, "Mail bob@example.org.")};
   };

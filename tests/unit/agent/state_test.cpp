@@ -1,0 +1,195 @@
+#include "agent/state.h"
+
+#include "agent/loop.h"
+#include "agent/step.h"
+#include "tests/support/fakes.h"
+#include "tests/support/folded.h"
+
+#include <catch2/catch.hpp>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace {
+
+using tests::ScriptedProvider;
+
+agent::Money dollars(const char* text) {
+  return *agent::Money::parse(text);
+}
+
+agent::Reply reply_of(std::string text,
+                      std::vector<agent::ToolCall> calls = {},
+                      agent::StopReason reason = agent::StopReason::end_turn) {
+  return {.text = std::move(text),
+          .tool_calls = std::move(calls),
+          .stop_reason = reason,
+          .usage = {.input = 10, .output = 5, .cache_read = 2},
+          .cost = dollars("0.012345678901")};
+}
+
+ScriptedProvider::Answer gives(agent::Reply reply, std::vector<agent::EventBody> before = {}) {
+  return [reply = std::move(reply), before = std::move(before)](const agent::ModelRequest&,
+                                                                const agent::Emit& emit) {
+    for (const agent::EventBody& body : before) {
+      emit(body);
+    }
+    return agent::Result<agent::Reply>(reply);
+  };
+}
+
+ScriptedProvider::Answer breaks(agent::Code code) {
+  return [code](const agent::ModelRequest&, const agent::Emit& emit) {
+    emit(agent::ModelDelta{.text = "so f"});
+    emit(agent::ModelBroken{.usage = {.input = 3},
+                            .estimated = agent::Usage{.input = 3, .output = 1}});
+    return agent::Result<agent::Reply>(agent::fail(code, "it broke"));
+  };
+}
+
+// Changes the prompt and the answer, and has a model judge that costs something.
+class RewritingGuardrail final : public agent::Interceptor {
+ public:
+  agent::HookDecision judge(const agent::HookContext& context,
+                            const agent::Emit& emit,
+                            std::stop_token) override {
+    agent::GuardrailRan ran{.point = context.point, .guardrail = "rewrites", .action = "redact"};
+    if (context.point == agent::HookPoint::run_start || context.point == agent::HookPoint::stop) {
+      ran.text = "[" + std::string(context.text) + "]";
+      ran.judge = agent::ModelUse{.model = "judge/1", .turns = 1, .usage = {.input = 7}};
+      emit(ran);
+    }
+    return {};
+  }
+};
+
+struct FoldedRun {
+  const char* name;
+  std::deque<ScriptedProvider::Answer> script;
+  agent::RunPlan plan = {};
+  tests::FakeToolbox::Run tool = [](const agent::ToolCall& call) {
+    return agent::ToolResult{.content = "result of " + call.id, .duration_ms = 3};
+  };
+  bool is_guarded = false;
+};
+
+const agent::ToolCall k_call{.id = "1", .name = "x", .arguments = R"({"k":1.50})"};
+
+std::vector<FoldedRun> runs() {
+  using enum agent::StopReason;
+  std::vector<FoldedRun> all;
+  all.push_back({"an answer", {gives(reply_of("done"))}});
+  all.push_back({"calls, a cut answer, an empty one",
+                 {gives(reply_of("looking", {k_call, {"2", "y", "{broken"}}, tool_use)),
+                  gives(reply_of("half", {}, max_tokens)),
+                  gives(reply_of(" of it")),
+                  gives(reply_of(""))}});
+  FoldedRun loop{"a loop", {}};
+  loop.tool = [](const agent::ToolCall&) { return agent::ToolResult{.content = "the same"}; };
+  for (int turn = 0; turn < 5; ++turn) {
+    loop.script.push_back(gives(reply_of("again", {k_call}, tool_use)));
+  }
+  all.push_back(std::move(loop));
+  all.push_back(
+      {"another model, after attempts that broke",
+       {gives(reply_of("on", {k_call}, tool_use),
+              {agent::ModelDelta{.text = "o"},
+               agent::ModelBroken{.usage = {.input = 4}, .cost = dollars("0.1")},
+               agent::ModelReset{.reason = "cut"},
+               agent::ModelRetrying{.attempt = 1, .max_attempts = 2},
+               agent::ModelFallback{.from = "a/1", .to = "b/2", .error = {.message = "down"}}}),
+        breaks(agent::Code::provider_network)}});
+  all.push_back({"limits and prices",
+                 {gives(reply_of("{}", {k_call}, tool_use)), gives(reply_of("{}"))},
+                 {.limits = {.max_turns = 5,
+                             .max_tool_calls = 9,
+                             .max_total_tokens = 9000,
+                             .max_cost_usd = dollars("0.04"),
+                             .timeout = std::chrono::minutes(2),
+                             .max_repeat_calls = std::nullopt},
+                  .repeatable_tools = {"poll", "x"},
+                  .prices = {{"a/\"1\"",
+                              {.input = {.base = dollars("3.75"),
+                                         .tiers = {{.start = 200'000, .price = dollars("7.5")}}},
+                               .output = {.base = dollars("15")},
+                               .cache_read = agent::Rate{.base = dollars("0.000000000001")},
+                               .per_thousand_requests = dollars("10")}}},
+                  .tool_bytes = 321,
+                  .tool_choice = "required",
+                  .output_schema = R"({"type":"object"})"}});
+  FoldedRun fatal{"a fatal tool", {gives(reply_of("", {k_call, {"2", "y", "{}"}}, tool_use))}};
+  fatal.tool = [](const agent::ToolCall&) {
+    return agent::ToolResult{.content = "bad",
+                             .status = agent::ToolStatus::failed,
+                             .code = agent::Code::tool_failed,
+                             .message = "exit status 1",
+                             .fatal = true,
+                             .truncated = true,
+                             .full_output = "/tmp/x",
+                             .exit_status = 1};
+  };
+  all.push_back(std::move(fatal));
+  FoldedRun guarded{"a guardrail",
+                    {gives(reply_of("", {k_call}, tool_use)), gives(reply_of("secret"))}};
+  guarded.is_guarded = true;
+  all.push_back(std::move(guarded));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("state: it is the fold of what the journal keeps, at every event", "[agent]") {
+  for (FoldedRun& run : runs()) {
+    INFO(run.name);
+    ScriptedProvider provider(run.script);
+    tests::FakeToolbox toolbox(run.tool);
+    tests::FakeClock clock;
+    tests::RecordingSink sink;
+    std::vector<agent::EventSink*> sinks{&sink};
+    RewritingGuardrail guardrail;
+    agent::Cancellation cancellation;
+    agent::run({.run_id = "r",
+                .started = {.agent_name = "test",
+                            .model = "a/\"1\"",
+                            .instructions = "be brief",
+                            .prompt = "hello",
+                            .attachments = {{"a.png", "image/png", "iVBORw0K"}},
+                            .plan = run.plan}},
+               {.provider = provider,
+                .toolbox = toolbox,
+                .sinks = sinks,
+                .clock = clock,
+                .interceptor = run.is_guarded ? &guardrail : nullptr},
+               cancellation);
+    REQUIRE(sink.events.size() > 4);
+    for (std::size_t length = 1; length <= sink.events.size(); ++length) {
+      const auto lived = std::span(sink.events).first(length);
+      INFO("after event " << length << ", " << agent::type_name(lived.back().body));
+      const agent::State state = tests::folded(lived);
+      const std::vector<agent::Event> kept = tests::kept(lived);
+      const agent::State again = tests::folded(kept);
+      REQUIRE(tests::text_of(again) == tests::text_of(state));
+      REQUIRE(agent::next(again).index() == agent::next(state).index());
+    }
+  }
+}
+
+TEST_CASE("state: a log from before the plan was in it still folds", "[agent]") {
+  agent::Json json = agent::to_json(
+      tests::numbered(agent::RunStarted{.model = "a/1", .prompt = "p"}), agent::Detail::kept);
+  REQUIRE(json.erase("plan") == 1);
+  const auto started = agent::event_from_json(json);
+  REQUIRE(started);
+  const agent::State state = tests::folded(std::span(&*started, 1));
+  CHECK(state.plan.limits.max_repeat_calls == 5);
+  CHECK(state.model == "a/1");
+}
+
+TEST_CASE("state: the plan is for the journal alone", "[agent]") {
+  const agent::Event started = tests::numbered(agent::RunStarted{.prompt = "p"});
+  CHECK_FALSE(agent::to_json(started).contains("plan"));
+  CHECK_FALSE(agent::dump(started).contains("\"plan\""));
+  CHECK(agent::dump(started, agent::Detail::kept) ==
+        agent::dump(agent::to_json(started, agent::Detail::kept)));
+}
