@@ -1,0 +1,292 @@
+#include "agent/step.h"
+
+#include "tests/support/folded.h"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using agent::Code;
+using agent::EventBody;
+using agent::RunPlan;
+using agent::ToolStatus;
+using Stop = agent::StopReason;
+
+agent::Money usd(const char* text) {
+  return *agent::Money::parse(text);
+}
+
+EventBody began(RunPlan plan = {}) {
+  return agent::RunStarted{
+      .model = "a/1", .instructions = "be brief", .prompt = "hi", .plan = std::move(plan)};
+}
+
+// Ten tokens in, five out.
+EventBody replied(std::int64_t turn, std::string text, Stop reason = Stop::end_turn) {
+  return agent::ModelResponded{.turn = turn,
+                               .reply = agent::Reply{.text = std::move(text),
+                                                     .stop_reason = reason,
+                                                     .usage = {.input = 10, .output = 5},
+                                                     .cost = usd("0.01")}};
+}
+
+// Calls of the tool `x`, each with arguments of its own.
+EventBody called(std::int64_t turn, const std::vector<std::string>& ids) {
+  agent::Reply reply{
+      .stop_reason = Stop::tool_use, .usage = {.input = 10, .output = 5}, .cost = usd("0.01")};
+  for (const std::string& id : ids) {
+    reply.tool_calls.push_back(
+        {.id = id, .name = "x", .arguments = fmt::format(R"({{"n":"{}"}})", id)});
+  }
+  return agent::ModelResponded{.turn = turn, .reply = std::move(reply)};
+}
+
+EventBody done(std::string id) {
+  return agent::ToolFinished{.turn = 1,
+                             .result = {.call_id = id, .name = "x", .content = "of " + id}};
+}
+
+EventBody ended(Code code, ToolStatus status = ToolStatus::failed) {
+  return agent::ToolFinished{.turn = 1,
+                             .result = {.call_id = "1",
+                                        .name = "x",
+                                        .status = status,
+                                        .code = code,
+                                        .message = "no",
+                                        .help = "allow it",
+                                        .fatal = true}};
+}
+
+EventBody said(std::string reason) {
+  return agent::UserSaid{.text = "go on", .reason = std::move(reason)};
+}
+
+struct Described {
+  std::string operator()(const agent::AskModel& ask) const {
+    return ask.max_output_tokens ? fmt::format("ask for {}", *ask.max_output_tokens) : "ask";
+  }
+  std::string operator()(const agent::RunTools& run) const {
+    std::string text = "run";
+    for (const agent::ToolCall& call : run.calls) {
+      text += " " + call.id;
+    }
+    return text;
+  }
+  std::string operator()(const agent::Say& say) const { return "say " + say.message.reason; }
+  std::string operator()(const agent::Warn& warn) const { return "warn " + warn.warning.limit; }
+  std::string operator()(const agent::Finish& finish) const {
+    const auto& [error, stop, signal] = finish.ending;
+    const std::string setting = stop && !stop->config_path.empty() ? " " + stop->config_path : "";
+    return fmt::format("finish {}{}", agent::exit_code(finish.ending), setting);
+  }
+};
+
+struct Row {
+  const char* when;
+  std::vector<EventBody> events;
+  std::string step;
+};
+
+RunPlan limited(agent::Limits limits) {
+  return {.limits = std::move(limits)};
+}
+
+const std::string k_any_object = R"({"type":"object"})";
+
+// The events until now, and what is to be done now.
+std::vector<Row> rows() {
+  std::vector<Row> all = {
+      {"at the start", {began()}, "ask"},
+      {"a hook said something first", {began(), said("hook")}, "ask"},
+      {"an answer", {began(), replied(1, "done")}, "finish 0"},
+      {"an answer, and a hook sends the model on",
+       {began(), replied(1, "done"), said("sent_on")},
+       "ask"},
+
+      {"two calls", {began(), called(1, {"1", "2"})}, "run 1 2"},
+      {"the first is done", {began(), called(1, {"1", "2"}), done("1")}, "run 2"},
+      {"the second is done", {began(), called(1, {"1", "2", "3"}), done("2")}, "run 1"},
+      {"both are done", {began(), called(1, {"1", "2"}), done("2"), done("1")}, "ask"},
+      {"a call of a cut reply", {began(), replied(1, "so", Stop::max_tokens)}, "say truncated"},
+
+      {"cut twice",
+       {began(),
+        replied(1, "so", Stop::max_tokens),
+        said("truncated"),
+        replied(2, "and", Stop::max_tokens)},
+       "finish 85"},
+      {"cut twice, with a whole one between them",
+       {began(),
+        replied(1, "so", Stop::max_tokens),
+        said("truncated"),
+        called(2, {"1"}),
+        done("1"),
+        replied(3, "and", Stop::max_tokens)},
+       "say truncated"},
+      {"nothing said", {began(), replied(1, " ")}, "say empty"},
+      {"nothing said twice",
+       {began(), replied(1, ""), said("empty"), replied(2, "")},
+       "finish 112"},
+      {"a malformed call",
+       {began(), replied(1, "", Stop::malformed_tool_call)},
+       "say malformed_tool_call"},
+      {"malformed twice",
+       {began(),
+        replied(1, "", Stop::malformed_tool_call),
+        said("malformed_tool_call"),
+        replied(2, "", Stop::malformed_tool_call)},
+       "finish 76"},
+      {"a pause", {began(), replied(1, "wait", Stop::pause)}, "ask"},
+      {"a refusal", {began(), replied(1, "no", Stop::refusal)}, "finish 95"},
+      {"a filter", {began(), replied(1, "", Stop::content_filter)}, "finish 95"},
+      {"a guardrail of the provider",
+       {began(), replied(1, "", Stop::guardrail_intervened)},
+       "finish 95"},
+      {"the window is full", {began(), replied(1, "", Stop::context_window)}, "finish 84"},
+      {"the provider's error", {began(), replied(1, "", Stop::error)}, "finish 65"},
+      {"a reason that nobody knows", {began(), replied(1, "done", Stop::unknown)}, "finish 0"},
+
+      {"what the schema wants",
+       {began({.output_schema = k_any_object}), replied(1, "{}")},
+       "finish 0"},
+      {"another JSON", {began({.output_schema = k_any_object}), replied(1, "[]")}, "finish 111"},
+      {"no JSON", {began({.output_schema = k_any_object}), replied(1, "done")}, "finish 111"},
+
+      {"the agent's verdict",
+       {began(),
+        called(1, {"1"}),
+        agent::ToolFinished{.result = {.call_id = "1", .task_failed = true}}},
+       "finish 1"},
+      {"a fatal tool failed", {began(), called(1, {"1"}), ended(Code::tool_failed)}, "finish 110"},
+      {"the same, with another call open",
+       {began(), called(1, {"1", "2"}), ended(Code::tool_failed)},
+       "finish 110"},
+      {"nobody can say yes",
+       {began(), called(1, {"1"}), ended(Code::tool_confirmation_required, ToolStatus::denied)},
+       "finish 92 permissions.allow"},
+      {"a rule says no, and that is fatal",
+       {began(), called(1, {"1"}), ended(Code::tool_policy_blocked, ToolStatus::denied)},
+       "finish 92 permissions.allow"},
+      {"somebody said stop",
+       {began(), called(1, {"1"}), ended(Code::run_declined, ToolStatus::denied)},
+       "finish 94"},
+      {"the sandbox said no, and that is fatal",
+       {began(), called(1, {"1"}), ended(Code::sandbox_violation)},
+       "finish 93"},
+
+      {"the last turn was a call",
+       {began(limited({.max_turns = 1})), called(1, {"1"}), done("1")},
+       "finish 80 limits.max_turns"},
+      {"the last turn is an answer",
+       {began(limited({.max_turns = 1})), replied(1, "done")},
+       "finish 0"},
+      {"four turns of five",
+       {began(limited({.max_turns = 5})), called(4, {"1"}), done("1")},
+       "warn limits.max_turns"},
+      {"the same, and it was said",
+       {began(limited({.max_turns = 5})),
+        called(4, {"1"}),
+        done("1"),
+        agent::LimitWarning{.limit = "limits.max_turns"}},
+       "ask"},
+      {"more calls than are left",
+       {began(limited({.max_tool_calls = 2})), called(1, {"1", "2", "3"})},
+       "run 1 2"},
+      {"no calls are left",
+       {began(limited({.max_tool_calls = 1})), called(1, {"1", "2"}), done("1")},
+       "finish 83 limits.max_tool_calls"},
+      {"tokens are used up",
+       {began(limited({.max_total_tokens = 15})), called(1, {"1"}), done("1")},
+       "finish 81 limits.max_total_tokens"},
+      {"tokens are left",
+       {began(limited({.max_total_tokens = 100})), called(1, {"1"}), done("1")},
+       "ask for 69"},
+      {"the next request is too long",
+       {began(limited({.max_total_tokens = 31})),
+        called(1, {"1"}),
+        done("1"),
+        agent::LimitWarning{.limit = "limits.max_total_tokens"}},
+       "finish 81 limits.max_total_tokens"},
+      {"all is spent",
+       {began(limited({.max_cost_usd = usd("0.01")})), called(1, {"1"}), done("1")},
+       "finish 82 limits.max_cost_usd"},
+      {"nobody knows what was spent",
+       {began(limited({.max_cost_usd = usd("1")})), agent::ModelBroken{.cost = std::nullopt}},
+       "finish 82 limits.max_cost_usd"},
+      {"what is left pays for so many tokens",
+       {began({.limits = {.max_cost_usd = usd("0.02")},
+               .prices = {{"a/1", {.input = {.base = usd("0")}, .output = {.base = usd("100")}}}}}),
+        called(1, {"1"}),
+        done("1")},
+       "ask for 100"},
+  };
+  std::vector<EventBody> paused = {began()};
+  for (int turn = 1; turn <= 21; ++turn) {
+    paused.push_back(replied(turn, "wait", Stop::pause));
+  }
+  all.push_back({"paused 21 times", std::move(paused), "finish 76"});
+  std::vector<EventBody> repeated = {began(limited({.max_repeat_calls = 2}))};
+  for (int turn = 1; turn <= 2; ++turn) {
+    repeated.push_back(called(turn, {"1"}));
+    repeated.push_back(done("1"));
+  }
+  all.push_back({"the same call twice", std::move(repeated), "finish 86 limits.max_repeat_calls"});
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("step: what is next follows from the events so far", "[agent]") {
+  for (const Row& row : rows()) {
+    INFO(row.when);
+    std::vector<agent::Event> events;
+    for (const EventBody& body : row.events) {
+      events.push_back(tests::numbered(body, static_cast<std::int64_t>(events.size()) + 1));
+    }
+    CHECK(std::visit(Described{}, agent::next(tests::folded(events))) == row.step);
+    const auto kept = tests::kept(events);
+    CHECK(std::visit(Described{}, agent::next(tests::folded(kept))) == row.step);
+  }
+}
+
+// Those of agent/step.cpp: an ending that it learns needs a row above.
+TEST_CASE("step: each ending that it decides has its row", "[agent]") {
+  std::set<std::string> seen;
+  for (const Row& row : rows()) {
+    if (row.step.starts_with("finish ")) {
+      seen.insert(row.step.substr(7, row.step.find(' ', 7) - 7));
+    }
+  }
+  CHECK(seen == std::set<std::string>{"0",
+                                      "1",
+                                      "65",
+                                      "76",
+                                      "80",
+                                      "81",
+                                      "82",
+                                      "83",
+                                      "84",
+                                      "85",
+                                      "86",
+                                      "92",
+                                      "93",
+                                      "94",
+                                      "95",
+                                      "110",
+                                      "111",
+                                      "112"});
+}
+
+TEST_CASE("step: a tool must be called only until one was", "[agent]") {
+  const RunPlan plan{.tool_choice = "required"};
+  const std::vector<agent::Event> events = {
+      tests::numbered(began(plan)), tests::numbered(called(1, {"1"})), tests::numbered(done("1"))};
+  CHECK(agent::tool_choice(tests::folded(std::span(events).first(1))) == "required");
+  CHECK(agent::tool_choice(tests::folded(events)).empty());
+}
