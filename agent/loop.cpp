@@ -390,14 +390,13 @@ class Run {
     for (ToolCall& call : reply->tool_calls) {
       call.arguments_sha256 = sha256_hex(call.arguments);
     }
-    const bool is_news = reply->estimated && !is_told_;
+    const bool is_news = reply->estimated && !state.has_estimates;
     const EventBody body =
         recorder_.record(ModelResponded{.turn = turn,
                                         .reply = *std::move(reply),
                                         .duration_ms = milliseconds_since(start, ports_.clock)});
     const Reply& responded = *std::get<ModelResponded>(body).reply;
     if (is_news) {
-      is_told_ = true;
       warn(estimate_warning(responded));
     }
     return heed(interceptors_.judge({.point = HookPoint::post_model,
@@ -561,7 +560,6 @@ class Run {
   Interceptors interceptors_;
   Clock::Steady begin_;
   bool is_finishing_ = false;
-  bool is_told_ = false;      // that tokens are estimated
   bool is_approved_ = false;  // the answer, by hooks and guardrails
   bool is_withheld_ = false;  // the same: it is nobody's to read
 };

@@ -136,6 +136,7 @@ void fold(State& state, const ModelResponded& event) {
              .cost = reply.cost,
              .usage_estimated = reply.estimated.has_value()});
   state.last_usage = reply.counted();
+  state.has_estimates = state.has_estimates || reply.estimated;
   state.new_bytes = 0;
   std::string().swap(state.streaming);  // gives its memory back, which `= {}` does not
   state.stop_reason = reply.stop_reason;

@@ -66,6 +66,7 @@ struct State {
   std::vector<Fallback> fallbacks;  // one entry for equal ones
 
   std::set<std::string> warned_limits;
+  bool has_estimates = false;                    // of the tokens of a reply; it was said
   std::map<std::string, int, std::less<>> said;  // by UserSaid::reason: how often
   std::optional<RunResult> finished;
 };

@@ -91,7 +91,8 @@ inline std::vector<std::string> text_of(agent::State state) {
       fmt::format("estimated input {}, new {}", agent::estimated_input(state), state.new_bytes),
       fmt::format(
           "progress {}, {} repeats of {}", state.progress, state.most_repeats, state.most_repeated),
-      fmt::format("warned {}", fmt::join(state.warned_limits, " "))};
+      fmt::format(
+          "warned {}, estimates {}", fmt::join(state.warned_limits, " "), state.has_estimates)};
   for (const agent::Message& message : state.conversation.messages) {
     lines.push_back(text_of(message));
   }

@@ -79,7 +79,9 @@ const agent::ToolCall k_call{.id = "1", .name = "x", .arguments = R"({"k":1.50})
 std::vector<FoldedRun> runs() {
   using enum agent::StopReason;
   std::vector<FoldedRun> all;
-  all.push_back({"an answer", {gives(reply_of("done"))}});
+  agent::Reply unmeasured = reply_of("looking", {k_call}, tool_use);
+  unmeasured.estimated = agent::Usage{.input = 12, .output = 6};
+  all.push_back({"an answer, and estimates", {gives(unmeasured), gives(reply_of("done"))}});
   all.push_back({"calls, a cut answer, an empty one",
                  {gives(reply_of("looking", {k_call, {"2", "y", "{broken"}}, tool_use)),
                   gives(reply_of("half", {}, max_tokens)),
