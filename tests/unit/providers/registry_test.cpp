@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <variant>
@@ -531,4 +533,18 @@ TEST_CASE("registry: each model of a chain keeps its own settings", "[providers]
   CHECK(contains(http.sent[0].body, "\"temperature\":0.5"));
   CHECK_FALSE(contains(http.sent[1].body, "temperature"));
   CHECK(contains(http.sent[1].body, "\"max_tokens\":77"));
+}
+
+// What holds for every protocol is tested over these lists: the bytes of a prefix, hostile bytes,
+// runs of the whole program.
+TEST_CASE("registry: a protocol is in every list of tests over all of them", "[providers]") {
+  for (const std::string list :
+       {"unit/providers/wire/prefix_test.cpp", "fuzz/targets.cpp", "e2e/cases.py"}) {
+    std::ifstream file(std::string(ERRAND_SOURCE_DIR "/tests/") + list);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    for (const std::string& protocol : providers::protocol_names()) {
+      INFO(protocol << " in tests/" << list);
+      CHECK((protocol == providers::k_replay || text.contains('"' + protocol + '"')));
+    }
+  }
 }
