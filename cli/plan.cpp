@@ -13,7 +13,6 @@
 #include "providers/replay_environment.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <array>
 #include <chrono>
