@@ -749,16 +749,16 @@ class Checker:
                 base = sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=5)
                 if (state := base.execute("pragma integrity_check").fetchone()[0]) != "ok":
                     self.fail(f"the journal is damaged: {state}")
-                has_runs = base.execute("select 1 from sqlite_master where name = 'runs'").fetchone()  # the disk was full
-                runs = [run for run, in base.execute("select run_id from runs")] if has_runs else []
+                if self.world.options.fold is not None:
+                    self.check_folds(file, base)
                 base.close()
-                self.check_folds(file, runs)
             except sqlite3.Error as error:
                 self.fail(f"the journal cannot be read: {error}")
 
-    def check_folds(self, file, runs):
+    def check_folds(self, file, base):
         """The state is the fold of the events."""
-        if self.world.options.fold is not None and runs:
+        tables = [name for name, in base.execute("select name from sqlite_master")]  # none: the disk was full
+        if runs := [run for run, in base.execute("select run_id from runs")] if "runs" in tables else []:
             fold = subprocess.run([self.world.options.fold, file, *runs], capture_output=True, text=True, timeout=60)
             if fold.returncode != 0:
                 self.fail(f"the journal is not the run: {fold.stdout}{fold.stderr}")
@@ -940,6 +940,15 @@ def chosen_cases(cases, patterns, tag):
     return sorted(chosen, key=lambda case: "slow" not in case.tags)  # those that mostly wait start first
 
 
+def journal_fold_of(errand):
+    """The program of the same build that folds journals; None, and said, where it is not built."""
+    program = errand.parent / "tests" / "journal_fold"
+    if os.access(program, os.X_OK):
+        return program
+    print(f"journals are not folded: {program} is not built", file=sys.stderr)
+    return None
+
+
 def ask_errand(options):
     """What the runner has to know of the program, and of the machine."""
     version = subprocess.run([options.errand, "--version"], capture_output=True, text=True, timeout=20).stdout
@@ -947,10 +956,7 @@ def ask_errand(options):
     options.certificate = make_certificate(options.scratch.path)
     options.lacking = what_is_lacking(options)
     ask_the_doctor(options)
-    fold = options.errand.parent / "tests" / "journal_fold"
-    options.fold = fold if os.access(fold, os.X_OK) else None
-    if options.fold is None:
-        print(f"e2e: journals are not folded: {fold} is not built", file=sys.stderr)
+    options.fold = journal_fold_of(options.errand)
     schema = json.loads(subprocess.run([options.errand, "schema", "events"], capture_output=True, check=True,
                                        timeout=20).stdout)
     options.event_types = {event["properties"]["type"]["const"] for event in schema["oneOf"]}

@@ -23,7 +23,7 @@ TOP = HERE.parent.parent
 sys.path += [str(HERE.parent / "e2e"), str(HERE.parent / "support")]
 import rounds  # noqa: E402
 import watch  # noqa: E402
-from run import ask_the_doctor  # noqa: E402
+from run import ask_the_doctor, journal_fold_of  # noqa: E402
 from scratch import Scratch  # noqa: E402
 
 SANITIZED = ("asan", "tsan")
@@ -128,6 +128,7 @@ def main():
     options.certificate, options.lacking = None, {}
     if not os.access(options.errand, os.X_OK):
         sys.exit(f"soak: there is no program {options.errand}; ./dev build makes it")
+    options.fold = journal_fold_of(options.errand)
     with Scratch("soak") as options.scratch:
         own = options.scratch.path / "errand"  # a build that comes meanwhile changes nothing
         options.errand = pathlib.Path(shutil.copy(options.errand, own))

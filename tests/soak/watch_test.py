@@ -60,7 +60,7 @@ class Watcher(unittest.TestCase):
         program = scratch.path / "errand"
         program.write_text(ERRAND % json.dumps(RESULT))
         program.chmod(0o755)
-        self.options = types.SimpleNamespace(errand=program, scratch=scratch, certificate=None, sanitized=False,
+        self.options = types.SimpleNamespace(errand=program, scratch=scratch, certificate=None, fold=None, sanitized=False,
                                              patience=1, missing_layers=[], has_sandbox=True, lacking={})
 
     def judge(self, does, form="json", signals=(), files=None, turns=0, seconds=20, kind="tool"):
