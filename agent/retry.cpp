@@ -62,4 +62,9 @@ std::optional<Milliseconds> next_delay(const RetryPolicy& policy,
   return floor > Milliseconds{0} ? std::optional(left) : std::nullopt;
 }
 
+int attempts_at_most(int max_attempts, const Error& error) {
+  return !error.server_says_retry && is_retried_once(error) ? std::min(max_attempts, 2)
+                                                            : max_attempts;
+}
+
 }  // namespace agent

@@ -23,4 +23,8 @@ std::optional<Milliseconds> next_delay(const RetryPolicy& policy,
                                        const Error& error,
                                        std::mt19937_64& rng);
 
+// How many attempts there are at most where one failed with `error` and another follows: 2 of what
+// is tried again once only.
+int attempts_at_most(int max_attempts, const Error& error);
+
 }  // namespace agent

@@ -36,6 +36,8 @@ struct ToolResult {
   std::string full_output;   // path of the whole output, when truncated
   std::int64_t duration_ms = 0;
   std::int64_t exit_status = 0;  // of the process, where there was one
+  // For the eyes of the person alone, never kept: what it changed in files, as a unified diff.
+  std::string changes = {};
 
   static void fields(auto& self, auto& field) {
     field("call_id", self.call_id);

@@ -4,8 +4,6 @@
 #include "agent/state.h"
 #include "cli/terminal/render_error.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <utility>
 
@@ -25,16 +23,10 @@ int end_early(const EarlyEnd& end,
               AnswerSink& answer,
               const agent::Redactor& redactor,
               std::ostream& err) {
-  for (const agent::Error& error : end.errors) {
-    err << render(error, end.color, redactor) << "\n";
-  }
   agent::RunResult result =
       agent::make_result(agent::State({}), {.error = end.errors.front(), .signal = end.signal});
   result.run_id = end.run_id;
-  if (!end.quiet) {
-    const agent::ExitRow& row = agent::exit_row(result.exit_code);
-    err << fmt::format("errand: {} ({}), retry: {}\n", row.name, row.exit_code, row.retry);
-  }
+  err << render_ending(end.errors, result.exit_code, "", end.color, redactor) << "\n";
   err.flush();
   tell(answer,
        end,

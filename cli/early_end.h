@@ -17,7 +17,6 @@ struct EarlyEnd {
   std::string agent_file;
   std::string cwd;
   int signal = 0;  // but where a signal does; 0: none
-  bool quiet = false;
   bool color = false;
 };
 

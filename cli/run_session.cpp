@@ -191,6 +191,7 @@ Result<void> RunSession::open_toolbox() {
       tool_environment_->runner_options(secret_variables(plan_, world_.context.environment));
   options.redact_secrets = plan_.agent.guardrails.redact_secrets;
   options.permissions = &*permissions_;
+  options.shows_changes = world_.sinks.progress->shows_changes();
   options.fail_on_denied = world_.parsed.has("--fail-on-denied");
   options.seed = io_->seed();
   options.tidy_up = [this] {

@@ -1,5 +1,7 @@
 #include "cli/run_sinks.h"
 
+#include "cli/terminal/terminal.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -7,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 
 namespace cli {
 namespace {
@@ -118,20 +121,25 @@ RunSinks open_audience(const Parsed& parsed,
                        agent::Cancellation& cancellation) {
   RunSinks sinks{.log = outputs.log.get()};
   const Format format = format_of(parsed);
-  const bool streams = format == Format::text && !parsed.value("--output-file") && !is_guarded &&
-                       ::isatty(STDOUT_FILENO) == 1;
-  sinks.answer =
-      std::make_unique<AnswerSink>(AnswerSink::Options{.format = format, .streams = streams},
-                                   *outputs.answer,
-                                   redactor,
-                                   cancellation);
+  const bool is_for_terminal =
+      format == Format::text && !parsed.value("--output-file") && ::isatty(STDOUT_FILENO) == 1;
+  const bool streams = is_for_terminal && !is_guarded;
+  const bool is_set = is_for_terminal && context.color_out &&
+                      is_smart_terminal(STDOUT_FILENO, context.environment);
+  AnswerSink::Options answer{
+      .format = format, .is_for_terminal = is_for_terminal, .streams = streams};
+  if (is_set) {
+    answer.columns = [] { return Terminal::columns(STDOUT_FILENO); };
+  }
+  sinks.answer = std::make_unique<AnswerSink>(
+      std::move(answer), *outputs.answer, redactor, cancellation);
   sinks.progress = std::make_unique<Progress>(
       Progress::Options{.verbosity = verbosity_of(parsed),
                         .live = is_smart_terminal(STDERR_FILENO, context.environment),
                         .color = context.color_err,
                         .shows_partial = format == Format::text,
                         .beside = streams ? sinks.answer.get() : nullptr,
-                        .patience = &cancellation.patience()},
+                        .cancellation = &cancellation},
       redactor);
   if (streams) {
     sinks.answer->make_room_by([progress = sinks.progress.get()] { progress->make_room(); });

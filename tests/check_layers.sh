@@ -37,7 +37,7 @@ tools/runner: agent agent/schema agent/secrets tools tools/builtin tools/files t
 
 cli: *
 cli/commands: *
-cli/terminal: agent agent/secrets config config/yaml tools/questioner.h tools/runner/approval.h cli/output.h
+cli/terminal: agent agent/secrets config config/yaml tools/questioner.h tools/builtin/shown_call.h tools/runner/approval.h cli/output.h
 cli/manual: agent config providers tools/builtin tools/hooks tools/process/harmless_variables.h tools/sandbox tools/web cli/help.h cli/options.h
 END
 }

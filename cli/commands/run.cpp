@@ -117,7 +117,6 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                       .agent_file = parsed.positionals.empty() ? "" : parsed.positionals.front(),
                       .cwd = context.cwd.string(),
                       .signal = cancellation.signal_number(),
-                      .quiet = parsed.has("--quiet"),
                       .color = context.color_err},
                      answer,
                      redactor,

@@ -13,11 +13,15 @@ AnswerSink::AnswerSink(Options options,
                        Output& output,
                        const agent::Redactor& redactor,
                        agent::Cancellation& cancellation)
-    : options_(options),
+    : options_(std::move(options)),
       output_(output),
       redactor_(redactor),
       cancellation_(cancellation),
-      stream_redactor_(std::in_place, redactor) {}
+      stream_redactor_(std::in_place, redactor) {
+  if (options_.columns) {
+    markdown_.emplace(options_.columns);
+  }
+}
 
 void AnswerSink::on(const agent::Event& event) {
   if (options_.format == Format::jsonl) {
@@ -61,19 +65,27 @@ void AnswerSink::write(std::string_view text) {
 }
 
 void AnswerSink::stream(std::string_view text) {
+  if (!text.empty()) {
+    streamed_ = true;
+    write_streamed(markdown_ ? markdown_->feed(agent::printable(text)) : agent::printable(text));
+  }
+}
+
+void AnswerSink::write_streamed(std::string_view text) {
   if (text.empty()) {
     return;
   }
-  const std::string shown = agent::printable(text);
   if (make_room_) {
     make_room_();
   }
-  write(shown);
-  streamed_ = true;
-  mid_line_ = shown.back() != '\n';
+  write(text);
+  mid_line_ = text.back() != '\n';
 }
 
 void AnswerSink::break_line() {
+  if (markdown_) {
+    write_streamed(markdown_->finish());
+  }
   if (mid_line_) {
     write("\n");
     mid_line_ = false;
@@ -89,7 +101,12 @@ void AnswerSink::answer(const agent::RunResult& result) {
     return;
   }
   const std::string text = redactor_.apply(result.text);
-  write(options_.streams ? agent::printable(text) : text);
+  if (options_.is_for_terminal) {
+    stream(text);
+    break_line();
+    return;
+  }
+  write(text);
   if (text.back() != '\n') {
     write("\n");
   }

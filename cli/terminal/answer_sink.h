@@ -5,8 +5,10 @@
 #include "agent/event.h"
 #include "agent/secrets/redact.h"
 #include "cli/output.h"
+#include "cli/terminal/markdown.h"
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -21,7 +23,10 @@ class AnswerSink final : public agent::EventSink {
  public:
   struct Options {
     Format format = Format::text;
-    bool streams = false;  // text as it comes, for a person at a terminal
+    bool is_for_terminal = false;  // text with control characters made visible
+    bool streams = false;          // and as it comes
+    // The width of that terminal, 0: not known; where this is there, Markdown is set.
+    std::function<std::size_t()> columns = {};
   };
 
   AnswerSink(Options options,
@@ -39,6 +44,7 @@ class AnswerSink final : public agent::EventSink {
  private:
   void write(std::string_view text);
   void stream(std::string_view text);
+  void write_streamed(std::string_view text);
   void answer(const agent::RunResult& result);
   void break_line();
 
@@ -47,6 +53,7 @@ class AnswerSink final : public agent::EventSink {
   const agent::Redactor& redactor_;
   agent::Cancellation& cancellation_;
   std::optional<agent::StreamRedactor> stream_redactor_;
+  std::optional<MarkdownSetter> markdown_;
   std::function<void()> make_room_;
   std::atomic<bool> mid_line_ = false;
   bool streamed_ = false;  // something of the last reply was shown

@@ -1,325 +1,79 @@
 #include "cli/terminal/progress.h"
 
-#include "agent/duration.h"
+#include "agent/descriptor.h"
 #include "agent/text.h"
+#include "cli/terminal/columns.h"
+#include "cli/terminal/event_lines.h"
 #include "cli/terminal/render_error.h"
+#include "cli/terminal/terminal.h"
+#include "cli/terminal/word_wrap.h"
+#include "tools/builtin/shown_call.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <csignal>
+#include <span>
 #include <system_error>
+#include <utility>
 #include <variant>
+#include <vector>
 
 namespace cli {
 namespace {
 
 constexpr auto k_live_interval = std::chrono::seconds(1);
+constexpr auto k_draw_interval = std::chrono::milliseconds(100);
 constexpr auto k_heartbeat = std::chrono::seconds(30);
-constexpr std::size_t k_argument_bytes = 120;
 constexpr std::size_t k_output_bytes = 2'000;
 constexpr std::size_t k_line_bytes = 4'000;
+constexpr std::size_t k_tail_lines = 5;   // of a call's output
+constexpr std::size_t k_live_tail = 3;    // while it runs
+constexpr std::size_t k_diff_lines = 24;
+constexpr std::size_t k_unknown_width = 80;
+constexpr std::size_t k_hanging = 4;
 
 constexpr std::string_view k_dim = "2";
 constexpr std::string_view k_red = "31";
 constexpr std::string_view k_yellow = "33";
 constexpr std::string_view k_green = "32";
+constexpr std::string_view k_cyan = "36";
 
-std::string seconds(std::int64_t ms) {
-  return ms < 10'000 ? fmt::format("{:.1f} s", static_cast<double>(ms) / 1000)
-                     : agent::format_duration(std::chrono::milliseconds(ms / 1000 * 1000));
+std::vector<std::string_view> split_lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
 }
 
-std::string plural(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+std::string_view style_of_diff(std::string_view line) {
+  return line.starts_with("+++") || line.starts_with("---") ? k_dim
+         : line.starts_with('+')                            ? k_green
+         : line.starts_with('-')                            ? k_red
+         : line.starts_with("@@")                           ? k_cyan
+                                                            : std::string_view();
 }
 
-// One line of a text that may be long and may hold line breaks.
-std::string excerpt(std::string_view text, std::size_t limit) {
-  std::string one_line(agent::prefix(text, limit));
-  for (char& c : one_line) {
-    c = c == '\n' || c == '\t' ? ' ' : c;
-  }
-  return one_line.size() < text.size() ? one_line + "…" : one_line;
-}
-
-// Of a tool, a model or a check.
-std::string name_of(std::string_view name) {
-  return agent::one_line(name, k_argument_bytes);
-}
-
-// What is known, and not nothing.
-std::string price_tag(std::optional<agent::Money> cost) {
-  return cost && *cost != agent::Money{} ? ", " + agent::format_money(cost) : "";
-}
-
-std::string bill(const agent::RunResult& result) {
-  std::string tokens = fmt::format("{} tokens in", result.usage.input);
-  if (result.usage.cache_read > 0) {
-    tokens += fmt::format(" ({} cached)", result.usage.cache_read);
-  }
-  return fmt::format("{}, {}, {}, {} out{}, {}",
-                     plural(result.turns, "turn"),
-                     plural(result.tool_calls, "tool call"),
-                     tokens,
-                     result.usage.output,
-                     price_tag(result.cost),
-                     seconds(result.duration_ms));
-}
-
-std::string bill_of(const agent::ModelUse& use) {
-  const agent::Usage& usage = use.usage;
-  std::string line =
-      fmt::format("{}: {}, {} in", name_of(use.model), plural(use.turns, "turn"), usage.input);
-  if (usage.cache_read > 0 || usage.cache_write > 0) {
-    line +=
-        fmt::format(" ({} cached, {} written to the cache)", usage.cache_read, usage.cache_write);
-  }
-  line += fmt::format(", {} out", usage.output);
-  if (usage.reasoning > 0) {
-    line += fmt::format(" ({} reasoning)", usage.reasoning);
-  }
-  return line + ", cost " + agent::format_money(use.cost);
-}
-
-// The layers, which differ from machine to machine, for those who ask twice.
-std::string sandbox_line(const agent::RunStarted& run, bool has_layers) {
-  const agent::SandboxInForce& sandbox = run.sandbox;
-  if (sandbox.mode != "read_only" && sandbox.mode != "workspace_write") {
-    return "sandbox: off";
-  }
-  std::string line =
-      fmt::format("sandbox: {} in {}, network: {}", sandbox.mode, run.cwd, sandbox.network);
-  if (!sandbox.hosts.empty()) {
-    line += fmt::format(" but {}", fmt::join(sandbox.hosts, ", "));
-  }
-  if (has_layers && !sandbox.layers.empty()) {
-    line += fmt::format(", layers: {}", fmt::join(sandbox.layers, ", "));
-  }
-  if (has_layers && !sandbox.missing.empty()) {
-    line += fmt::format(", missing: {}", fmt::join(sandbox.missing, ", "));
-  }
-  return line;
-}
-
-std::string said_line(const agent::UserSaid& said) {
-  if (said.reason == "hook") {
-    return "a hook tells the model: " + excerpt(said.text, k_argument_bytes);
-  }
-  if (said.reason == "sent_on") {
-    return "a hook sends the model on: " + excerpt(said.text, k_argument_bytes);
-  }
-  return fmt::format("the reply was {}: the model is asked again", said.reason);
-}
-
-// Whether it went as it mostly goes.
-bool is_quiet(const agent::HookRan& hook) {
-  return hook.message.empty() && (hook.outcome == "ok" || hook.outcome == "allowed");
-}
-
-std::string hook_line(const agent::HookRan& hook) {
-  std::string text = fmt::format("  hook {} {}: {}",
-                                 agent::to_string(hook.point),
-                                 excerpt(hook.hook, k_argument_bytes),
-                                 hook.outcome);
-  for (const std::string& part : {hook.reason, hook.message}) {
-    text += part.empty() ? "" : ": " + excerpt(part, 2 * k_argument_bytes);
+std::string without_tabs(std::string_view line) {
+  std::string text;
+  for (const char c : line) {
+    text += c == '\t' ? "    " : std::string_view(&c, 1);
   }
   return text;
 }
 
-std::string guardrail_line(const agent::GuardrailRan& guardrail) {
-  return fmt::format(
-      "  guardrail {} ({}): {}{}",
-      name_of(guardrail.guardrail),
-      agent::to_string(guardrail.point),
-      guardrail.action,
-      guardrail.reason.empty() ? "" : ": " + excerpt(guardrail.reason, 2 * k_argument_bytes));
-}
-
-std::string fallback_line(const agent::ModelFallback& event) {
-  const auto cooldown = event.cooldown.count();
-  if (event.skipped) {
-    return fmt::format("{} failed before and is left alone for {}: {} is asked",
-                       name_of(event.from),
-                       seconds(cooldown),
-                       name_of(event.to));
-  }
-  return fmt::format("{} failed: {}; {} is asked{}",
-                     name_of(event.from),
-                     excerpt(event.error.message, 4 * k_argument_bytes),
-                     name_of(event.to),
-                     cooldown > 0 ? fmt::format(" instead, for {}", seconds(cooldown)) : "");
+std::string more_lines(std::size_t count) {
+  return fmt::format("  … {} more line{}", count, count == 1 ? "" : "s");
 }
 
 }  // namespace
 
-// What each event puts on the screen.
-class Progress::EventView {
- public:
-  EventView(Progress& progress, const agent::Event& event)
-      : to_(progress), verbosity_(progress.options_.verbosity), event_(event) {}
-
-  void operator()(const agent::RunStarted& run) const {
-    if (verbosity_ < 1 || run.agent_name.empty()) {
-      return;
-    }
-    std::string files;
-    for (const agent::Attachment& one : run.attachments) {
-      files += fmt::format(", {} ({})", one.name, one.media_type);
-    }
-    line(k_dim,
-         fmt::format("agent {}, model {}, {}{}, run {}",
-                     name_of(run.agent_name),
-                     name_of(run.model),
-                     plural(static_cast<std::int64_t>(run.tools.size()), "tool"),
-                     files,
-                     event_.run_id));
-    line(k_dim, sandbox_line(run, verbosity_ >= 2));
-  }
-
-  void operator()(const agent::TurnStarted& event) const {
-    to_.wait_for(fmt::format("the model, turn {}", event.turn));
-  }
-
-  void operator()(const agent::ModelRetrying& retry) const {
-    if (verbosity_ >= 0) {
-      line(k_yellow,
-           fmt::format("attempt {}/{} failed: {}; again in {}",
-                       retry.attempt,
-                       retry.max_attempts,
-                       excerpt(retry.error.message, 4 * k_argument_bytes),
-                       seconds(retry.delay.count())));
-    }
-  }
-
-  void operator()(const agent::ModelFallback& fallback) const {
-    to_.wait_for(name_of(fallback.to));
-    if (verbosity_ >= (fallback.skipped ? 1 : 0)) {
-      line(k_yellow, fallback_line(fallback));
-    }
-  }
-
-  void operator()(const agent::ModelReset&) const {
-    if (verbosity_ >= 0) {
-      line(k_yellow, "the answer so far is void: it is asked for again");
-    }
-  }
-
-  void operator()(const agent::ModelResponded& event) const {
-    const agent::Reply& reply = *event.reply;
-    to_.wait_for({});
-    if (verbosity_ >= 1) {
-      line(k_dim,
-           fmt::format("turn {}: {} in, {} out{}, {}, {}",
-                       event.turn,
-                       reply.counted().input,
-                       reply.counted().output,
-                       price_tag(reply.cost),
-                       agent::to_string(reply.stop_reason),
-                       seconds(event.duration_ms)));
-    }
-    if (verbosity_ >= 0 && to_.options_.beside == nullptr && !reply.tool_calls.empty() &&
-        !reply.text.empty()) {
-      to_.line(to_.clean(excerpt(reply.text, 4 * k_argument_bytes)));
-    }
-    if (verbosity_ >= 2 && !reply.reasoning.empty()) {
-      to_.paragraph("reasoning", reply.reasoning);
-    }
-  }
-
-  void operator()(const agent::UserSaid& said) const {
-    if (verbosity_ >= (said.reason == "hook" ? 1 : 0)) {
-      line(k_yellow, said_line(said));
-    }
-  }
-
-  void operator()(const agent::ToolStarted& call) const {
-    to_.wait_for(name_of(call.name));
-    if (verbosity_ >= 0) {
-      to_.line(fmt::format(
-          "{} {}",
-          to_.paint(k_green, "▸ " + to_.clean(name_of(call.name))),
-          to_.clean(excerpt(call.arguments, verbosity_ >= 2 ? k_output_bytes : k_argument_bytes))));
-    }
-  }
-
-  void operator()(const agent::ToolFinished& event) const {
-    const agent::ToolResult& result = event.result;
-    to_.wait_for({});
-    if (verbosity_ >= 0 && result.status != agent::ToolStatus::ok) {
-      line(k_yellow,
-           fmt::format("  {}: {}: {}",
-                       name_of(result.name),
-                       agent::to_string(result.status),
-                       excerpt(result.message, 2 * k_argument_bytes)));
-    } else if (verbosity_ >= 1) {
-      line(k_dim,
-           fmt::format("  {}: ok, {} bytes, {}",
-                       name_of(result.name),
-                       result.content.size(),
-                       seconds(result.duration_ms)));
-    }
-    if (verbosity_ >= 2) {
-      to_.paragraph("output", agent::head_and_tail(result.content, k_output_bytes));
-    }
-  }
-
-  void operator()(const agent::HookRan& hook) const {
-    to_.wait_for({});
-    if (verbosity_ >= (is_quiet(hook) ? 1 : 0)) {
-      line(is_quiet(hook) ? k_dim : k_yellow, hook_line(hook));
-    }
-  }
-
-  void operator()(const agent::GuardrailRan& guardrail) const {
-    const bool is_news = guardrail.action != "allow";
-    if (verbosity_ >= (is_news ? 0 : 1)) {
-      line(is_news ? k_yellow : k_dim, guardrail_line(guardrail));
-    }
-  }
-
-  void operator()(const agent::ApprovalRequested&) const {
-    to_.wait_for({});  // the line is the prompt's
-  }
-
-  void operator()(const agent::LimitWarning& limit) const {
-    if (verbosity_ >= 0) {
-      line(k_yellow,
-           fmt::format("warning: {} of {} used of {}", limit.used, limit.max, limit.limit));
-    }
-  }
-
-  void operator()(const agent::Warning& warning) const {
-    if (verbosity_ >= 0) {
-      to_.line(to_.paint(k_yellow, to_.clean("warning: " + warning.message)) +
-               (warning.help.empty() ? "" : "\n  help: " + to_.clean(warning.help)));
-    }
-  }
-
-  void operator()(const agent::RunFinished& end) const { to_.finish(end.result); }
-
-  // What others show (the answer, the prompt), or the event before or behind it.
-  template <typename Body>
-    requires agent::IsOneOf<Body,
-                            agent::ModelRequested,
-                            agent::ModelDelta,
-                            agent::ModelBroken,
-                            agent::ToolOutput,
-                            agent::ApprovalAnswered>
-  void operator()(const Body&) const {}
-
- private:
-  void line(std::string_view style, std::string_view text) const {
-    to_.line(to_.paint(style, to_.clean(text)));
-  }
-
-  Progress& to_;
-  int verbosity_;
-  const agent::Event& event_;
-};
-
 Progress::Progress(Options options, const agent::Redactor& redactor)
     : options_(options), redactor_(redactor), last_line_(Steady::now()) {
-  if (options_.verbosity >= 0) {
+  if (is_loud(0)) {
     try {
       ticker_ = std::jthread([this](std::stop_token stop) { tick(stop); });
     } catch (const std::system_error&) {  // no thread is left: nothing ticks
@@ -328,6 +82,11 @@ Progress::Progress(Options options, const agent::Redactor& redactor)
 }
 
 Progress::~Progress() {
+  {
+    const std::lock_guard lock(mutex_);
+    ticker_.request_stop();
+    wakeup_.notify_all();
+  }
   ticker_ = {};
   const std::lock_guard lock(mutex_);
   erase();
@@ -335,8 +94,19 @@ Progress::~Progress() {
 
 void Progress::on(const agent::Event& event) {
   const std::lock_guard lock(mutex_);
+  if (std::holds_alternative<agent::ModelDelta>(event.body)) {
+    return;  // there are many
+  }
+  if (const auto* output = std::get_if<agent::ToolOutput>(&event.body)) {
+    show(*output, event);
+    return;
+  }
+  is_silent_ = false;
   erase();
-  std::visit(EventView(*this, event), event.body);
+  if (!std::holds_alternative<agent::RunStarted>(event.body)) {
+    say_that_it_stops();
+  }
+  std::visit([&](const auto& body) { show(body, event); }, event.body);
   draw();
 }
 
@@ -349,47 +119,312 @@ void Progress::fall_silent() {
   const std::lock_guard lock(mutex_);
   wait_for({});
   erase();
+  is_silent_ = true;
 }
 
-// The error block, the partial answer, and the bill: always the last things said.
-void Progress::finish(const agent::RunResult& result) {
-  wait_for({});
-  if (result.error) {
-    line(render(*result.error, options_.color, redactor_));
+void Progress::show(const agent::RunStarted& run, const agent::Event& event) {
+  if (is_loud(1) && !run.agent_name.empty()) {
+    note(k_dim, start_line(run, event.run_id));
+    note(k_dim, sandbox_line(run, is_loud(2)));
   }
-  if (options_.verbosity < 0) {
+}
+
+void Progress::show(const agent::TurnStarted& turn, const agent::Event&) {
+  calls_.clear();
+  wait_for(fmt::format("the model, turn {}", turn.turn));
+}
+
+void Progress::show(const agent::ModelReset&, const agent::Event&) {
+  if (is_loud(0)) {
+    note(k_yellow, "the answer so far is void: it is asked for again");
+  }
+}
+
+void Progress::show(const agent::ModelRetrying& retry, const agent::Event&) {
+  if (is_loud(0)) {
+    note(k_yellow, retry_line(retry));
+  }
+}
+
+void Progress::show(const agent::ModelFallback& fallback, const agent::Event&) {
+  wait_for(name_of(fallback.to));
+  if (is_loud(fallback.skipped ? 1 : 0)) {
+    note(k_yellow, fallback_line(fallback));
+  }
+}
+
+void Progress::show(const agent::ModelResponded& reply, const agent::Event&) {
+  wait_for({});
+  waited_for_.clear();
+  const agent::Reply& said = *reply.reply;
+  if (is_loud(1)) {
+    note(k_dim, reply_line(reply));
+  }
+  for (const agent::ToolCall& call : said.tool_calls) {
+    call_of(call.id, call.name, call.arguments);
+  }
+  last_said_.clear();
+  if (is_loud(0) && options_.beside == nullptr && !said.tool_calls.empty() && !said.text.empty()) {
+    last_said_ = excerpt(said.text, 4 * k_excerpt_bytes);
+    line(clean(last_said_));
+  }
+  if (is_loud(2) && !said.reasoning.empty()) {
+    paragraph("reasoning", said.reasoning);
+  }
+}
+
+void Progress::show(const agent::UserSaid& said, const agent::Event&) {
+  if (is_loud(said.reason == "hook" ? 1 : 0)) {
+    note(k_yellow, said_line(said));
+  }
+}
+
+Progress::Call& Progress::call_of(const std::string& id,
+                                  std::string_view name,
+                                  std::string_view arguments) {
+  Call& call = calls_[id];
+  if (!arguments.empty() || call.shown.empty()) {
+    // Redacted before it is cut: then a secret is still known.
+    call.shown = excerpt(tools::shown_call(name_of(name), redactor_.apply(arguments)),
+                         is_loud(2) ? k_output_bytes : k_excerpt_bytes);
+  }
+  return call;
+}
+
+void Progress::announce(const std::string& id, Call& call, std::string_view style) {
+  call.is_announced = true;
+  last_announced_ = id;
+  const std::string shown = clean(call.shown);
+  const std::size_t name = std::min(shown.find(' '), shown.size());
+  line(paint(style, "▸ " + shown.substr(0, name)) + shown.substr(name));
+}
+
+void Progress::show(const agent::ToolStarted& started, const agent::Event&) {
+  Call& call = call_of(started.call_id, started.name, started.arguments);
+  at_work_ = started.call_id;
+  wait_for(call.shown);
+  if (is_loud(0)) {
+    announce(started.call_id, call, k_green);
+  }
+}
+
+// The last lines are kept: a call may say more than anybody reads.
+void Progress::show(const agent::ToolOutput& output, const agent::Event&) {
+  if (!options_.live || !is_loud(0)) {
     return;
   }
-  if (result.partial && options_.shows_partial) {
-    paragraph("partial answer", result.text);
+  at_work_ = output.call_id;
+  Call& call = calls_[output.call_id];
+  std::string_view rest = output.text;
+  for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+    call.line += rest.substr(0, std::min(end, k_line_bytes));
+    call.tail.push_back(std::exchange(call.line, {}));
+    ++call.lines;
+    if (call.tail.size() > k_tail_lines) {
+      call.tail.pop_front();
+    }
+    rest.remove_prefix(end + 1);
   }
-  if (options_.verbosity >= 1) {
-    for (const agent::ModelUse& use : result.models) {
-      line(paint(k_dim, clean(bill_of(use))));
+  if (call.line.size() < k_line_bytes) {
+    call.line += agent::prefix(rest, k_line_bytes);
+  }
+  if (Steady::now() - last_draw_ >= k_draw_interval) {
+    erase();
+    draw();
+  }
+}
+
+void Progress::show(const agent::ToolFinished& finished, const agent::Event&) {
+  const agent::ToolResult& result = finished.result;
+  wait_for({});
+  if (result.status != agent::ToolStatus::cancelled) {
+    waited_for_.clear();
+  }
+  Call call = std::move(call_of(result.call_id, result.name, {}));
+  calls_.erase(result.call_id);
+  if (is_loud(0)) {
+    show_result(result, call);
+  }
+  if (is_loud(2)) {
+    paragraph("output", agent::head_and_tail(result.content, k_output_bytes));
+  }
+  if (!calls_.empty() && calls_.begin()->second.is_announced) {  // others still run
+    at_work_ = calls_.begin()->first;
+    wait_for(calls_.begin()->second.shown);
+  }
+}
+
+void Progress::show_result(const agent::ToolResult& result, const Call& call) {
+  const bool is_ok = result.status == agent::ToolStatus::ok && result.exit_status == 0;
+  if (!call.is_announced) {  // it has not run
+    Call unannounced = call;
+    announce(result.call_id, unannounced, k_yellow);
+  }
+  const std::string who =
+      last_announced_ == result.call_id ? name_of(result.name) : std::string(call.shown);
+  if (!is_loud(2)) {
+    show_tail(call);
+  }
+  if (!is_ok) {
+    note(k_yellow, fmt::format("  {}: {}", who, result_words(result)));
+  } else if (is_loud(1)) {
+    note(k_dim,
+         fmt::format("  {}: ok, {} bytes, {}",
+                     who,
+                     result.content.size(),
+                     duration_words(result.duration_ms)));
+  }
+  if (!call.has_changes_shown && shows_changes()) {
+    show_changes(result.changes);
+  }
+}
+
+void Progress::show_tail(const Call& call) {
+  if (!options_.live) {
+    return;
+  }
+  const std::size_t width = columns();
+  std::vector<std::string> last(call.tail.begin(), call.tail.end());
+  std::size_t lines = call.lines;
+  if (!call.line.empty()) {
+    last.push_back(call.line);
+    ++lines;
+  }
+  const std::size_t shown = std::min(last.size(), k_tail_lines);
+  if (lines > shown) {
+    line(paint(k_dim, more_lines(lines - shown)));
+  }
+  for (const std::string& one : std::span(last).last(shown)) {
+    const std::string text = "  " + clean(without_tabs(one));
+    line(paint(k_dim, width == 0 ? text : cut_to_columns(text, width)));
+  }
+}
+
+void Progress::show_changes(std::string_view diff) {
+  const std::string cleaned = redactor_.apply(diff);
+  const auto lines = split_lines(cleaned);
+  const std::size_t width = columns();
+  const std::size_t count = lines.size() > k_diff_lines + 1 ? k_diff_lines : lines.size();
+  for (const std::string_view one : std::span(lines).first(count)) {
+    const std::string text = "  " + agent::one_line(without_tabs(one), k_line_bytes);
+    line(paint(style_of_diff(one), width == 0 ? text : cut_to_columns(text, width)));
+  }
+  if (count < lines.size()) {
+    line(paint(k_dim, more_lines(lines.size() - count)));
+  }
+}
+
+// The prompt shows the call as a whole, and what it would change.
+void Progress::show(const agent::ApprovalRequested& asked, const agent::Event&) {
+  wait_for({});
+  is_silent_ = true;
+  Call& call = call_of(asked.request.call.id, asked.request.call.name, asked.request.call.arguments);
+  call.has_changes_shown = !asked.request.changes.empty();
+}
+
+void Progress::show(const agent::HookRan& hook, const agent::Event&) {
+  wait_for({});
+  if (is_loud(is_quiet(hook) ? 1 : 0)) {
+    note(is_quiet(hook) ? k_dim : k_yellow, hook_line(hook));
+  }
+}
+
+void Progress::show(const agent::GuardrailRan& guardrail, const agent::Event&) {
+  const bool is_news = guardrail.action != "allow";
+  if (is_loud(is_news ? 0 : 1)) {
+    note(is_news ? k_yellow : k_dim, guardrail_line(guardrail));
+  }
+}
+
+void Progress::show(const agent::LimitWarning& limit, const agent::Event&) {
+  if (is_loud(0)) {
+    note(k_yellow,
+         fmt::format("warning: {} of {} used of {}", limit.used, limit.max, limit.limit));
+  }
+}
+
+void Progress::show(const agent::Warning& warning, const agent::Event&) {
+  if (is_loud(0)) {
+    note(k_yellow, "warning: " + warning.message);
+    if (!warning.help.empty()) {
+      line("  help: " + clean(warning.help));
     }
   }
-  const agent::ExitRow& row = agent::exit_row(result.exit_code);
-  std::string verdict = fmt::format("{} ({})", row.name, result.exit_code);
-  if (result.exit_code != 0) {
-    verdict += fmt::format(", retry: {}", row.retry);
+}
+
+// The partial answer, the bill and how it ended: always the last things said.
+void Progress::show(const agent::RunFinished& end, const agent::Event&) {
+  const agent::RunResult& result = end.result;
+  wait_for({});
+  if (is_loud(0)) {
+    const bool was_said = options_.beside != nullptr || last_said_ == result.text;
+    if (result.partial && options_.shows_partial && !was_said) {
+      paragraph("partial answer", result.text);
+    }
+    if (is_loud(1)) {
+      for (const agent::ModelUse& use : result.models) {
+        note(k_dim, bill_of(use));
+      }
+    }
   }
-  if (result.turns > 0 || result.exit_code == 0) {
-    verdict += ": " + bill(result);
+  std::vector<agent::Error> errors;
+  if (result.error) {
+    errors.push_back(*result.error);
+    if (result.error->code == agent::Code::run_timeout && !waited_for_.empty()) {
+      errors.front().message += ", the last of it waiting for " + waited_for_;
+    }
   }
-  if (result.over_budget) {
-    verdict += ", over budget";
+  if (!is_loud(0) && errors.empty()) {
+    return;
   }
-  line(paint(result.exit_code == 0 ? k_green : k_red, "errand: " + verdict));
+  std::string took;
+  if (is_loud(0) && (result.turns > 0 || result.exit_code == 0)) {
+    took = bill(result) + (result.over_budget ? ", over budget" : "");
+  }
+  line(render_ending(errors, result.exit_code, took, options_.color, redactor_));
+}
+
+// Once, as soon as somebody hears it.
+void Progress::say_that_it_stops() {
+  if (has_said_stop_ || is_silent_ || !is_loud(0) || options_.cancellation == nullptr) {
+    return;
+  }
+  const int signal = options_.cancellation->signal_number();
+  if (signal == 0 || signal == SIGPIPE) {
+    return;
+  }
+  has_said_stop_ = true;
+  erase();
+  line(paint(k_yellow,
+             signal == SIGINT ? "stopping… (Ctrl-C again: at once)"
+                              : "stopping… (another signal: at once)"));
 }
 
 void Progress::line(std::string_view text) {
   const bool after_text = options_.beside != nullptr && options_.beside->is_mid_line();
-  write(fmt::format("{}{}\n", after_text ? "\n" : "", text));
+  std::string out = after_text ? "\n" : "";
+  const std::size_t width = columns();
+  if (width == 0) {
+    out += text;
+    out += '\n';
+  } else {
+    for (const std::string_view one : split_lines(text)) {
+      out += wrapped(one, width, k_hanging) + '\n';
+    }
+  }
+  write(out);
   last_line_ = Steady::now();
 }
 
+void Progress::note(std::string_view style, std::string_view text) {
+  line(paint(style, clean(text)));
+}
+
 void Progress::write(std::string_view text) {
-  agent::write_all(options_.descriptor, text, options_.patience);  // an observer never fails a run
+  // An observer never fails a run.
+  agent::write_all(options_.descriptor,
+                   text,
+                   options_.cancellation == nullptr ? nullptr : &options_.cancellation->patience());
 }
 
 void Progress::paragraph(std::string_view title, std::string_view text) {
@@ -411,36 +446,74 @@ std::string Progress::clean(std::string_view text) const {
 void Progress::wait_for(std::string what) {
   waiting_for_ = std::move(what);
   waiting_since_ = Steady::now();
+  if (!waiting_for_.empty()) {
+    waited_for_ = waiting_for_;
+  }
 }
 
+std::size_t Progress::columns() const {
+  return options_.live ? Terminal::columns(options_.descriptor) : 0;
+}
+
+// What is waited for and, of a call, what it says. No line is as wide as the terminal: it would take
+// two, and erase() would not find the first.
 void Progress::draw() {
-  if (!options_.live || waiting_for_.empty() || options_.verbosity < 0 ||
+  if (!options_.live || waiting_for_.empty() || !is_loud(0) ||
       (options_.beside != nullptr && options_.beside->is_mid_line())) {
     return;
   }
   const auto waited =
       std::chrono::duration_cast<std::chrono::seconds>(Steady::now() - waiting_since_);
-  write(fmt::format("\r\x1b[K{}",
-                    paint(k_dim, fmt::format("… {}, {} s", clean(waiting_for_), waited.count()))));
-  is_drawn_ = true;
+  const std::size_t width = columns() == 0 ? k_unknown_width : columns();
+  const std::string time = fmt::format(", {} s", waited.count());
+  const std::size_t room = width - std::min(width, time.size() + 3);
+  std::vector<std::string> lines;
+  const auto call = calls_.find(at_work_);
+  if (call != calls_.end() && call->second.shown == waiting_for_) {
+    const auto& tail = call->second.tail;
+    for (std::size_t at = tail.size() - std::min(tail.size(), k_live_tail); at < tail.size(); ++at) {
+      lines.push_back(cut_to_columns("  " + clean(without_tabs(tail[at])), width - 1));
+    }
+  }
+  lines.push_back("… " + cut_to_columns(clean(waiting_for_), room) + time);
+  std::string out = "\r\x1b[J";
+  for (const std::string& one : lines) {
+    out += (&one == &lines.front() ? "" : "\n") + paint(k_dim, one);
+  }
+  write(out);
+  drawn_ = lines.size();
+  last_draw_ = Steady::now();
 }
 
 void Progress::erase() {
-  if (is_drawn_) {
-    write("\r\x1b[K");
-    is_drawn_ = false;
+  if (drawn_ > 0) {
+    write((drawn_ > 1 ? fmt::format("\r\x1b[{}A", drawn_ - 1) : "\r") + "\x1b[J");
+    drawn_ = 0;
   }
 }
 
-// Keeps the live line's clock going; elsewhere says every 30 s that the run is alive.
+// Keeps the live line's clock going; elsewhere says every 30 s that the run is alive. A signal wakes
+// it.
 void Progress::tick(std::stop_token stop) {
   std::unique_lock lock(mutex_);
+  const std::stop_token cancelled =
+      options_.cancellation == nullptr ? std::stop_token() : options_.cancellation->stop();
   while (!stop.stop_requested()) {
-    wakeup_.wait_for(lock, stop, k_live_interval, [] { return false; });
-    if (stop.stop_requested() || waiting_for_.empty()) {
+    if (cancelled.stop_requested()) {
+      wakeup_.wait_for(lock, stop, k_live_interval, [] { return false; });
+    } else {
+      wakeup_.wait_for(
+          lock, cancelled, k_live_interval, [&] { return stop.stop_requested(); });
+    }
+    if (stop.stop_requested()) {
+      return;
+    }
+    say_that_it_stops();
+    if (waiting_for_.empty()) {
       continue;
     }
     if (options_.live) {
+      erase();
       draw();
     } else if (Steady::now() - last_line_ >= k_heartbeat) {
       const auto waited =

@@ -1,14 +1,17 @@
-// What a person sees while a run goes on: plain lines on stderr, and on a terminal one live line
-// that is always the last. Never on stdout.
+// What a person sees while a run goes on: plain lines on stderr, and on a terminal a few live ones
+// that are always the last. Never on stdout.
 #pragma once
+#include "agent/cancellation.h"
 #include "agent/clock.h"
-#include "agent/descriptor.h"
 #include "agent/event.h"
 #include "agent/secrets/redact.h"
 #include "cli/terminal/answer_sink.h"
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -24,26 +27,66 @@ class Progress final : public agent::EventSink {
     int verbosity = 0;  // -1: errors alone; 0: tools, waits, the bill; 1: turns; 2: everything
     bool live = false;  // stderr is a terminal that understands escape sequences
     bool color = false;
-    bool shows_partial = false;                // text mode: a partial answer has no other place
-    const AnswerSink* beside = nullptr;        // writes to the same terminal; may be null
-    agent::WritePatience* patience = nullptr;  // with who reads stderr; null: without end
+    bool shows_partial = false;          // text mode: a partial answer has no other place
+    const AnswerSink* beside = nullptr;  // writes to the same terminal; may be null
+    // What stops the run: said at once, and the patience with who reads stderr; null: nothing does,
+    // and it is without end.
+    agent::Cancellation* cancellation = nullptr;
   };
 
   Progress(Options options, const agent::Redactor& redactor);
   ~Progress() override;
 
   void on(const agent::Event& event) override;
-  void make_room();  // takes the live line away, until the next event
+  void make_room();  // takes the live lines away, until the next event
   // The line is somebody else's until the next event.
   void fall_silent();
+  // Whether it wants to know what calls change in files.
+  bool shows_changes() const { return options_.live ? is_loud(0) : is_loud(1); }
 
  private:
   using Steady = std::chrono::steady_clock;
 
-  class EventView;
+  // A call from the reply that asks for it to its end.
+  struct Call {
+    std::string shown;            // as a person would write it
+    bool is_announced = false;    // its line is there
+    bool has_changes_shown = false;
+    std::deque<std::string> tail;  // of its output: the last whole lines
+    std::string line;              // and the one that goes on
+    std::size_t lines = 0;         // how many in all
+  };
 
-  void finish(const agent::RunResult& result);
+  void show(const agent::RunStarted& run, const agent::Event& event);
+  void show(const agent::TurnStarted& turn, const agent::Event& event);
+  void show(const agent::ModelRequested&, const agent::Event&) {}
+  void show(const agent::ModelDelta&, const agent::Event&) {}
+  void show(const agent::ModelBroken&, const agent::Event&) {}
+  void show(const agent::ModelReset&, const agent::Event& event);
+  void show(const agent::ModelRetrying& retry, const agent::Event& event);
+  void show(const agent::ModelFallback& fallback, const agent::Event& event);
+  void show(const agent::ModelResponded& reply, const agent::Event& event);
+  void show(const agent::UserSaid& said, const agent::Event& event);
+  void show(const agent::ToolStarted& started, const agent::Event& event);
+  void show(const agent::ToolOutput& output, const agent::Event& event);
+  void show(const agent::ToolFinished& finished, const agent::Event& event);
+  void show(const agent::ApprovalRequested& asked, const agent::Event& event);
+  void show(const agent::ApprovalAnswered&, const agent::Event&) {}
+  void show(const agent::HookRan& hook, const agent::Event& event);
+  void show(const agent::GuardrailRan& guardrail, const agent::Event& event);
+  void show(const agent::LimitWarning& limit, const agent::Event& event);
+  void show(const agent::Warning& warning, const agent::Event& event);
+  void show(const agent::RunFinished& end, const agent::Event& event);
+
+  bool is_loud(int verbosity) const { return options_.verbosity >= verbosity; }
+  Call& call_of(const std::string& id, std::string_view name, std::string_view arguments);
+  void announce(const std::string& id, Call& call, std::string_view style);
+  void show_result(const agent::ToolResult& result, const Call& call);
+  void show_tail(const Call& call);
+  void show_changes(std::string_view diff);
+  void say_that_it_stops();
   void line(std::string_view text);
+  void note(std::string_view style, std::string_view text);
   void write(std::string_view text);
   void paragraph(std::string_view title, std::string_view text);
   void draw();
@@ -52,15 +95,24 @@ class Progress final : public agent::EventSink {
   std::string paint(std::string_view style, std::string_view text) const;
   std::string clean(std::string_view text) const;
   void wait_for(std::string what);
+  std::size_t columns() const;  // 0: nothing is to be broken
 
   Options options_;
   const agent::Redactor& redactor_;
   std::mutex mutex_;
   std::condition_variable_any wakeup_;
-  bool is_drawn_ = false;
+  std::size_t drawn_ = 0;    // live lines
   std::string waiting_for_;  // empty: nothing
+  std::string waited_for_;   // and before that, while nothing has come of it
   Steady::time_point waiting_since_;
   Steady::time_point last_line_;
+  Steady::time_point last_draw_;
+  std::map<std::string, Call> calls_;  // by their ids
+  std::string at_work_;                // the call that has said something last
+  std::string last_announced_;         // the call whose line is the last one
+  std::string last_said_;              // by the model, in one line
+  bool is_silent_ = false;             // the line is a prompt's
+  bool has_said_stop_ = false;
   std::jthread ticker_;  // last: it uses all of the above
 };
 

@@ -1,12 +1,13 @@
 #include "cli/terminal/render_error.h"
 
 #include "agent/duration.h"
+#include "agent/outcome.h"
 #include "agent/text.h"
+#include "cli/terminal/columns.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -23,64 +24,21 @@ constexpr std::string_view k_bold = "1";
 constexpr std::size_t k_before = 60;
 constexpr std::size_t k_after = 60;
 
-// The first and last of each range of characters that take two columns of a terminal.
-constexpr auto k_wide = std::to_array<std::pair<char32_t, char32_t>>({{0x1100, 0x115F},
-                                                                      {0x2E80, 0x303E},
-                                                                      {0x3041, 0x33FF},
-                                                                      {0x3400, 0x4DBF},
-                                                                      {0x4E00, 0x9FFF},
-                                                                      {0xA000, 0xA4CF},
-                                                                      {0xAC00, 0xD7A3},
-                                                                      {0xF900, 0xFAFF},
-                                                                      {0xFE30, 0xFE6F},
-                                                                      {0xFF00, 0xFF60},
-                                                                      {0xFFE0, 0xFFE6},
-                                                                      {0x1F300, 0x1F64F},
-                                                                      {0x1F680, 0x1F6FF},
-                                                                      {0x1F900, 0x1F9FF},
-                                                                      {0x20000, 0x3FFFD}});
-// And those that take none: they sit on the character before them.
-constexpr auto k_combining = std::to_array<std::pair<char32_t, char32_t>>(
-    {{0x0300, 0x036F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}});
-
-bool is_in(char32_t character, auto const& ranges) {
-  return std::ranges::any_of(ranges, [&](const auto& range) {
-    return character >= range.first && character <= range.second;
-  });
-}
-
 // The characters of valid UTF-8, each with its bytes.
 std::vector<std::string_view> characters(std::string_view text) {
   std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at + 1;
-    while (end < text.size() && agent::is_continuation(text[end])) {
-      ++end;
-    }
-    parts.push_back(text.substr(at, end - at));
-    at = end;
+  while (!text.empty()) {
+    parts.push_back(first_character(text));
+    text.remove_prefix(parts.back().size());
   }
   return parts;
-}
-
-char32_t decoded(std::string_view character) {
-  const auto lead = static_cast<unsigned char>(character.front());
-  char32_t value = lead < 0x80   ? lead
-                   : lead < 0xE0 ? lead & 0x1F
-                   : lead < 0xF0 ? lead & 0xF
-                                 : lead & 7;
-  for (const char byte : character.substr(1)) {
-    value = (value << 6) | (static_cast<unsigned char>(byte) & 0x3F);
-  }
-  return value;
 }
 
 std::size_t width(std::string_view character, std::string_view shown) {
   if (shown != character) {  // a control character made visible
     return shown.size();
   }
-  const char32_t value = decoded(character);
-  return is_in(value, k_combining) ? 0 : is_in(value, k_wide) ? 2 : 1;
+  return columns_of_character(character);
 }
 
 class Painter {
@@ -267,7 +225,56 @@ std::string render_in(const Frame& frame, const agent::Error& error, bool color)
   return text;
 }
 
+// What needs lines of its own: a place in a file, or the differences to a recording.
+bool is_block(const agent::Error& error) {
+  return error.where.has_value() || error.code == agent::Code::replay_miss;
+}
+
+std::string in_one_line(const agent::Error& error, bool color) {
+  std::vector<std::string> facts;
+  for (const std::string& doing : error.context) {
+    facts.push_back("while " + clean(doing));
+  }
+  if (std::string call = provider_facts(error); !call.empty()) {
+    facts.push_back(std::move(call));
+  }
+  if (error.cause) {
+    facts.push_back(fmt::format("cause: {}: {}",
+                                agent::row(error.cause->code).name,
+                                clean(error.cause->message)));
+  }
+  const Painter paint(color);
+  return fmt::format("{}: {}{}",
+                     paint(k_bold_red, fmt::format("error[{}]", agent::row(error.code).name)),
+                     paint(k_bold, clean(error.message)),
+                     facts.empty() ? "" : fmt::format(" ({})", fmt::join(facts, "; ")));
+}
+
 }  // namespace
+
+std::string render_ending(std::span<const agent::Error> errors,
+                          int exit_code,
+                          std::string_view bill,
+                          bool color,
+                          const agent::Redactor& redactor) {
+  const bool is_short = errors.size() == 1 && !is_block(errors.front());
+  std::string text;
+  std::string help;
+  for (const agent::Error& one : errors) {
+    const agent::Error error = is_short ? without_secrets(one, redactor) : one;
+    text += (is_short ? in_one_line(error, color) : render(error, color, redactor)) + '\n';
+    help = !is_short ? "" : clean(error.help.empty() ? agent::row(error.code).advice : error.help);
+  }
+  const agent::ExitRow& row = agent::exit_row(exit_code);
+  std::string verdict = fmt::format("errand: {} ({})", row.name, row.exit_code);
+  if (exit_code == 0) {
+    return text + paint("32", verdict + (bill.empty() ? "" : ": ") + std::string(bill), color);
+  }
+  verdict += fmt::format(", retry: {}", row.retry);
+  text += paint("31", verdict, color);
+  text += help.empty() ? "" : ": " + help;
+  return text + (bill.empty() ? "" : fmt::format(" ({})", bill));
+}
 
 std::string render(const agent::Error& error, bool color, const agent::Redactor& redactor) {
   const agent::CodeRow& row = agent::row(error.code);

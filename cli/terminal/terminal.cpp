@@ -32,6 +32,11 @@ Terminal::Size Terminal::size() {
   return is_known ? Size{.rows = window.ws_row, .columns = window.ws_col} : Size{};
 }
 
+std::size_t Terminal::columns(int descriptor) {
+  winsize window{};
+  return ::ioctl(descriptor, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+}
+
 void Terminal::say(std::string_view text) {
   agent::write_all(STDERR_FILENO, text);
 }

@@ -26,6 +26,8 @@ class Terminal {
   };
   // Of stderr; the default where it does not say.
   static Size size();
+  // Of the terminal that this is, now; 0: it does not say.
+  static std::size_t columns(int descriptor);
 
   static void say(std::string_view text);
   // Without secrets, and safe to show.

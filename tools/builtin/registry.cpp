@@ -3,6 +3,7 @@
 #include "tools/builtin/builtins.h"
 #include "tools/builtin/deadline.h"
 #include "tools/builtin/shell.h"
+#include "tools/builtin/shown_call.h"
 #include "tools/files/atomic_file_write.h"
 #include "tools/files/regular_file.h"
 
@@ -12,40 +13,67 @@
 namespace tools {
 namespace {
 
+template <const char* k_name>
+std::string shown_argument(const agent::Json& arguments) {
+  return std::string(agent::text_at(arguments, k_name));
+}
+constexpr char k_command[] = "command";
+constexpr char k_path[] = "path";
+constexpr char k_question[] = "question";
+constexpr char k_reason[] = "reason";
+constexpr char k_url[] = "url";
+
 constexpr std::array k_builtins = {
-    Builtin{"apply_patch",
-            "change several files at once, by a unified diff",
-            make_apply_patch,
-            false,
-            true},
-    Builtin{"ask_user", "ask the person at the terminal", make_ask_user},
-    Builtin{
-        "edit_file", "replace one exact text in a file by another", make_edit_file, false, true},
+    Builtin{.name = "apply_patch",
+            .help = "change several files at once, by a unified diff",
+            .make = make_apply_patch,
+            .shown = shown_patch,
+            .writes_files = true},
+    Builtin{"ask_user", "ask the person at the terminal", make_ask_user, shown_argument<k_question>},
+    Builtin{.name = "edit_file",
+            .help = "replace one exact text in a file by another",
+            .make = make_edit_file,
+            .shown = shown_argument<k_path>,
+            .writes_files = true},
     Builtin{.name = "git_commit",
             .help = "commit files of the working folder, without hooks",
             .make = make_git_commit,
+            .shown = shown_commit,
             .writes_files = true,
             .uses_repository = true,
             .timeout = agent::Milliseconds(120'000)},
     Builtin{.name = "git_switch",
             .help = "switch to another branch, or make one",
             .make = make_git_switch,
+            .shown = shown_switch,
             .writes_files = true,
             .uses_repository = true,
             .timeout = agent::Milliseconds(120'000)},
-    Builtin{"glob", "find files by name: **/*.cpp", make_glob},
-    Builtin{"grep", "find lines that match a regular expression (RE2)", make_grep},
-    Builtin{"list_directory", "list one folder", make_list_directory},
-    Builtin{"read_file", "read a text file, page by page", make_read_file},
-    Builtin{"shell", "run a command line with /bin/sh", make_shell, true},
-    Builtin{"task_failed", "let the agent say that it failed (exit code 1)", make_task_failed},
-    Builtin{"todo", "keep a list of the steps of the work", make_todo},
+    Builtin{"glob", "find files by name: **/*.cpp", make_glob, shown_search},
+    Builtin{"grep", "find lines that match a regular expression (RE2)", make_grep, shown_search},
+    Builtin{"list_directory", "list one folder", make_list_directory, shown_argument<k_path>},
+    Builtin{"read_file", "read a text file, page by page", make_read_file, shown_lines},
+    Builtin{.name = "shell",
+            .help = "run a command line with /bin/sh",
+            .make = make_shell,
+            .shown = shown_argument<k_command>,
+            .runs_programs = true},
+    Builtin{"task_failed",
+            "let the agent say that it failed (exit code 1)",
+            make_task_failed,
+            shown_argument<k_reason>},
+    Builtin{"todo", "keep a list of the steps of the work", make_todo, shown_todo},
     Builtin{.name = "web_fetch",
             .help = "fetch a page or a file from the web, as text",
             .make = make_web_fetch,
+            .shown = shown_argument<k_url>,
             .is_from_outside = true,
             .timeout = agent::Milliseconds(30'000)},
-    Builtin{"write_file", "write a whole file", make_write_file, false, true},
+    Builtin{.name = "write_file",
+            .help = "write a whole file",
+            .make = make_write_file,
+            .shown = shown_argument<k_path>,
+            .writes_files = true},
 };
 
 std::vector<std::string> names_where(bool Builtin::* is_so) {

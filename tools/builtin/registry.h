@@ -15,6 +15,7 @@ struct Builtin {
   std::string_view name;
   std::string_view help;  // one line for `errand tools list`
   std::unique_ptr<Tool> (*make)(const agent::ToolSpec& spec);
+  std::string (*shown)(const agent::Json& arguments);  // what a person is shown of a call
   bool runs_programs = false;      // timeout and idle_timeout are its own business
   bool writes_files = false;       // itself
   bool is_from_outside = false;    // its results are somebody else's words

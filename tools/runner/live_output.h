@@ -20,6 +20,7 @@ namespace tools {
 struct Done {
   Output output;
   std::int64_t duration_ms = 0;
+  std::string changes = {};  // in files, as a unified diff
 };
 
 // News of a call, numbered as its sender is.

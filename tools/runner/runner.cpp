@@ -63,6 +63,15 @@ Done call_tool(Tool& tool,
   return {.output = std::move(output), .duration_ms = time.count()};
 }
 
+// As far as that is known before it has changed it.
+std::string changes_by(const Tool& tool, const agent::Json& arguments, const CallContext& context) {
+  try {
+    return tool.changes(arguments, context).value_or(std::string());
+  } catch (const std::exception&) {  // then nothing is shown
+    return {};
+  }
+}
+
 Output unknown_tool(std::string_view name, std::span<const std::string> names) {
   return failure(Code::tool_not_found,
                  fmt::format("there is no tool `{}`", agent::prefix(name, 100)),
@@ -463,7 +472,12 @@ class Runner::Round {
     if (prepared.access == Access::Kind::writes && options.program_runner != nullptr) {
       options.program_runner->before_writing();
     }
-    return call_tool(*prepared.entry->configured.tool, prepared.arguments, context, *options.clock);
+    Tool& tool = *prepared.entry->configured.tool;
+    std::string changes = options.shows_changes ? changes_by(tool, prepared.arguments, context)
+                                                : std::string();
+    Done done = call_tool(tool, prepared.arguments, context, *options.clock);
+    done.changes = done.output.code ? std::string() : std::move(changes);
+    return done;
   }
 
   // True: that was the end of the call.
@@ -497,6 +511,7 @@ class Runner::Round {
         prepared.call.id, prepared.call.name, std::move(done.output), fence ? &*fence : nullptr);
     runner_.has_kept_untrusted_ |= is_untrusted && !result.full_output.empty();
     result.duration_ms = done.duration_ms;
+    result.changes = std::move(done.changes);
     result.fatal = is_the_end || is_fatal(prepared, result) || ends_run(result);
     results_[index] = std::move(result);
     watcher_.finished(results_[index]);

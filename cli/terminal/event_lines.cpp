@@ -1,0 +1,184 @@
+#include "cli/terminal/event_lines.h"
+
+#include "agent/duration.h"
+#include "agent/retry.h"
+#include "agent/text.h"
+
+#include <fmt/format.h>
+
+namespace cli {
+namespace {
+
+std::string plural(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// What is known, and not nothing.
+std::string price_tag(std::optional<agent::Money> cost) {
+  return cost && *cost != agent::Money{} ? ", " + agent::format_money(cost) : "";
+}
+
+}  // namespace
+
+std::string duration_words(std::int64_t ms) {
+  return ms < 10'000 ? fmt::format("{:.1f} s", static_cast<double>(ms) / 1000)
+                     : agent::format_duration(std::chrono::milliseconds(ms / 1000 * 1000));
+}
+
+// One line of a text that may be long and may hold line breaks.
+std::string excerpt(std::string_view text, std::size_t limit) {
+  std::string one_line(agent::prefix(text, limit));
+  for (char& c : one_line) {
+    c = c == '\n' || c == '\t' ? ' ' : c;
+  }
+  return one_line.size() < text.size() ? one_line + "…" : one_line;
+}
+
+// Of a tool, a model or a check.
+std::string name_of(std::string_view name) {
+  return agent::one_line(name, k_excerpt_bytes);
+}
+
+std::string start_line(const agent::RunStarted& run, const std::string& run_id) {
+  std::string files;
+  for (const agent::Attachment& one : run.attachments) {
+    files += fmt::format(", {} ({})", one.name, one.media_type);
+  }
+  return fmt::format("agent {}, model {}, {}{}, run {}",
+                     name_of(run.agent_name),
+                     name_of(run.model),
+                     plural(static_cast<std::int64_t>(run.tools.size()), "tool"),
+                     files,
+                     run_id);
+}
+
+// The layers, which differ from machine to machine, for those who ask twice.
+std::string sandbox_line(const agent::RunStarted& run, bool has_layers) {
+  const agent::SandboxInForce& sandbox = run.sandbox;
+  if (sandbox.mode != "read_only" && sandbox.mode != "workspace_write") {
+    return "sandbox: off";
+  }
+  std::string line =
+      fmt::format("sandbox: {} in {}, network: {}", sandbox.mode, run.cwd, sandbox.network);
+  if (!sandbox.hosts.empty()) {
+    line += fmt::format(" but {}", fmt::join(sandbox.hosts, ", "));
+  }
+  if (has_layers && !sandbox.layers.empty()) {
+    line += fmt::format(", layers: {}", fmt::join(sandbox.layers, ", "));
+  }
+  if (has_layers && !sandbox.missing.empty()) {
+    line += fmt::format(", missing: {}", fmt::join(sandbox.missing, ", "));
+  }
+  return line;
+}
+
+std::string reply_line(const agent::ModelResponded& reply) {
+  return fmt::format("turn {}: {} in, {} out{}, {}, {}",
+                     reply.turn,
+                     reply.reply->counted().input,
+                     reply.reply->counted().output,
+                     price_tag(reply.reply->cost),
+                     agent::to_string(reply.reply->stop_reason),
+                     duration_words(reply.duration_ms));
+}
+
+std::string retry_line(const agent::ModelRetrying& retry) {
+  return fmt::format("retry {} of {} in {}: {}",
+                     retry.attempt,
+                     agent::attempts_at_most(retry.max_attempts, retry.error) - 1,
+                     duration_words(retry.delay.count()),
+                     excerpt(retry.error.message, 4 * k_excerpt_bytes));
+}
+
+std::string fallback_line(const agent::ModelFallback& event) {
+  const auto cooldown = event.cooldown.count();
+  if (event.skipped) {
+    return fmt::format("{} failed before and is left alone for {}: {} is asked",
+                       name_of(event.from),
+                       duration_words(cooldown),
+                       name_of(event.to));
+  }
+  return fmt::format("{} failed: {}; {} is asked{}",
+                     name_of(event.from),
+                     excerpt(event.error.message, 4 * k_excerpt_bytes),
+                     name_of(event.to),
+                     cooldown > 0 ? fmt::format(" instead, for {}", duration_words(cooldown)) : "");
+}
+
+std::string said_line(const agent::UserSaid& said) {
+  if (said.reason == "hook") {
+    return "a hook tells the model: " + excerpt(said.text, k_excerpt_bytes);
+  }
+  if (said.reason == "sent_on") {
+    return "a hook sends the model on: " + excerpt(said.text, k_excerpt_bytes);
+  }
+  return fmt::format("the reply was {}: the model is asked again", said.reason);
+}
+
+// Whether it went as it mostly goes.
+bool is_quiet(const agent::HookRan& hook) {
+  return hook.message.empty() && (hook.outcome == "ok" || hook.outcome == "allowed");
+}
+
+std::string hook_line(const agent::HookRan& hook) {
+  std::string text = fmt::format("  hook {} {}: {}",
+                                 agent::to_string(hook.point),
+                                 excerpt(hook.hook, k_excerpt_bytes),
+                                 hook.outcome);
+  for (const std::string& part : {hook.reason, hook.message}) {
+    text += part.empty() ? "" : ": " + excerpt(part, 2 * k_excerpt_bytes);
+  }
+  return text;
+}
+
+std::string guardrail_line(const agent::GuardrailRan& guardrail) {
+  return fmt::format(
+      "  guardrail {} ({}): {}{}",
+      name_of(guardrail.guardrail),
+      agent::to_string(guardrail.point),
+      guardrail.action,
+      guardrail.reason.empty() ? "" : ": " + excerpt(guardrail.reason, 2 * k_excerpt_bytes));
+}
+
+// Where it ends the run, its message is said there.
+std::string result_words(const agent::ToolResult& result) {
+  if (result.status == agent::ToolStatus::ok) {
+    return result.exit_status != 0 ? fmt::format("exit {}", result.exit_status) : "ok";
+  }
+  return fmt::format("{}{}",
+                     agent::to_string(result.status),
+                     result.fatal || result.message.empty()
+                         ? ""
+                         : ": " + excerpt(result.message, 2 * k_excerpt_bytes));
+}
+
+std::string bill(const agent::RunResult& result) {
+  std::string tokens = fmt::format("{} tokens in", result.usage.input);
+  if (result.usage.cache_read > 0) {
+    tokens += fmt::format(" ({} cached)", result.usage.cache_read);
+  }
+  return fmt::format("{}, {}, {}, {} out{}, {}",
+                     plural(result.turns, "turn"),
+                     plural(result.tool_calls, "tool call"),
+                     tokens,
+                     result.usage.output,
+                     price_tag(result.cost),
+                     duration_words(result.duration_ms));
+}
+
+std::string bill_of(const agent::ModelUse& use) {
+  const agent::Usage& usage = use.usage;
+  std::string line =
+      fmt::format("{}: {}, {} in", name_of(use.model), plural(use.turns, "turn"), usage.input);
+  if (usage.cache_read > 0 || usage.cache_write > 0) {
+    line +=
+        fmt::format(" ({} cached, {} written to the cache)", usage.cache_read, usage.cache_write);
+  }
+  line += fmt::format(", {} out", usage.output);
+  if (usage.reasoning > 0) {
+    line += fmt::format(" ({} reasoning)", usage.reasoning);
+  }
+  return line + ", cost " + agent::format_money(use.cost);
+}
+
+}  // namespace cli
