@@ -201,6 +201,7 @@ void Progress::announce(const std::string& id, Call& call, std::string_view styl
 
 void Progress::show(const agent::ToolStarted& started, const agent::Event&) {
   Call& call = call_of(started.call_id, started.name, started.arguments);
+  call.is_running = true;
   at_work_ = started.call_id;
   wait_for(call.shown);
   if (is_loud(0)) {
@@ -248,9 +249,11 @@ void Progress::show(const agent::ToolFinished& finished, const agent::Event&) {
   if (is_loud(2)) {
     paragraph("output", agent::head_and_tail(result.content, k_output_bytes));
   }
-  if (!calls_.empty() && calls_.begin()->second.is_announced) {  // others still run
-    at_work_ = calls_.begin()->first;
-    wait_for(calls_.begin()->second.shown);
+  const auto other =
+      std::ranges::find_if(calls_, [](const auto& one) { return one.second.is_running; });
+  if (other != calls_.end()) {
+    at_work_ = other->first;
+    wait_for(other->second.shown);
   }
 }
 
@@ -320,6 +323,8 @@ void Progress::show(const agent::ApprovalRequested& asked, const agent::Event&) 
   is_silent_ = true;
   Call& call = call_of(asked.request.call.id, asked.request.call.name, asked.request.call.arguments);
   call.has_changes_shown = !asked.request.changes.empty();
+  call.is_announced = true;
+  last_announced_ = asked.request.call.id;
 }
 
 void Progress::show(const agent::HookRan& hook, const agent::Event&) {
@@ -371,7 +376,7 @@ void Progress::show(const agent::RunFinished& end, const agent::Event&) {
   if (result.error) {
     errors.push_back(*result.error);
     if (result.error->code == agent::Code::run_timeout && !waited_for_.empty()) {
-      errors.front().message += ", the last of it waiting for " + waited_for_;
+      errors.front().message += " while it waited for " + waited_for_;
     }
   }
   if (!is_loud(0) && errors.empty()) {

@@ -51,6 +51,7 @@ class Progress final : public agent::EventSink {
   struct Call {
     std::string shown;            // as a person would write it
     bool is_announced = false;    // its line is there
+    bool is_running = false;
     bool has_changes_shown = false;
     std::deque<std::string> tail;  // of its output: the last whole lines
     std::string line;              // and the one that goes on

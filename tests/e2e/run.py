@@ -40,7 +40,7 @@ CALLING_STOPS = ("end_turn", "tool_use", "stop_sequence", "pause", "unknown")  #
 
 
 # Where stderr says how long something took on this machine: what stands before the time, and what behind it. Every
-# other time was configured or said by the server, and is compared. So is `again in`: its jitter is below
+# other time was configured or said by the server, and is compared. So is `retry N of M in`: its jitter is below
 # `retry.initial_delay`, which is 1ms in the cases that show it.
 TOOK = r"(?:\d\.\d s|\d+s|\d+[hm](?:\d+[ms])*)"
 MEASURED_TIMES = [re.compile(f"^({before}){TOOK}({behind})$", re.MULTILINE) for before, behind in (
@@ -48,6 +48,7 @@ MEASURED_TIMES = [re.compile(f"^({before}){TOOK}({behind})$", re.MULTILINE) for 
     (r"  \w+: ok, \d+ bytes, ", ""),
     (r".* failed before and is left alone for ", ": .* is asked"),  # what is left of the cooldown
     (r"errand: .*: \d+ turns?, .*, ", "(?:, over budget)?"),
+    (r"errand: .* \(\d+ turns?, .*, ", r"(?:, over budget)?\)"),
 )]
 
 

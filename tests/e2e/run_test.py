@@ -134,8 +134,10 @@ class Runner(unittest.TestCase):
                  "a/1 failed before and is left alone for {{MS}}: b/2 is asked"),
                 ("errand: ok (0): 1 turn, 0 tool calls, 9 tokens in, 5 out, $0.01, 1h2m3s, over budget",
                  "errand: ok (0): 1 turn, 0 tool calls, 9 tokens in, 5 out, $0.01, {{MS}}, over budget"),
+                ("errand: timeout (124), retry: maybe: Give it more. (1 turn, 0 tool calls, 9 tokens in, 5 out, 1.0 s)",
+                 "errand: timeout (124), retry: maybe: Give it more. (1 turn, 0 tool calls, 9 tokens in, 5 out, {{MS}})"),
                 *((line, line) for line in (
-                    "attempt 1/2 failed: sorry; again in 2.0 s", "the run took longer than 400ms",
+                    "retry 1 of 1 in 2.0 s: sorry", "the run took longer than 400ms",
                     "a/1 failed: sorry; b/2 is asked instead, for 1m", "  shell: timed_out: ran longer than 5s",
                     "a message, 5s", "write `30s` or `30m`"))):
             with self.subTest(said):

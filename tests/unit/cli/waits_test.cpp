@@ -397,13 +397,13 @@ void check_one_wait(const Protocol& protocol, const Row& row, Answer failing) {
   CHECK(stage.announced() == Waits{row.wait});
   CHECK(stage.answered() == std::vector{all});
   CHECK(result.duration_ms == all);
-  CHECK(stage.lines == fmt::format("attempt 1/4 failed: {}; again in {}\n"
+  CHECK(stage.lines == fmt::format("retry 1 of 3 in {}: {}\n"
                                    "turn 1: 10 in, 5 out, end_turn, {}\n"
                                    "one/m: 1 turn, 10 in, 5 out, cost unknown\n"
                                    "errand: ok (0): 1 turn, 0 tool calls, 10 tokens in, 5 out, "
                                    "{}\n",
-                                   row.message,
                                    row.in_words,
+                                   row.message,
                                    row.in_all,
                                    row.in_all));
 }
@@ -535,13 +535,12 @@ TEST_CASE("waits: without a word the wait doubles, and ends after four attempts"
   CHECK(stage.announced() == stage.clock.slept);
   CHECK(result.duration_ms == 4 * 200 + 67 + 136 + 902);
   CHECK(stage.lines ==
-        "attempt 1/4 failed: we are sorry; again in 0.1 s\n"
-        "attempt 2/4 failed: we are sorry; again in 0.1 s\n"
-        "attempt 3/4 failed: we are sorry; again in 0.9 s\n"
-        "error[provider.unavailable]: we are sorry\n"
-        "   = call: one, model m, HTTP 503, 4 attempts\n"
-        "   = help: The provider has trouble; run it again later.\n"
-        "errand: provider_unavailable (75), retry: yes\n");
+        "retry 1 of 3 in 0.1 s: we are sorry\n"
+        "retry 2 of 3 in 0.1 s: we are sorry\n"
+        "retry 3 of 3 in 0.9 s: we are sorry\n"
+        "error[provider.unavailable]: we are sorry (one, model m, HTTP 503, 4 attempts)\n"
+        "errand: provider_unavailable (75), retry: yes: The provider has trouble; run it again "
+        "later.\n");
 }
 
 TEST_CASE("waits: what the server asks for is waited for as long as the policy allows", "[cli]") {
@@ -571,10 +570,10 @@ TEST_CASE("waits: what the server asks for is waited for as long as the policy a
   CHECK(result.duration_ms == sum.duration_ms);
   CHECK_THAT(stage.lines,
              Catch::EndsWith(fmt::format(
-                 "error[provider.rate_limited]: slow down\n"
-                 "   = call: one, model m, HTTP 429, {} attempt{}, try again in {}\n"
-                 "   = help: Wait as long as the provider says, or ask it for a higher rate.\n"
-                 "errand: provider_unavailable (75), retry: yes\n",
+                 "error[provider.rate_limited]: slow down (one, model m, HTTP 429, {} attempt{}, "
+                 "try again in {})\n"
+                 "errand: provider_unavailable (75), retry: yes: Wait as long as the provider says, "
+                 "or ask it for a higher rate.\n",
                  answers.size(),
                  answers.size() == 1 ? "" : "s",
                  sum.left)));
@@ -593,7 +592,7 @@ TEST_CASE("waits: a stream that breaks off is asked for again", "[cli]") {
   CHECK(stage.answered() == std::vector<std::int64_t>{200 + 67 + 300});
   CHECK_THAT(stage.lines,
              Catch::StartsWith("the answer so far is void: it is asked for again\n"
-                               "attempt 1/4 failed: the connection was reset; again in 0.1 s\n"
+                               "retry 1 of 3 in 0.1 s: the connection was reset\n"
                                "turn 1: 10 in, 5 out, end_turn, 0.6 s\n"));
 }
 
@@ -610,7 +609,7 @@ TEST_CASE("waits: each deadline of the model is that of its kind of answer", "[c
   CHECK(stage.answered() == std::vector{silence + 67 + 300});
   CHECK_THAT(
       stage.lines,
-      Catch::StartsWith(fmt::format("attempt 1/4 failed: nothing within {0}; again in 0.1 s\n"
+      Catch::StartsWith(fmt::format("retry 1 of 3 in 0.1 s: nothing within {0}\n"
                                     "turn 1: 10 in, 5 out, end_turn, {0}\n",
                                     is_streamed ? "20s" : "45s")));
 }
@@ -627,7 +626,7 @@ TEST_CASE("waits: what a turn, a tool and the run took is told to the millisecon
   CHECK(result.duration_ms == 300 + 1'500 + 12'345);
   CHECK(stage.lines ==
         "turn 1: 10 in, 5 out, tool_use, 0.3 s\n"
-        "▸ work {}\n"
+        "▸ work\n"
         "  work: ok, 4 bytes, 1.5 s\n"
         "turn 2: 10 in, 5 out, end_turn, 12s\n"
         "one/m: 2 turns, 20 in, 10 out, cost unknown\n"
@@ -642,10 +641,11 @@ TEST_CASE("waits: the run's own time ends it wherever it is", "[cli]") {
   agent::RunResult result;
   std::string before;
   std::string bill;
+  std::string waiting = "the model, turn 1";
   SECTION("while it waits to ask again") {
     result = stage.run({refusal(protocol, 429, {{"retry-after", "7"}})});
     CHECK(stage.clock.slept == Waits{7'067ms});
-    before = "attempt 1/4 failed: slow down; again in 7.1 s\n";
+    before = "retry 1 of 3 in 7.1 s: slow down\n";
   }
   SECTION("while the server thinks") {
     result = stage.run({{.body = protocol.text, .time = 5'001ms}});
@@ -657,9 +657,10 @@ TEST_CASE("waits: the run's own time ends it wherever it is", "[cli]") {
     CHECK(stage.worked() == std::vector<std::int64_t>{4'700});
     before =
         "turn 1: 10 in, 5 out, tool_use, 0.3 s\n"
-        "▸ work {}\n"
+        "▸ work\n"
         "  work: cancelled: stopped\n";
-    bill = ": 1 turn, 1 tool call, 10 tokens in, 5 out, 5.0 s";
+    bill = " (1 turn, 1 tool call, 10 tokens in, 5 out, 5.0 s)";
+    waiting = "work";
   }
   CHECK(result.exit_code == 124);
   CHECK(result.duration_ms == 5'000);
@@ -669,11 +670,11 @@ TEST_CASE("waits: the run's own time ends it wherever it is", "[cli]") {
   CHECK(result.stop->max == 5);
   CHECK(
       stage.lines ==
-      before +
-          "error[run.timeout]: the run took longer than 5s\n"
-          "   = help: Raise `limits.timeout` (or --timeout), or give the agent a smaller task.\n" +
-          (bill.empty() ? "" : "one/m: 1 turn, 10 in, 5 out, cost unknown\n") +
-          "errand: timeout (124), retry: maybe" + bill + "\n");
+      before + (bill.empty() ? "" : "one/m: 1 turn, 10 in, 5 out, cost unknown\n") +
+          "error[run.timeout]: the run took longer than 5s while it waited for " + waiting +
+          "\nerrand: timeout (124), retry: maybe: Raise `limits.timeout` (or --timeout), or give "
+          "the agent a smaller task." +
+          bill + "\n");
 }
 
 TEST_CASE("waits: the gate holds a request as long as the rate says", "[cli]") {
@@ -712,7 +713,7 @@ TEST_CASE("waits: a model that failed is left alone for what is left of its cool
     CHECK_THAT(stage.lines,
                Catch::StartsWith("one/m failed: slow down; two/m is asked instead, for 1m\n"
                                  "turn 1: 10 in, 5 out, tool_use, 0.5 s\n"
-                                 "▸ work {}\n"
+                                 "▸ work\n"
                                  "  work: ok, 4 bytes, 1.5 s\n"
                                  "one/m failed before and is left alone for 58s: two/m is asked\n"
                                  "turn 2: 10 in, 5 out, end_turn, 0.3 s\n"));
