@@ -13,6 +13,7 @@
 namespace cli {
 namespace {
 
+constexpr std::string_view k_title = "1;35";
 constexpr std::string_view k_strong = "1";
 constexpr std::string_view k_faint = "2";
 constexpr std::string_view k_emphasis = "3";
@@ -218,7 +219,7 @@ MarkdownSetter::Opening MarkdownSetter::opening(std::string_view line) {
     return {.length = indent + level + 1,
             .first = {},
             .next = {},
-            .style = level == 1 ? "1;4" : k_strong};
+            .style = level == 1 ? k_title : k_strong};
   }
   if (text.starts_with('>')) {
     const std::string bar = margin + paint(k_faint, "│", true) + " ";

@@ -414,7 +414,7 @@ void Progress::line(std::string_view text) {
     out += '\n';
   } else {
     for (const std::string_view one : split_lines(text)) {
-      out += wrapped(one, width, k_hanging) + '\n';
+      out += wrap_line(one, width, k_hanging) + '\n';
     }
   }
   write(out);

@@ -106,7 +106,7 @@ std::string WordWrap::take() {
   return std::exchange(out_, {});
 }
 
-std::string wrapped(std::string_view line, std::size_t columns, std::size_t indent) {
+std::string wrap_line(std::string_view line, std::size_t columns, std::size_t indent) {
   if (columns == 0 || columns_of(line) <= columns) {
     return std::string(line);
   }

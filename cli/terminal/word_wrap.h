@@ -47,6 +47,6 @@ class WordWrap {
 
 // One line, with its styles, in lines of at most `columns` (0: as it is) and without the last
 // line's end; those after the first are moved in by `indent`.
-std::string wrapped(std::string_view line, std::size_t columns, std::size_t indent);
+std::string wrap_line(std::string_view line, std::size_t columns, std::size_t indent);
 
 }  // namespace cli

@@ -27,6 +27,7 @@ REQUEST_KEYS = {"path", "model", "headers", "body", "after_ms"}
 PARTED = {"event", "no_events", "stdout_contains", "stdout_lacks", "stderr_contains", "stderr_lacks", "request",
           "files"}
 AREA_FILES = {"agent.yaml", "agent.md", "script.yaml"}  # those of an area are for its cases without
+GOLDENS = ("stdout", "stderr", "screen")
 FILES = AREA_FILES | {"cmd", "files", "server.toml", "expect.toml"}
 
 
@@ -204,7 +205,7 @@ class Case:
             else:
                 exits = exits[number - 1]
         table["exit"] = exits
-        for name in ("stdout", "stderr"):
+        for name in GOLDENS:
             file = self.folder / (name if alone else f"{name}.{number}")
             if file.exists():
                 table[name] = file
@@ -267,10 +268,10 @@ class Case:
 
     def _check_files(self):
         several = len(self.lines) > 1
-        goldens = {f"{name}.{number}" if several else name for name in ("stdout", "stderr")
+        goldens = {f"{name}.{number}" if several else name for name in GOLDENS
                    for number in range(1, len(self.lines) + 1)}
         for name in sorted({path.name for path in self.folder.iterdir()} - FILES - goldens):
-            of = "; with several errand lines it is stdout.1, stdout.2, …" if name in ("stdout", "stderr") else ""
+            of = "; with several errand lines it is stdout.1, stdout.2, …" if name in GOLDENS else ""
             self.mistakes.append(f"nobody reads the file {name}{of}")
 
     def _formats(self):
@@ -317,7 +318,7 @@ class Step:
         self.stdin, self.stdout, self.stderr, self.together = ["null"], ["pipe"], ["pipe"], 1
 
 
-STREAMS = {"stdin": ("empty", "open", "pty", "text", "file"), "stdout": ("full", "closed", "gone", "pty", "head"),
+STREAMS = {"stdin": ("empty", "open", "pty", "text", "file"), "stdout": ("full", "closed", "gone", "pty", "head", "beside"),
            "stderr": ("full", "closed", "gone", "pty")}
 MOMENTS = ("request", "file", "event", "stderr", "ms")
 

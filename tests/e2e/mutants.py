@@ -19,7 +19,7 @@ import types
 
 sys.dont_write_bytecode = True  # a test run leaves nothing in the source tree
 import run  # noqa: E402
-from cases import CASE_KEYS, HERE, Expectations, find_cases  # noqa: E402
+from cases import CASE_KEYS, GOLDENS, HERE, Expectations, find_cases  # noqa: E402
 sys.path.append(str(HERE.parent / "support"))
 from scratch import Scratch  # noqa: E402
 
@@ -85,7 +85,7 @@ def turned_tables(table):
         if key.endswith(("_contains", "_lacks")):
             for at in range(len(value)):
                 yield f"{key}[{at}]", swapped(table, key, at)
-        elif key in ("stdout", "stderr"):
+        elif key in GOLDENS:
             for what, file in changed_golden(value):
                 yield f"{key}, {what}", {**table, key: file}
         elif key == "exit":

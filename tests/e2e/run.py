@@ -29,6 +29,7 @@ import uuid
 
 sys.dont_write_bytecode = True  # a test run leaves nothing in the source tree
 import server as scripted  # noqa: E402
+from screen import picture  # noqa: E402
 from cases import FORMATS, HERE, RESULT_KEYS, TAGS, find_cases  # noqa: E402
 sys.path.append(str(HERE.parent / "support"))
 from scratch import Scratch, end, processes  # noqa: E402
@@ -128,6 +129,12 @@ class World:
         text = re.sub(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "{{TIME}}", text)
         return re.sub(rf"\b{re.escape(self.options.version)}\b", "{{VERSION}}", text)
 
+    def picture(self, text, step):
+        """Of the terminal of `stderr pty 80x24`. What took no time took 0.0 s to 0.9 s."""
+        columns = int(step.stderr[1].split("x")[0])
+        shown = self.normal(picture(text, columns))
+        return re.sub(r"\b\d\.\d s\b", "{{MS}}", shown)
+
     def without_measured(self, text):
         """Of what stderr says; stdout says no time that was measured."""
         for place in MEASURED_TIMES:
@@ -194,8 +201,9 @@ class Process:
                 os.close(number)
         self.begin = time.monotonic()
         stdin, feed = self._input(step.stdin)
-        stdout, stdout_reader = self._output(step.stdout)
         stderr, stderr_reader = self._output(step.stderr)
+        stdout, stdout_reader = (
+            (self._own(os.dup(stderr))[0], None) if step.stdout[0] == "beside" else self._output(step.stdout))
         command = [str(world.options.errand), *words]
         self.peak = None
         if not world.options.sanitized and any("max_rss_mb" in expected.table for expected in world.case.expected):
@@ -435,7 +443,7 @@ class Checker:
         self.ending(outcome, expected.take("exit"))
         if step.words[:1] == ["run"] and "--help" not in step.words:
             self.run_output(step, outcome)
-        self.texts(outcome, expected)
+        self.texts(outcome, expected, step)
         self.check_result(outcome, expected)
         self.check_events(outcome, expected)
         self.limits(outcome, expected)
@@ -606,7 +614,7 @@ class Checker:
         if result["turns"] != (answers := sum(event["type"] == "model.responded" for event in events)):
             self.fail(f"{answers} answers, and the result has {result['turns']} turns")
 
-    def texts(self, outcome, expected):
+    def texts(self, outcome, expected, step):
         shown = {"stdout": outcome.stdout, "stderr": outcome.stderr}
         for name, text in shown.items():
             for _, part in expected.each(name + "_contains"):
@@ -617,6 +625,8 @@ class Checker:
                     self.fail(f"{name} has {part!r}")
             if self.world.format in (None, "text") and (golden := expected.take(name)):
                 self.golden(golden, self.world.normal(self.world.without_measured(text) if name == "stderr" else text))
+        if self.world.format in (None, "text") and (golden := expected.take("screen")):
+            self.golden(golden, self.world.picture(outcome.stderr, step))
         if (wanted := expected.take("stdout_json")) is not None:
             try:
                 self.compare(wanted, json.loads(outcome.stdout), "stdout")
