@@ -34,7 +34,9 @@ constexpr Option k_color{
     .value = "WHEN",
     .kind = Kind::choice,
     .help = "colours on stderr: auto, always or never",
-    .details = "The default, auto, colours where stderr is a terminal and NO_COLOR is not set.",
+    .details =
+        "The default, auto, colours where stderr is a terminal and NO_COLOR is not set. With "
+        "never, the Markdown of an answer on a terminal is not set either.",
     .choices = k_when,
 };
 

@@ -124,15 +124,15 @@ RunSinks open_audience(const Parsed& parsed,
   const bool is_for_terminal =
       format == Format::text && !parsed.value("--output-file") && ::isatty(STDOUT_FILENO) == 1;
   const bool streams = is_for_terminal && !is_guarded;
-  const bool is_set = is_for_terminal && context.color_out &&
-                      is_smart_terminal(STDOUT_FILENO, context.environment);
+  const bool is_set =
+      is_for_terminal && context.color_out && is_smart_terminal(STDOUT_FILENO, context.environment);
   AnswerSink::Options answer{
       .format = format, .is_for_terminal = is_for_terminal, .streams = streams};
   if (is_set) {
     answer.columns = [] { return Terminal::columns(STDOUT_FILENO); };
   }
-  sinks.answer = std::make_unique<AnswerSink>(
-      std::move(answer), *outputs.answer, redactor, cancellation);
+  sinks.answer =
+      std::make_unique<AnswerSink>(std::move(answer), *outputs.answer, redactor, cancellation);
   sinks.progress = std::make_unique<Progress>(
       Progress::Options{.verbosity = verbosity_of(parsed),
                         .live = is_smart_terminal(STDERR_FILENO, context.environment),

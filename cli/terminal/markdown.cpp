@@ -149,8 +149,8 @@ bool MarkdownSetter::open_line(bool is_whole) {
   }
   constexpr std::size_t k_longest_mark = 12;  // indent not counted
   const std::string_view text = without_indent(line_);
-  const bool may_be_mark = text.empty() || std::string_view("#>-+*_~`|0123456789").contains(
-                                               text.front());
+  const bool may_be_mark =
+      text.empty() || std::string_view("#>-+*_~`|0123456789").contains(text.front());
   if (!is_whole && may_be_mark && text.size() < k_longest_mark) {
     return false;
   }
@@ -230,8 +230,8 @@ MarkdownSetter::Opening MarkdownSetter::opening(std::string_view line) {
   }
   if (text.size() >= 2 && std::string_view("-*+").contains(text.front()) && text[1] == ' ') {
     const std::string_view rest = text.substr(2);
-    const bool is_box = rest.starts_with("[ ] ") || rest.starts_with("[x] ") ||
-                        rest.starts_with("[X] ");
+    const bool is_box =
+        rest.starts_with("[ ] ") || rest.starts_with("[x] ") || rest.starts_with("[X] ");
     const std::string_view mark = !is_box ? "•" : rest[1] == ' ' ? "☐" : "☑";
     return {.length = indent + (is_box ? 6 : 2),
             .first = margin + std::string(mark) + " ",
@@ -315,8 +315,8 @@ std::size_t MarkdownSetter::set_next(std::string_view text,
       return link->length;
     }
     const std::size_t close = window.find(']');
-    const bool is_no_link = close != std::string_view::npos && close + 1 < window.size() &&
-                            window[close + 1] != '(';
+    const bool is_no_link =
+        close != std::string_view::npos && close + 1 < window.size() && window[close + 1] != '(';
     return may_go_on && !is_no_link ? 0 : as_it_is(open + (open < text.size() ? 1 : 0));
   }
   const std::size_t run = run_length(window, mark);
@@ -324,10 +324,10 @@ std::size_t MarkdownSetter::set_next(std::string_view text,
     return 0;
   }
   const char behind = run < text.size() ? text[run] : ' ';
-  const bool opens = mark == '`'   ? true
-                     : mark == '~' ? run == 2 && !is_blank_byte(behind)
-                                   : run <= 3 && !is_blank_byte(behind) &&
-                                         (mark != '_' || !is_word_byte(before_));
+  const bool opens =
+      mark == '`'   ? true
+      : mark == '~' ? run == 2 && !is_blank_byte(behind)
+                    : run <= 3 && !is_blank_byte(behind) && (mark != '_' || !is_word_byte(before_));
   if (!opens || depth >= k_deepest_span) {
     return as_it_is(run);
   }

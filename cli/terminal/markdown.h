@@ -17,8 +17,8 @@ class MarkdownSetter {
   // `columns` is asked at each line: the terminal's width, 0 where it is not known.
   explicit MarkdownSetter(std::function<std::size_t()> columns) : columns_(std::move(columns)) {}
 
-  // What can be shown by now; the last word of a line, a mark whose end has not come, a line of code
-  // and a table are kept back. The text is valid UTF-8 without control characters
+  // What can be shown by now; the last word of a line, a mark whose end has not come, a line of
+  // code and a table are kept back. The text is valid UTF-8 without control characters
   // (agent::printable). In time linear in the text.
   std::string feed(std::string_view text);
   // The rest, with a line end where something stands on a line; then it begins anew.

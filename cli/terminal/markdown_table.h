@@ -13,9 +13,9 @@ namespace cli {
 using CellText =
     std::function<std::string(std::string_view cell, std::size_t width, std::string_view style)>;
 
-// `lines` are those of the table in Markdown (`| a | b |`), the second of them its rule; without one
-// they come back as they are. No line is wider than `columns` (0: not known), as long as that leaves
-// each column some room: cells are broken into lines.
+// `lines` are those of the table in Markdown (`| a | b |`), the second of them its rule; without
+// one they come back as they are. No line is wider than `columns` (0: not known), as long as that
+// leaves each column some room: cells are broken into lines.
 std::vector<std::string> table_lines(std::span<const std::string> lines,
                                      std::size_t columns,
                                      const CellText& cell_text);

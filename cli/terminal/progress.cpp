@@ -27,8 +27,8 @@ constexpr auto k_draw_interval = std::chrono::milliseconds(100);
 constexpr auto k_heartbeat = std::chrono::seconds(30);
 constexpr std::size_t k_output_bytes = 2'000;
 constexpr std::size_t k_line_bytes = 4'000;
-constexpr std::size_t k_tail_lines = 5;   // of a call's output
-constexpr std::size_t k_live_tail = 3;    // while it runs
+constexpr std::size_t k_tail_lines = 5;  // of a call's output
+constexpr std::size_t k_live_tail = 3;   // while it runs
 constexpr std::size_t k_diff_lines = 24;
 constexpr std::size_t k_unknown_width = 80;
 constexpr std::size_t k_hanging = 4;
@@ -321,7 +321,8 @@ void Progress::show_changes(std::string_view diff) {
 void Progress::show(const agent::ApprovalRequested& asked, const agent::Event&) {
   wait_for({});
   is_silent_ = true;
-  Call& call = call_of(asked.request.call.id, asked.request.call.name, asked.request.call.arguments);
+  Call& call =
+      call_of(asked.request.call.id, asked.request.call.name, asked.request.call.arguments);
   call.has_changes_shown = !asked.request.changes.empty();
   call.is_announced = true;
   last_announced_ = asked.request.call.id;
@@ -343,8 +344,7 @@ void Progress::show(const agent::GuardrailRan& guardrail, const agent::Event&) {
 
 void Progress::show(const agent::LimitWarning& limit, const agent::Event&) {
   if (is_loud(0)) {
-    note(k_yellow,
-         fmt::format("warning: {} of {} used of {}", limit.used, limit.max, limit.limit));
+    note(k_yellow, fmt::format("warning: {} of {} used of {}", limit.used, limit.max, limit.limit));
   }
 }
 
@@ -460,8 +460,8 @@ std::size_t Progress::columns() const {
   return options_.live ? Terminal::columns(options_.descriptor) : 0;
 }
 
-// What is waited for and, of a call, what it says. No line is as wide as the terminal: it would take
-// two, and erase() would not find the first.
+// What is waited for and, of a call, what it says. No line is as wide as the terminal: it would
+// take two, and erase() would not find the first.
 void Progress::draw() {
   if (!options_.live || waiting_for_.empty() || !is_loud(0) ||
       (options_.beside != nullptr && options_.beside->is_mid_line())) {
@@ -476,7 +476,8 @@ void Progress::draw() {
   const auto call = calls_.find(at_work_);
   if (call != calls_.end() && call->second.shown == waiting_for_) {
     const auto& tail = call->second.tail;
-    for (std::size_t at = tail.size() - std::min(tail.size(), k_live_tail); at < tail.size(); ++at) {
+    for (std::size_t at = tail.size() - std::min(tail.size(), k_live_tail); at < tail.size();
+         ++at) {
       lines.push_back(cut_to_columns("  " + clean(without_tabs(tail[at])), width - 1));
     }
   }
@@ -497,8 +498,8 @@ void Progress::erase() {
   }
 }
 
-// Keeps the live line's clock going; elsewhere says every 30 s that the run is alive. A signal wakes
-// it.
+// Keeps the live line's clock going; elsewhere says every 30 s that the run is alive. A signal
+// wakes it.
 void Progress::tick(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   const std::stop_token cancelled =
@@ -507,8 +508,7 @@ void Progress::tick(std::stop_token stop) {
     if (cancelled.stop_requested()) {
       wakeup_.wait_for(lock, stop, k_live_interval, [] { return false; });
     } else {
-      wakeup_.wait_for(
-          lock, cancelled, k_live_interval, [&] { return stop.stop_requested(); });
+      wakeup_.wait_for(lock, cancelled, k_live_interval, [&] { return stop.stop_requested(); });
     }
     if (stop.stop_requested()) {
       return;

@@ -49,8 +49,8 @@ class Progress final : public agent::EventSink {
 
   // A call from the reply that asks for it to its end.
   struct Call {
-    std::string shown;            // as a person would write it
-    bool is_announced = false;    // its line is there
+    std::string shown;          // as a person would write it
+    bool is_announced = false;  // its line is there
     bool is_running = false;
     bool has_changes_shown = false;
     std::deque<std::string> tail;  // of its output: the last whole lines

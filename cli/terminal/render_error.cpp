@@ -239,9 +239,8 @@ std::string in_one_line(const agent::Error& error, bool color) {
     facts.push_back(std::move(call));
   }
   if (error.cause) {
-    facts.push_back(fmt::format("cause: {}: {}",
-                                agent::row(error.cause->code).name,
-                                clean(error.cause->message)));
+    facts.push_back(fmt::format(
+        "cause: {}: {}", agent::row(error.cause->code).name, clean(error.cause->message)));
   }
   const Painter paint(color);
   return fmt::format("{}: {}{}",

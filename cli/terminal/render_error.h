@@ -19,8 +19,8 @@ std::string render_warning(const agent::Error& warning,
                            const agent::Redactor& redactor);
 
 // How a run ended, in two lines where no place in a file is to be shown: what went wrong, and the
-// exit code's name with what to do about it. `errors` may be empty; `bill` is what the run took, and
-// may be, too. Without the last line's end.
+// exit code's name with what to do about it. `errors` may be empty; `bill` is what the run took,
+// and may be, too. Without the last line's end.
 std::string render_ending(std::span<const agent::Error> errors,
                           int exit_code,
                           std::string_view bill,

@@ -36,9 +36,9 @@ class WordWrap {
   std::string out_;
   std::string next_;
   std::size_t next_columns_ = 0;
-  std::size_t column_ = 0;   // where the line is
-  std::size_t blanks_ = 0;   // in front of the word
-  std::string word_;         // with its styles
+  std::size_t column_ = 0;  // where the line is
+  std::size_t blanks_ = 0;  // in front of the word
+  std::string word_;        // with its styles
   std::size_t word_columns_ = 0;
   std::string style_;  // that the word's end is in
   bool is_in_line_ = false;

@@ -29,7 +29,8 @@ constexpr std::array k_builtins = {
             .make = make_apply_patch,
             .shown = shown_patch,
             .writes_files = true},
-    Builtin{"ask_user", "ask the person at the terminal", make_ask_user, shown_argument<k_question>},
+    Builtin{
+        "ask_user", "ask the person at the terminal", make_ask_user, shown_argument<k_question>},
     Builtin{.name = "edit_file",
             .help = "replace one exact text in a file by another",
             .make = make_edit_file,

@@ -25,9 +25,8 @@ std::string shown_value(const agent::Json& value) {
       text = bare;
     }
   }
-  return text.size() <= k_short_value
-             ? text
-             : std::string(agent::prefix(text, k_short_value - 3)) + "…";
+  return text.size() <= k_short_value ? text
+                                      : std::string(agent::prefix(text, k_short_value - 3)) + "…";
 }
 
 std::string shown_pairs(const agent::Json& arguments) {
@@ -125,12 +124,11 @@ std::string shown_todo(const agent::Json& arguments) {
       std::ranges::count_if(*items, [&](const auto& item) { return is_at(item, "completed"); });
   const auto now =
       std::ranges::find_if(*items, [&](const auto& item) { return is_at(item, "in_progress"); });
-  return fmt::format("{} of {} done{}",
-                     done,
-                     items->size(),
-                     now == items->end()
-                         ? ""
-                         : fmt::format(", now: {}", agent::text_at(*now, "content")));
+  return fmt::format(
+      "{} of {} done{}",
+      done,
+      items->size(),
+      now == items->end() ? "" : fmt::format(", now: {}", agent::text_at(*now, "content")));
 }
 
 }  // namespace tools

@@ -473,8 +473,8 @@ class Runner::Round {
       options.program_runner->before_writing();
     }
     Tool& tool = *prepared.entry->configured.tool;
-    std::string changes = options.shows_changes ? changes_by(tool, prepared.arguments, context)
-                                                : std::string();
+    std::string changes =
+        options.shows_changes ? changes_by(tool, prepared.arguments, context) : std::string();
     Done done = call_tool(tool, prepared.arguments, context, *options.clock);
     done.changes = done.output.code ? std::string() : std::move(changes);
     return done;

@@ -41,7 +41,7 @@ struct RunnerOptions {
   Permissions* permissions = nullptr;         // borrowed; null: every call may run
   bool fail_on_denied = false;                // a call that is denied ends the run
   Questioner* questioner = nullptr;           // borrowed; null: nobody can be asked anything
-  bool shows_changes = false;  // a person looks on: results have what they changed
+  bool shows_changes = false;                 // a person looks on: results have what they changed
   // Files that exist are changed only after the model has read them, where it can read files.
   bool guards_unseen = true;
   agent::Http* http = nullptr;                        // borrowed; null: there is no web

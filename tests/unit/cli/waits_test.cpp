@@ -568,15 +568,16 @@ TEST_CASE("waits: what the server asks for is waited for as long as the policy a
   CHECK(stage.clock.slept == sum.waits);
   CHECK(stage.announced() == sum.waits);
   CHECK(result.duration_ms == sum.duration_ms);
-  CHECK_THAT(stage.lines,
-             Catch::EndsWith(fmt::format(
-                 "error[provider.rate_limited]: slow down (one, model m, HTTP 429, {} attempt{}, "
-                 "try again in {})\n"
-                 "errand: provider_unavailable (75), retry: yes: Wait as long as the provider says, "
-                 "or ask it for a higher rate.\n",
-                 answers.size(),
-                 answers.size() == 1 ? "" : "s",
-                 sum.left)));
+  CHECK_THAT(
+      stage.lines,
+      Catch::EndsWith(fmt::format(
+          "error[provider.rate_limited]: slow down (one, model m, HTTP 429, {} attempt{}, "
+          "try again in {})\n"
+          "errand: provider_unavailable (75), retry: yes: Wait as long as the provider says, "
+          "or ask it for a higher rate.\n",
+          answers.size(),
+          answers.size() == 1 ? "" : "s",
+          sum.left)));
 }
 
 TEST_CASE("waits: a stream that breaks off is asked for again", "[cli]") {
@@ -607,11 +608,10 @@ TEST_CASE("waits: each deadline of the model is that of its kind of answer", "[c
   const std::int64_t silence = is_streamed ? 20'000 : 45'000;
   CHECK(result.exit_code == 0);
   CHECK(stage.answered() == std::vector{silence + 67 + 300});
-  CHECK_THAT(
-      stage.lines,
-      Catch::StartsWith(fmt::format("retry 1 of 3 in 0.1 s: nothing within {0}\n"
-                                    "turn 1: 10 in, 5 out, end_turn, {0}\n",
-                                    is_streamed ? "20s" : "45s")));
+  CHECK_THAT(stage.lines,
+             Catch::StartsWith(fmt::format("retry 1 of 3 in 0.1 s: nothing within {0}\n"
+                                           "turn 1: 10 in, 5 out, end_turn, {0}\n",
+                                           is_streamed ? "20s" : "45s")));
 }
 
 TEST_CASE("waits: what a turn, a tool and the run took is told to the millisecond", "[cli]") {
@@ -668,13 +668,12 @@ TEST_CASE("waits: the run's own time ends it wherever it is", "[cli]") {
   CHECK(result.stop->limit == "limits.timeout");
   CHECK(result.stop->used == 5);
   CHECK(result.stop->max == 5);
-  CHECK(
-      stage.lines ==
-      before + (bill.empty() ? "" : "one/m: 1 turn, 10 in, 5 out, cost unknown\n") +
-          "error[run.timeout]: the run took longer than 5s while it waited for " + waiting +
-          "\nerrand: timeout (124), retry: maybe: Raise `limits.timeout` (or --timeout), or give "
-          "the agent a smaller task." +
-          bill + "\n");
+  CHECK(stage.lines ==
+        before + (bill.empty() ? "" : "one/m: 1 turn, 10 in, 5 out, cost unknown\n") +
+            "error[run.timeout]: the run took longer than 5s while it waited for " + waiting +
+            "\nerrand: timeout (124), retry: maybe: Raise `limits.timeout` (or --timeout), or give "
+            "the agent a smaller task." +
+            bill + "\n");
 }
 
 TEST_CASE("waits: the gate holds a request as long as the rate says", "[cli]") {
