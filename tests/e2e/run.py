@@ -133,7 +133,7 @@ class World:
         """Of the terminal of `stderr pty 80x24`. What took no time took 0.0 s to 0.9 s."""
         columns = int(step.stderr[1].split("x")[0])
         shown = self.normal(picture(text, columns))
-        return re.sub(r"\b\d\.\d s\b", "{{MS}}", shown)
+        return re.sub(r"\b\d\.\d(?=(?:\s|\{[\d;]*\})+s\b)", "{{MS}}", shown)
 
     def without_measured(self, text):
         """Of what stderr says; stdout says no time that was measured."""
