@@ -7,6 +7,10 @@ namespace {
 
 constexpr int k_loading_factor = 4;  // a model takes longer to load than a server to recover
 
+bool is_tried_once(const Error& error) {
+  return error.retry_once || row(error.code).retry == Retry::automatic_once;
+}
+
 bool may_retry(int attempt, const Error& error) {
   if (row(error.code).domain == Domain::cancel) {
     return false;
@@ -14,9 +18,7 @@ bool may_retry(int attempt, const Error& error) {
   if (error.server_says_retry) {
     return *error.server_says_retry;
   }
-  const Retry retry = row(error.code).retry;
-  const bool once = error.retry_once || retry == Retry::automatic_once;
-  return is_automatic(retry) && (attempt < 2 || !once);
+  return is_automatic(row(error.code).retry) && (attempt < 2 || !is_tried_once(error));
 }
 
 Milliseconds times(Milliseconds time, int factor) {
@@ -63,8 +65,8 @@ std::optional<Milliseconds> next_delay(const RetryPolicy& policy,
 }
 
 int attempts_at_most(int max_attempts, const Error& error) {
-  return !error.server_says_retry && is_retried_once(error) ? std::min(max_attempts, 2)
-                                                            : max_attempts;
+  return !error.server_says_retry && is_tried_once(error) ? std::min(max_attempts, 2)
+                                                          : max_attempts;
 }
 
 }  // namespace agent

@@ -269,12 +269,6 @@ Code code_of(int status, const ErrorBody& body) {
   return code_of_word(body, k_weak_words).value_or(Code::provider_unavailable);
 }
 
-// The statuses that a second request may get past; the other 5xx say "never".
-bool is_transient(int status) {
-  return status < 500 || (status >= 500 && status <= 504 && status != 501) ||
-         (status >= 520 && status <= 524) || status == 529;
-}
-
 std::string message_of(const ErrorBody& body) {
   std::string message = body.message;
   if (!body.detail.empty() && !message.contains(body.detail)) {
@@ -366,9 +360,6 @@ Error classify_answer(int status,
     error.message = message_of(status, raw, body);
     error.retry_after = wait_asked_for(error, headers, body, now);
     error.server_says_retry = should_retry(headers);
-    if (!error.server_says_retry && !is_transient(status)) {
-      error.server_says_retry = false;  // 501 and the like: the same request fails again
-    }
     if (status == 404 && error.code == Code::provider_invalid_request) {
       error.help = wrong_address_help(base_url);
     }

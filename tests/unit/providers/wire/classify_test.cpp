@@ -192,10 +192,11 @@ TEST_CASE("classify: x-should-retry is the server's own word", "[providers]") {
   CHECK(classify(500, "").server_says_retry == std::nullopt);
 }
 
-TEST_CASE("classify: a 5xx that cannot heal is not tried again", "[providers]") {
-  CHECK(classify(501, "").server_says_retry == false);
-  CHECK_FALSE(classify(503, "").server_says_retry.has_value());
-  CHECK_FALSE(classify(529, "").server_says_retry.has_value());
+TEST_CASE("classify: all of 5xx may heal", "[providers]") {
+  const int status = GENERATE(500, 501, 503, 507, 529, 530, 599, 999);
+  const auto error = classify(status, "");
+  CHECK(error.code == Code::provider_unavailable);
+  CHECK_FALSE(error.server_says_retry.has_value());
 }
 
 TEST_CASE("classify: the server's delay is found in all its forms", "[providers]") {
