@@ -85,16 +85,19 @@ std::optional<int> descriptor_called(fs::path file) {
   return std::nullopt;
 }
 
-// A pipe has to have a reader before it can be opened.
+// A pipe has to have a reader before it can be opened: there for long enough that both may be
+// started together.
 Descriptor open_to_write(const std::string& file, agent::WritePatience* patience) {
-  constexpr int k_flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW;
-  if (patience == nullptr) {
-    return Descriptor(::open(file.c_str(), k_flags));
-  }
+  using Steady = std::chrono::steady_clock;
+  constexpr std::chrono::seconds k_for_a_reader{10};
+  agent::WritePatience endless({}, {});
+  const auto deadline = Steady::now() + k_for_a_reader;
   Descriptor opened;
   do {
-    opened = Descriptor(::open(file.c_str(), k_flags | O_NONBLOCK));
-  } while (!opened && errno == ENXIO && patience->wait_a_moment());
+    opened = Descriptor(
+        ::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK));
+  } while (!opened && errno == ENXIO && Steady::now() < deadline &&
+           (patience != nullptr ? *patience : endless).wait_a_moment());
   return opened;
 }
 
@@ -116,7 +119,7 @@ Result<Descriptor> open_stream(const std::string& file, agent::WritePatience* pa
   if (!opened && errno == ENXIO) {
     return agent::fail(agent::Code::cli_cannot_create,
                        fmt::format("cannot write to `{}`: nobody reads it", file),
-                       "start its reader first");
+                       "Start its reader first, or at most 10 s later.");
   }
   return opened ? Result<Descriptor>(std::move(opened)) : refuse_file(file, errno);
 }

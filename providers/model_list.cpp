@@ -122,11 +122,12 @@ class Lister {
       const Json* has_more = agent::find(answer, "has_more");
       const std::string next(agent::text_at(answer, listing.next));
       if (next.empty() || next == page || (has_more != nullptr && *has_more == false)) {
-        break;
+        return {};
       }
       page = next;
     }
-    return {};
+    return agent::fail(Code::provider_bad_response,
+                       fmt::format("the list of models has more than {} pages", k_most_pages));
   }
 
  private:

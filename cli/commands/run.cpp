@@ -93,7 +93,7 @@ Error stop_before_run(const agent::Cancellation& cancellation, const Parsed& par
             .help = {}};
   }
   return {.code = Code::run_timeout,
-          .message = fmt::format("the run had not started after {}; it may wait for its prompt",
+          .message = fmt::format("the run had not started after {}; it may wait for its prompt or for a reader",
                                  parsed.value("--timeout").value_or("")),
           .help = {}};
 }
@@ -108,7 +108,12 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
 
   TRY(change_folder(parsed, context));
   TRY(check_outputs(parsed));
-  TRY_ASSIGN(RunOutputs outputs, open_outputs(parsed, redactor, cancellation));
+  auto opened = open_outputs(parsed, redactor, cancellation);
+  if (!opened) {
+    return agent::fail(cancellation.stop().stop_requested() ? stop_before_run(cancellation, parsed)
+                                                            : std::move(opened).error());
+  }
+  RunOutputs outputs = *std::move(opened);
   std::string run_id = agent::new_run_id();
   const auto end_with = [&](std::vector<Error> errors) {
     AnswerSink answer({.format = format_of(parsed)}, *outputs.answer, redactor, cancellation);

@@ -383,7 +383,7 @@ void Progress::show(const agent::RunFinished& end, const agent::Event&) {
     return;
   }
   std::string took;
-  if (is_loud(0) && (result.turns > 0 || result.exit_code == 0)) {
+  if (is_loud(0) && (result.turns > 0 || result.usage.total() > 0 || result.exit_code == 0)) {
     took = bill(result) + (result.over_budget ? ", over budget" : "");
   }
   line(render_ending(errors, result.exit_code, took, options_.color, redactor_));

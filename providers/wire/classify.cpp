@@ -353,7 +353,11 @@ Error classify_answer(int status,
   ErrorBody body = read_error_body(raw);
   add_header_words(body, headers);
   Error error;
-  if (status < 400) {
+  if (status < 300) {
+    error = {.code = Code::provider_bad_response,
+             .message = fmt::format("{} gave no answer that HTTP has for a request", base_url),
+             .help = {}};
+  } else if (status < 400) {
     error = redirected(status, headers, base_url);
   } else {
     error.code = code_of(status, body);
