@@ -519,7 +519,7 @@ PermissionDecision Permissions::judge_one(std::string_view tool,
     if (allowed != allow_.end()) {
       return {.reason = named("allow", *allowed)};
     }
-    return finish({.verdict = Verdict::ask, .reason = std::move(doubt)});
+    return finish({.verdict = Verdict::ask, .reason = std::move(doubt), .may_be_denied = true});
   }
   for (const Rule& rule : ask_) {
     const Match match = forbids(rule, call);

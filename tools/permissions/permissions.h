@@ -31,7 +31,8 @@ struct PermissionDecision {
   Verdict verdict = Verdict::allow;
   std::string reason;    // "`deny: shell(rm *)` (agent.yaml) forbids it", for people and the model
   std::string yes_rule;  // asked for: the rule that says yes to this very call
-  bool may_always = true;  // asked for: a rule in `allow` would be enough
+  bool may_always = true;      // asked for: a rule in `allow` would be enough
+  bool may_be_denied = false;  // asked for: it cannot be told that no rule in `deny` is about it
 };
 
 // What holds calls back where no rule speaks of them, so that `auto` can allow them.

@@ -436,8 +436,8 @@ class Runner::Round {
     }
     const PermissionDecision decision =
         permissions->judge(tool, {.kind = Access::Kind::fetches, .target = url});
-    const bool needs_own_yes =
-        decision.verdict == Verdict::ask && (!is_same_host || !decision.may_always);
+    const bool needs_own_yes = decision.verdict == Verdict::ask &&
+                               (!is_same_host || !decision.may_always || decision.may_be_denied);
     return decision.verdict == Verdict::deny || needs_own_yes ? std::optional(decision.reason)
                                                               : std::nullopt;
   }
