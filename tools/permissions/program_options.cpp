@@ -539,10 +539,6 @@ constexpr auto k_plain_programs = std::to_array<std::string_view>(
      "rev",  "seq",      "sha1sum", "sha256sum", "sleep",   "stat",  "strings",  "tac",
      "tail", "tr",       "true",    "wc",        "whereis", "which", "whoami"});
 
-bool is_plain_program(std::string_view program) {
-  return std::ranges::find(k_plain_programs, base_name(program)) != k_plain_programs.end();
-}
-
 const ProgramOptions* find_options(std::string_view name) {
   const auto found = std::ranges::find(k_programs, name, &ProgramOptions::name);
   return found == k_programs.end() ? nullptr : &*found;
@@ -924,6 +920,10 @@ class CoverageReader {
 };
 
 }  // namespace
+
+bool is_plain_program(std::string_view program) {
+  return std::ranges::find(k_plain_programs, base_name(program)) != k_plain_programs.end();
+}
 
 Coverage coverage_of(std::span<const std::string> words) {
   return CoverageReader(words).read();

@@ -4,6 +4,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tools {
@@ -21,5 +22,8 @@ struct Coverage {
 
 // The words as of PlainCommand, the program's name first.
 Coverage coverage_of(std::span<const std::string> words);
+
+// It does nothing but show or arrange data, whatever its options.
+bool is_plain_program(std::string_view program);
 
 }  // namespace tools

@@ -134,9 +134,11 @@ constexpr auto k_code_options = std::to_array<CodeOption>({
     {"git", "-c --config-env --config-env= --exec-path= --upload-pack= --receive-pack="},
     {"gnuplot", "*"},
     {"hash", "-p"},
-    {"make", "SHELL= --eval --eval= -f- --file=-"},
+    {"make", "SHELL= --eval --eval="},
     {"m4", "*"},
+    {"mariadb", "*"},
     {"man", "-P --pager --pager= -H", true},
+    {"mysql", "*"},
     {"nvim", "*"},
     {"rsync", "-e --rsh --rsh= --rsync-path=", true},
     {"rvim", "*"},
@@ -144,7 +146,8 @@ constexpr auto k_code_options = std::to_array<CodeOption>({
     {"socat", "*"},
     {"sort", "--compress-program=", true},
     {"split", "--filter=", true},
-    {"sqlite3", "-cmd"},
+    {"sqlite3", "*"},
+    {"psql", "*"},
     {"rg", "--pre= --hostname-bin=", true},
     {"tar",
      "--to-command --to-command= --checkpoint-action --checkpoint-action= -I "
@@ -178,10 +181,33 @@ bool is_setting(std::string_view word) {
          });
 }
 
-// A file that is no script of its own: what a pipe or a descriptor brings.
+// What a pipe or a descriptor brings.
+bool is_known_input(std::string_view word) {
+  return word == "-" || word.starts_with("/dev/std") || word.starts_with("/dev/fd") ||
+         word.starts_with("/proc/");
+}
+
+// A file that is no script of its own.
 bool is_input(std::string_view word) {
-  return word == "-" || word.starts_with("/dev/") || word.starts_with("/proc/") ||
-         word.contains(k_unknown);
+  return is_known_input(word) || word.starts_with("/dev/") || word.contains(k_unknown);
+}
+
+// Programs to which their input is data, wherever a word names it; beside those that only show
+// data.
+constexpr auto k_data_readers = std::to_array<std::string_view>(
+    {"base32", "base64", "bzip2", "column", "git", "gunzip", "gzip",
+     "iconv",  "less",   "more",  "patch",  "pr",  "sort",   "tar",
+     "tee",    "uniq",   "xz",    "xzcat",  "yes", "zcat",   "zstd"});
+
+// An option's value that stands with it in one word: `-f-`, `--file=/dev/stdin`.
+bool names_input(std::string_view word) {
+  if (word.starts_with("--")) {
+    const std::size_t equals = word.find('=');
+    return equals != std::string_view::npos && is_known_input(word.substr(equals + 1));
+  }
+  const std::size_t value =
+      word.size() > 1 && word.starts_with('-') ? word.find_first_of("-/", 1) : 0;
+  return value != std::string_view::npos && is_known_input(word.substr(value));
 }
 
 // "python" of "/usr/bin/python3.11".
@@ -243,10 +269,12 @@ class Reading {
       if (coverage_of(words_).has_unknown) {
         unclear("has a program that may run others");
       }
+      read_inputs();
     } else if (name == "find") {
       read_find();
     } else if (name.ends_with("awk")) {
       read_awk();
+      read_inputs();
     } else if (const Interpreter* row = find_row(k_interpreters, without_version(name))) {
       read_interpreter(*row);
     } else if (const Wrapper* wrapper = find_row(k_wrappers, name)) {
@@ -255,6 +283,9 @@ class Reading {
       read_wrapper({.name = name, .with_value = {}});
     } else if (const CodeOption* code = find_row(k_code_options, name)) {
       read_code_options(*code);
+      read_inputs();
+    } else {
+      read_inputs();
     }
     return std::move(started_);
   }
@@ -483,6 +514,16 @@ class Reading {
     words.insert(words.end(), words_.begin() + 1, words_.end());
     add(std::move(words), How::runs);
     started_.is_wrapper = true;
+  }
+
+  // What a pipe brings may be a program, for all that is known of this one.
+  void read_inputs() {
+    const std::string_view name = base_name(words_.front());
+    if (!is_plain_program(name) &&
+        std::ranges::find(k_data_readers, name) == k_data_readers.end() &&
+        std::any_of(words_.begin() + 1, words_.end(), names_input)) {
+      unclear("reads from elsewhere what may be a program");
+    }
   }
 
   void read_code_options(const CodeOption& row) {
