@@ -31,7 +31,7 @@ tools/files: agent tools tools/sandbox
 tools/permissions: agent tools tools/files tools/web
 tools/process: agent tools tools/sandbox tools/web
 tools/builtin: agent agent/schema agent/secrets tools tools/files tools/process tools/web
-tools/hooks: agent agent/secrets tools tools/permissions tools/process
+tools/hooks: agent agent/secrets tools tools/permissions tools/process tools/sandbox/way.h
 tools/guardrails: agent agent/secrets tools tools/hooks tools/process
 tools/runner: agent agent/schema agent/secrets tools tools/builtin tools/files tools/permissions tools/process
 

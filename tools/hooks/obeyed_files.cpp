@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 namespace tools {
 
@@ -27,6 +28,19 @@ std::vector<std::string> commands_of(const agent::AgentSpec& agent, const fs::pa
   return commands;
 }
 
+// The same words for a shell.
+std::string as_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    line += line.empty() ? "'" : " '";
+    for (const char c : word) {
+      line += c == '\'' ? "'\\''" : std::string(1, c);
+    }
+    line += '\'';
+  }
+  return line;
+}
+
 }  // namespace
 
 std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
@@ -36,16 +50,15 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
   if (!agent.file.empty()) {
     files.push_back(fs::path(agent.directory) / fs::path(agent.file).filename());
   }
+  const auto add = [&](std::string_view command, const fs::path& directory) {
+    std::ranges::move(read_scripts(command, {.directory = directory, .home = home}).files,
+                      std::back_inserter(files));
+  };
   for (const agent::ToolSpec& tool : agent.tools) {
-    for (const std::string& word : tool.command) {
-      if (word.starts_with('/')) {
-        files.emplace_back(word);
-      }
-    }
+    add(as_line(tool.command), cwd);
   }
   for (const std::string& command : commands_of(agent, cwd)) {
-    std::ranges::move(read_scripts(command, {.directory = agent.directory, .home = home}).files,
-                      std::back_inserter(files));
+    add(command, agent.directory);
   }
   return files;
 }

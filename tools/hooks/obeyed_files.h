@@ -8,8 +8,8 @@
 
 namespace tools {
 
-// The agent file, the programs that its tools name by their path, the scripts of its hooks and
-// guardrails. `cwd` is the workspace.
+// The agent file, the files that the commands of its tools, hooks and guardrails name, as they are
+// written: links on the way are the caller's. `cwd` is the workspace.
 std::vector<std::filesystem::path> obeyed_files(const agent::AgentSpec& agent,
                                                 const std::filesystem::path& cwd,
                                                 const std::filesystem::path& home);

@@ -201,8 +201,8 @@ class ScriptReader {
       return;
     }
     std::error_code error;
-    const fs::path file = fs::weakly_canonical(directory_ / word, error);
-    if (!error && fs::is_regular_file(file, error) &&
+    const fs::path file = directory_ / word;
+    if (fs::is_regular_file(file, error) &&
         std::ranges::find(scripts_.files, file) == scripts_.files.end()) {
       scripts_.files.push_back(file);
     }
@@ -241,9 +241,13 @@ fs::path named_in(std::string_view command,
   fs::path found;
   const auto look = [&](std::string_view word) {
     std::error_code error;
-    const fs::path path = fs::weakly_canonical(directory / word, error);
-    if (found.empty() && !word.empty() && !error && fs::exists(path, error) && is_meant(path)) {
-      found = path;
+    const fs::path path = directory / word;
+    if (!found.empty() || word.empty() || !fs::exists(path, error)) {
+      return;
+    }
+    const std::vector<fs::path> names = sandbox::names_on(sandbox::way_to(path));
+    if (const auto meant = std::ranges::find_if(names, is_meant); meant != names.end()) {
+      found = *meant;
     }
   };
   for (const ShellCommand& one : read_shell(command).commands) {
@@ -264,14 +268,16 @@ fs::path named_in(std::string_view command,
 
 FileWatch::FileWatch(std::vector<fs::path> files) {
   for (fs::path& file : files) {
+    std::vector<sandbox::WayPoint> way = sandbox::way_to(file);
     std::string content = content_of(file);
-    entries_.push_back({.path = std::move(file), .content = std::move(content)});
+    entries_.push_back(
+        {.path = std::move(file), .way = std::move(way), .content = std::move(content)});
   }
 }
 
 fs::path FileWatch::changed() const {
   for (const Entry& entry : entries_) {
-    if (content_of(entry.path) != entry.content) {
+    if (sandbox::way_to(entry.path) != entry.way || content_of(entry.path) != entry.content) {
       return entry.path;
     }
   }

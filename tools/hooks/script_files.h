@@ -1,6 +1,8 @@
 // The files that a command line of the user's own runs or reads: what an agent's tools must not
 // change, because errand obeys it.
 #pragma once
+#include "tools/sandbox/way.h"
+
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -16,7 +18,8 @@ struct CommandPlace {
 };
 
 struct Scripts {
-  std::vector<std::filesystem::path> files;  // regular files that are there now
+  // Regular files that are there now, as the line names them: absolute, links not followed.
+  std::vector<std::filesystem::path> files;
   std::string unclear;                       // why there may be others; empty: there are not
 };
 
@@ -26,13 +29,13 @@ struct Scripts {
 // running shell knows may go to programs that take it for text alone (`echo "$x"`).
 Scripts read_scripts(std::string_view command, const CommandPlace& place);
 
-// The first file or folder that exists and that a word of the command line names, whole or after a
-// `=`, from `directory` on, and `is_meant` accepts; empty: none.
+// The first file, folder or link on the way to one that exists and that a word of the command line
+// names, whole or after a `=`, from `directory` on, and `is_meant` accepts; empty: none.
 std::filesystem::path named_in(std::string_view command,
                                const std::filesystem::path& directory,
                                const std::function<bool(const std::filesystem::path&)>& is_meant);
 
-// Files as they were when this was made.
+// Files as they were when this was made, and the links by which their names led to them.
 class FileWatch {
  public:
   explicit FileWatch(std::vector<std::filesystem::path> files);
@@ -43,6 +46,7 @@ class FileWatch {
  private:
   struct Entry {
     std::filesystem::path path;
+    std::vector<sandbox::WayPoint> way;
     std::string content;
   };
   std::vector<Entry> entries_;

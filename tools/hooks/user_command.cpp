@@ -8,10 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <optional>
 #include <ranges>
-#include <system_error>
 #include <utility>
 
 namespace tools {
@@ -19,30 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int k_most_links = 40;
 constexpr std::string_view k_ends_of_paths = ":;,= \t\n\"'";
 
 // Whether others may write anything on the way to it, the links and what they lead to included: who
 // can, says what is there.
 bool is_in_reach(const UserPrograms& programs, const fs::path& path) {
-  fs::path at = "/";
-  std::deque<fs::path> left(path.begin(), path.end());
-  for (int links = 0; !left.empty();) {
-    at = (at / left.front()).lexically_normal();
-    left.pop_front();
-    if (programs.others_write(at)) {
-      return true;
-    }
-    std::error_code error;
-    if (const fs::path target = fs::read_symlink(at, error); !error) {
-      if (++links > k_most_links) {
-        return true;
-      }
-      left.insert(left.begin(), target.begin(), target.end());
-      at = at.parent_path();
-    }
-  }
-  return false;
+  return std::ranges::any_of(sandbox::way_to(path), [&](const sandbox::WayPoint& point) {
+    return programs.others_write(point.path);
+  });
 }
 
 bool names_what_others_write(const UserPrograms& programs, std::string_view value) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <fcntl.h>
 #include <iterator>
 #include <linux/capability.h>
 #include <sys/prctl.h>
@@ -76,7 +77,7 @@ Enforcer::Enforcer(const Profile& profile)
   if (has_mounts) {
     layers_.add(Layer::mounts);
     std::ranges::copy_if(profile_.locked, std::back_inserter(mounted_), [](const std::string& at) {
-      return ::access(at.c_str(), F_OK) == 0;
+      return ::faccessat(AT_FDCWD, at.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     });
   }
   if (egress_proxy_) {

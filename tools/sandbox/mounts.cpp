@@ -164,6 +164,16 @@ bool pin_the_way(const std::string& place,
   return true;
 }
 
+// A link stays a link; what it leads to is another place. Not every kernel has mounts on links: who
+// asks whether the locks have held is told so (are_mounts).
+void lock_link(const std::string& place) {
+  const Descriptor tree(static_cast<int>(::syscall(
+      SYS_open_tree, AT_FDCWD, place.c_str(), k_clone | O_CLOEXEC | AT_SYMLINK_NOFOLLOW)));
+  if (tree) {
+    ::syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, place.c_str(), k_from_descriptor);
+  }
+}
+
 bool lock_all(const Profile& profile) {
   std::set<std::string> pinned;
   for (const std::string& place : profile.held) {
@@ -172,11 +182,16 @@ bool lock_all(const Profile& profile) {
     }
   }
   for (const std::string& place : profile.locked) {
-    if (::access(place.c_str(), F_OK) != 0) {
+    struct stat status = {};
+    if (::lstat(place.c_str(), &status) != 0) {
       continue;
     }
-    if (!pin_the_way(place, profile.writable, pinned) || !bind_mount(place, place) ||
-        !set_access(place, Access::read_only)) {
+    if (!pin_the_way(place, profile.writable, pinned)) {
+      return false;
+    }
+    if (S_ISLNK(status.st_mode)) {
+      lock_link(place);
+    } else if (!bind_mount(place, place) || !set_access(place, Access::read_only)) {
       return false;
     }
   }

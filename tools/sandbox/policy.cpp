@@ -1,6 +1,7 @@
 #include "tools/sandbox/policy.h"
 
 #include "agent/text.h"
+#include "tools/sandbox/way.h"
 
 #include <fmt/format.h>
 
@@ -241,13 +242,9 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
     policy.writable_.push_back(std::move(workspace));
   }
   policy.roots_ = outermost(policy.writable_);
-  for (const fs::path& file : around.obeyed) {
-    std::error_code ignored;
-    const fs::path real = fs::weakly_canonical(file, ignored);
-    if (is_below_any(real, policy.roots_)) {
-      policy.obeyed_.push_back(real);
-    }
-  }
+  std::ranges::for_each(around.obeyed, [&](const fs::path& name) { policy.keep(name); });
+  std::ranges::for_each(obeyed_links(policy.roots_),
+                        [&](const fs::path& link) { policy.keep(link); });
   std::ranges::copy_if(named, std::back_inserter(policy.allowed_), [&](const fs::path& place) {
     return has_obeyed_name(place) || is_git_folder(place) ||
            std::ranges::find(policy.obeyed_, place) != policy.obeyed_.end();
@@ -290,6 +287,20 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
     policy.limits_.cpu_time = static_cast<std::uint64_t>(seconds);
   }
   return policy;
+}
+
+// What may be written and decides what the name leads to.
+void Policy::keep(const fs::path& name) {
+  for (WayPoint& point : way_to(name)) {
+    Paths& to = point.kind == WayPoint::Kind::left_again ? crossed_ : obeyed_;
+    const bool is_told = point.kind != WayPoint::Kind::folder &&
+                         is_below_any(point.path, roots_) &&
+                         std::ranges::find(roots_, point.path) == roots_.end() &&
+                         !is_git_folder(point.path);  // of which only a part is obeyed
+    if (is_told && std::ranges::find(to, point.path) == to.end()) {
+      to.push_back(std::move(point.path));
+    }
+  }
 }
 
 // A folder of which a part stays closed is refused: the kernel's rules would have to name all the
@@ -367,7 +378,9 @@ Verdict Policy::writing(const fs::path& path) const {
     return Verdict::outside;
   }
   if (is_below_any(path, kept_) ||
-      (!is_below_any(path, allowed_) && (is_below_any(path, obeyed_) || is_obeyed(path)))) {
+      (!is_below_any(path, allowed_) &&
+       (is_below_any(path, obeyed_) || is_obeyed(path) ||
+        std::ranges::find(crossed_, path) != crossed_.end()))) {
     return Verdict::locked;
   }
   return reading(path);
@@ -410,7 +423,7 @@ Verdict Policy::writing_by_file_tools(const fs::path& path) const {
 }
 
 ProtectedFiles::Options Policy::protection() const {
-  return {.roots = roots_, .files = obeyed_, .allowed = allowed_};
+  return {.roots = roots_, .files = obeyed_, .crossed = crossed_, .allowed = allowed_};
 }
 
 Profile Policy::profile() const {
@@ -418,7 +431,13 @@ Profile Policy::profile() const {
   profile.writable = texts(writable_);
   Paths locked = obeyed_;
   for (const fs::path& root : roots_) {
-    std::ranges::move(locked_places(root), std::back_inserter(locked));
+    for (const fs::path& place : locked_places(root)) {
+      for (fs::path& name : names_on(way_to(place))) {
+        if (is_below_any(name, roots_)) {
+          locked.push_back(std::move(name));
+        }
+      }
+    }
   }
   std::erase_if(locked, [&](const fs::path& place) {
     return is_below_any(place, allowed_) ||
@@ -427,6 +446,9 @@ Profile Policy::profile() const {
   std::ranges::copy(repository_.obeyed, std::back_inserter(locked));
   profile.locked = texts(locked);
   profile.held = texts(held_);
+  std::ranges::transform(crossed_, std::back_inserter(profile.held), [](const fs::path& folder) {
+    return (folder / "..").string();  // it is on the way
+  });
   profile.reading = reading_;
   profile.homes = texts(homes_);
   return profile;

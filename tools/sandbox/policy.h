@@ -33,7 +33,9 @@ struct Surroundings {
   std::vector<std::filesystem::path> search_path;    // folders of PATH
   std::vector<std::filesystem::path> prefixes = {};  // of active toolchains whose bin PATH has
   std::vector<std::filesystem::path> own;            // errand's configuration and state
-  std::vector<std::filesystem::path> obeyed;  // files that errand runs or reads as configuration
+  // Files that errand runs or reads as configuration, by the names that it does so by: every link
+  // on the way counts.
+  std::vector<std::filesystem::path> obeyed;
   Outputs outputs = {};
   bool writes = true;              // there is a tool that could write
   bool writes_repository = false;  // git's folders of the workspace, too, but for what git obeys
@@ -88,12 +90,14 @@ class Policy {
   Profile profile() const;
 
  private:
+  void keep(const std::filesystem::path& name);
   bool is_obeyed(const std::filesystem::path& path) const;
   bool is_in_git_folder(const std::filesystem::path& path) const;
 
   std::vector<std::filesystem::path> writable_;
   std::vector<std::filesystem::path> roots_;    // the outermost of these but the temporary folder
-  std::vector<std::filesystem::path> obeyed_;   // single files in them, obeyed by this very run
+  std::vector<std::filesystem::path> obeyed_;   // single files and links in them that are obeyed
+  std::vector<std::filesystem::path> crossed_;  // folders that must not become links
   std::vector<std::filesystem::path> allowed_;  // what else is obeyed in them and may be written
   std::vector<std::filesystem::path> own_;
   std::vector<std::filesystem::path> kept_;

@@ -88,6 +88,11 @@ bool is_same_folder(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_mode == b.st_mode;
 }
 
+bool is_link(const fs::path& path) {
+  struct stat status = {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+}
+
 bool is_there(const fs::path& path) {
   struct stat status = {};
   return ::lstat(path.c_str(), &status) == 0;
@@ -169,6 +174,7 @@ bool ProtectedFiles::is_untouched(const State& state) const {
   names += static_cast<std::size_t>(std::ranges::count_if(options_.files, [&](const Path& file) {
     return !state.places.contains(file) && !is_allowed(file) && is_there(file);
   }));
+  names += static_cast<std::size_t>(std::ranges::count_if(options_.crossed, is_link));
   return names == 0 && !state.tops.empty() &&
          std::ranges::all_of(state.places,
                              [](const auto& one) { return one.second.looks_untouched(); }) &&
@@ -191,6 +197,11 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
     for (const Path& file : options_.files) {
       if (!before->places.contains(file) && !is_allowed(file) && is_there(file)) {
         state.places.emplace(file, FileTree::read(file, room));
+      }
+    }
+    for (const Path& folder : options_.crossed) {
+      if (is_link(folder)) {
+        state.places.emplace(folder, FileTree::read(folder, room));
       }
     }
     state.tops = std::move(tops);
@@ -243,6 +254,11 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
     }
   }
   std::ranges::for_each(options_.files, add_place);
+  for (const Path& folder : options_.crossed) {
+    if (is_link(folder)) {
+      add_place(folder);
+    }
+  }
   state.tops = std::move(tops);
   state.is_behind_mounts = std::ranges::all_of(state.places, [&](const auto& one) {
     return holds(one.second, one.first) ||

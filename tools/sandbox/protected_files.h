@@ -36,7 +36,8 @@ class ProtectedFiles {
  public:
   struct Options {
     std::vector<std::filesystem::path> roots;    // folders that programs may write
-    std::vector<std::filesystem::path> files;    // single places in them, obeyed by this very run
+    std::vector<std::filesystem::path> files;    // single places in them that are obeyed
+    std::vector<std::filesystem::path> crossed;  // folders in them that must not become links
     std::vector<std::filesystem::path> allowed;  // places in them that are not protected
   };
   explicit ProtectedFiles(Options options) : options_(std::move(options)) {}

@@ -31,12 +31,13 @@ constexpr auto k_obeyed_by_git = std::to_array<std::string_view>({"config",
 constexpr auto k_agents =
     std::to_array<std::string_view>({"agent.yaml", "agent.yml", "errand.yaml", "agent.md"});
 constexpr std::size_t k_most_modules = 1'000;
+constexpr std::size_t k_most_in_place = 10'000;  // files of hooks and the like
 constexpr int k_deepest_module = 8;            // names of modules may have slashes
 constexpr std::size_t k_most_text = 1u << 16;  // of a file that names another
 
 std::string text_of(const fs::path& file) {
   std::error_code error;
-  if (!fs::is_regular_file(fs::symlink_status(file, error))) {
+  if (!fs::is_regular_file(file, error)) {  // a link to one, too, as git takes it
     return {};
   }
   std::ifstream in(file, std::ios::binary);
@@ -146,6 +147,23 @@ std::string_view path_in(std::string_view command) {
   return {};
 }
 
+// The place itself, or what is in the folder that it is or leads to.
+void add_links(const fs::path& place, std::vector<fs::path>& links) {
+  std::error_code error;
+  if (fs::is_symlink(fs::symlink_status(place, error))) {
+    links.push_back(place);
+  }
+  std::size_t seen = 0;
+  for (fs::recursive_directory_iterator entry(place, error), end;
+       !error && entry != end && ++seen <= k_most_in_place;
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_symlink(ignored) && !entry->is_directory(ignored)) {
+      links.push_back(entry->path());
+    }
+  }
+}
+
 class Finder {
  public:
   void add(const fs::path& git) {
@@ -216,8 +234,8 @@ Repository find_repository(const fs::path& folder) {
   Finder finder;
   std::error_code error;
   const fs::path git = folder / ".git";
-  if (fs::is_directory(fs::symlink_status(git, error))) {
-    finder.add(git);
+  if (fs::is_directory(git, error)) {  // a link, too
+    finder.add(fs::is_symlink(fs::symlink_status(git, error)) ? based_on(folder, ".git") : git);
   } else if (const std::string link = text_of(git); link.starts_with(k_link)) {
     const fs::path target =
         based_on(folder, agent::trimmed(std::string_view(link).substr(k_link.size())));
@@ -246,6 +264,37 @@ Repository own_repository(const fs::path& top) {
   const bool is_module = back.empty() && repository.folders.size() == 1 && is_git_folder(git) &&
                          worktree_of(git) == top;
   return is_worktree || is_module ? repository : Repository{};
+}
+
+std::vector<fs::path> obeyed_links(const std::vector<fs::path>& folders) {
+  std::vector<fs::path> links;
+  std::vector<fs::path> tops = folders;
+  for (std::size_t at = 0; at < tops.size(); ++at) {
+    const fs::path top = tops[at];
+    std::error_code error;
+    for (fs::directory_iterator entry(top, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const std::string name = entry->path().filename();
+      std::error_code ignored;
+      if (is_obeyed_name(name) && entry->is_symlink(ignored) &&
+          (is_obeyed_anywhere(name) || !entry->is_directory(ignored))) {
+        links.push_back(entry->path());
+      }
+    }
+    Repository repository = find_repository(top);
+    repository.obeyed.push_back(top / ".errand");
+    for (const fs::path& place : repository.obeyed) {
+      add_links(place, links);
+    }
+    for (fs::path& tree : repository.trees) {
+      const bool is_inside = std::ranges::any_of(
+          folders, [&](const fs::path& folder) { return is_below(tree, folder); });
+      if (is_inside && std::ranges::find(tops, tree) == tops.end()) {
+        tops.push_back(std::move(tree));
+      }
+    }
+  }
+  return links;
 }
 
 bool is_obeyed_anywhere(std::string_view name) {

@@ -33,6 +33,11 @@ struct NamedByGit {
 // that are named by a path. Absolute, free of links; also what is not there yet.
 std::vector<NamedByGit> named_by_git(const std::filesystem::path& folder);
 
+// In the folders and in what is checked out of their repositories: the links that are obeyed by
+// their own names (`agent.yaml`, `.git`), and those among what git and errand obey there (a hook
+// that is a link to a script of the work). Links to folders only where a folder is obeyed.
+std::vector<std::filesystem::path> obeyed_links(const std::vector<std::filesystem::path>& folders);
+
 // Whether git would take the folder for a repository of its own, whatever it is called: with what
 // it needs in it, or a word on where that is. With what is `added` to it, in any case.
 bool is_git_folder(const std::filesystem::path& folder, std::span<const std::string> added = {});
