@@ -512,8 +512,14 @@ class Run {
   }
 
   void tidy_up() {
-    for (std::string& sentence : ports_.toolbox.tidy_up()) {
-      warn({.message = std::move(sentence), .help = {}});
+    for (Leftover& left : ports_.toolbox.tidy_up()) {
+      if (left.is_obeyed && !left_) {
+        left_ = Ending{.error = Error{.code = Code::sandbox_violation,
+                                      .message = left.sentence,
+                                      .help = "take it away by hand, before git or errand does "
+                                              "what it says"}};
+      }
+      warn({.message = std::move(left.sentence), .help = {}});
     }
   }
 
@@ -521,7 +527,8 @@ class Run {
     is_finishing_ = true;
     close_open_calls();
     tidy_up();
-    RunResult result = make_result(recorder_.state(), ending);
+    const bool is_well = exit_code(ending) == 0;
+    RunResult result = make_result(recorder_.state(), is_well && left_ ? *left_ : ending);
     recorder_.end_conversation();
     if (ports_.last_words &&
         (result.exit_code == 0 || status_of(result.exit_code) == Status::failed)) {
@@ -540,6 +547,14 @@ class Run {
                           time.stop());
     }
     tidy_up();  // behind the programs of the last hooks, too
+    if (result.exit_code == 0 && left_) {
+      RunResult stopped = make_result(recorder_.state(), *left_);
+      result.exit_code = stopped.exit_code;
+      result.error = std::move(stopped.error);
+      result.stop = std::move(stopped.stop);
+      result.output.clear();
+      result.partial = !result.text.empty();
+    }
     result.duration_ms = milliseconds_since(begin_, ports_.clock);
     const bool was_failing = recorder_.failure().has_value();
     const int signal = cancellation_.signal_number();
@@ -559,6 +574,7 @@ class Run {
   Recorder recorder_;
   Interceptors interceptors_;
   Clock::Steady begin_;
+  std::optional<Ending> left_;  // where calls have left what git or errand would obey
   bool is_finishing_ = false;
   bool is_approved_ = false;  // the answer, by hooks and guardrails
   bool is_withheld_ = false;  // the same: it is nobody's to read

@@ -86,10 +86,14 @@ Ending ended_by_tool(const ToolResult& result) {
   if (code == Code::run_declined) {
     return failed(code, result.message);
   }
+  // A violation that could not be undone ends a run that nobody has declared to end so.
+  const bool is_violation = code == Code::sandbox_violation;
   return failed(
       code,
-      fmt::format(
-          "the tool `{}`, declared `on_error: fatal`, failed: {}", result.name, result.message));
+      fmt::format("the tool `{}`{}: {}",
+                  result.name,
+                  is_violation ? " ended the run" : ", declared `on_error: fatal`, failed",
+                  result.message));
 }
 
 // Whether the answer is what `output.schema` says.

@@ -21,6 +21,12 @@ struct ToolInfo {
   bool repeatable = false;
 };
 
+// Something that calls have left and that a person has to know of.
+struct Leftover {
+  std::string sentence;
+  bool is_obeyed = false;  // git or errand would do what it says: no run ends well with it
+};
+
 // The one result of one call.
 struct ToolResult {
   std::string call_id;
@@ -119,9 +125,8 @@ class Toolbox {
                                       std::stop_token stop,
                                       std::stop_token kill) = 0;
 
-  // After the last call of the run: looks after what the calls have left. What a person has to
-  // know of that, in sentences.
-  virtual std::vector<std::string> tidy_up() { return {}; }
+  // After the last call of the run: looks after what the calls have left.
+  virtual std::vector<Leftover> tidy_up() { return {}; }
 };
 
 }  // namespace agent

@@ -55,6 +55,7 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent,
                                   const Workplace& place) {
   tools::SandboxOptions options = options_for(agent, context);
   options.obeyed = obeyed_files(agent, context);
+  std::ranges::copy(place.obeyed, std::back_inserter(options.obeyed));
   options.temporary = place.folder.path();
   options.outputs = place.outputs;
   options.supervisor = &place.supervisor;

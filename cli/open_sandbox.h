@@ -18,6 +18,7 @@ struct Workplace {
   const RunFolder& folder;
   tools::Supervisor& supervisor;
   tools::sandbox::Outputs outputs = {};
+  std::vector<std::filesystem::path> obeyed = {};  // beside what the agent names
 };
 
 // --sandbox in place of sandbox.mode.

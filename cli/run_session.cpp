@@ -195,7 +195,7 @@ Result<void> RunSession::open_toolbox() {
   options.fail_on_denied = world_.parsed.has("--fail-on-denied");
   options.seed = io_->seed();
   options.tidy_up = [this] {
-    return user_places_ ? user_places_->tidy_up() : std::vector<std::string>();
+    return user_places_ ? user_places_->tidy_up() : std::vector<agent::Leftover>();
   };
   TRY_ASSIGN(toolbox_, tools::Runner::create(plan_.agent.tools, std::move(options)));
   return {};

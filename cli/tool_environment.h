@@ -27,7 +27,8 @@ class ToolEnvironment {
   struct Options {
     std::string folder_id;  // what the folder is called by
     tools::sandbox::Outputs outputs = {};
-    std::function<void()> before_question = {};  // see QuestionerOptions
+    std::vector<std::filesystem::path> obeyed = {};  // see Workplace
+    std::function<void()> before_question = {};      // see QuestionerOptions
   };
 
   // sandbox.setup. All borrowed but for the agent.

@@ -159,12 +159,12 @@ std::vector<std::string> UserPlaces::left_out(const agent::AgentSpec& agent) con
   return sentences;
 }
 
-std::vector<std::string> UserPlaces::tidy_up() {
-  std::vector<std::string> sentences;
+std::vector<agent::Leftover> UserPlaces::tidy_up() {
+  std::vector<agent::Leftover> left;
   for (auto& [sandbox, place] : places_) {
-    std::ranges::move(place.runner->tidy_up(), std::back_inserter(sentences));
+    std::ranges::move(place.runner->tidy_up(), std::back_inserter(left));
   }
-  return sentences;
+  return left;
 }
 
 Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& context) {

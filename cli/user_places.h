@@ -33,7 +33,7 @@ class UserPlaces {
   // In sentences: what a command asks for in `env` and is not told, since tools can write there.
   std::vector<std::string> left_out(const agent::AgentSpec& agent) const;
   // After the last of them, as Toolbox::tidy_up().
-  std::vector<std::string> tidy_up();
+  std::vector<agent::Leftover> tidy_up();
 
  private:
   struct Place {

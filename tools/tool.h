@@ -50,6 +50,8 @@ struct CallContext {
   std::function<void(std::string_view)> on_output;  // live output; any thread, may be empty
   // Whether a file below the one that was named may be read, too; any thread, empty: all may.
   std::function<bool(const std::filesystem::path&)> may_read = {};
+  // Whether a file that nobody has named may be written, by the rules for write_file; likewise.
+  std::function<bool(const std::filesystem::path&)> may_write = {};
   FileJudge refuses_file = {};       // any thread, empty: it may use all
   SeenFiles* seen = nullptr;         // what may be changed; null: also what was never read
   Questioner* questioner = nullptr;  // who asks the person; null: nobody is there

@@ -16,6 +16,7 @@
 #include "config/load.h"
 #include "providers/registry.h"
 #include "tools/builtin/registry.h"
+#include "tools/hooks/obeyed_files.h"
 #include "tools/process/supervisor.h"
 #include "tools/runner/runner.h"
 
@@ -194,13 +195,20 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
     redactor.add(tool.env);
   }
   apply_sandbox_option(chosen.agent.sandbox, parsed);
-  agent::AgentSpec called = chosen.agent;  // what other tools could do is of no importance
+  agent::AgentSpec called = chosen.agent;  // what other tools could do is of no importance,
+  std::vector<std::filesystem::path> obeyed = tools::obeyed_files(  // but what they would run is
+      chosen.agent,
+      context.cwd,
+      agent::value_of(context.environment, "HOME"));
   std::erase_if(called.tools, [&](const agent::ToolSpec& tool) {
     return tool.name != parsed.positionals.front();
   });
   TRY_ASSIGN(const auto tool_environment,
-             ToolEnvironment::open(
-                 called, {.folder_id = agent::new_run_id()}, context, *supervisor, redactor));
+             ToolEnvironment::open(called,
+                                   {.folder_id = agent::new_run_id(), .obeyed = std::move(obeyed)},
+                                   context,
+                                   *supervisor,
+                                   redactor));
   for (std::string& sentence : tool_environment->warnings()) {
     context.err << render_warning({.code = Code::sandbox_setup, .message = std::move(sentence)},
                                   context.color_err,
@@ -215,12 +223,16 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   const std::array<agent::ToolCall, 1> calls{
       agent::ToolCall{.id = "call_1", .name = parsed.positionals.front(), .arguments = arguments}};
   const auto results = toolbox->run(calls, watcher, cancellation.stop(), cancellation.kill());
-  for (const std::string& sentence : toolbox->tidy_up()) {
+  agent::ToolResult result = results.front();
+  for (agent::Leftover& left : toolbox->tidy_up()) {
     context.err << render_warning(
-                       {.message = sentence, .help = {}}, context.color_err, context.redactor)
+                       {.message = left.sentence, .help = {}}, context.color_err, context.redactor)
                 << "\n\n";
+    if (left.is_obeyed) {
+      result.code = Code::sandbox_violation;
+      result.message = std::move(left.sentence);
+    }
   }
-  const agent::ToolResult& result = results.front();
   if (result.truncated) {
     tool_environment->folder().keep();  // the result names the file
   }

@@ -18,7 +18,7 @@ class RecordingToolbox final : public agent::Toolbox {
                                      agent::ToolWatcher& watcher,
                                      std::stop_token stop,
                                      std::stop_token kill) override;
-  std::vector<std::string> tidy_up() override { return tools_.tidy_up(); }
+  std::vector<agent::Leftover> tidy_up() override { return tools_.tidy_up(); }
 
  private:
   agent::Toolbox& tools_;
@@ -43,7 +43,7 @@ class ReplayingToolbox final : public agent::Toolbox {
                                      agent::ToolWatcher& watcher,
                                      std::stop_token stop,
                                      std::stop_token kill) override;
-  std::vector<std::string> tidy_up() override { return tools_.tidy_up(); }
+  std::vector<agent::Leftover> tidy_up() override { return tools_.tidy_up(); }
 
  private:
   agent::Toolbox& tools_;

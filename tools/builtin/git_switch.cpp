@@ -100,6 +100,15 @@ Result<void> check_contents(const Git& git, const std::vector<std::string>& ids)
 
 // A branch brings no file that a tool could not have written itself.
 Result<void> check_files(const CallContext& context, const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    if (context.may_write && !context.may_write(context.cwd / file)) {
+      return fail(
+          Code::tool_policy_blocked,
+          fmt::format("the branch has another `{}`, which a rule of `deny` forbids to write",
+                      one_line(file)),
+          "Say that a person has to switch to it.");
+    }
+  }
   if (context.policy == nullptr) {
     return {};
   }

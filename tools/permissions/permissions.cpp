@@ -201,6 +201,12 @@ bool Permissions::may_read(const fs::path& file) const {
   });
 }
 
+bool Permissions::may_write(const fs::path& file) const {
+  return std::ranges::none_of(deny_, [&](const Rule& rule) {
+    return rule.path && rule.tool.covers(k_writer) && rule.path->forbids(file);
+  });
+}
+
 DeniedPlaces Permissions::denied_places() const {
   DeniedPlaces places;
   for (const Rule& rule : deny_) {
@@ -301,10 +307,11 @@ std::expected<void, std::string> Permissions::is_allowed_line(const Call& call) 
   if (call.line == nullptr || patterns.empty()) {
     return std::unexpected("");
   }
-  return call.line->allowed_by(patterns, [&](const fs::path& file) { return may_write(file); });
+  return call.line->allowed_by(patterns,
+                               [&](const fs::path& file) { return is_allowed_to_write(file); });
 }
 
-bool Permissions::may_write(const fs::path& file) const {
+bool Permissions::is_allowed_to_write(const fs::path& file) const {
   const Access access{.kind = Kind::writes, .target = file.string()};
   return judge(k_writer, access).verdict == Verdict::allow;
 }

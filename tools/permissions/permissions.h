@@ -83,6 +83,8 @@ class Permissions {
   bool covers(std::string_view rule, std::string_view tool, const Access& access) const;
   // Whether rules of `deny` let a file be read, by tools that go through folders.
   bool may_read(const std::filesystem::path& file) const;
+  // The same of writing, by tools that change what nobody has named.
+  bool may_write(const std::filesystem::path& file) const;
   DeniedPlaces denied_places() const;
   // A person said yes, for as long as this object lives.
   agent::Result<void> grant(std::string rule);
@@ -112,7 +114,7 @@ class Permissions {
                                const agent::HookDecision& hook) const;  // of one target
   std::expected<void, std::string> is_allowed_line(const Call& call) const;
   bool is_kept_from_programs(const Rule& rule) const;
-  bool may_write(const std::filesystem::path& file) const;
+  bool is_allowed_to_write(const std::filesystem::path& file) const;
   std::string unclear_reason(const Call& call) const;
   PermissionDecision by_default(const Call& call) const;
   PermissionDecision automatic(const Call& call) const;

@@ -486,28 +486,30 @@ void LocalProgramRunner::before_writing() {
   }
 }
 
-std::vector<std::string> LocalProgramRunner::tidy_up() {
-  std::vector<std::string> sentences;
+std::vector<agent::Leftover> LocalProgramRunner::tidy_up() {
+  std::vector<agent::Leftover> left;
   if (sandbox_ == nullptr) {
-    return sentences;
+    return left;
   }
   const sandbox::ProtectedFiles::Sweep sweep = sandbox_->sweep();
   for (const sandbox::ProtectedChange& change : sweep.changes) {
     const bool is_changed = change.outcome == sandbox::ProtectedChange::Outcome::noticed;
-    sentences.push_back(
-        is_changed
-            ? fmt::format("the test case `{}` is another one than before this run's tools: read it "
-                          "before `errand test` obeys it",
-                          change.path.string())
-            : fmt::format("the tools of this run made what git or errand would obey: {}",
-                          change_text(change)));
+    std::string sentence =
+        is_changed ? fmt::format(
+                         "the test case `{}` is another one than before this run's tools: "
+                         "read it before `errand test` obeys it",
+                         change.path.string())
+                   : fmt::format("the tools of this run made what git or errand would obey: {}",
+                                 change_text(change));
+    left.push_back({.sentence = std::move(sentence),
+                    .is_obeyed = change.outcome == sandbox::ProtectedChange::Outcome::stays});
   }
   if (!sweep.is_whole) {
-    sentences.emplace_back(
-        "not every folder could be searched for what git or errand would obey: there are too many "
-        "files, they are too deep, or a folder refuses to be listed");
+    left.push_back({.sentence = "not every folder could be searched for what git or errand would "
+                                "obey: there are too many "
+                                "files, they are too deep, or a folder refuses to be listed"});
   }
-  return sentences;
+  return left;
 }
 
 }  // namespace tools

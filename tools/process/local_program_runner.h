@@ -22,7 +22,7 @@ class LocalProgramRunner final : public ProgramRunner {
   agent::Environment environment() const override;
   ProgramResult run(const ProgramRequest& request, const ProgramControl& control) override;
   void before_writing() override;
-  std::vector<std::string> tidy_up() override;
+  std::vector<agent::Leftover> tidy_up() override;
 
  private:
   Supervisor& supervisor_;

@@ -4,6 +4,7 @@
 #pragma once
 #include "agent/environment.h"
 #include "agent/spec.h"
+#include "agent/toolbox.h"
 #include "tools/process/capture.h"
 #include "tools/sandbox/protected_files.h"
 
@@ -82,9 +83,8 @@ class ProgramRunner {
   // Before something else than a program writes where programs may: what is there now is what was
   // there before the run's tools. Thread-safe; only the first call does anything.
   virtual void before_writing() {}
-  // When no more programs come, for now: what they have left that a person has to know of, in
-  // sentences.
-  virtual std::vector<std::string> tidy_up() { return {}; }
+  // When no more programs come, for now: what they have left that a person has to know of.
+  virtual std::vector<agent::Leftover> tidy_up() { return {}; }
 };
 
 }  // namespace tools

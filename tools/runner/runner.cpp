@@ -459,6 +459,10 @@ class Runner::Round {
             [permissions = options.permissions](const std::filesystem::path& file) {
               return permissions == nullptr || permissions->may_read(file);
             },
+        .may_write =
+            [permissions = options.permissions](const std::filesystem::path& file) {
+              return permissions == nullptr || permissions->may_write(file);
+            },
         .refuses_file =
             [&](const std::filesystem::path& real) { return refuses_file(prepared, real); },
         .seen = runner_.guards_unseen_ ? &runner_.seen_ : nullptr,
@@ -522,8 +526,25 @@ class Runner::Round {
   bool is_from_outside(const Prepared& prepared) const {
     return prepared.entry != nullptr &&
            (prepared.entry->configured.is_untrusted ||
-            (runner_.has_kept_untrusted_ &&
-             prepared.call.arguments.contains(runner_.options_.temporary.string())));
+            (runner_.has_kept_untrusted_ && reaches_what_is_kept(prepared)));
+  }
+
+  // A file tool by where its paths lead, and what is below that; any tool by its words.
+  bool reaches_what_is_kept(const Prepared& prepared) const {
+    const RunnerOptions& options = runner_.options_;
+    if (prepared.call.arguments.contains(options.temporary.string())) {
+      return true;
+    }
+    const Access access = prepared.entry->configured.tool->access(prepared.arguments);
+    if (access.kind != Access::Kind::reads && access.kind != Access::Kind::names) {
+      return false;
+    }
+    const std::string kept = true_path(options.temporary).string() + "/";
+    const auto reaches = [&](const std::string& target) {
+      const std::string real = true_path(options.cwd / target).string();
+      return kept.starts_with(real.ends_with('/') ? real : real + "/") || real.starts_with(kept);
+    };
+    return reaches(access.target) || std::ranges::any_of(access.further, reaches);
   }
 
   static void cap_model_retries(Entry& entry, Output& output) {
@@ -609,15 +630,15 @@ Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
   guards_unseen_ = options_.guards_unseen && can_read;
 }
 
-std::vector<std::string> Runner::tidy_up() {
-  std::vector<std::string> sentences;
+std::vector<agent::Leftover> Runner::tidy_up() {
+  std::vector<agent::Leftover> left;
   if (options_.program_runner != nullptr) {
-    sentences = options_.program_runner->tidy_up();
+    left = options_.program_runner->tidy_up();
   }
   if (options_.tidy_up) {
-    std::ranges::move(options_.tidy_up(), std::back_inserter(sentences));
+    std::ranges::move(options_.tidy_up(), std::back_inserter(left));
   }
-  return sentences;
+  return left;
 }
 
 std::vector<agent::ToolResult> Runner::run(std::span<const agent::ToolCall> calls,

@@ -44,9 +44,10 @@ struct RunnerOptions {
   bool shows_changes = false;                 // a person looks on: results have what they changed
   // Files that exist are changed only after the model has read them, where it can read files.
   bool guards_unseen = true;
-  agent::Http* http = nullptr;                        // borrowed; null: there is no web
-  std::uint64_t seed = 0;                             // of the numbers on fences; for nobody's eyes
-  std::function<std::vector<std::string>()> tidy_up;  // what programs beside the tools have left
+  agent::Http* http = nullptr;  // borrowed; null: there is no web
+  std::uint64_t seed = 0;       // of the numbers on fences; for nobody's eyes
+  std::function<std::vector<agent::Leftover>()>
+      tidy_up;  // what programs beside the tools have left
 };
 
 // A tool as an agent has it.
@@ -88,7 +89,7 @@ class Runner final : public agent::Toolbox {
                                      std::stop_token stop,
                                      std::stop_token kill) override;
 
-  std::vector<std::string> tidy_up() override;
+  std::vector<agent::Leftover> tidy_up() override;
 
  private:
   struct Entry {

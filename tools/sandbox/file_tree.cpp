@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -23,7 +24,9 @@ using agent::Descriptor;
 namespace fs = std::filesystem;
 
 constexpr mode_t k_mode_bits = 07777;
-constexpr int k_most_names = 1'000;  // NAME.untrusted, NAME.untrusted.2, …
+constexpr int k_counted_names = 100;   // NAME.untrusted, NAME.untrusted.2, …
+constexpr int k_most_names = 200;      // then numbers that nobody has taken beforehand
+constexpr std::size_t k_shorter = 16;  // bytes less of a name that is too long
 constexpr int k_way = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 // The names in an open folder; it stays open.
@@ -65,6 +68,17 @@ void open_for_owner(const Descriptor& folder) {
   if (::fstat(folder.get(), &status) == 0) {
     ::chmod(fmt::format("/proc/self/fd/{}", folder.get()).c_str(), (status.st_mode | 0700) & 07777);
   }
+}
+
+std::string ending_of(int number) {
+  if (number == 1) {
+    return ".untrusted";
+  }
+  if (number <= k_counted_names) {
+    return fmt::format(".untrusted.{}", number);
+  }
+  std::random_device random;
+  return fmt::format(".untrusted.{:08x}{:08x}", random(), random());
 }
 
 enum class Way : std::uint8_t { as_it_is, open, make };
@@ -216,14 +230,18 @@ fs::path move_aside(const fs::path& path, const fs::path& root) {
   const bool is_inside = path.native().starts_with(root.native() + "/");
   const Descriptor parent = parent_of(path, is_inside ? Way::open : Way::as_it_is);
   const std::string name = path.filename();
-  for (int number = 1; parent && number <= k_most_names; ++number) {
-    const std::string aside =
-        number == 1 ? name + ".untrusted" : fmt::format("{}.untrusted.{}", name, number);
+  std::size_t length = name.size();
+  for (int number = 1; parent && number <= k_most_names;) {
+    const std::string aside = name.substr(0, length) + ending_of(number);
     if (::renameat2(parent.get(), name.c_str(), parent.get(), aside.c_str(), RENAME_NOREPLACE) ==
         0) {
       return path.parent_path() / aside;
     }
-    if (errno != EEXIST) {
+    if (errno == ENAMETOOLONG && length > 0) {
+      length -= std::min(length, k_shorter);
+    } else if (errno == EEXIST) {
+      ++number;
+    } else {
       return {};
     }
   }

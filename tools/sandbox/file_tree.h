@@ -40,8 +40,9 @@ class FileTree {
 };
 
 // Gives what stands at the path another name beside it: NAME.untrusted, or with a number where that
-// is taken. Empty where there is nothing, or it could not be (errno says why). Folders on the way
-// below `root` that refuse to be entered are opened for their owner.
+// is taken, and less of NAME where that would be too long. Empty where there is nothing, or it
+// could not be (errno says why). Folders on the way below `root` that refuse to be entered are
+// opened for their owner.
 std::filesystem::path move_aside(const std::filesystem::path& path,
                                  const std::filesystem::path& root);
 
