@@ -20,7 +20,7 @@ struct CommandPlace {
 struct Scripts {
   // Regular files that are there now, as the line names them: absolute, links not followed.
   std::vector<std::filesystem::path> files;
-  std::string unclear;                       // why there may be others; empty: there are not
+  std::string unclear;  // why there may be others; empty: there are not
 };
 
 // The files that the command line names. It is understood where it is made of simple commands, and

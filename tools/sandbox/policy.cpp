@@ -293,8 +293,7 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
 void Policy::keep(const fs::path& name) {
   for (WayPoint& point : way_to(name)) {
     Paths& to = point.kind == WayPoint::Kind::left_again ? crossed_ : obeyed_;
-    const bool is_told = point.kind != WayPoint::Kind::folder &&
-                         is_below_any(point.path, roots_) &&
+    const bool is_told = point.kind != WayPoint::Kind::folder && is_below_any(point.path, roots_) &&
                          std::ranges::find(roots_, point.path) == roots_.end() &&
                          !is_git_folder(point.path);  // of which only a part is obeyed
     if (is_told && std::ranges::find(to, point.path) == to.end()) {
@@ -345,7 +344,7 @@ Verdict Policy::reading(const fs::path& path) const {
 }
 
 Verdict Policy::reading_by_file_tools(const fs::path& path) const {
-  return is_of_a_process(path) && !is_below_any(path, named_) ? Verdict::closed : reading(path);
+  return is_of_a_process(path) ? Verdict::closed : reading(path);
 }
 
 bool Policy::is_opened_by_name(const fs::path& path) const {
@@ -378,9 +377,8 @@ Verdict Policy::writing(const fs::path& path) const {
     return Verdict::outside;
   }
   if (is_below_any(path, kept_) ||
-      (!is_below_any(path, allowed_) &&
-       (is_below_any(path, obeyed_) || is_obeyed(path) ||
-        std::ranges::find(crossed_, path) != crossed_.end()))) {
+      (!is_below_any(path, allowed_) && (is_below_any(path, obeyed_) || is_obeyed(path) ||
+                                         std::ranges::find(crossed_, path) != crossed_.end()))) {
     return Verdict::locked;
   }
   return reading(path);

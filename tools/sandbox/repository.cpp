@@ -32,8 +32,8 @@ constexpr auto k_agents =
     std::to_array<std::string_view>({"agent.yaml", "agent.yml", "errand.yaml", "agent.md"});
 constexpr std::size_t k_most_modules = 1'000;
 constexpr std::size_t k_most_in_place = 10'000;  // files of hooks and the like
-constexpr int k_deepest_module = 8;            // names of modules may have slashes
-constexpr std::size_t k_most_text = 1u << 16;  // of a file that names another
+constexpr int k_deepest_module = 8;              // names of modules may have slashes
+constexpr std::size_t k_most_text = 1u << 16;    // of a file that names another
 
 std::string text_of(const fs::path& file) {
   std::error_code error;
