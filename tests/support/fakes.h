@@ -102,6 +102,9 @@ class FakeToolbox final : public agent::Toolbox {
     }
     return results;
   }
+  std::vector<agent::Leftover> tidy_up() override { return std::exchange(left, {}); }
+
+  std::vector<agent::Leftover> left;  // said once
 
  private:
   Run run_;

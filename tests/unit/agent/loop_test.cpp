@@ -835,3 +835,39 @@ TEST_CASE("loop: a product that cannot be written is the ending that everybody e
   CHECK(std::get<agent::RunFinished>(stage.sink.events.back().body).result.exit_code == 74);
   CHECK(std::get<agent::RunFinished>(stage.journal.events.back().body).result.exit_code == 74);
 }
+
+TEST_CASE("loop: no run ends well with what git or errand would obey", "[agent]") {
+  Stage stage;
+  SECTION("that could not be taken away") {
+    stage.toolbox.left = {{.sentence = "`x/.git` could not be put back", .is_obeyed = true}};
+    const auto result = stage.run({answers(text_reply("Done."))});
+    CHECK(result.exit_code == 93);
+    CHECK(result.error->message == "`x/.git` could not be put back");
+    CHECK(result.text == "Done.");
+    CHECK(result.partial);
+    CHECK(stage.count("warning") == 1);
+  }
+  SECTION("where it was renamed, that is said, and all is well") {
+    stage.toolbox.left = {{.sentence = "`x/.git` is called `.git.untrusted` now"}};
+    CHECK(stage.run({answers(text_reply("Done."))}).exit_code == 0);
+    CHECK(stage.count("warning") == 1);
+  }
+  SECTION("where the run has another ending, that stands") {
+    stage.request.plan.limits.max_turns = 1;
+    stage.toolbox.left = {{.sentence = "`x/.git` could not be put back", .is_obeyed = true}};
+    CHECK(stage.run({answers(call_reply({{"a", "x", "{}"}}))}).exit_code == 80);
+  }
+}
+
+TEST_CASE("loop: a violation that ends the run is not called declared", "[agent]") {
+  Stage stage;
+  stage.toolbox = tests::FakeToolbox([](const agent::ToolCall&) {
+    return agent::ToolResult{.status = agent::ToolStatus::failed,
+                             .code = agent::Code::sandbox_violation,
+                             .message = "`.git` could not be put back",
+                             .fatal = true};
+  });
+  const auto result = stage.run({answers(call_reply({{"a", "x", "{}"}}))});
+  CHECK(result.exit_code == 93);
+  CHECK(result.error->message == "the tool `x` ended the run: `.git` could not be put back");
+}

@@ -29,6 +29,32 @@ TEST_CASE("script files: the files that a command line names", "[tools]") {
   CHECK(watch.changed().filename() == "data.txt");
 }
 
+TEST_CASE("script files: another link on the way to a script is a change of it", "[tools]") {
+  const tests::FileFolder folder;
+  folder.write("one/guard.sh", "exit 0");
+  folder.write("two/guard.sh", "exit 0");
+  std::filesystem::create_directory_symlink("one", folder.path() / "hooks");
+  const tools::CommandPlace place{.directory = folder.path(), .home = {}};
+  const tools::FileWatch watch(tools::read_scripts("sh hooks/guard.sh", place).files);
+  CHECK(watch.changed().empty());
+  std::filesystem::remove(folder.path() / "hooks");
+  std::filesystem::create_directory_symlink("two", folder.path() / "hooks");
+  CHECK(watch.changed() == folder.path() / "hooks/guard.sh");
+}
+
+TEST_CASE("script files: a link that a command names is named, too", "[tools]") {
+  const tests::FileFolder folder;
+  const auto top = std::filesystem::canonical(folder.path());
+  folder.write("away/guard.sh", "exit 0");
+  folder.write("work/x", "");
+  std::filesystem::create_symlink("../away/guard.sh", top / "work/guard");
+  const auto is_of_work = [&](const std::filesystem::path& path) {
+    return path.native().starts_with((top / "work").native());
+  };
+  CHECK(tools::named_in("./work/guard", top, is_of_work) == top / "work/guard");
+  CHECK(tools::named_in("./away/guard.sh", top, is_of_work).empty());
+}
+
 TEST_CASE("script files: a line is understood whole, or it says why it is not", "[tools]") {
   const tests::FileFolder folder;
   for (const char* name : {"hooks/policy.sh", "hooks/other.sh", "rules.txt"}) {

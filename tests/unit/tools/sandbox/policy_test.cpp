@@ -328,4 +328,7 @@ TEST_CASE("sandbox: file tools see of /proc what is the system's", "[tools]") {
     CHECK(policy->reading_by_file_tools(closed) == Verdict::closed);
     CHECK(policy->reading(closed) == Verdict::allowed);
   }
+  const auto opened = machine.policy({.read = {"/proc"}});
+  REQUIRE(opened);
+  CHECK(opened->reading_by_file_tools("/proc/self/status") == Verdict::closed);
 }
