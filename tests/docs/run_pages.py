@@ -157,7 +157,7 @@ class World:
 
     def __init__(self, name, options):
         self.options = options
-        self.home = options.scratch.path / name.replace("/", "-") / "you"
+        self.home = options.scratch.path / ("page-" + name.replace("/", "-")) / "you"
         self.work = self.home / "project"
         self.work.mkdir(parents=True)
         bin_folder = self.home.parent / "bin"
@@ -223,7 +223,7 @@ class World:
     def forget(self):
         """A block that failed has no effect on what the server has to say to the next."""
         self.server.faults.clear()
-        del self.server.steps[len(self.server.requests):]
+        self.server.steps = [{}] * len(self.server.requests)
 
     def close(self):
         self.server.close()
