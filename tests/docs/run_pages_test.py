@@ -2,6 +2,8 @@
 """That run_pages.py notices what is wrong with a page: with a program of a few lines in errand's place.
 
     tests/docs/run_pages_test.py"""
+import contextlib
+import io
 import os
 import pathlib
 import sys
@@ -128,6 +130,18 @@ class Pages(unittest.TestCase):
         told, unrun = self.run_page('```sh unrun="needs a whole machine"\nfalse\n```\n')
         self.assertEqual(([("ok", "")], 1), (told, len(unrun)))
         self.fails('```sh unrun="needs a whole machine"\nif\n```\n', "exit status 2")
+
+    def test_few_are_not_run(self):
+        (self.options.scratch.path / "few.md").write_text('```sh unrun="needs a whole machine"\n```\n')
+        self.options.k = []
+        for most, code in ((1, 0), (0, 1)):
+            with self.subTest(most), unittest.mock.patch.multiple(
+                    run_pages, TOP=self.options.scratch.path, UNRUN_AT_MOST=most, World=unittest.mock.DEFAULT,
+                    pages=lambda: [pathlib.Path("few.md")]):
+                said = io.StringIO()
+                with contextlib.redirect_stdout(said):
+                    self.assertEqual(code, run_pages.run_all(self.options))
+                self.assertIn("not run few.md:1: needs a whole machine", said.getvalue())
 
     def test_what_a_case_runs(self):
         script = "```sh case={}\nfalse\n```\n"
