@@ -133,14 +133,14 @@ def commands_of(text):
 # ---- what is shown, and what came ----
 
 RUN_ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-WAIT = re.compile(r"\bagain in \d+\.\d s\b")  # with a jitter
+WAIT = re.compile(r"(?<=again in )\d+\.\d s\b|(?<= in )\d+\.\d s(?=: )")  # before the next attempt: with a jitter
 
 
 def without_times(text):
     """What differs from run to run, in what is shown and in what came."""
     for place in e2e.MEASURED_TIMES:
         text = place.sub(r"\1TIME\2", text)
-    return WAIT.sub("again in TIME", RUN_ID.sub("RUN", text))
+    return WAIT.sub("TIME", RUN_ID.sub("RUN", text))
 
 
 def is_shown(shown, came):
