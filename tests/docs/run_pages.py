@@ -15,9 +15,10 @@ What a fenced block is, the words behind its language say:
     … unrun="why"             what cannot be run here
 
 A command that fails has to be followed by `$ echo $?`. `…` stands for the rest of a line, a line `…` for any lines;
-times that were measured, and a run's id, are not compared. A comment before a block prepares it: `<!-- sh` with commands, `<!-- model`
-with the answers that the model's server gives, as in server.toml of the end-to-end cases. All of them have to be asked
-for. UPDATE=1 writes what came into the console blocks; read the difference before you keep it."""
+times that were measured, and a run's id, are not compared. A comment before a block prepares it: `<!-- sh` with
+commands, `<!-- model` with the answers that the model's server gives, as in server.toml of the end-to-end cases. All
+of them have to be asked for. UPDATE=1 writes what came into the console blocks; read the difference before you keep
+it."""
 import argparse
 import dataclasses
 import os
@@ -43,6 +44,10 @@ HEAD = {"version": "1", "name": "part", "model": "anthropic/claude-sonnet-4-5", 
 # Where the server stands in a provider's place: what a reader would see. The longest path first.
 ADDRESSES = {"/v1beta": "https://generativelanguage.googleapis.com/v1beta", "/v1": "https://api.openai.com/v1",
              "": "https://api.anthropic.com"}
+# A run warns of each layer of the sandbox that this machine has not.
+OF_THE_MACHINE = re.compile(
+    r"(?:^|(?<=\036))warning: the sandbox has no layer `([a-z_]+)` on this machine: .*\n\n?", re.MULTILINE)
+NO_SANDBOX = re.compile(r"\b93\b|this machine cannot enforce the sandbox layer")
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GH_TOKEN", "SLACK_TOKEN")
 
 
@@ -188,12 +193,7 @@ class World:
         text = text.replace(str(self.home), "/home/you")
         for path, real in ADDRESSES.items():
             text = text.replace(self.server.url + path, real)
-        return "".join(line for line in text.splitlines(keepends=True) if not self.of_the_machine(line))
-
-    def of_the_machine(self, line):
-        """A run warns of each layer of the sandbox that this machine has not."""
-        found = re.match("warning: the sandbox has no layer `([a-z_]+)` on this machine: ", line)
-        return found is not None and found[1] in self.options.missing_layers
+        return OF_THE_MACHINE.sub(lambda line: "" if line[1] in self.options.missing_layers else line[0], text)
 
     def succeed(self, script, what):
         code, said = self.shell(script, "-eu")
@@ -348,7 +348,7 @@ def run_page(page, text, options, tally):
                 tally.say("ok", one.name, [])
             except Mistake as mistake:
                 world.forget()
-                without_sandbox = not options.has_sandbox and re.search(r"\b93\b", str(mistake))
+                without_sandbox = not options.has_sandbox and NO_SANDBOX.search(str(mistake))
                 tally.say("skip" if without_sandbox else "FAIL", one.name, str(mistake).splitlines())
     finally:
         world.close()

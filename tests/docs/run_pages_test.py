@@ -97,8 +97,15 @@ class Pages(unittest.TestCase):
 
     def test_warnings_of_this_machine_are_left_out(self):
         said = "warning: the sandbox has no layer `{}` on this machine: x"
-        self.holds(f"```console\n$ echo '{said.format('mounts')}'\n```\n")
+        self.holds(f"```console\n$ echo '{said.format('mounts')}'\n$ echo '{said.format('mounts')}'; echo a\na\n```\n")
         self.fails(f"```console\n$ echo '{said.format('files')}'\n```\n", "expected")
+
+    def test_a_machine_without_a_sandbox(self):
+        page = "```console\n$ echo error: sandbox '(93)'\nok\n```\n```console\n$ echo no\nok\n```\n"
+        self.fails(page, "(93)", "no")
+        self.options.has_sandbox = False
+        told, _ = self.run_page(page)
+        self.assertEqual(["skip", "FAIL"], [how for how, _ in told])
 
     def test_scripts(self):
         self.holds("<!-- sh\ntouch there\n-->\n```sh\ntest -e there\n```\n")
