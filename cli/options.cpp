@@ -254,7 +254,8 @@ constexpr auto k_policy_options = std::to_array<Option>({k_allow, k_deny, k_sand
 constexpr auto k_run_positionals = std::to_array<Positional>({
     {.name = "AGENT",
      .kind = Kind::agent,
-     .help = "the agent file; agent.yaml, agent.yml, errand.yaml or agent.md here by default"},
+     .help = "the agent file; without one, the folder's: its one agent.yaml, agent.yml, "
+             "errand.yaml or agent.md"},
     {.name = "PROMPT",
      .help = "what to do, in place of the agent's own prompt; - reads standard input, @picture.png "
              "attaches a picture or a PDF",
@@ -263,15 +264,13 @@ constexpr auto k_run_positionals = std::to_array<Positional>({
 constexpr auto k_check_positionals = std::to_array<Positional>({
     {.name = "FILE",
      .kind = Kind::agent,
-     .help = "an agent file",
-     .required = true,
+     .help = "an agent file; the folder's by default",
      .repeated = true},
 });
 constexpr auto k_test_positionals = std::to_array<Positional>({
     {.name = "PATH",
      .kind = Kind::file,
-     .help = "a case file, or a folder that is searched for *.test.yaml",
-     .required = true,
+     .help = "a case file, or a folder that is searched for *.test.yaml; this folder by default",
      .repeated = true},
 });
 constexpr auto k_init_positionals = std::to_array<Positional>({
@@ -338,17 +337,19 @@ constexpr auto k_help_positionals = std::to_array<Positional>({
 
 constexpr auto k_run_examples = std::to_array<Example>({
     {"errand run agent.yaml \"Why does the build fail?\"", "one prompt, the answer on stdout"},
+    {"errand run \"Why does the build fail?\"", "the same where agent.yaml is the folder's agent"},
     {"git diff | errand run review.yaml -", "the prompt from a pipe"},
     {"errand run agent.yaml \"What is wrong in @shot.png?\"", "a picture goes along"},
     {"errand run review.yaml -P target=main -o json", "a parameter; the result object on stdout"},
     {"errand run -m auto --timeout 10m --max-turns 20", "agent.yaml of this folder, within limits"},
 });
 constexpr auto k_check_examples = std::to_array<Example>({
-    {"errand check agent.yaml", "every mistake, with line and column"},
+    {"errand check", "every mistake of the folder's agent, with line and column"},
     {"errand check -o json agents/*.yaml", "for CI"},
 });
 constexpr auto k_test_examples = std::to_array<Example>({
-    {"errand test tests", "every case under tests/"},
+    {"errand test", "every case under this folder"},
+    {"errand test tests/review.test.yaml", "one"},
     {"errand test --junit results.xml tests", "for CI"},
     {"errand run --record greeting.cassette agent.yaml", "what a case can be made of"},
 });

@@ -27,26 +27,7 @@ using agent::Code;
 using agent::Error;
 using agent::Result;
 
-constexpr std::array<std::string_view, 4> k_agent_files = {
-    "agent.yaml", "agent.yml", "errand.yaml", "agent.md"};
-
 // ---- what the command line says ----
-
-Result<std::string> agent_file(const Parsed& parsed) {
-  if (!parsed.positionals.empty()) {
-    return parsed.positionals.front();
-  }
-  for (const std::string_view name : k_agent_files) {
-    std::error_code error;
-    if (std::filesystem::exists(name, error)) {
-      return std::string(name);
-    }
-  }
-  return agent::fail(
-      Code::cli_usage,
-      "no agent file is named, and there is no agent.yaml here",
-      "`errand run AGENT.yaml \"what to do\"`; `errand init` writes a first agent.yaml");
-}
 
 Result<std::map<std::string, std::string>> parameters_of(const Parsed& parsed) {
   std::map<std::string, std::string> parameters;
@@ -146,16 +127,13 @@ Result<void> apply_options(Plan& plan, const Parsed& parsed) {
 }
 
 // The prompt as it stands on the command line.
-std::vector<std::string> prompt_words(const Parsed& parsed) {
-  std::vector<std::string> words = parsed.all("--prompt");
-  if (parsed.positionals.size() > 1) {
-    words.insert(words.end(), parsed.positionals.begin() + 1, parsed.positionals.end());
-  }
-  return words;
+std::vector<std::string> prompt_words(const Parsed& parsed, const AgentChoice& chosen) {
+  return parsed.has("--prompt") ? parsed.all("--prompt") : chosen.prompt;
 }
 
-Result<std::optional<std::string>> prompt_from_outside(Plan& plan, const Parsed& parsed) {
-  const std::vector<std::string> words = prompt_words(parsed);
+Result<std::optional<std::string>> prompt_from_outside(Plan& plan,
+                                                       const Parsed& parsed,
+                                                       const std::vector<std::string>& words) {
   const PromptSources sources{.words = words,
                               .file = parsed.value("--prompt-file"),
                               .agent_has_prompt = !plan.agent.prompt.empty()};
@@ -165,9 +143,10 @@ Result<std::optional<std::string>> prompt_from_outside(Plan& plan, const Parsed&
 
 // The files that the user's own words name. What comes from a file or a pipe names none: it may be
 // somebody else's text.
-Result<void> attach_mentioned(const Parsed& parsed, std::vector<agent::Attachment>& attachments) {
-  for (const std::string& words : prompt_words(parsed)) {
-    for (const config::Mention& mention : config::find_mentions(words)) {
+Result<void> attach_mentioned(const std::vector<std::string>& words,
+                              std::vector<agent::Attachment>& attachments) {
+  for (const std::string& word : words) {
+    for (const config::Mention& mention : config::find_mentions(word)) {
       if (auto added = config::attach(mention.path, attachments); !added) {
         Error error = std::move(added).error();
         error.code = Code::cli_no_input;
@@ -255,21 +234,19 @@ Result<void> resolve_models(Plan& plan,
 
 std::expected<Plan, std::vector<Error>> prepare(
     const Parsed& parsed,
+    const AgentChoice& chosen,
     const Context& context,
     const Result<std::optional<providers::Cassette>>& recording) {
   Plan plan;
   if (!recording) {
     return std::unexpected(std::vector{recording.error()});
   }
-  const auto file = agent_file(parsed);
-  if (!file) {
-    return std::unexpected(std::vector{file.error()});
-  }
+  const std::vector<std::string> words = prompt_words(parsed, chosen);
   config::KnownNames known = known_names();
   known.reading_policy = [&](const agent::AgentSpec& agent) {
     return reading_policy(agent, parsed, context);
   };
-  auto report = config::load_agent(*file, context.environment, known);
+  auto report = config::load_agent(chosen.file, context.environment, known);
   if (!report.agent) {
     return std::unexpected(std::move(report.errors));
   }
@@ -283,11 +260,11 @@ std::expected<Plan, std::vector<Error>> prepare(
   const auto rest = [&]() -> Result<void> {
     TRY(apply_options(plan, parsed));
     TRY_ASSIGN(const auto parameters, parameters_of(parsed));
-    TRY_ASSIGN(const auto prompt, prompt_from_outside(plan, parsed));
+    TRY_ASSIGN(const auto prompt, prompt_from_outside(plan, parsed, words));
     TRY_ASSIGN(plan.text,
                config::render(
                    plan.agent, parameters, prompt, reading_policy(plan.agent, parsed, context)));
-    TRY(attach_mentioned(parsed, plan.text.attachments));
+    TRY(attach_mentioned(words, plan.text.attachments));
     TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
     TRY(allow_settings(plan.settings.user, hosts));
     KeyRequests keys(std::move(hosts), plan.agent);

@@ -5,6 +5,7 @@
 #include "agent/run_plan.h"
 #include "agent/spec.h"
 #include "agent/toolbox.h"
+#include "cli/agent_choice.h"
 #include "cli/commands/commands.h"
 #include "cli/settings.h"
 #include "config/prompt.h"
@@ -35,6 +36,7 @@ struct Plan {
 // mistake of the agent file or of a config.yaml, or the first one of anything else.
 std::expected<Plan, std::vector<agent::Error>> prepare(
     const Parsed& parsed,
+    const AgentChoice& chosen,
     const Context& context,
     const agent::Result<std::optional<providers::Cassette>>& recording);
 

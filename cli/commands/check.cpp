@@ -2,6 +2,7 @@
 #include "agent/outcome.h"
 #include "agent/secrets/redact.h"
 #include "agent/text.h"
+#include "cli/agent_choice.h"
 #include "cli/commands/commands.h"
 #include "cli/key_hosts.h"
 #include "cli/known_names.h"
@@ -254,7 +255,11 @@ agent::Result<int> command_check(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
   Checker checker(parsed, context, std::move(hosts));
   std::vector<Checked> agents;
-  for (const std::string& file : parsed.positionals) {
+  std::vector<std::string> named = parsed.positionals;
+  if (named.empty()) {
+    TRY_ASSIGN(named.emplace_back(), agent_of_folder(context.cwd));
+  }
+  for (const std::string& file : named) {
     agents.push_back(checker.check(file));
   }
   std::vector<Checked> files = std::move(checker).own_files();

@@ -3,6 +3,7 @@
 #include "agent/id.h"
 #include "agent/secrets/redact.h"
 #include "agent/text.h"
+#include "cli/agent_choice.h"
 #include "cli/commands/commands.h"
 #include "cli/early_end.h"
 #include "cli/key_hosts.h"
@@ -85,6 +86,13 @@ std::optional<agent::Milliseconds> timeout_of(const Parsed& parsed) {
   return text ? agent::parse_duration(*text) : std::nullopt;
 }
 
+// Who answers, where the command line does not say it.
+void tell_agent(const AgentChoice& choice, const Parsed& parsed, std::ostream& err) {
+  if (!choice.is_named && !parsed.has("--quiet")) {
+    err << fmt::format("agent: {}, this folder's\n", choice.file);
+  }
+}
+
 // What a signal or the deadline ends before there is a run.
 Error stop_before_run(const agent::Cancellation& cancellation, const Parsed& parsed) {
   if (cancellation.signal_number() != 0) {
@@ -115,11 +123,12 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
   }
   RunOutputs outputs = *std::move(opened);
   std::string run_id = agent::new_run_id();
+  const auto choice = choose_agent(parsed, context.cwd);
   const auto end_with = [&](std::vector<Error> errors) {
     AnswerSink answer({.format = format_of(parsed)}, *outputs.answer, redactor, cancellation);
     return end_early({.errors = std::move(errors),
                       .run_id = run_id,
-                      .agent_file = parsed.positionals.empty() ? "" : parsed.positionals.front(),
+                      .agent_file = choice ? choice->file : "",
                       .cwd = context.cwd.string(),
                       .signal = cancellation.signal_number(),
                       .color = context.color_err},
@@ -127,12 +136,16 @@ Result<int> command_run(const Parsed& parsed, Context& context) {
                      redactor,
                      context.err);
   };
+  if (!choice) {
+    return end_with({choice.error()});
+  }
+  tell_agent(*choice, parsed, context.err);
   Result<std::optional<providers::Cassette>> recording(std::nullopt);
   auto plan = [&] {
     const SignalWatcher::ProcessEnd at_a_stop(
         *signals, [&] { return end_with({stop_before_run(cancellation, parsed)}); });
     recording = recording_of(parsed);
-    return prepare(parsed, context, recording);
+    return prepare(parsed, *choice, context, recording);
   }();
   if (recording && *recording) {
     run_id = (*recording)->run.run_id;

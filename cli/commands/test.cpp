@@ -87,7 +87,8 @@ Result<std::vector<std::string>> find_files(const Parsed& parsed, const fs::path
       files.push_back(file);
     }
   };
-  for (const std::string& path : parsed.positionals) {
+  const std::vector<std::string> here{"."};
+  for (const std::string& path : parsed.positionals.empty() ? here : parsed.positionals) {
     std::error_code error;
     const auto status = fs::status(cwd / path, error);
     if (!fs::exists(status)) {

@@ -54,9 +54,11 @@ agent::Error file_error(const std::filesystem::path& file, std::string message, 
 agent::Error open_error(const std::filesystem::path& file, int number) {
   const std::string name = agent::one_line(file.string());
   if (number == ENOENT || number == ENOTDIR) {
+    const auto near = file_near(file);
     return file_error(file,
                       fmt::format("there is no file `{}`", name),
-                      "check the path and the folder it starts from");
+                      near ? fmt::format("did you mean `{}`?", agent::one_line(*near))
+                           : "check the path and the folder it starts from");
   }
   return file_error(
       file,
@@ -232,6 +234,25 @@ agent::Result<std::string> read_text_file(const std::filesystem::path& file,
     return agent::fail(open_error(file, errno));
   }
   return read_opened(descriptor, file, limit, judge);
+}
+
+std::optional<std::string> file_near(const std::filesystem::path& file) {
+  constexpr std::size_t k_longest_name = 255;
+  constexpr std::size_t k_most_names = 10'000;
+  const std::string name = file.filename().string();
+  if (name.size() > k_longest_name) {
+    return std::nullopt;
+  }
+  std::error_code error;
+  const std::filesystem::path folder = file.parent_path();
+  std::vector<std::string> names;
+  for (std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, error), end;
+       !error && entry != end && names.size() < k_most_names;
+       entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  const auto near = agent::nearest(name, names);
+  return near ? std::optional((folder / *near).string()) : std::nullopt;
 }
 
 void hide_text_behind_link(const std::filesystem::path& file, std::vector<agent::Error>& mistakes) {

@@ -128,7 +128,7 @@ TEST_CASE("parse: every mistake says what, and how to mend it", "[cli]") {
       {{"run", "--max-turns", "many"}, "`many` is no count", "from 1"},
       {{"run", "-P", "target"}, "`target` is no K=V", "target=main"},
       {{"run", "-P", "=x"}, "`=x` is no K=V", "target=main"},
-      {{"check"}, "needs FILE", "usage: errand check"},
+      {{"prices", "import"}, "needs FILE", "usage: errand prices import"},
       {{"schema", "agnt"}, "`agnt` is no value of NAME", "`agent`"},
       {{"completions", "tcsh"}, "`tcsh` is no value of SHELL", "bash, zsh, fish"},
       {{"init", "a.yaml", "b.yaml"}, "does not take `b.yaml`", "usage: errand init"},

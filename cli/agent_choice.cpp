@@ -1,0 +1,151 @@
+#include "cli/agent_choice.h"
+
+#include "agent/text.h"
+#include "config/yaml/source.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace cli {
+namespace {
+
+using agent::Code;
+using agent::Result;
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 4> k_agent_files = {
+    "agent.yaml", "agent.yml", "errand.yaml", "agent.md"};
+constexpr std::array<std::string_view, 4> k_endings = {".yaml", ".yml", ".md", ".json"};
+constexpr std::array<std::string_view, 4> k_fronts = {"/", "./", "../", "~/"};
+
+bool is_present(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+std::vector<std::string> agents_in(const fs::path& folder) {
+  std::vector<std::string> found;
+  for (const std::string_view name : k_agent_files) {
+    std::error_code error;
+    const auto status = fs::status(folder / name, error);
+    if (fs::exists(status) && !fs::is_directory(status)) {
+      found.emplace_back(name);
+    }
+  }
+  return found;
+}
+
+bool has_agent_ending(std::string_view word) {
+  return std::ranges::any_of(k_endings, [&](auto ending) { return word.ends_with(ending); });
+}
+
+// A sentence may name a path; it does not begin with one, nor is its beginning a folder.
+bool looks_like_path(const std::string& word, const fs::path& folder) {
+  if (word.find_first_of(" \t\n") == std::string::npos) {
+    return word.contains('/') || has_agent_ending(word);
+  }
+  const auto slash = word.rfind('/');
+  return std::ranges::any_of(k_fronts, [&](auto front) { return word.starts_with(front); }) ||
+         (slash != std::string::npos && is_present(folder / word.substr(0, slash)));
+}
+
+// A file that may have been meant: `review` for review.yaml, or a slip of the finger.
+std::optional<std::string> file_meant(const std::string& word, const fs::path& folder) {
+  for (const std::string_view ending : k_endings) {
+    if (is_present(folder / (word + std::string(ending)))) {
+      return word + std::string(ending);
+    }
+  }
+  return config::file_near(folder / word);
+}
+
+std::unexpected<agent::Error> two_readings(std::string why, const std::string& file) {
+  return agent::fail(
+      Code::cli_usage,
+      std::move(why),
+      fmt::format("`errand run {}{}` runs it as an agent; a prompt for the agent of this folder "
+                  "follows --prompt",
+                  file.contains('/') ? "" : "./",
+                  agent::one_line(file)));
+}
+
+Result<bool> is_agent(const std::string& word, const fs::path& folder) {
+  const std::string shown = agent::one_line(word);
+  if (word == "-") {
+    return false;
+  }
+  if (looks_like_path(word, folder)) {
+    return true;
+  }
+  if (is_present(folder / word)) {
+    if (agents_in(folder).empty()) {
+      return true;
+    }
+    return two_readings(fmt::format("`{}` is in this folder, and could be a prompt as well", shown),
+                        word);
+  }
+  if (const auto meant = file_meant(word, folder)) {
+    return two_readings(
+        fmt::format("there is no file `{}`, but `{}`", shown, agent::one_line(*meant)), *meant);
+  }
+  return false;
+}
+
+// `errand run "Look into this" review.yaml`: the folder's agent would take it for words.
+Result<void> check_no_agent_follows(const std::vector<std::string>& words, const fs::path& folder) {
+  for (const std::string& word : words) {
+    if ((word.ends_with(".yaml") || word.ends_with(".yml")) && is_present(folder / word)) {
+      return agent::fail(
+          Code::cli_usage,
+          fmt::format("`{}` follows the prompt", agent::one_line(word)),
+          fmt::format("an agent stands before it: `errand run {} …`; a prompt that names the file "
+                      "follows --prompt",
+                      agent::one_line(word)));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> agent_of_folder(const fs::path& folder) {
+  const std::vector<std::string> found = agents_in(folder);
+  if (found.size() == 1) {
+    return found.front();
+  }
+  if (found.empty()) {
+    return agent::fail(Code::cli_no_input,
+                       fmt::format("no agent file is named, and this folder has none ({})",
+                                   fmt::join(k_agent_files, ", ")),
+                       "name one: `errand run review.yaml \"what to do\"`; `errand init` writes a "
+                       "first agent.yaml");
+  }
+  return agent::fail(Code::cli_usage,
+                     fmt::format("no agent file is named, and this folder has several: {}",
+                                 fmt::join(found, ", ")),
+                     fmt::format("name the one that is meant: `errand run {}`", found.front()));
+}
+
+Result<AgentChoice> choose_agent(const Parsed& parsed, const fs::path& folder) {
+  const std::vector<std::string>& words = parsed.positionals;
+  const bool has_prompt = parsed.has("--prompt") || parsed.has("--prompt-file");
+  bool is_named = !words.empty();
+  if (is_named && !has_prompt) {
+    TRY_ASSIGN(is_named, is_agent(words.front(), folder));
+  }
+  if (is_named) {
+    return AgentChoice{.file = words.front(), .prompt = {words.begin() + 1, words.end()}};
+  }
+  TRY(check_no_agent_follows(words, folder));
+  TRY_ASSIGN(std::string file, agent_of_folder(folder));
+  return AgentChoice{.file = std::move(file), .is_named = false, .prompt = words};
+}
+
+}  // namespace cli

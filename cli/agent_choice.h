@@ -1,0 +1,27 @@
+// Which agent a command line means, and which of its words are the prompt.
+#pragma once
+#include "agent/result.h"
+#include "cli/parse.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+struct AgentChoice {
+  std::string file;
+  bool is_named = true;             // else it is the folder's
+  std::vector<std::string> prompt;  // words, `-` among them
+};
+
+// The one agent file of the folder that needs no name. cli.no_input where there is none, cli.usage
+// where there are several.
+agent::Result<std::string> agent_of_folder(const std::filesystem::path& folder);
+
+// Of the words of `errand run`, the first is the agent where it is a file, or looks like one: it
+// has a slash or an ending of agent files. Else it belongs to the prompt of the folder's agent.
+// cli.usage where both may be meant. With --prompt or --prompt-file it is the agent.
+agent::Result<AgentChoice> choose_agent(const Parsed& parsed, const std::filesystem::path& folder);
+
+}  // namespace cli
