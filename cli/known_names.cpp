@@ -50,4 +50,18 @@ std::vector<std::string> key_variables_of(const agent::AgentSpec& agent,
   return providers::key_variables(named);
 }
 
+void add_unknown_providers(config::Report& report, const agent::Environment& environment) {
+  const auto line_of = [](const agent::Error& error) {
+    return error.where ? error.where->line : 0;
+  };
+  const auto allow_all = [](const providers::KeyRequest&) -> agent::Result<void> { return {}; };
+  for (const agent::ModelSpec& model : report.models) {
+    auto resolved = providers::resolve(model, environment, allow_all);
+    if (!resolved && resolved.error().code == agent::Code::registry_missing) {
+      report.errors.push_back(std::move(resolved).error());
+    }
+  }
+  std::ranges::stable_sort(report.errors, {}, line_of);
+}
+
 }  // namespace cli

@@ -15,4 +15,7 @@ config::KnownNames known_names();
 std::vector<std::string> key_variables_of(const agent::AgentSpec& agent,
                                           const agent::Environment& environment);
 
+// Of a file that is refused: models whose provider nobody knows are among its mistakes, too.
+void add_unknown_providers(config::Report& report, const agent::Environment& environment);
+
 }  // namespace cli

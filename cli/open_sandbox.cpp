@@ -62,6 +62,14 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent,
   return options;
 }
 
+// What a command's own settings make of those of the tools.
+agent::SandboxSpec with(agent::SandboxSpec sandbox, const agent::CommandSandbox& command) {
+  sandbox.network = command.network.value_or(sandbox.network);
+  sandbox.read.insert(sandbox.read.end(), command.read.begin(), command.read.end());
+  sandbox.write.insert(sandbox.write.end(), command.write.begin(), command.write.end());
+  return sandbox;
+}
+
 }  // namespace
 
 void apply_sandbox_option(agent::SandboxSpec& sandbox, const Parsed& parsed) {
@@ -88,13 +96,9 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox_of(const agent::Comm
   if (agent.sandbox.mode == Mode::off) {
     return nullptr;
   }
-  agent::SandboxSpec sandbox = agent.sandbox;
-  sandbox.network = command.network.value_or(sandbox.network);
-  sandbox.read.insert(sandbox.read.end(), command.read.begin(), command.read.end());
-  sandbox.write.insert(sandbox.write.end(), command.write.begin(), command.write.end());
   tools::SandboxOptions options = options_for(agent, context, place);
   options.runs_programs = true;
-  return tools::Sandbox::create(sandbox, options);
+  return tools::Sandbox::create(with(agent.sandbox, command), options);
 }
 
 agent::Result<std::unique_ptr<tools::Sandbox>> open_file_rules(const agent::AgentSpec& agent,
@@ -119,10 +123,39 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_git_sandbox(const agent::Age
   return tools::Sandbox::create(sandbox, options);
 }
 
-agent::Result<void> check_writing(const agent::AgentSpec& agent, const Context& context) {
-  return agent.sandbox.mode == Mode::off
-             ? agent::Result<void>()
-             : tools::check_writing(agent.sandbox, options_for(agent, context));
+std::vector<agent::Error> mistakes_in_places(const agent::AgentSpec& agent,
+                                             const Context& context) {
+  std::vector<agent::Error> wrong;
+  if (agent.sandbox.mode == Mode::off) {
+    return wrong;
+  }
+  const tools::SandboxOptions options = options_for(agent, context);
+  const auto add = [&](const agent::SandboxSpec& sandbox) {
+    for (agent::Error& error : tools::mistakes_in_places(sandbox, options)) {
+      if (std::ranges::find(wrong, error.message, &agent::Error::message) == wrong.end()) {
+        wrong.push_back(std::move(error));
+      }
+    }
+  };
+  add(agent.sandbox);
+  for (const agent::HookSpec& hook : agent.hooks.hooks) {
+    add(with(agent.sandbox, hook.sandbox));
+  }
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    add(with(agent.sandbox, check.sandbox));
+  }
+  return wrong;
+}
+
+std::optional<tools::sandbox::Policy> places_of_tools(const agent::AgentSpec& agent,
+                                                      const Context& context) {
+  if (agent.sandbox.mode == Mode::off) {
+    return std::nullopt;
+  }
+  tools::SandboxOptions options = options_for(agent, context);
+  options.writes = false;
+  auto policy = tools::policy_of(agent.sandbox, options);
+  return policy ? std::optional(*std::move(policy)) : std::nullopt;
 }
 
 config::ReadingPolicy reading_policy(agent::AgentSpec agent,

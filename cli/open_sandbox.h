@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace cli {
@@ -44,8 +45,14 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_git_sandbox(const agent::Age
                                                                 const Context& context,
                                                                 const Workplace& place);
 
-// Of what `sandbox.write` names, before anything runs. sandbox.setup.
-agent::Result<void> check_writing(const agent::AgentSpec& agent, const Context& context);
+// For what of `sandbox.read` and `sandbox.write` nothing would run: sandbox.setup. Of the tools,
+// and of the commands of hooks and guardrails.
+std::vector<agent::Error> mistakes_in_places(const agent::AgentSpec& agent, const Context& context);
+
+// What tools may read and write, with nothing that enforces it, and wherever errand works. Nullopt:
+// all, or there is a mistake in it.
+std::optional<tools::sandbox::Policy> places_of_tools(const agent::AgentSpec& agent,
+                                                      const Context& context);
 
 // What the agent lets a model read of the files that it names, by its sandbox (and --sandbox in
 // place of its mode). Where that is off every file is open.

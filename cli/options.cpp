@@ -117,7 +117,8 @@ constexpr auto k_run_options = std::to_array<Option>({
      .kind = Kind::text,
      .environment = "ERRAND_MODEL",
      .help = "use this model instead of the agent file's",
-     .details = "A model of another provider leaves the base URL and the key of the file behind."},
+     .details = "A model of another provider leaves the base URL and the key of the file behind. "
+                "replay/FILE plays a script of replies; FILE starts at the working folder."},
     {.name = "--cwd",
      .short_name = "-C",
      .value = "DIR",
@@ -417,7 +418,7 @@ constexpr auto k_commands = std::to_array<Command>({
      .summary = "find every mistake in agent files",
      .description = "Loads each file as run would, without network and without a key, and with "
                     "them the user's config.yaml and imported prices. Exits with 78 where one of "
-                    "them has a mistake.",
+                    "them has a mistake, with 93 where it is in what the sandbox names.",
      .positionals = k_check_positionals,
      .options = k_check_options,
      .examples = k_check_examples,

@@ -92,12 +92,14 @@ void leave_alone(Plan& plan, const std::string& script) {
   }
 }
 
-Result<void> apply_options(Plan& plan, const Parsed& parsed) {
+Result<void> apply_options(Plan& plan, const Parsed& parsed, const std::filesystem::path& cwd) {
   agent::AgentSpec& spec = plan.agent;
+  plan.script_folder = spec.directory;
   if (const auto model = parsed.value("--model")) {
     override_model(spec.model, *model);
     if (label_of(*model) == providers::k_replay) {
       leave_alone(plan, *model);
+      plan.script_folder = cwd;  // as every path of the command line
     }
   }
   apply_sandbox_option(spec.sandbox, parsed);
@@ -220,6 +222,10 @@ Result<void> resolve_models(Plan& plan,
   for (const auto* choices : {&plan.chain, &plan.judges}) {
     for (const providers::Choice& choice : *choices) {
       keys.add_texts(plan.agent, choice.resolved);
+      if (auto keyless = providers::sends_no_key(choice.resolved, choice.spec)) {
+        plan.warnings.push_back(
+            {.message = std::move(keyless->message), .help = std::move(keyless->help)});
+      }
     }
   }
   if (recording) {
@@ -248,6 +254,9 @@ std::expected<Plan, std::vector<Error>> prepare(
   };
   auto report = config::load_agent(chosen.file, context.environment, known);
   if (!report.agent) {
+    if (!parsed.has("--model")) {
+      add_unknown_providers(report, context.environment);
+    }
     return std::unexpected(std::move(report.errors));
   }
   for (Error& warning : report.warnings) {
@@ -258,7 +267,7 @@ std::expected<Plan, std::vector<Error>> prepare(
   TRY_ASSIGN(plan.settings, load_settings(context.environment, context.cwd));
   PriceBook book(plan.settings.user, context.environment);
   const auto rest = [&]() -> Result<void> {
-    TRY(apply_options(plan, parsed));
+    TRY(apply_options(plan, parsed, context.cwd));
     TRY_ASSIGN(const auto parameters, parameters_of(parsed));
     TRY_ASSIGN(const auto prompt, prompt_from_outside(plan, parsed, words));
     TRY_ASSIGN(plan.text,

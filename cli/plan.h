@@ -13,6 +13,7 @@
 #include "providers/registry.h"
 
 #include <expected>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Plan {
   // What goes to a server without anybody's word: to be settled before the first request.
   std::vector<providers::KeyRequest> key_requests;
   std::vector<agent::Warning> warnings;
+  std::filesystem::path script_folder;  // where paths of replay scripts start
   bool reads_stdin = false;
 
   const providers::Resolved& model() const { return chain.front().resolved; }

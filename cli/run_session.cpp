@@ -192,6 +192,7 @@ Result<void> RunSession::open_toolbox() {
   options.redact_secrets = plan_.agent.guardrails.redact_secrets;
   options.permissions = &*permissions_;
   options.shows_changes = world_.sinks.progress->shows_changes();
+  options.sandbox = &plan_.agent.sandbox;
   options.fail_on_denied = world_.parsed.has("--fail-on-denied");
   options.seed = io_->seed();
   options.tidy_up = [this] {
@@ -211,8 +212,7 @@ providers::Dependencies RunSession::provider_dependencies() {
 }
 
 Result<agent::ReplayScript> RunSession::load_script(const std::string& path) {
-  TRY_ASSIGN(agent::ReplayScript script,
-             config::load_replay_script(fs::path(plan_.agent.directory) / path));
+  TRY_ASSIGN(agent::ReplayScript script, config::load_replay_script(plan_.script_folder / path));
   script.progress = scripts_.emplace_back(std::make_shared<agent::ReplayProgress>());
   script.progress->file = script.file;
   for (const agent::ReplayStep& step : script.steps) {
@@ -273,6 +273,9 @@ Result<void> RunSession::open_gates() {
                               permissions_->denied_places()));
   for (std::string& sentence : user_places_->left_out(plan_.agent)) {
     warn(std::move(sentence), "name a place in `env` that tools cannot write");
+  }
+  for (tools::MissingProgram& missing : missing_programs(plan_.agent, world_.context)) {
+    warn(std::move(missing.message), std::move(missing.help));
   }
   for (std::string& sentence : unclear_commands(plan_.agent, world_.context)) {
     warn(std::move(sentence), "name the script by a plain word: `sh hooks/policy.sh`");

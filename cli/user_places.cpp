@@ -187,6 +187,16 @@ Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& cont
   return {};
 }
 
+std::vector<tools::MissingProgram> missing_programs(const agent::AgentSpec& agent,
+                                                    const Context& context) {
+  const auto places = places_of_tools(agent, context);
+  const auto is_open = [&](const fs::path& path) {
+    return !places || places->reading(path) == tools::sandbox::Verdict::allowed;
+  };
+  return tools::missing_programs(
+      agent, {.cwd = context.cwd, .environment = context.environment, .is_open = is_open});
+}
+
 std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const Context& context) {
   std::vector<std::string> sentences;
   const bool is_writing =

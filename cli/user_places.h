@@ -4,6 +4,7 @@
 #include "agent/result.h"
 #include "agent/spec.h"
 #include "cli/tool_environment.h"
+#include "tools/hooks/missing_programs.h"
 #include "tools/hooks/user_command.h"
 #include "tools/permissions/permissions.h"
 #include "tools/process/local_program_runner.h"
@@ -58,6 +59,10 @@ class UserPlaces {
 // Whether no command that runs outside of the sandbox names what tools can write: else who writes
 // there says what runs. config.invalid.
 agent::Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& context);
+
+// Programs of command tools, hooks and guardrails that are not there, or not in the sandbox.
+std::vector<tools::MissingProgram> missing_programs(const agent::AgentSpec& agent,
+                                                    const Context& context);
 
 // In sentences: commands whose scripts tools may change, because nobody can tell what they are.
 std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const Context& context);

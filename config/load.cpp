@@ -34,6 +34,9 @@ Report finish(Problems& problems, std::optional<agent::AgentSpec> spec) {
   report.warnings = problems.take_warnings();
   if (report.errors.empty()) {
     report.agent = std::move(spec);
+  } else if (spec) {
+    report.models = std::move(spec->fallback.models);
+    report.models.insert(report.models.begin(), std::move(spec->model));
   }
   return report;
 }
@@ -137,7 +140,9 @@ Report load_agent(const std::filesystem::path& file,
   const auto directory = (failure ? file : absolute).lexically_normal().parent_path();
   const bool markdown = file.extension() == ".md";
   Report report = parse_agent(*text, file.string(), directory, markdown, environment, known);
-  hide_text_behind_link(file, report.errors);
+  if (hide_text_behind_link(file, report.errors)) {
+    report.models.clear();
+  }
   hide_text_behind_link(file, report.warnings);
   return report;
 }

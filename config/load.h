@@ -18,6 +18,7 @@ struct Report {
   std::optional<agent::AgentSpec> agent;  // set exactly when `errors` is empty
   std::vector<agent::Error> errors;       // config.invalid or registry.duplicate, in file order
   std::vector<agent::Error> warnings;     // the same form; they stop nothing
+  std::vector<agent::ModelSpec> models;   // where there are errors: those that could be read
 };
 
 // Files over 1 MiB, and whatever is no regular file, are refused unread. A file whose name ends in

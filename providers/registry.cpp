@@ -357,12 +357,33 @@ bool is_free(const Resolved& resolved) {
   return preset != nullptr && preset->key_variable.empty();
 }
 
+std::optional<KeylessModel> sends_no_key(const Resolved& resolved, const ModelSpec& spec) {
+  const auto* const preset = resolved.is_custom ? nullptr : find_row(presets(), resolved.provider);
+  if (preset == nullptr || preset->key_variable.empty() || !resolved.api_key_env.empty() ||
+      !spec.headers.empty() || resolved.protocol == k_replay) {
+    return std::nullopt;
+  }
+  const auto origin = origin_of(resolved.base_url, Code::config_invalid);
+  if (!origin || origin->is_loopback) {
+    return std::nullopt;
+  }
+  return KeylessModel{
+      .message = fmt::format("no key is sent to {}, which is another server than that of {}",
+                             origin->text,
+                             resolved.provider),
+      .help =
+          fmt::format("`api_key_env: {}` beside `base_url` sends one, once --key-host says that "
+                      "it may go there",
+                      preset->key_variable)};
+}
+
 std::unique_ptr<Wire> make_wire(const Resolved& resolved, const ModelSpec& spec) {
   return find_row(protocols(), resolved.protocol)
       ->make({.provider = resolved.provider,
               .model = resolved.model,
               .base_url = resolved.base_url,
               .api_key = resolved.api_key,
+              .api_key_env = resolved.api_key_env,
               .signer = resolved.signer,
               .stream = spec.stream,
               .extra_headers = spec.headers,

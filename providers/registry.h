@@ -68,6 +68,14 @@ std::unique_ptr<Wire> make_wire(const Resolved& resolved, const agent::ModelSpec
 // Whether nobody is paid by the token: a local server, or a script that is played.
 bool is_free(const Resolved& resolved);
 
+// A warning's sentence, where the provider wants a key and `base_url` keeps it from being sent;
+// empty: nothing is to be said. And how to send one.
+struct KeylessModel {
+  std::string message;
+  std::string help;
+};
+std::optional<KeylessModel> sends_no_key(const Resolved& resolved, const agent::ModelSpec& spec);
+
 // A model that is asked.
 struct Choice {
   Resolved resolved;

@@ -72,6 +72,9 @@ class Checker {
 
   Checked check(const std::string& file) {
     config::Report report = config::load_agent(context_.cwd / file, context_.environment, known_);
+    if (!report.agent) {
+      add_unknown_providers(report, context_.environment);
+    }
     Checked checked{
         .file = file, .errors = std::move(report.errors), .warnings = std::move(report.warnings)};
     if (report.agent) {
@@ -96,6 +99,12 @@ class Checker {
             {.code = Code::config_invalid,
              .message = std::move(sentence),
              .help = "name the script by a plain word: `sh hooks/policy.sh`"});
+      }
+      for (tools::MissingProgram& missing : missing_programs(*report.agent, context_)) {
+        checked.warnings.push_back(in_file({.code = Code::config_invalid,
+                                            .message = std::move(missing.message),
+                                            .help = std::move(missing.help)},
+                                           file));
       }
       check_permissions(*report.agent, checked);
       check_sandbox(*report.agent, checked);
@@ -149,6 +158,13 @@ class Checker {
       return;
     }
     keys.add_texts(agent, *model);
+    if (auto keyless = providers::sends_no_key(*model, spec)) {
+      checked.warnings.push_back(in_file({.code = Code::config_invalid,
+                                          .message = std::move(keyless->message),
+                                          .help = std::move(keyless->help),
+                                          .where = spec.where},
+                                         checked.file));
+    }
     check_price(spec, *model, agent, checked);
     if (model->protocol == providers::k_replay) {
       const auto script =
@@ -177,8 +193,8 @@ class Checker {
   }
 
   void check_sandbox(const agent::AgentSpec& agent, Checked& checked) {
-    if (const auto possible = check_writing(agent, context_); !possible) {
-      checked.errors.push_back(in_file(possible.error(), checked.file));
+    for (agent::Error& error : mistakes_in_places(agent, context_)) {
+      checked.errors.push_back(in_file(std::move(error), checked.file));
     }
   }
 

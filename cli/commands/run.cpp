@@ -11,7 +11,9 @@
 #include "cli/run_session.h"
 #include "cli/run_sinks.h"
 #include "cli/signals.h"
+#include "config/replay_script.h"
 #include "providers/recording/cassette.h"
+#include "providers/registry.h"
 #include "tools/guardrails/guardrails.h"
 #include "tools/process/supervisor.h"
 
@@ -54,8 +56,17 @@ Result<std::optional<providers::Cassette>> recording_of(const Parsed& parsed) {
   if (!file) {
     return std::nullopt;
   }
-  TRY_ASSIGN(providers::Cassette cassette, providers::read_cassette(*file));
-  return cassette;
+  auto cassette = providers::read_cassette(*file);
+  if (!cassette) {
+    Error error = std::move(cassette).error();
+    if (config::load_replay_script(*file)) {
+      error.help = fmt::format("this is a script of replies: `-m {}/{}` plays it",
+                               providers::k_replay,
+                               agent::one_line(*file));
+    }
+    return agent::fail(std::move(error));
+  }
+  return *std::move(cassette);
 }
 
 // Headers that carry a credential, by what they are usually called.

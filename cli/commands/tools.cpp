@@ -174,7 +174,8 @@ Result<int> command_tools_list(const Parsed& parsed, Context& context) {
                                     .environment = context.environment,
                                     .scrub = {},
                                     .redactor = &context.redactor,
-                                    .clock = &clock}));
+                                    .clock = &clock,
+                                    .sandbox = is_named ? &chosen.agent.sandbox : nullptr}));
   if (parsed.value("--output") == "json") {
     write_json(toolbox->tools(), context);
   } else {

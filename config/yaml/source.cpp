@@ -252,10 +252,10 @@ std::optional<std::string> file_near(const std::filesystem::path& file) {
     names.push_back(entry->path().filename().string());
   }
   const auto near = agent::nearest(name, names);
-  return near ? std::optional((folder / *near).string()) : std::nullopt;
+  return near && *near != name ? std::optional((folder / *near).string()) : std::nullopt;
 }
 
-void hide_text_behind_link(const std::filesystem::path& file, std::vector<agent::Error>& mistakes) {
+bool hide_text_behind_link(const std::filesystem::path& file, std::vector<agent::Error>& mistakes) {
   std::error_code error;
   const std::filesystem::path here = std::filesystem::current_path(error);
   const std::filesystem::path below = (here / file).lexically_relative(here);
@@ -266,7 +266,7 @@ void hide_text_behind_link(const std::filesystem::path& file, std::vector<agent:
     is_linked = is_linked || (part != ".." && std::filesystem::is_symlink(at, error));
   }
   if (!is_linked) {
-    return;
+    return false;
   }
   const std::filesystem::path real = std::filesystem::canonical(file, error);
   for (agent::Error& mistake : mistakes) {
@@ -277,6 +277,7 @@ void hide_text_behind_link(const std::filesystem::path& file, std::vector<agent:
       mistake.where->excerpt.clear();
     }
   }
+  return true;
 }
 
 agent::Result<std::optional<std::string>> read_file_inside(const std::filesystem::path& root,

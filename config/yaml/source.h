@@ -64,8 +64,8 @@ std::optional<std::string> file_near(const std::filesystem::path& file);
 
 // Mistakes in a file that a link leads to, without a word of its text: who wrote the link need not
 // be one who may read that file. A link counts as the last part of the path, and in each
-// part below the current folder.
-void hide_text_behind_link(const std::filesystem::path& file, std::vector<agent::Error>& mistakes);
+// part below the current folder; false: it is behind none.
+bool hide_text_behind_link(const std::filesystem::path& file, std::vector<agent::Error>& mistakes);
 
 // As read_text_file(), of a file that whoever wrote the folder `root` has put there: no part of
 // `relative` may be a link, so that nothing outside is read and shown in the message of a mistake.

@@ -55,6 +55,7 @@ struct WireSettings {
   std::string model;                                      // as the server names it
   std::string base_url;                                   // with or without a trailing slash
   std::string api_key;                                    // empty: none is sent
+  std::string api_key_env;                                // for messages: where it is from
   std::optional<agent::AwsSigner> signer = std::nullopt;  // bedrock, where there is no api_key
   bool stream = true;
   agent::Headers extra_headers;  // replace ours of the same name

@@ -30,6 +30,20 @@ std::string origin_of(const WireSettings& settings) {
   return settings.provider + "/" + settings.model;
 }
 
+// Whose key the server has refused: an agent file names the variable, or keeps it from being sent.
+std::string key_help(const WireSettings& settings) {
+  if (!settings.api_key_env.empty()) {
+    return fmt::format("the value of {} was sent to {}: check that it is a key of that server",
+                       settings.api_key_env,
+                       settings.base_url);
+  }
+  return settings.extra_headers.empty()
+             ? fmt::format(
+                   "no key was sent to {}: `model.api_key_env` names the variable of its key",
+                   settings.base_url)
+             : fmt::format("no key was sent to {} but what `model.headers` has", settings.base_url);
+}
+
 bool is_foreign(const agent::Message& message, std::string_view origin) {
   const auto* const assistant = std::get_if<agent::AssistantMessage>(&message);
   return assistant != nullptr && assistant->reply->origin != origin;
@@ -278,8 +292,12 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
       return reply;
     }
     if (!wire_->adapt(response->status, response->body, request)) {
-      return agent::fail(
-          wire_->classify(response->status, response->headers, response->body, clock_.wall()));
+      Error error =
+          wire_->classify(response->status, response->headers, response->body, clock_.wall());
+      if (error.code == Code::provider_auth && error.help.empty()) {
+        error.help = key_help(wire_->settings());
+      }
+      return agent::fail(std::move(error));
     }
     body = body_.change_tail(*wire_, request);
   }

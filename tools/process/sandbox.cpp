@@ -178,8 +178,9 @@ Result<sandbox::Policy> policy_of(const agent::SandboxSpec& spec, const SandboxO
   return sandbox::Policy::create(spec, surroundings_of(options));
 }
 
-Result<void> check_writing(const agent::SandboxSpec& spec, const SandboxOptions& options) {
-  return sandbox::Policy::check_writing(spec, surroundings_of(options));
+std::vector<agent::Error> mistakes_in_places(const agent::SandboxSpec& spec,
+                                             const SandboxOptions& options) {
+  return sandbox::Policy::mistakes(spec, surroundings_of(options));
 }
 
 Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,

@@ -42,8 +42,9 @@ struct SandboxOptions {
 agent::Result<sandbox::Policy> policy_of(const agent::SandboxSpec& spec,
                                          const SandboxOptions& options);
 
-// Whether that would be refused for what the spec's `write` names, whatever else is there.
-agent::Result<void> check_writing(const agent::SandboxSpec& spec, const SandboxOptions& options);
+// For what of the spec's `read` and `write` that would be refused, whatever else is there.
+std::vector<agent::Error> mistakes_in_places(const agent::SandboxSpec& spec,
+                                             const SandboxOptions& options);
 
 // Thread-safe.
 class Sandbox {

@@ -9,6 +9,7 @@
 #include "tools/runner/call_validation.h"
 #include "tools/runner/fence.h"
 #include "tools/runner/live_output.h"
+#include "tools/runner/reach.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -584,6 +585,9 @@ Result<std::unique_ptr<Runner>> Runner::create(const std::vector<agent::ToolSpec
   std::vector<ConfiguredTool> configured;
   for (const agent::ToolSpec& spec : tools) {
     TRY_ASSIGN(ConfiguredTool tool, configure_tool(spec));
+    if (options.sandbox != nullptr) {
+      tool.reach = reach_of(spec, *options.sandbox);
+    }
     configured.push_back(std::move(tool));
   }
   return create(std::move(configured), std::move(options));
@@ -623,6 +627,9 @@ Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
     names_.push_back(info.name);
     if (options_.permissions == nullptr || !options_.permissions->always_denies(info.name)) {
       infos_.push_back(info);
+      if (!entry.configured.reach.empty()) {
+        infos_.back().description += " " + entry.configured.reach;
+      }
       offered_.push_back(info.name);
     }
   }

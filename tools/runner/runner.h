@@ -39,9 +39,10 @@ struct RunnerOptions {
   bool redact_secrets = true;                 // false: the model reads them, the watcher does not
   agent::Clock* clock = nullptr;              // borrowed, required
   Permissions* permissions = nullptr;         // borrowed; null: every call may run
-  bool fail_on_denied = false;                // a call that is denied ends the run
-  Questioner* questioner = nullptr;           // borrowed; null: nobody can be asked anything
-  bool shows_changes = false;                 // a person looks on: results have what they changed
+  const agent::SandboxSpec* sandbox = nullptr;  // borrowed; null: the model is told nothing of it
+  bool fail_on_denied = false;                  // a call that is denied ends the run
+  Questioner* questioner = nullptr;             // borrowed; null: nobody can be asked anything
+  bool shows_changes = false;                   // a person looks on: results have what they changed
   // Files that exist are changed only after the model has read them, where it can read files.
   bool guards_unseen = true;
   agent::Http* http = nullptr;  // borrowed; null: there is no web
@@ -55,6 +56,7 @@ struct ConfiguredTool {
   std::unique_ptr<Tool> tool;
   agent::ToolSpec::OnError on_error = agent::ToolSpec::OnError::report;
   bool is_untrusted = false;  // its results are fenced in (fence.h)
+  std::string reach = {};     // stands behind its description; may be empty
 };
 
 // config.invalid: there is no such built-in.

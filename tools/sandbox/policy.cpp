@@ -24,8 +24,16 @@ using agent::SandboxSpec;
 namespace fs = std::filesystem;
 using Paths = std::vector<fs::path>;
 
+// `PATH?` may be missing.
+bool is_optional(std::string_view path) {
+  return path.size() > 1 && path.ends_with('?');
+}
+
 // As the agent file has it: absolute, below `~/`, or from the agent file's folder.
-fs::path located(const std::string& path, const Surroundings& around) {
+fs::path located(std::string path, const Surroundings& around) {
+  if (is_optional(path)) {
+    path.pop_back();
+  }
   if (path == "~" || path.starts_with("~/")) {
     return (around.homes.own.empty() ? fs::path() : around.homes.own.front()) /
            path.substr(path.size() > 1 ? 2 : 1);
@@ -40,9 +48,10 @@ bool has_obeyed_name(const fs::path& path) {
 }
 
 // An exception to what is obeyed need not be there yet.
-Result<Paths> existing(const std::vector<std::string>& paths,
-                       std::string_view key,
-                       const Surroundings& around) {
+Paths existing(const std::vector<std::string>& paths,
+               std::string_view key,
+               const Surroundings& around,
+               std::vector<agent::Error>& missing) {
   Paths found;
   for (const std::string& path : paths) {
     std::error_code error;
@@ -50,12 +59,14 @@ Result<Paths> existing(const std::vector<std::string>& paths,
     if (!error && !fs::exists(real, error) && !has_obeyed_name(real)) {
       error = std::make_error_code(std::errc::no_such_file_or_directory);
     }
-    if (error) {
-      return fail(Code::sandbox_setup,
-                  fmt::format("`sandbox.{}` names `{}`: {}", key, path, error.message()),
-                  "name what exists when the run starts");
+    if (!error) {
+      found.push_back(std::move(real));
+    } else if (!is_optional(path)) {
+      missing.push_back(
+          {.code = Code::sandbox_setup,
+           .message = fmt::format("`sandbox.{}` names `{}`: {}", key, path, error.message()),
+           .help = fmt::format("name what exists when the run starts, or write `{}?`", path)});
     }
-    found.push_back(std::move(real));
   }
   return found;
 }
@@ -193,6 +204,42 @@ std::optional<std::uint64_t> number(const std::optional<std::int64_t>& number) {
   return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
 }
 
+// A folder of which a part stays closed is refused: the kernel's rules would have to name all the
+// rest of it beforehand, so that programs could make nothing new in it.
+std::vector<agent::Error> private_places(const SandboxSpec& spec, const Surroundings& around) {
+  std::vector<agent::Error> wrong;
+  const ReadingRules reading = reading_rules(around, {}, {});
+  for (const std::string& name : spec.write) {
+    std::error_code error;
+    const fs::path folder = fs::weakly_canonical(located(name, around), error);
+    if (error || !fs::is_directory(folder, error)) {
+      continue;
+    }
+    const auto refuse = [&](std::string_view what) {
+      wrong.push_back({.code = Code::sandbox_setup,
+                       .message = fmt::format("`sandbox.write` names `{}`: it is {}", name, what),
+                       .help = "name the folders in it that are to be written, such as "
+                               "`~/.cache/pip`"});
+    };
+    const auto closed = std::ranges::find_if(reading.closed, [&](const std::string& place) {
+      return place != folder.native() && is_below(place, folder);
+    });
+    if (folder == "/") {
+      refuse("the whole machine");
+    } else if (is_below_any(folder, around.own)) {
+      refuse("errand's own folder");
+    } else if (is_private(folder, around)) {
+      refuse("a home folder, or holds one");
+    } else if (closed != reading.closed.end()) {
+      refuse(
+          fmt::format("a folder with a place for secrets in it, `{}`, so that programs could "
+                      "make nothing new there",
+                      *closed));
+    }
+  }
+  return wrong;
+}
+
 // As an item of a list in brackets.
 std::string in_yaml(const std::string& text) {
   if (text.find_first_of(" ,[]{}#:'\"&*!|>%@`\\") == std::string::npos) {
@@ -230,9 +277,12 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
       folder = std::move(real);
     }
   }
-  TRY(check_writing(spec, around));
-  TRY_ASSIGN(const Paths named, existing(spec.write, "write", around));
-  TRY_ASSIGN(const Paths shown, existing(spec.read, "read", around));
+  std::vector<agent::Error> wrong = private_places(spec, around);
+  const Paths named = existing(spec.write, "write", around, wrong);
+  const Paths shown = existing(spec.read, "read", around, wrong);
+  if (!wrong.empty()) {
+    return std::unexpected(std::move(wrong.front()));
+  }
   policy.writable_ = named;
   if (spec.mode == SandboxSpec::Mode::workspace_write && around.writes) {
     TRY_ASSIGN(fs::path workspace, checked_workspace(around));
@@ -302,41 +352,11 @@ void Policy::keep(const fs::path& name) {
   }
 }
 
-// A folder of which a part stays closed is refused: the kernel's rules would have to name all the
-// rest of it beforehand, so that programs could make nothing new in it.
-Result<void> Policy::check_writing(const SandboxSpec& spec, const Surroundings& around) {
-  const ReadingRules reading = reading_rules(around, {}, {});
-  for (const std::string& name : spec.write) {
-    std::error_code error;
-    const fs::path folder = fs::weakly_canonical(located(name, around), error);
-    if (error || !fs::is_directory(folder, error)) {
-      continue;
-    }
-    const auto refused = [&](std::string_view what) {
-      return fail(Code::sandbox_setup,
-                  fmt::format("`sandbox.write` names `{}`: it is {}", name, what),
-                  "name the folders in it that are to be written, such as `~/.cache/pip`");
-    };
-    if (folder == "/") {
-      return refused("the whole machine");
-    }
-    if (is_below_any(folder, around.own)) {
-      return refused("errand's own folder");
-    }
-    if (is_private(folder, around)) {
-      return refused("a home folder, or holds one");
-    }
-    const auto closed = std::ranges::find_if(reading.closed, [&](const std::string& place) {
-      return place != folder.native() && is_below(place, folder);
-    });
-    if (closed != reading.closed.end()) {
-      return refused(
-          fmt::format("a folder with a place for secrets in it, `{}`, so that programs could "
-                      "make nothing new there",
-                      *closed));
-    }
-  }
-  return {};
+std::vector<agent::Error> Policy::mistakes(const SandboxSpec& spec, const Surroundings& around) {
+  std::vector<agent::Error> wrong = private_places(spec, around);
+  existing(spec.write, "write", around, wrong);
+  existing(spec.read, "read", around, wrong);
+  return wrong;
 }
 
 Verdict Policy::reading(const fs::path& path) const {

@@ -56,9 +56,9 @@ class Policy {
   // of the spec does not exist; a link that tools could change leads to errand's own.
   static agent::Result<Policy> create(const agent::SandboxSpec& spec, Surroundings around);
 
-  // What create() says of folders of the spec's `write` that are there.
-  static agent::Result<void> check_writing(const agent::SandboxSpec& spec,
-                                           const Surroundings& around);
+  // All that create() says of the spec's `read` and `write`.
+  static std::vector<agent::Error> mistakes(const agent::SandboxSpec& spec,
+                                            const Surroundings& around);
 
   // Of a path without links in it.
   Verdict reading(const std::filesystem::path& path) const;
