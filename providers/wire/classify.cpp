@@ -197,6 +197,12 @@ bool is_daily_quota(int status, const ErrorBody& body) {
   return status == 429 && (body.error.contains("PerDay") || body.message.contains("limit: 0"));
 }
 
+// Gemini has the same words for every quota; one of a minute is over when its delay is.
+bool is_minute_quota(int status, const ErrorBody& body) {
+  return status == 429 && !is_daily_quota(status, body) && body.error.contains("PerMinute") &&
+         body.error.contains("retryDelay");
+}
+
 std::optional<Code> code_of_text(int status, const ErrorBody& body, std::string_view text) {
   if (is_overflow(status, text) ||
       (status != 429 && (body.has_word("too_many_tokens") || text.contains("too_many_tokens")))) {
@@ -205,6 +211,9 @@ std::optional<Code> code_of_text(int status, const ErrorBody& body, std::string_
   const bool is_client_error = status == 0 || (status >= 400 && status < 500);
   if (is_client_error && status != 429 && has_any(text, k_auth_texts)) {
     return Code::provider_auth;
+  }
+  if (is_minute_quota(status, body)) {
+    return Code::provider_rate_limited;
   }
   if (is_client_error && (has_any(text, k_quota_texts) || is_daily_quota(status, body))) {
     return Code::provider_quota;

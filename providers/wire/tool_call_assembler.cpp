@@ -199,9 +199,11 @@ void ToolCallAssembler::add_call(Piece piece) {
 
 void ToolCallAssembler::add_function_call(const Json& json) {
   Piece piece{.name = agent::text_at(json, "name"), .arguments = arguments_of(json, "arguments")};
-  if (piece.name.empty() && piece.arguments.empty()) {
+  const bool is_beside_calls = !has_function_call_ && !calls_.empty();  // the same in older words
+  if (is_beside_calls || (piece.name.empty() && piece.arguments.empty())) {
     return;
   }
+  has_function_call_ = true;
   // There is only one, so every piece is of it.
   extend(calls_.empty() ? calls_.emplace_back() : calls_.back(), std::move(piece));
 }

@@ -69,6 +69,7 @@ class ToolCallAssembler {
   std::unordered_map<std::string, std::size_t> last_by_id_;  // the last call that has it
   std::unordered_map<long long, std::size_t> last_by_index_;
   std::size_t size_ = 0;
+  bool has_function_call_ = false;  // the last call is that
 };
 
 }  // namespace providers

@@ -277,6 +277,30 @@ TEST_CASE("openai_chat: the old function_call is a call", "[providers]") {
   CHECK(made[0].arguments == "{}");
 }
 
+TEST_CASE("openai_chat: a function_call beside tool_calls is nothing", "[providers]") {
+  for (const std::string empty : {R"({})",
+                                  R"({"name":"","arguments":""})",
+                                  R"({"name":null,"arguments":null})",
+                                  R"({"name":"","arguments":"{}"})",
+                                  R"({"name":"f","arguments":"{\"a\":1}"})"}) {
+    INFO(empty);
+    const Reply whole =
+        read(R"({"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f",)"
+             R"("arguments":"{\"a\":1}"}}],"function_call":)" +
+             empty + R"(},"finish_reason":"tool_calls"}]})");
+    CHECK(whole.tool_calls == Calls{{"a", "f", R"({"a":1})"}});
+    const Calls streamed =
+        calls(delta(R"("tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":)"
+                    R"("{\"a\":"}}],"function_call":)" +
+                    empty) +
+                  delta(R"("tool_calls":[{"index":0,"function":{"arguments":"1}"}}],)"
+                        R"("function_call":)" +
+                        empty),
+              "tool_calls");
+    CHECK(streamed == Calls{{"a", "f", R"({"a":1})"}});
+  }
+}
+
 TEST_CASE("openai_chat: a custom tool's free text is never run as arguments", "[providers]") {
   const Reply reply =
       read(R"({"choices":[{"message":{"content":null,"tool_calls":[{"id":"a","type":"custom",)"
