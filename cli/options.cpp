@@ -232,6 +232,13 @@ constexpr auto k_models_options = std::to_array<Option>({
     k_output,
     k_color,
 });
+constexpr auto k_doctor_options = std::to_array<Option>({
+    {.name = "--online",
+     .help = "ask the providers whose keys are set, and those of the folder's agent",
+     .details = "Each is asked for its models, which costs nothing, and has half a minute."},
+    k_output,
+    k_color,
+});
 constexpr auto k_import_options = std::to_array<Option>({
     {.name = "--date",
      .value = "DAY",
@@ -389,6 +396,7 @@ constexpr auto k_codes_examples = std::to_array<Example>({
 });
 constexpr auto k_doctor_examples = std::to_array<Example>({
     {"errand doctor", "before an agent is left alone on a new machine"},
+    {"errand doctor --online -o json", "for a check of a CI machine: keys are tried out, too"},
 });
 constexpr auto k_schema_examples = std::to_array<Example>({
     {"errand schema agent >agent.schema.json", "for an editor"},
@@ -508,11 +516,18 @@ constexpr auto k_commands = std::to_array<Command>({
      .examples = k_codes_examples,
      .run = command_exit_codes},
     {.name = "doctor",
-     .summary = "say what of the sandbox this machine can enforce",
-     .description = "Lists the layers of the sandbox, and what does not hold where one is missing. "
-                    "Exits with 93 where one is missing that agents require by default.",
+     .summary = "say what works on this machine: sandbox, keys, settings, journal, prices",
+     .description =
+         "Lists the layers of the sandbox, and what does not hold where one is missing; which "
+         "providers' keys are set (never their values), whether the settings can be read and the "
+         "journal opens, and how old the prices are. With --online, and only then, providers are "
+         "asked. The exit code is that of the first thing that is wrong, in this order: 93 where a "
+         "layer is missing that agents require by default, 78 for a mistake in settings, 74 for a "
+         "journal that does not open, 78 for imported prices that cannot be read, and with "
+         "--online what a run would end with, such as 75 or 77. A key that is not set is nothing "
+         "wrong.",
      .positionals = {},
-     .options = k_output_options,
+     .options = k_doctor_options,
      .examples = k_doctor_examples,
      .run = command_doctor},
     {.name = "schema",

@@ -286,11 +286,12 @@ _errand() {
       esac
       ;;
     'doctor')
-      options='--output -o --help -h'
-      valued='|-o|--output|'
+      options='--online --output -o --color --help -h'
+      valued='|-o|--output|--color|'
       _errand_scan
       case $option in
         -o|--output) _errand_words 'text json' ;;
+        --color) _errand_words 'auto always never' ;;
         *) matched=no ;;
       esac
       [[ $matched = yes ]] && return
