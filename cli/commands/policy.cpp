@@ -13,6 +13,7 @@
 #include "config/load.h"
 #include "tools/builtin/registry.h"
 #include "tools/files/atomic_file_write.h"
+#include "tools/files/regular_file.h"
 #include "tools/permissions/shell_script.h"
 #include "tools/process/supervisor.h"
 #include "tools/runner/runner.h"
@@ -56,22 +57,49 @@ Json arguments_of(const std::string& text) {
   return {{"command", text}, {"path", text}, {"url", text}, {"pattern", "*"}, {"patch", patch}};
 }
 
-// A file that the command line itself writes (`> FILE`) and the sandbox would not let it.
+fs::path place_of(const std::string& word, const Context& context) {
+  const fs::path home(agent::value_of(context.environment, "HOME"));
+  return (word.starts_with("~/") ? home / word.substr(2) : context.cwd / word).lexically_normal();
+}
+
+// A file that the command line itself reads or writes (`> FILE`) and the sandbox would not let it.
 Result<void> check_line(const std::string& line,
                         const Context& context,
                         const tools::sandbox::Policy& policy) {
-  const fs::path home(agent::value_of(context.environment, "HOME"));
   for (const tools::ShellCommand& command : tools::read_shell(line).commands) {
     for (const tools::ShellFile& file : command.files) {
-      if (file.writes && !tools::has_unknown(file.path)) {
-        const fs::path path =
-            file.path.starts_with("~/") ? home / file.path.substr(2) : context.cwd / file.path;
-        TRY(tools::check_place_to_write(
-            {.shown = file.path, .path = path.lexically_normal(), .policy = &policy}));
+      if (!tools::has_unknown(file.path)) {
+        const tools::NamedPath named{
+            .shown = file.path, .path = place_of(file.path, context), .policy = &policy};
+        TRY(file.writes ? tools::check_place_to_write(named) : tools::check_reading(named));
       }
     }
   }
   return {};
+}
+
+// What the words of a command line name and the sandbox closes to its programs. Whether they read
+// it is their own business.
+std::vector<std::string> closed_in(const std::string& line,
+                                   const Context& context,
+                                   const tools::sandbox::Policy& policy) {
+  std::vector<std::string> closed;
+  for (const tools::ShellCommand& command : tools::read_shell(line).commands) {
+    for (const std::string& word : command.words) {
+      const std::string path = word.substr(word.starts_with('-') ? word.find('=') + 1 : 0);
+      if (!path.contains('/') || path.starts_with('-') || tools::has_unknown(path)) {
+        continue;
+      }
+      std::error_code error;
+      const fs::path named = place_of(path, context);
+      const fs::path real = fs::weakly_canonical(named, error);
+      if (policy.reading(error ? named : real) != tools::sandbox::Verdict::allowed &&
+          std::ranges::find(closed, path) == closed.end()) {
+        closed.push_back(path);
+      }
+    }
+  }
+  return closed;
 }
 
 // What stops the call though it is permitted: what a run would say, as far as it is known now.
@@ -167,6 +195,11 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
   const auto opened = sandbox.opened();
   const auto passes =
       opened ? check_call(*configured.tool, arguments, sandbox.get(), context) : opened;
+  const tools::Access access = configured.tool->access(arguments);
+  const std::vector<std::string> closed =
+      access.kind == tools::Access::Kind::commands && sandbox.get() != nullptr
+          ? closed_in(access.target, context, sandbox.get()->policy())
+          : std::vector<std::string>();
   const bool is_refused = !passes && decision.verdict != tools::Verdict::deny;
   const std::string_view permission = to_string(decision.verdict);
   const std::string_view verdict = is_refused ? "refused" : permission;
@@ -177,17 +210,19 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
   if (parsed.value("--output") == "json") {
     const agent::SandboxInForce limits = describe(report.agent->sandbox, nullptr);
     const Json rule = decision.yes_rule.empty() ? Json(nullptr) : Json(decision.yes_rule);
-    context.out
-        << context.redactor.dump(
-               {{"schema", "errand.policy/1"},
-                {"verdict", verdict},
-                {"reason", reason},
-                {"offered", !permissions.always_denies(name)},
-                {"rule", rule},
-                {"permission", {{"verdict", permission}, {"reason", decision.reason}}},
-                {"sandbox",
-                 {{"mode", limits.mode}, {"network", limits.network}, {"hosts", limits.hosts}}}})
-        << "\n";
+    context.out << context.redactor.dump(
+                       {{"schema", "errand.policy/1"},
+                        {"verdict", verdict},
+                        {"reason", reason},
+                        {"offered", !permissions.always_denies(name)},
+                        {"rule", rule},
+                        {"permission", {{"verdict", permission}, {"reason", decision.reason}}},
+                        {"sandbox",
+                         {{"mode", limits.mode},
+                          {"network", limits.network},
+                          {"hosts", limits.hosts},
+                          {"closed", closed}}}})
+                << "\n";
   } else {
     context.out << fmt::format("{}: {}\n", verdict, shown(reason));
     if (is_refused) {
@@ -197,6 +232,9 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
     }
     if (runs_programs && decision.verdict != tools::Verdict::deny) {
       context.out << fmt::format("sandbox: {}\n", network_of(report.agent->sandbox));
+      for (const std::string& path : closed) {
+        context.out << fmt::format("sandbox: `{}` is closed to what it runs\n", shown(path));
+      }
     }
   }
   return passes && decision.verdict == tools::Verdict::allow

@@ -315,7 +315,18 @@ void check_file(const Value& item,
   std::error_code failure;
   const auto status = std::filesystem::status(files.locate(file.path), failure);
   if (status.type() == std::filesystem::file_type::not_found) {
-    if (!file.optional) {
+    constexpr std::string_view k_home =
+        "`~` is an ordinary character here: write the whole path, and name it in `sandbox.read`";
+    const bool starts_at_home = file.path.starts_with("~/");
+    if (file.optional && starts_at_home) {
+      problems.warn(item.span,
+                    fmt::format("there is no file `{}`", agent::one_line(file.path)),
+                    std::string(k_home));
+    } else if (starts_at_home) {
+      problems.add(item.span,
+                   fmt::format("there is no file `{}`", agent::one_line(file.path)),
+                   std::string(k_home));
+    } else if (!file.optional) {
       problems.add(item.span,
                    fmt::format("there is no file `{}`", agent::one_line(file.path)),
                    fmt::format("paths start at the agent file's folder; {}", help));
