@@ -5,6 +5,8 @@
 #include "agent/json.h"
 #include "cli/commands/commands.h"
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <vector>
 
