@@ -853,7 +853,7 @@ TEST_CASE("loop: no run ends well with what git or errand would obey", "[agent]"
     CHECK(stage.count("warning") == 1);
   }
   SECTION("where the run has another ending, that stands") {
-    stage.request.plan.limits.max_turns = 1;
+    stage.request.started.plan.limits.max_turns = 1;
     stage.toolbox.left = {{.sentence = "`x/.git` could not be put back", .is_obeyed = true}};
     CHECK(stage.run({answers(call_reply({{"a", "x", "{}"}}))}).exit_code == 80);
   }
