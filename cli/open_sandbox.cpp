@@ -75,6 +75,9 @@ agent::SandboxSpec with(agent::SandboxSpec sandbox, const agent::CommandSandbox&
 void apply_sandbox_option(agent::SandboxSpec& sandbox, const Parsed& parsed) {
   if (const auto word = parsed.value("--sandbox")) {
     sandbox.mode = agent::sandbox_mode_from(*word).value_or(sandbox.mode);
+    if (sandbox.mode == Mode::read_only) {
+      sandbox.write.clear();  // nobody who says this on the command line means the agent file's
+    }
   }
 }
 

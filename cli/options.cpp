@@ -55,7 +55,9 @@ constexpr Option k_sandbox{
     .kind = Kind::choice,
     .environment = "ERRAND_SANDBOX",
     .help = "what tools may write: read_only, workspace_write or off (anything)",
-    .details = "Replaces sandbox.mode. The workspace is the working folder.",
+    .details =
+        "Replaces sandbox.mode. The workspace is the working folder. With read_only, sandbox.write "
+        "counts for nothing.",
     .choices = k_sandbox_modes,
 };
 

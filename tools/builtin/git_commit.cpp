@@ -123,16 +123,45 @@ class Commit {
     return std::ranges::find(named_, file) != named_.end();
   }
 
+  // Who has staged something has looked at it: no program of a tool can.
+  sandbox::Verdict verdict_on(const fs::path& path) const {
+    return context_.policy == nullptr ? sandbox::Verdict::allowed
+           : is_of_files_             ? context_.policy->writing_by_file_tools(path)
+                                      : context_.policy->writing(path);
+  }
+
+  // With what earlier commits have, too: the parts of a repository may come one after the other.
+  Result<void> check_for_repositories() const {
+    if (context_.policy == nullptr || !is_of_files_) {
+      return {};
+    }
+    TRY_ASSIGN(std::vector<std::string> all, git_.list({"ls-files", "-z"}));
+    const std::set<std::string> before(all.begin(), all.end());
+    all.insert(all.end(), files_.begin(), files_.end());
+    const fs::path made = context_.policy->new_git_folder(context_.cwd, all);
+    const bool is_new = !made.empty() && std::ranges::any_of(files_, [&](const std::string& file) {
+      return !before.contains(file) &&
+             (made == "." || fs::path(file).string().starts_with(made.string() + "/"));
+    });
+    if (is_new) {
+      return fail(Code::sandbox_violation,
+                  fmt::format("the commit makes of `{}` what git takes for a repository",
+                              one_line(made.string(), 400)),
+                  "Leave out its HEAD, commondir, objects or refs.");
+    }
+    return {};
+  }
+
   // What tools must not change is left out of a folder, and refused by its own name.
   Result<void> check_changes() {
     std::vector<std::string> kept;
     for (std::string& file : files_) {
       const bool is_repository = file.ends_with('/');
       const fs::path path = context_.cwd / file;
-      const auto verdict =
-          context_.policy != nullptr ? context_.policy->writing(path) : sandbox::Verdict::allowed;
+      const auto verdict = verdict_on(path);
       const bool is_left_out =
-          is_of_files_ && (is_repository || verdict == sandbox::Verdict::locked);
+          is_of_files_ && (is_repository || verdict == sandbox::Verdict::locked ||
+                           verdict == sandbox::Verdict::git_folder);
       if (is_left_out && !is_named(is_repository ? file.substr(0, file.size() - 1) : file)) {
         left_out_.push_back(std::move(file));
         continue;
@@ -152,6 +181,7 @@ class Commit {
       kept.push_back(std::move(file));
     }
     files_ = std::move(kept);
+    TRY(check_for_repositories());
     for (const std::string& path : named_) {
       TRY(check_named(path));
     }
