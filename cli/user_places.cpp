@@ -50,15 +50,27 @@ std::set<CommandSandbox> wanted_by(const agent::AgentSpec& agent) {
   return wanted;
 }
 
-Result<void> check_words(std::string_view command,
+Result<void> check_words(const std::string& command,
                          const CommandSandbox& sandbox,
+                         const fs::path& home,
                          const fs::path& directory,
                          const tools::Sandbox* rules) {
-  if (!sandbox.is_off) {
+  if (!sandbox.is_off || rules == nullptr) {
     return {};
   }
+  const std::string line = tools::with_home(command, home);
+  if (const std::string why = tools::why_not_plain(line); !why.empty()) {
+    return agent::fail(
+        agent::Code::config_invalid,
+        fmt::format(
+            "the command `{}` runs outside of the sandbox, and not all that it names can be "
+            "told: {}",
+            agent::one_line(command),
+            why),
+        "put the line into a script where tools cannot write, and name the script by its path");
+  }
   const fs::path named = tools::named_in(
-      command, directory, [&](const fs::path& path) { return can_write(rules, path); });
+      line, directory, [&](const fs::path& path) { return can_write(rules, path); });
   if (named.empty()) {
     return {};
   }
@@ -173,15 +185,19 @@ Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& cont
     return {};
   }
   TRY_ASSIGN(const auto rules, open_file_rules(agent, context));
+  const auto home_of = [&](const agent::Environment& own) {
+    return agent::value_of(own.contains("HOME") ? own : context.environment, "HOME");
+  };
   for (const agent::HookSpec& hook : agent.hooks.hooks) {
     TRY(check_words(tools::hook_command(agent.hooks, hook, context.cwd),
                     hook.sandbox,
+                    home_of(hook.env),
                     agent.directory,
                     rules.get()));
   }
   for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
     if (check.kind == agent::GuardrailSpec::Kind::command) {
-      TRY(check_words(check.what, check.sandbox, agent.directory, rules.get()));
+      TRY(check_words(check.what, check.sandbox, home_of(check.env), agent.directory, rules.get()));
     }
   }
   return {};

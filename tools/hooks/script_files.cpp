@@ -1,5 +1,7 @@
 #include "tools/hooks/script_files.h"
 
+#include "tools/permissions/plain_command.h"
+#include "tools/permissions/shell_programs.h"
 #include "tools/permissions/shell_script.h"
 
 #include <fmt/format.h>
@@ -44,7 +46,8 @@ constexpr auto k_turns = std::to_array<std::string_view>(
     {"alias", "cd", "chdir", "chroot", "enable", "hash", "popd", "pushd", "unalias"});
 static_assert(std::ranges::is_sorted(k_shells) && std::ranges::is_sorted(k_turns));
 
-constexpr int k_deepest = 4;  // of `sh -c` in one another
+constexpr int k_deepest = 4;                   // of `sh -c` in one another
+constexpr std::size_t k_longest_word = 1'000;  // of a line outside of the sandbox
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
@@ -90,13 +93,12 @@ class ScriptReader {
   void fill_in(std::string& line) const {
     static const RE2 working_folder(R"(\$\{PWD\}|\$PWD\b)");
     static const RE2 home(R"(\$\{HOME\}|\$HOME\b)");
-    static const RE2 tilde(R"((^|[\s;&|(])~/)");
     if (is_plain(place_.directory.native())) {
       RE2::GlobalReplace(&line, working_folder, place_.directory.native());
     }
     if (is_plain(place_.home.native())) {
       RE2::GlobalReplace(&line, home, place_.home.native());
-      RE2::GlobalReplace(&line, tilde, "\\1" + place_.home.native() + "/");
+      line = with_home(std::move(line), place_.home);
     }
   }
 
@@ -211,6 +213,10 @@ class ScriptReader {
   // Also what stands in the middle of a word: of an option, of a line in some language.
   void add_all(const std::string& word) {
     add(word);
+    for (std::size_t at = 2; word.starts_with('-') && at < std::min<std::size_t>(word.size(), 8);
+         ++at) {
+      add(word.substr(at));  // `-fX`, `-nfX`
+    }
     if (!is_plain(word) || word.find_first_of("=:,") != std::string::npos) {
       static const RE2 name("([A-Za-z0-9_.@%+-]*[./][A-Za-z0-9_./@%+-]*)");
       re2::StringPiece rest(word);
@@ -227,6 +233,42 @@ class ScriptReader {
   int depth_ = 0;
 };
 
+// `--file=X`, `-IX`, `a:X`, and what is quoted inside; a cluster of letters may end anywhere.
+bool may_begin_a_name(std::string_view word, std::size_t at) {
+  constexpr std::size_t k_longest_cluster = 8;
+  constexpr std::string_view k_openers = "=:,;'\"( ";
+  return at == 0 || word[at] == '/' || k_openers.contains(word[at - 1]) ||
+         (word.front() == '-' && at <= k_longest_cluster);
+}
+
+std::string why_unclear(std::span<const ShellCommand> commands, int depth) {
+  for (const ShellCommand& one : commands) {
+    if (!one.words.empty() && (one.words.front() == "cd" || one.words.front() == "pushd")) {
+      return "it changes the folder";
+    }
+    if (std::ranges::any_of(one.words, has_unknown)) {
+      return "it holds a wildcard";
+    }
+    if (std::ranges::any_of(one.words,
+                            [](const auto& word) { return word.size() > k_longest_word; })) {
+      return "a word of it is too long";
+    }
+    const Started started = started_by(one);
+    if (!started.unclear.empty()) {
+      return started.unclear.front();
+    }
+    if (depth == k_deepest) {
+      return "it is nested too deeply";
+    }
+    for (const Start& inner : started.starts) {
+      if (std::string why = why_unclear(std::span(&inner.command, 1), depth + 1); !why.empty()) {
+        return why;
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Scripts read_scripts(std::string_view command, const CommandPlace& place) {
@@ -235,30 +277,45 @@ Scripts read_scripts(std::string_view command, const CommandPlace& place) {
   return scripts;
 }
 
+std::string with_home(std::string command, const fs::path& home) {
+  static const RE2 tilde(R"((^|[\s;&|(<>])~/)");
+  if (is_plain(home.native())) {
+    RE2::GlobalReplace(&command, tilde, "\\1" + home.native() + "/");
+  }
+  return command;
+}
+
+std::string why_not_plain(std::string_view command) {
+  const auto plain = read_plain(command);
+  if (!plain) {
+    return plain.error();
+  }
+  return why_unclear(read_shell(command).commands, 0);
+}
+
 fs::path named_in(std::string_view command,
                   const fs::path& directory,
                   const std::function<bool(const fs::path&)>& is_meant) {
   fs::path found;
+  const bool starts_there = !is_meant(directory);  // else the command starts in another folder
   const auto look = [&](std::string_view word) {
-    std::error_code error;
-    const fs::path path = directory / word;
-    if (!found.empty() || word.empty() || !fs::exists(path, error)) {
-      return;
-    }
-    const std::vector<fs::path> names = sandbox::names_on(sandbox::way_to(path));
-    if (const auto meant = std::ranges::find_if(names, is_meant); meant != names.end()) {
-      found = *meant;
+    for (std::size_t at = 0; at < word.size() && found.empty(); ++at) {
+      const std::string_view name = word.substr(at);
+      const fs::path path = (directory / name).lexically_normal();
+      std::error_code error;
+      if (!may_begin_a_name(word, at) ||
+          (!name.starts_with('/') && !starts_there && !fs::exists(path, error))) {
+        continue;
+      }
+      const std::vector<fs::path> names = sandbox::names_on(sandbox::way_to(path));
+      if (const auto meant = std::ranges::find_if(names, is_meant); meant != names.end()) {
+        found = *meant;
+      }
     }
   };
   for (const ShellCommand& one : read_shell(command).commands) {
-    for (const std::string& word : one.words) {
-      const std::string_view text = word;
-      look(text);
-      for (const char sign : {'=', '/'}) {  // --file=X, -IX where X is absolute
-        const std::size_t at = text.find(sign);
-        look(at == std::string_view::npos ? "" : text.substr(sign == '=' ? at + 1 : at));
-      }
-    }
+    std::ranges::for_each(one.words, look);
+    std::ranges::for_each(one.assignments, look);
     for (const ShellFile& file : one.files) {
       look(file.path);
     }

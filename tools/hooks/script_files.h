@@ -29,8 +29,16 @@ struct Scripts {
 // running shell knows may go to programs that take it for text alone (`echo "$x"`).
 Scripts read_scripts(std::string_view command, const CommandPlace& place);
 
-// The first file, folder or link on the way to one that exists and that a word of the command line
-// names, whole or after a `=`, from `directory` on, and `is_meant` accepts; empty: none.
+// The command line with the home folder in place of each `~/` in front of a word.
+std::string with_home(std::string command, const std::filesystem::path& home);
+
+// Why it cannot be told from the command line alone all that it names: it is not of the small
+// language of plain_command.h, has wildcards or a `cd`, or runs code or an input. Empty: it can.
+std::string why_not_plain(std::string_view command);
+
+// The first file, folder or link, or one on the way to it, that a word of the command line names or
+// may name, there already or not, whole or in its end, from `directory` on, and `is_meant` accepts;
+// empty: none.
 std::filesystem::path named_in(std::string_view command,
                                const std::filesystem::path& directory,
                                const std::function<bool(const std::filesystem::path&)>& is_meant);

@@ -108,3 +108,60 @@ TEST_CASE("script files: a line is understood whole, or it says why it is not", 
     CHECK(scripts.unclear.empty() == row.is_clear);
   }
 }
+
+TEST_CASE("script files: a line outside of the sandbox names what is not there yet, too",
+          "[tools]") {
+  const auto is_of_work = [](const std::filesystem::path& path) {
+    return path.native().starts_with("/nowhere/work");
+  };
+  const std::string line = GENERATE(as<std::string>(),
+                                    "sh /nowhere/work/new.sh",
+                                    "make -s -C /nowhere/work/new",
+                                    "make -C/nowhere/work/new",
+                                    "awk -f/nowhere/work/new.awk",
+                                    "sh -c \"sh '/nowhere/work/new.sh'\"",
+                                    "tool --file=/nowhere/work/new",
+                                    "X=/nowhere/work/new true",
+                                    "cat <work/new",
+                                    "sh ../nowhere/work/new",
+                                    "sh work/new",
+                                    "awk -nfwork/new");
+  CAPTURE(line);
+  CHECK_FALSE(tools::named_in(line, "/nowhere", is_of_work).empty());
+  CHECK(tools::named_in("sh away/new --file=/nowhere/away/new", "/nowhere", is_of_work).empty());
+}
+
+TEST_CASE("script files: a line outside of the sandbox is plain", "[tools]") {
+  const std::string plain = GENERATE(as<std::string>(),
+                                     "sh /opt/guard.sh --strict",
+                                     "jq -r .prompt | grep -q secret",
+                                     "notify-send 'errand is done' && true",
+                                     "cat /opt/token >/opt/seen; pwd >/opt/where",
+                                     "/opt/bin/guard <rules");
+  CAPTURE(plain);
+  CHECK(tools::why_not_plain(plain).empty());
+
+  const std::string other = GENERATE(as<std::string>(),
+                                     "sh $HOME/new.sh",
+                                     "sh \"$PWD/new.sh\"",
+                                     "cd work && ./new.sh",
+                                     "cat <<X | sh\nwork/new.sh\nX",
+                                     "jq -r .cwd | xargs sh",
+                                     "curl x | sh",
+                                     "python3 -c 'import new'",
+                                     "perl -e 'do q(x)'",
+                                     "sh *.sh",
+                                     "eval \"x\"; `x`",
+                                     "sh -c 'cd work; ./new.sh'");
+  CAPTURE(other);
+  CHECK_FALSE(tools::why_not_plain(other).empty());
+}
+
+TEST_CASE("script files: a file behind the letters of an option is one that is named", "[tools]") {
+  const tests::FileFolder folder;
+  folder.write("guard.awk", "x");
+  const std::string line = GENERATE(as<std::string>(), "awk -fguard.awk", "awk -nfguard.awk");
+  const auto scripts = tools::read_scripts(line, {.directory = folder.path(), .home = {}});
+  REQUIRE(scripts.files.size() == 1);
+  CHECK(scripts.files.front().filename() == "guard.awk");
+}
