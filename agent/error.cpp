@@ -59,7 +59,7 @@ constexpr std::array k_table = std::to_array<CodeRow>({
     {Code::tool_server_error, "tool.server_error", Domain::system, Retry::automatic, "if the tool is idempotent", "M", 110, true, "Try the tool again later.", "0.1.0"},
     {Code::tool_network, "tool.network", Domain::system, Retry::automatic, "if the tool is idempotent", "M", 110, true, "Check what the tool connects to.", "0.1.0"},
     {Code::tool_timeout, "tool.timeout", Domain::system, Retry::automatic, "if the tool is idempotent, else the model", "M", 110, true, "Raise the tool's `timeout`, or let it do less at once.", "0.1.0"},
-    {Code::tool_result_unusable, "tool.result_unusable", Domain::reflection, Retry::model, "", "M", 110, true, "The tool's output is no text that the model could use.", "0.1.0"},
+    {Code::tool_result_unusable, "tool.result_unusable", Domain::reflection, Retry::model, "", "M", 110, true, "The tool's output is not text that the model could use.", "0.1.0"},
     {Code::tool_interrupted, "tool.interrupted", Domain::system, Retry::model, "automatic if the tool is idempotent", "M", 0, false, "A crash cut the call off; nobody knows whether it took effect.", ""},
     {Code::hook_terminated, "hook.terminated", Domain::action, Retry::never, "", "UC", 90, false, "A hook stopped the run; its reason says why.", "0.1.0"},
     {Code::hook_failed, "hook.failed", Domain::system, Retry::never, "observers open, guards closed", "U", 90, true, "Mend the hook: a guard that breaks stops the run.", "0.1.0"},

@@ -145,7 +145,7 @@ std::unexpected<agent::Error> unknown_option(const Command& command, std::string
   } else if (const auto near = agent::nearest(name, names)) {
     help = fmt::format("did you mean `{}`?", *near);
   } else if (!command.positionals.empty() && command.positionals.back().kind == Kind::text) {
-    help += "; what begins with a dash and is no option follows `--`";
+    help += "; an argument that begins with a dash follows `--`";
   }
   return refuse(fmt::format("unknown option `{}` of `errand {}`", name, command.name),
                 std::move(help));
@@ -318,7 +318,7 @@ std::unexpected<agent::Error> wrong_choice(std::string_view what,
   } else if (const auto near = agent::nearest(value, choices)) {
     help += fmt::format("; did you mean `{}`?", *near);
   }
-  return refuse(fmt::format("`{}` is no value of {}", value, what), std::move(help));
+  return refuse(fmt::format("`{}` is not a value of {}", value, what), std::move(help));
 }
 
 Result<void> check_value(const std::string& what,
@@ -331,26 +331,26 @@ Result<void> check_value(const std::string& what,
   if (kind == Kind::duration) {
     const auto time = agent::parse_duration(value);
     if (!time || time->count() <= 0) {
-      return refuse(fmt::format("`{}` is no duration for {}", value, what),
+      return refuse(fmt::format("`{}` is not a duration for {}", value, what),
                     "a number above 0 with a unit: 500ms, 90s, 10m, 1h30m");
     }
   }
   if (kind == Kind::count) {
     const auto count = agent::parse_count(value);
     if (!count || *count < 1) {
-      return refuse(fmt::format("`{}` is no count for {}", value, what),
+      return refuse(fmt::format("`{}` is not a count for {}", value, what),
                     "a whole number from 1; leave it out for no limit");
     }
   }
   if (kind == Kind::money) {
     const auto amount = agent::Money::parse(value);
     if (!amount || *amount == agent::Money{}) {
-      return refuse(fmt::format("`{}` is no amount for {}", value, what),
+      return refuse(fmt::format("`{}` is not an amount for {}", value, what),
                     "US dollars above 0, such as 0.25; leave it out for no limit");
     }
   }
   if (kind == Kind::key_value && (value.find('=') == std::string::npos || value.front() == '=')) {
-    return refuse(fmt::format("`{}` is no K=V for {}", value, what),
+    return refuse(fmt::format("`{}` is not a K=V pair for {}", value, what),
                   "a name, `=` and a value: `--param target=main`");
   }
   if (value.empty()) {

@@ -41,7 +41,7 @@ Result<std::map<std::string, std::string>> parameters_of(const Parsed& parsed) {
     if (const auto why = agent::why_not_text(text)) {
       return agent::fail(
           Code::cli_usage,
-          fmt::format("`--param {}` is no text: {}", agent::to_valid_utf8(text), *why),
+          fmt::format("`--param {}` is not valid text: {}", agent::to_valid_utf8(text), *why),
           "give it as UTF-8");
     }
     if (!parameters.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
@@ -107,7 +107,7 @@ Result<void> apply_options(Plan& plan, const Parsed& parsed, const std::filesyst
     const auto timeout = agent::parse_duration(*text);
     if (!timeout || timeout->count() <= 0) {
       return agent::fail(Code::cli_usage,
-                         fmt::format("`--timeout {}` is no duration", *text),
+                         fmt::format("`--timeout {}` is not a duration", *text),
                          "a number with a unit: 90s, 10m, 1h30m");
     }
     spec.limits.timeout = timeout;
@@ -116,7 +116,7 @@ Result<void> apply_options(Plan& plan, const Parsed& parsed, const std::filesyst
     const auto turns = agent::parse_count(*text);
     if (!turns || *turns < 1) {
       return agent::fail(Code::cli_usage,
-                         fmt::format("`--max-turns {}` is no number of turns", *text),
+                         fmt::format("`--max-turns {}` is not a number of turns", *text),
                          "a whole number from 1; leave it out for no limit");
     }
     spec.limits.max_turns = turns;

@@ -95,7 +95,7 @@ agent::Result<std::string> join_words(const PromptSources& sources) {
     std::string part = word;
     if (const auto why = agent::why_not_text(word)) {
       return agent::fail(
-          agent::Code::cli_usage, "the prompt is no text: " + *why, "give it as UTF-8");
+          agent::Code::cli_usage, "the prompt is not valid text: " + *why, "give it as UTF-8");
     }
     if (is_input) {
       TRY_ASSIGN(part, read_stdin(sources));

@@ -302,7 +302,7 @@ agent::Result<void> check_workspace(const config::TestCase& test, const Context&
         {.code = agent::Code::config_invalid,
          .message = fmt::format("`workspace` cannot be copied for the agent's tools: {}", why),
          .help = "name a folder below that of the case, or run errand test in a folder that has "
-                 "both and is no home",
+                 "both and is not a home folder",
          .where = agent::Where{.file = test.file.string(), .excerpt = {}}});
   };
   const auto shown = [](const fs::path& path) { return agent::one_line(path.string()); };

@@ -224,7 +224,7 @@ std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const C
   for (const tools::UnclearCommand& one :
        tools::unclear_commands(agent, context.cwd, agent::value_of(context.environment, "HOME"))) {
     sentences.push_back(
-        fmt::format("what `{}` runs cannot be told ({}): scripts that it names are "
+        fmt::format("what `{}` runs cannot be determined ({}): scripts that it names are "
                     "not kept from tools",
                     agent::one_line(one.command, 100),
                     one.why));

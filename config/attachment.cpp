@@ -71,7 +71,7 @@ agent::Result<void> attach(const std::filesystem::path& file,
   const std::string_view media_type = agent::media_type_of(bytes);
   if (media_type.empty()) {
     return refuse(file,
-                  fmt::format("`{}` is no picture and no PDF, whatever its name says", name),
+                  fmt::format("`{}` is neither a picture nor a PDF, whatever its name says", name),
                   "PNG, JPEG, GIF, WebP and PDF can go with a prompt");
   }
   agent::Attachment attachment{.name = agent::to_valid_utf8(file.filename().string()),

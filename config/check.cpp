@@ -273,9 +273,10 @@ void Checker::check_value(const Value& value,
   if (value.kind == Kind::null) {
     problems_.add(value.text.empty() ? name : value.span,
                   fmt::format("`{}` has no value", shown_path),
-                  key.required ? example(key)
-                               : "give it a value, or leave it out; `~` alone is no value in YAML, "
-                                 "\"~\" is a text");
+                  key.required
+                      ? example(key)
+                      : "give it a value, or leave it out; `~` alone is not a value in YAML, "
+                        "\"~\" is a text");
     return;
   }
   switch (key.type) {

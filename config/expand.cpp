@@ -91,7 +91,7 @@ std::string replacement(const Reference& reference,
     return {};
   }
   if (!fits(Shape::variable, reference.name)) {
-    complain(fmt::format("`{}` is no name of a variable", reference.name),
+    complain(fmt::format("`{}` is not a variable name", reference.name),
              "write `${env:NAME}` or `${env:NAME:-default}`");
     return {};
   }

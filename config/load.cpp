@@ -83,7 +83,7 @@ std::optional<Value> read_tree(const Source& source, bool markdown, Problems& pr
   if (root && root->kind == Kind::map && parts->body) {
     if (const Entry* instructions = root->find("instructions")) {
       problems.add(instructions->key_span,
-                   "the instructions are there twice: here and as the text of the file",
+                   "the instructions are given twice: here and as the text of the file",
                    "keep one of them");
       return root;
     }

@@ -148,7 +148,7 @@ agent::Result<std::string> read_context_file(const std::string& name, const Name
   if (!agent::is_valid_utf8(text) || text.find('\0') != std::string::npos) {
     const std::string path = files.locate(name).string();
     return agent::fail({.code = agent::Code::config_invalid,
-                        .message = fmt::format("`{}` is no text", agent::one_line(path)),
+                        .message = fmt::format("`{}` is not text", agent::one_line(path)),
                         .help = "`context` takes text files in UTF-8, pictures and PDFs",
                         .where = agent::Where{.file = path, .excerpt = {}}});
   }

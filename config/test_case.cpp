@@ -198,7 +198,7 @@ class CaseBuilder {
         text.pattern = shared(*std::move(compiled));
       } else {
         problems_.add(value_at(map, "matches")->span,
-                      "`expect.text.matches` is no regular expression that RE2 understands",
+                      "`expect.text.matches` is not a regular expression that RE2 understands",
                       compiled.error().message);
       }
     }

@@ -116,7 +116,7 @@ class Lister {
       const Json* models = models_in(answer, listing);
       if (models == nullptr) {
         return agent::fail(Code::provider_bad_response,
-                           "the answer is no list of models: " + excerpt(agent::dump(answer)));
+                           "the answer is not a list of models: " + excerpt(agent::dump(answer)));
       }
       add_names(*models, listing, names);
       const Json* has_more = agent::find(answer, "has_more");
@@ -155,7 +155,7 @@ class Lister {
     auto json = agent::parse_json(response.body);
     if (!json) {
       return agent::fail(Code::provider_bad_response,
-                         "the answer is no list of models: " + excerpt(response.body));
+                         "the answer is not a list of models: " + excerpt(response.body));
     }
     return *std::move(json);
   }

@@ -211,8 +211,9 @@ agent::Result<void> check_replay(Resolved& resolved, const ModelSpec& spec) {
                    "Leave `model.base_url` out.");
   }
   if (resolved.provider != k_replay) {
-    return invalid(fmt::format("the protocol `replay` needs a script, and `{}` is none", spec.name),
-                   "Write `model: replay/PATH`.");
+    return invalid(
+        fmt::format("the protocol `replay` needs a script, and `{}` is not one", spec.name),
+        "Write `model: replay/PATH`.");
   }
   resolved.api_key_env.clear();
   return {};

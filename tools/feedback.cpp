@@ -40,7 +40,7 @@ constexpr std::array k_categories = {
              "The call took too long. Ask for less at once, or for a longer timeout if the tool "
              "has one."},
     Category{Code::tool_result_unusable, Phase::result_interpretation, false,
-             "What came back is no text. Ask for it in another form."},
+             "What came back is not text. Ask for it in another form."},
     Category{Code::tool_interrupted, Phase::execution, false,
              "Nobody knows whether the call took effect. Check that before you call again."},
 };

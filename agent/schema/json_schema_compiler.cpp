@@ -394,7 +394,7 @@ class Compiler {
                                     [&](const TypeRow& type) { return name == Json(type.name); });
       if (row == all_types().end()) {
         return bad(at(node, keyword),
-                   fmt::format("{} is no type", excerpt(name)),
+                   fmt::format("{} is not a type", excerpt(name)),
                    "types are object, array, string, integer, number, boolean and null");
       }
       node.types = static_cast<Types>(node.types | row->bit);
@@ -550,8 +550,9 @@ class Compiler {
     if (value == Json(true)) {
       node.checks.push_back([](const Json& judged, Judge& judge) {
         if (const auto twins = judged.is_array() ? find_twins(judged) : std::nullopt) {
-          judge.fail(fmt::format(
-              "must have no item twice: items {} and {} are equal", twins->first, twins->second));
+          judge.fail(fmt::format("must not have duplicate items: items {} and {} are equal",
+                                 twins->first,
+                                 twins->second));
         }
       });
     }
@@ -723,7 +724,7 @@ class Compiler {
       return;
     }
     if (all.additional->always == false) {
-      judge.fail_at(name, "is no known property" + suggestion(all, name));
+      judge.fail_at(name, "is not a known property" + suggestion(all, name));
     } else {
       judge.judge_at(*all.additional, value, name);
     }

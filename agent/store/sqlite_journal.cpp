@@ -104,7 +104,7 @@ std::unexpected<Error> failed_with_errno(std::string_view doing,
 
 std::unexpected<Error> not_ours(const std::filesystem::path& file, std::string_view why) {
   return agent::fail(Code::storage_corrupt,
-                     fmt::format("{} is no journal of this errand: {}", file.string(), why),
+                     fmt::format("{} is not a journal of this errand: {}", file.string(), why),
                      "name another file, or move this one away");
 }
 
@@ -230,7 +230,7 @@ Result<std::vector<Event>> read_events(SQLite::Database& database,
     const SQLite::Column text = query.getColumn(1);
     const auto json = parse_json({text.getText(), static_cast<std::size_t>(text.getBytes())});
     auto event = json ? event_from_json(*json)
-                      : Result<Event>(agent::fail(Code::storage_corrupt, "it is no JSON"));
+                      : Result<Event>(agent::fail(Code::storage_corrupt, "it is not JSON"));
     if (!event) {
       return agent::fail(
           std::move(event).error().while_(fmt::format("reading event {} of run {} in {}",

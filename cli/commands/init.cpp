@@ -126,7 +126,7 @@ agent::Result<int> command_init(const Parsed& parsed, Context& context) {
   const std::string extension = file.extension().string();
   if (extension != ".yaml" && extension != ".yml" && extension != ".md") {
     return agent::fail(agent::Code::cli_usage,
-                       fmt::format("`{}` is no name of an agent file", shown),
+                       fmt::format("`{}` is not a name for an agent file", shown),
                        "its name ends in .yaml, .yml or .md");
   }
   const std::string name = name_from(file);

@@ -140,7 +140,7 @@ providers::Resolved resolved(const std::string& model) {
 Result<int> show_model(const std::string& model, const Parsed& parsed, Context& context) {
   if (resolved(model).model.empty()) {
     return agent::fail(Code::cli_usage,
-                       fmt::format("`{}` is no model", model),
+                       fmt::format("`{}` is not a model", model),
                        "write it as PROVIDER/NAME: anthropic/claude-sonnet-4-5");
   }
   TRY_ASSIGN(PriceBook book, open_book(context));
@@ -193,7 +193,7 @@ Result<std::chrono::sys_days> date_of(const Parsed& parsed, const std::filesyste
   const auto day = agent::parse_day(*text);
   if (!day) {
     return agent::fail(Code::cli_usage,
-                       fmt::format("`--date {}` is no day", *text),
+                       fmt::format("`--date {}` is not a date", *text),
                        "year, month and day: 2026-11-21");
   }
   return *day;

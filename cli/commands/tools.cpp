@@ -129,8 +129,9 @@ Result<std::string> arguments_of(const Parsed& parsed) {
     text = input.value_or("");
   }
   if (const auto why = agent::why_not_text(text)) {
-    return agent::fail(
-        Code::cli_usage, "the arguments of the tool are no text: " + *why, "give them as UTF-8");
+    return agent::fail(Code::cli_usage,
+                       "the arguments of the tool are not valid text: " + *why,
+                       "give them as UTF-8");
   }
   const auto json = agent::parse_json(text);
   if (!json) {
@@ -141,7 +142,7 @@ Result<std::string> arguments_of(const Parsed& parsed) {
   }
   if (!json->is_object()) {
     return agent::fail(Code::cli_usage,
-                       "the arguments of the tool are no JSON object",
+                       "the arguments of the tool are not a JSON object",
                        "for example '{\"path\": \"README.md\"}'; mind the shell's quotes");
   }
   return text;

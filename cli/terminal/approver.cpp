@@ -119,7 +119,7 @@ class Person final : public agent::Approver {
     }
     sheet.add_arguments(request.call);
     if (!request.changes_unknown.empty()) {
-      sheet.add_line("  what it would change cannot be said: " + request.changes_unknown);
+      sheet.add_line("  what it would change cannot be shown: " + request.changes_unknown);
     }
     sheet.explain_characters();
     return sheet;

@@ -157,10 +157,11 @@ void check_fallback(const Value& item,
   if (name != nullptr && model.name == "auto") {
     problems.add(span, "a fallback cannot be `auto`", "name the model as PROVIDER/NAME");
   } else if (!names.insert(model.name).second) {
-    problems.add(span,
-                 fmt::format("the model `{}` is in the chain twice", agent::one_line(model.name)),
-                 "take it out; the same model on another server needs another label before the "
-                 "slash, with `protocol` and `base_url`");
+    problems.add(
+        span,
+        fmt::format("the model `{}` appears twice in the chain", agent::one_line(model.name)),
+        "take it out; the same model on another server needs another label before the "
+        "slash, with `protocol` and `base_url`");
   }
 }
 
@@ -205,7 +206,7 @@ void check_tool_choice(const Value& root,
   } else if (choice->text != "required" && std::ranges::find(names, choice->text) == names.end()) {
     const auto meant = agent::nearest(choice->text, std::span<const std::string>(names));
     problems.add(choice->span,
-                 fmt::format("`model.tool_choice` names `{}`, which is no tool of this agent",
+                 fmt::format("`model.tool_choice` names `{}`, which is not a tool of this agent",
                              agent::one_line(choice->text)),
                  meant ? fmt::format("did you mean `{}`?", *meant)
                        : "write auto, required, none, or the name of a tool in `tools`");
@@ -259,7 +260,7 @@ void check_parameter_value(const Value& value,
   }
   if (!is_value_of_type(value.text, parameter.type)) {
     problems.add(value.span,
-                 fmt::format("`{}` is no {}", path, parameter.type),
+                 fmt::format("`{}` is not of type {}", path, parameter.type),
                  fmt::format("`type` is {}; change one of the two", parameter.type));
   } else if (key == "default" && !parameter.options.empty() &&
              std::ranges::find(parameter.options, value.text) == parameter.options.end()) {
@@ -338,7 +339,7 @@ void check_file(const Value& item,
         "check the permissions of the file and its folder");
   } else if (status.type() != std::filesystem::file_type::regular) {
     problems.add(item.span,
-                 fmt::format("`{}` is no regular file", agent::one_line(file.path)),
+                 fmt::format("`{}` is not a regular file", agent::one_line(file.path)),
                  "name a file");
   } else {
     check_reading(item, file, files, problems);
@@ -409,7 +410,7 @@ void check_template(const Value& text,
       const auto meant = agent::nearest(piece.text, std::span<const std::string>(declared));
       problems.add(
           span,
-          fmt::format("the template names `{}`, which is no parameter", piece.text),
+          fmt::format("the template names `{}`, which is not a parameter", piece.text),
           meant ? fmt::format("did you mean `{}`?", *meant)
                 : fmt::format("declare it: `parameters: {{{}: {{type: string}}}}`", piece.text));
     }

@@ -185,7 +185,7 @@ std::vector<agent::ToolSpec> build_tools(const Value& list,
     const auto [first, is_new] = seen.emplace(tool.name, span);
     if (!is_new) {
       problems.add(span,
-                   fmt::format("the tool `{}` is there twice", tool.name),
+                   fmt::format("the tool `{}` appears twice", tool.name),
                    fmt::format("it first stands in line {}; keep one",
                                problems.source().line_of(first->second.offset)),
                    agent::Code::registry_duplicate);

@@ -19,7 +19,7 @@ std::optional<bool> matches_nothing(const Value& value, std::string_view key, Pr
   const std::size_t at = part.empty() ? std::string::npos : value.text.find(part);
   const bool has_place = at != std::string::npos && part.find_first_of(" \t\n") != 0;
   problems.add(has_place ? Span{offset_of(problems.source(), value, at), part.size()} : value.span,
-               fmt::format("`{}` is no regular expression: {}", key, expression.error()),
+               fmt::format("`{}` is not a regular expression: {}", key, expression.error()),
                "RE2's syntax holds: no look-around, no back references; in double quotes a "
                "backslash is written twice");
   return std::nullopt;

@@ -76,7 +76,7 @@ agent::Result<void> check_is_readable(const std::filesystem::path& file,
   }
   if (!S_ISREG(status.st_mode)) {
     return agent::fail(file_error(file,
-                                  fmt::format("`{}` is no regular file", name),
+                                  fmt::format("`{}` is not a regular file", name),
                                   "pipes and devices are not read; write the text to a file"));
   }
   if (static_cast<std::size_t>(status.st_size) > limit) {
@@ -298,12 +298,12 @@ agent::Result<std::optional<std::string>> read_file_inside(const std::filesystem
   }
   const int number = errno;
   if (number == ELOOP || number == ENOTDIR) {
-    return agent::fail(
-        file_error(file,
-                   fmt::format("`{}` is reached by a symbolic link, or is in what is no folder",
-                               agent::one_line(file.string())),
-                   "put the file itself there: links are not followed, because they could lead to "
-                   "files that its writer may not read"));
+    return agent::fail(file_error(
+        file,
+        fmt::format("`{}` is reached by a symbolic link, or is in something that is not a folder",
+                    agent::one_line(file.string())),
+        "put the file itself there: links are not followed, because they could lead to "
+        "files that its writer may not read"));
   }
   return number == ENOENT ? agent::Result<std::optional<std::string>>(std::nullopt)
                           : agent::fail(open_error(file, number));

@@ -557,7 +557,7 @@ void TreeBuilder::take_key(Frame& frame, Value value) {
   if (!is_new) {
     problems_.add(
         value.span,
-        fmt::format("the key `{}` is there twice", value.text),
+        fmt::format("the key `{}` appears twice", value.text),
         fmt::format("it first stands in line {}; keep one", source_.line_of(first->second)));
   }
   frame.entry.key = std::move(value.text);
@@ -603,7 +603,7 @@ constexpr auto k_wordings = std::to_array<Wording>({
     {"bad character found while scanning hex number",
      "an escape in double quotes lacks its digits",
      "write \\xHH, \\uHHHH or \\UHHHHHHHH"},
-    {"invalid unicode", "an escape that is no character", "write the character itself"},
+    {"invalid unicode", "an escape that is not a character", "write the character itself"},
     {"alias not found", "an alias without a name", "put quotes around a text that begins with `*`"},
     {"anchor not found",
      "an anchor without a name",

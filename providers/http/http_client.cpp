@@ -47,7 +47,8 @@ agent::Result<void> check_lines(const HttpRequest& request) {
         !is_one_line(value)) {
       return agent::fail(
           Code::provider_invalid_request,
-          fmt::format("the request header `{}` holds a line break or is no header name", name),
+          fmt::format("the request header `{}` contains a line break or is not a header name",
+                      name),
           "Check `model.headers` and the API key.");
     }
   }

@@ -57,8 +57,7 @@ Result<std::string> required_text(const Json& object, std::string_view key) {
 Result<std::string> checked_pattern(std::string pattern) {
   const RE2 expression(pattern, RE2::Quiet);
   if (!expression.ok()) {
-    return refuse(
-        fmt::format("the regular expression `{}` is none: {}", pattern, expression.error()));
+    return refuse(fmt::format("`{}` is not a regular expression: {}", pattern, expression.error()));
   }
   return pattern;
 }
@@ -78,7 +77,7 @@ Result<std::string> write_matches(const Json& list, int depth) {
 
 Result<std::string> write_match(const Json& match, int depth) {
   if (!match.is_object() || match.size() != 1 || depth > k_most_nested) {
-    return refuse(fmt::format("{} is no match rule", shown(match)));
+    return refuse(fmt::format("{} is not a match rule", shown(match)));
   }
   const std::string& name = match.begin().key();
   const Json& value = match.begin().value();
@@ -90,7 +89,7 @@ Result<std::string> write_match(const Json& match, int depth) {
   const auto* const clause = std::ranges::find(k_clauses, name, &Clause::name);
   if (clause == k_clauses.end() || !value.is_string() ||
       value.get_ref<const std::string&>().empty()) {
-    return refuse(fmt::format("{} is no match rule", shown(match)));
+    return refuse(fmt::format("{} is not a match rule", shown(match)));
   }
   auto text = value.get<std::string>();
   if (name == "regex") {
@@ -104,7 +103,7 @@ Result<std::string> write_match(const Json& match, int depth) {
 Result<agent::Money> money(const Json& value, std::string_view key) {
   const auto amount = agent::Money::from_json(value);
   if (!amount) {
-    return refuse(fmt::format("{} is no price for `{}`", shown(value), key));
+    return refuse(fmt::format("{} is not a price for `{}`", shown(value), key));
   }
   return *amount;
 }
@@ -118,14 +117,14 @@ Result<agent::Rate> read_rate(const Json& value, std::string_view key) {
   const Json* base = agent::find(value, "base");
   const Json* tiers = agent::find(value, "tiers");
   if (base == nullptr || tiers == nullptr || !tiers->is_array() || value.size() != 2) {
-    return refuse(fmt::format("{} is no price for `{}`", shown(value), key));
+    return refuse(fmt::format("{} is not a price for `{}`", shown(value), key));
   }
   TRY_ASSIGN(rate.base, money(*base, key));
   for (const Json& tier : *tiers) {
     const Json* price = agent::find(tier, "price");
     const auto start = agent::integer_at(tier, "start", -1);
     if (price == nullptr || start < 0 || tier.size() != 2) {
-      return refuse(fmt::format("{} is no price tier of `{}`", shown(tier), key));
+      return refuse(fmt::format("{} is not a price tier of `{}`", shown(tier), key));
     }
     TRY_ASSIGN(const agent::Money amount, money(*price, key));
     rate.tiers.push_back({.start = start, .price = amount});
@@ -145,7 +144,7 @@ Result<std::optional<agent::Rate>> rate_at(const Json& prices, std::string_view 
 // nullopt: it says nothing about text.
 Result<std::optional<agent::Price>> read_price(const Json& prices) {
   if (!prices.is_object()) {
-    return refuse(fmt::format("{} is no map of prices", shown(prices)));
+    return refuse(fmt::format("{} is not a map of prices", shown(prices)));
   }
   TRY_ASSIGN(auto input, rate_at(prices, "input_mtok"));
   TRY_ASSIGN(auto output, rate_at(prices, "output_mtok"));
@@ -245,7 +244,7 @@ Result<std::string> write_provider(const Json& provider, const std::string& id) 
     std::string line = "fallback";
     for (const Json& other : *others) {
       if (!other.is_string()) {
-        return refuse("`fallback_model_providers` is no list of texts");
+        return refuse("`fallback_model_providers` is not a list of texts");
       }
       line += " " + escape_word(other.get<std::string>());
     }
@@ -279,7 +278,7 @@ Result<std::string> import_prices(std::string_view json,
   const auto root = agent::parse_json(json);
   if (!root || !root->is_array() || root->empty()) {
     return in_file(
-        refuse(root ? "the file is no list of providers" : "the file is no JSON").error());
+        refuse(root ? "the file is not a list of providers" : "the file is not JSON").error());
   }
   std::string text = fmt::format("{} {}\n", k_price_format, agent::format_day(date));
   std::set<std::string> seen;
@@ -289,7 +288,7 @@ Result<std::string> import_prices(std::string_view json,
     const bool is_new = !id || seen.insert(*id).second;
     auto lines = !id      ? std::move(id)
                  : is_new ? write_provider(provider, *id)
-                          : Result<std::string>(refuse("the provider is there twice"));
+                          : Result<std::string>(refuse("the provider appears twice"));
     if (!lines) {
       return in_file(std::move(lines).error().while_(fmt::format(
           "reading provider {} (`{}`)", at + 1, agent::text_at(provider, "id", "unnamed"))));

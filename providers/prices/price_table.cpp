@@ -92,7 +92,7 @@ agent::Result<PriceTable> PriceTable::open(std::string_view text, std::string fi
     }
   }
   agent::Error error{.code = agent::Code::config_invalid,
-                     .message = "this is no table of prices that this version reads",
+                     .message = "this is not a price table that this version reads",
                      .help = "import the prices again: `errand prices import FILE`"};
   error.where = agent::Where{.file = std::move(file)};
   return agent::fail(std::move(error));

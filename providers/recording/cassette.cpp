@@ -353,8 +353,7 @@ class Reader {
       }
       const auto json = agent::parse_json(record->text, k_max_depth);
       if (!json || !json->is_object()) {
-        return refuse(record->line,
-                      has_run ? "what stands here is no JSON object" : k_no_recording);
+        return refuse(record->line, has_run ? "this is not a JSON object" : k_no_recording);
       }
       if (!has_run) {
         TRY(take_run(*json, record->line));
@@ -375,7 +374,7 @@ class Reader {
   }
 
  private:
-  static constexpr std::string_view k_no_recording = "it is no recording of errand";
+  static constexpr std::string_view k_no_recording = "it is not a recording of errand";
 
   std::unexpected<Error> refuse(int line, std::string_view what) const {
     return agent::fail(corrupt(cassette_.file, line, what));
@@ -481,7 +480,7 @@ Result<Cassette> read_cassette(const std::string& file) {
     return refuse("there is no such file");
   }
   if (!std::filesystem::is_regular_file(status)) {
-    return refuse("it is no regular file");
+    return refuse("it is not a regular file");
   }
   std::ifstream in(file, std::ios::binary);
   std::string text;

@@ -101,7 +101,7 @@ class Page {
 
   Result<Output> binary() const {
     return agent::fail(Code::tool_result_unusable,
-                       fmt::format("`{}` is a binary file, no text (it has NUL bytes)",
+                       fmt::format("`{}` is a binary file, not text (it has NUL bytes)",
                                    one_line(name_.shown, 400)),
                        "Look at it with a program that knows its format.");
   }

@@ -143,7 +143,7 @@ Output Shell::call(const Json& arguments, const CallContext& context) {
   const std::optional<Milliseconds> timeout = asked_timeout(arguments);
   if (!timeout) {
     return failure(Code::tool_invalid_parameters,
-                   "`timeout` is no time: it needs a number above 0 and a unit",
+                   "`timeout` is not a time: it needs a number above 0 and a unit",
                    "Write \"30s\", \"5m\" or whole seconds, or leave it out.");
   }
   if (context.program_runner == nullptr) {

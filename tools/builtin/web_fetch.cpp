@@ -109,7 +109,7 @@ Result<void> check_place(const std::vector<HostPort>& allowed, const Url& url) {
 
 std::unexpected<agent::Error> no_public_address(const Url& url, std::string_view address) {
   return fail(Code::tool_policy_blocked,
-              fmt::format("{} is {}: no public address, and the agent file does not allow it {}",
+              fmt::format("{} is {}: not a public address, and the agent file does not allow it {}",
                           url.host,
                           address,
                           k_key),
@@ -269,7 +269,7 @@ class WebFetch final : public Tool {
       return failure(url.error());
     }
     if (context.http == nullptr) {
-      return failure(Code::tool_failed, "there is no web here");
+      return failure(Code::tool_failed, "web pages cannot be fetched here");
     }
     const auto max_bytes = static_cast<std::size_t>(
         agent::integer_at(arguments, "max_bytes", static_cast<long long>(k_standard_bytes)));

@@ -279,9 +279,10 @@ class Parser {
     } else if (line.starts_with("deleted file mode ")) {
       section_->is_deleted = true;
     } else if (!is_known(line) && !is_trailer(at_)) {
-      return not_understood(section_->hunks.empty()
-                                ? "not understood"
-                                : "this is no line of a hunk; lines that stay begin with a blank");
+      return not_understood(
+          section_->hunks.empty()
+              ? "not understood"
+              : "this is not a line of a hunk; unchanged lines begin with a blank");
     }
     ++at_;
     return {};

@@ -115,8 +115,9 @@ std::unexpected<agent::Error> file_error(std::string_view doing,
     case ENOENT:
       return fail(Code::tool_failed,
                   fmt::format("there is no file or folder {}", name),
-                  shown.starts_with("~/") ? "`~` is no home folder here: give the whole path."
-                                          : "Check the path: list the folder that should hold it.");
+                  shown.starts_with("~/")
+                      ? "`~` does not stand for the home folder here: give the whole path."
+                      : "Check the path: list the folder that should hold it.");
     case EACCES:
     case EPERM:
     case EROFS:
@@ -130,7 +131,7 @@ std::unexpected<agent::Error> file_error(std::string_view doing,
           "Check the path: list the folder that should hold it.");
     case ENXIO:  // a pipe without a reader, a socket, a device without a driver
       return fail(Code::tool_failed,
-                  fmt::format("{} is no regular file", name),
+                  fmt::format("{} is not a regular file", name),
                   "Only regular files can be used.");
     default:
       return fail(

@@ -42,7 +42,7 @@ class PatternCheck final : public GuardrailCheck {
 
   Finding look(const Subject& subject, std::stop_token) override {
     if (!expression_.ok()) {
-      return {.kind = Finding::Kind::broken, .reason = "the pattern is no regular expression"};
+      return {.kind = Finding::Kind::broken, .reason = "the pattern is not a regular expression"};
     }
     const std::vector<std::string> texts = texts_of(subject);
     if (std::ranges::none_of(texts, [&](const auto& text) { return redacted(text).second; })) {

@@ -46,7 +46,7 @@ Result<Parts> split(std::string_view rule) {
       .argument = open < rule.size() ? std::optional(rule.substr(open + 1)) : std::nullopt};
   if (parts.tool.empty() || !std::ranges::all_of(parts.tool, is_tool_character)) {
     return fail(Code::config_invalid,
-                fmt::format("`{}` is no rule: it names no tool", agent::one_line(rule, 100)),
+                fmt::format("`{}` is not a rule: it names no tool", agent::one_line(rule, 100)),
                 k_forms);
   }
   if (!parts.argument) {
@@ -54,7 +54,7 @@ Result<Parts> split(std::string_view rule) {
   }
   if (!rule.ends_with(')') || parts.argument->size() < 2) {
     return fail(Code::config_invalid,
-                fmt::format("`{}` is no rule: {}",
+                fmt::format("`{}` is not a rule: {}",
                             agent::one_line(rule, 100),
                             rule.ends_with(')') ? "nothing stands between ( and )"
                                                 : "a `(` has no `)` at the end"),
@@ -318,7 +318,7 @@ bool Permissions::is_allowed_to_write(const fs::path& file) const {
 
 std::string Permissions::unclear_reason(const Call& call) const {
   return call.line != nullptr && !call.line->unclear().empty()
-             ? fmt::format("it cannot be told what the command runs ({})",
+             ? fmt::format("it cannot be determined what the command runs ({})",
                            call.line->unclear().front())
              : std::string();
 }

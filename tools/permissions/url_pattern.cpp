@@ -22,7 +22,7 @@ constexpr const char* k_form =
 
 auto no_pattern(std::string_view text, std::string_view why) {
   return fail(Code::config_invalid,
-              fmt::format("`{}` is no pattern of URLs: {}", agent::one_line(text, 200), why),
+              fmt::format("`{}` is not a URL pattern: {}", agent::one_line(text, 200), why),
               k_form);
 }
 

@@ -278,7 +278,7 @@ Result<Descriptor> EgressProxy::connect(const std::string& host,
   if (!server && !reserved.empty()) {
     note_refused(name);
     return fail(Code::sandbox_violation,
-                fmt::format("{} is {}: no public address, and only a pattern of "
+                fmt::format("{} is {}: not a public address, and only a pattern of "
                             "`sandbox.allow_hosts` covers it",
                             name,
                             reserved));

@@ -43,7 +43,7 @@ Result<RequestLine> read_request_line(std::string_view line) {
   const std::string_view target = take_until(line, " ");
   const bool is_plain = std::ranges::all_of(target, [](char c) { return c > ' ' && c < '\x7f'; });
   if (method.empty() || target.empty() || !is_plain || !line.starts_with("HTTP/1.")) {
-    return no_request("this is no HTTP/1 request");
+    return no_request("this is not an HTTP/1 request");
   }
   return RequestLine{.method = method, .target = target};
 }

@@ -266,7 +266,7 @@ Result<void> Sandbox::make_own_folders() const {
     }
     if (!fs::is_directory(fs::symlink_status(folder, error))) {
       return fail(Code::sandbox_setup,
-                  fmt::format("errand's own folder `{}` is no folder", folder.string()),
+                  fmt::format("errand's own folder `{}` is not a folder", folder.string()),
                   "remove it, or set the XDG variable that names it to another place");
     }
   }

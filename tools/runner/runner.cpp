@@ -600,7 +600,7 @@ Result<std::unique_ptr<Runner>> Runner::create(std::vector<ConfiguredTool> tools
   for (ConfiguredTool& configured : tools) {
     const agent::ToolInfo& info = configured.tool->info();
     if (!entries.empty() && entries.back().configured.tool->info().name == info.name) {
-      return fail(Code::registry_duplicate, fmt::format("the tool `{}` is there twice", info.name));
+      return fail(Code::registry_duplicate, fmt::format("the tool `{}` appears twice", info.name));
     }
     auto schema =
         agent::JsonSchema::compile(agent::parse_json(info.parameters).value_or(agent::Json()));

@@ -46,7 +46,7 @@ bool is_unreserved(char c) {
 auto no_url(std::string_view text, std::string_view why) {
   return fail(
       Code::tool_invalid_parameters,
-      fmt::format("`{}` is no URL that can be fetched: {}", agent::one_line(text, 200), why),
+      fmt::format("`{}` is not a URL that can be fetched: {}", agent::one_line(text, 200), why),
       k_form);
 }
 
@@ -80,7 +80,7 @@ std::string_view read_name(std::string_view text, std::string& host) {
     const bool is_number = std::ranges::all_of(last, agent::is_digit) || last.starts_with("0x");
     in_addr address{};
     if (is_number && ::inet_aton(host.c_str(), &address) == 0) {
-      return "its host ends in a number and is no address";
+      return "its host ends in a number but is not an address";
     }
     if (is_number) {
       std::array<char, INET_ADDRSTRLEN> dotted{};
@@ -95,7 +95,7 @@ std::string_view read_six(std::string_view text, std::string& host) {
   std::array<char, INET6_ADDRSTRLEN> form{};
   if (::inet_pton(AF_INET6, std::string(text).c_str(), &address) != 1 ||
       ::inet_ntop(AF_INET6, &address, form.data(), form.size()) == nullptr) {
-    return "what stands between [ and ] is no IPv6 address";
+    return "what stands between [ and ] is not an IPv6 address";
   }
   host = fmt::format("[{}]", form.data());
   return {};
@@ -113,7 +113,7 @@ std::string_view read_authority(std::string_view text, std::string& host, int& p
     const std::string_view digits = text.substr(colon + 1);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
     if (error != std::errc() || end != digits.data() + digits.size() || port < 1 || port > 65'535) {
-      return "its port is no number from 1 to 65535";
+      return "its port is not a number from 1 to 65535";
     }
   }
   if (bracket == 0) {
@@ -252,7 +252,7 @@ Result<HostPort> parse_host(std::string_view text) {
   HostPort parsed;
   if (const auto why = read_authority(text, parsed.host, parsed.port); !why.empty()) {
     return fail(Code::config_invalid,
-                fmt::format("`{}` is no host: {}", agent::one_line(text), why),
+                fmt::format("`{}` is not a host: {}", agent::one_line(text), why),
                 "write a host, and its port where it is not 80 or 443: 127.0.0.1:8080");
   }
   return parsed;

@@ -91,7 +91,7 @@ agent::Result<std::string> page_text(const Url& url,
                                      const std::stop_token& stop) {
   const ContentType type = read_content_type(agent::header(headers, "content-type"));
   if (!is_text(type.type) || (has_binary(body) && !type.charset.starts_with("utf-16"))) {
-    return unusable("what came is no text", type.type, headers, body.size());
+    return unusable("the content is not text", type.type, headers, body.size());
   }
   std::string charset = type.charset;
   if (charset.empty() && is_html(type.type)) {

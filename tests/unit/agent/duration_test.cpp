@@ -27,7 +27,7 @@ TEST_CASE("duration: what people write is read", "[agent]") {
   CHECK(agent::parse_duration(text) == milliseconds{expected});
 }
 
-TEST_CASE("duration: what is no duration is nothing", "[agent]") {
+TEST_CASE("duration: what is not a duration is nothing", "[agent]") {
   const std::string text = GENERATE("",
                                     "10",
                                     "s",

@@ -176,7 +176,7 @@ TEST_CASE("event: each journaled type is read back as it was written", "[agent]"
   }
 }
 
-TEST_CASE("event: arguments that are no JSON object are kept as the text that came", "[agent]") {
+TEST_CASE("event: arguments that are not a JSON object are kept as the text that came", "[agent]") {
   agent::Reply reply{.tool_calls = {{"id1", "shell", R"({"command": "l)"}}};
   const agent::Json json = agent::to_json(event(agent::ModelResponded{.reply = reply}));
   CHECK(json["tool_calls"][0]["arguments"] == R"({"command": "l)");

@@ -81,9 +81,10 @@ TEST_CASE("attachment: what cannot go is refused", "[config]") {
     return attached ? "none"s : attached.error().message;
   };
   CHECK_THAT(refusal(folder.path() / "gone.png"), Catch::Contains("there is no file"));
-  CHECK_THAT(refusal(folder.write("empty.png", "")), Catch::Contains("is no picture and no PDF"));
+  CHECK_THAT(refusal(folder.write("empty.png", "")),
+             Catch::Contains("is neither a picture nor a PDF"));
   CHECK_THAT(refusal(folder.write("text.pdf", "hello")),
-             Catch::Contains("is no picture and no PDF"));
+             Catch::Contains("is neither a picture nor a PDF"));
   std::filesystem::create_directory(folder.path() / "folder.png");
   CHECK_THAT(refusal(folder.path() / "folder.png"), Catch::Contains("is a folder"));
   CHECK(attachments.empty());

@@ -146,8 +146,8 @@ TEST_CASE("hostile: what is no file is refused at once", "[config]") {
     CHECK(report.errors[0].code == agent::Code::config_invalid);
     return report.errors[0].message;
   };
-  CHECK(message(pipe) == "`" + pipe.string() + "` is no regular file");
-  CHECK(message("/dev/zero") == "`/dev/zero` is no regular file");
+  CHECK(message(pipe) == "`" + pipe.string() + "` is not a regular file");
+  CHECK(message("/dev/zero") == "`/dev/zero` is not a regular file");
   CHECK(message(folder.path()) == "`" + folder.path().string() + "` is a folder");
   CHECK(message(folder.path() / "none") ==
         "there is no file `" + (folder.path() / "none").string() + "`");

@@ -182,7 +182,7 @@ TEST_CASE("load: a byte order mark and CRLF change no position", "[config]") {
   const auto report =
       parse("\xEF\xBB\xBFversion: 1\r\nname: a\r\nfoo: 1\r\nprompt: |\r\n  x {{ y }}\r\n");
   CHECK(lines_of(report.errors) == Lines{"3:1 unknown key `foo` at the top",
-                                         "5:5 the template names `y`, which is no parameter"});
+                                         "5:5 the template names `y`, which is not a parameter"});
   CHECK(report.errors.at(0).where->excerpt == "foo: 1");
 }
 
@@ -228,9 +228,9 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
       {"description: ~", "3:1 `description` has no value", "description"},
       {"prompt: [a]", "3:9 `prompt` must be text, not a list", "["},
       {"prompt: {{ x }}", "3:10 a key must be a word, not a list or a map", "{"},
-      {"prompt: 'é {{ x }}'", "3:12 the template names `x`, which is no parameter", "{{ x }}"},
+      {"prompt: 'é {{ x }}'", "3:12 the template names `x`, which is not a parameter", "{{ x }}"},
       {"prompt: \"\\u00e9\\t{{ x }}\"",
-       "3:18 the template names `x`, which is no parameter",
+       "3:18 the template names `x`, which is not a parameter",
        "{{ x }}"},
       {"prompt: '{{ x'", "3:10 a template tag is not closed", "{{"},
       {"prompt: '{{ a b }}'", "3:10 a template tag that holds no plain name", "{{ a b }}"},
@@ -239,25 +239,25 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
        "3:10 a template tag that holds no plain name",
        "{{ ${env:HOME} }}"},
       {"instructions: |\n  Ü\n    as {{ x }}",
-       "5:8 the template names `x`, which is no parameter",
+       "5:8 the template names `x`, which is not a parameter",
        "{{ x }}"},
       {"instructions: >-\n  a\n  b {{ x }}",
-       "5:5 the template names `x`, which is no parameter",
+       "5:5 the template names `x`, which is not a parameter",
        "{{ x }}"},
       {"instructions: a\n  b {{ x }}",
-       "4:5 the template names `x`, which is no parameter",
+       "4:5 the template names `x`, which is not a parameter",
        "{{ x }}"},
       {"description: 'it''s ${env:NOPE}'",
        "3:21 the environment variable `NOPE` is not set",
        "${env:NOPE}"},
       {"description: x ${env:NOPE", "3:16 the reference to a variable is not closed", "${env:"},
-      {"description: ${env:1}", "3:14 `1` is no name of a variable", "${env:1}"},
+      {"description: ${env:1}", "3:14 `1` is not a variable name", "${env:1}"},
       {"parameters: {1x: {}}",
        "3:14 the name `1x` must be at most 64 letters, digits and `_`, and not begin with a digit",
        "1x"},
       {"parameters: {x: {type: int}}", "3:24 `parameters.x.type` cannot be `int`", "int"},
       {"parameters: {x: {type: integer, default: y}}",
-       "3:42 `parameters.x.default` is no integer",
+       "3:42 `parameters.x.default` is not of type integer",
        "y"},
       {"parameters: {x: {enum: [a], default: b}}",
        "3:38 `parameters.x.default` is not in `enum`",
@@ -296,7 +296,7 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
       {"tools: [grep: {allow_hosts: [a]}]",
        "3:16 the tool `grep` has no `allow_hosts`: it does not fetch",
        "allow_hosts"},
-      {"tools: [shell, {shell: {}}]", "3:17 the tool `shell` is there twice", "shell"},
+      {"tools: [shell, {shell: {}}]", "3:17 the tool `shell` appears twice", "shell"},
       {"tools: [{name: t, description: d, command: make test}]",
        "3:44 `tools[].command` must be a list, not text",
        "make test"},
@@ -389,8 +389,8 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
       {"x: 1", "3:1 unknown key `x` at the top", "x"},
       {"<<: {}", "3:1 merge keys (`<<`) are not supported", "<<"},
       {"description: !!str 5", "3:14 the tag `!!str` is not allowed", "!!str"},
-      {"name: b", "3:1 the key `name` is there twice", "name"},
-      {"x-a: {b: 1, b: 2}", "3:13 the key `b` is there twice", "b"},
+      {"name: b", "3:1 the key `name` appears twice", "name"},
+      {"x-a: {b: 1, b: 2}", "3:13 the key `b` appears twice", "b"},
       {"? [a]\n: b", "3:3 a key must be a word, not a list or a map", "["},
       {"x-a: *b", "3:6 the alias names no anchor above it", "*"},
       {"x-a: &b [*b]", "3:10 the alias stands inside the value that it names", "*b"},
@@ -431,7 +431,7 @@ prompt: "{{ who }} ${env:NOPE}"
               "3:36 `limits.timeout` needs a unit",
               "4:1 `checks` is not supported yet",
               "5:9 there is no built-in tool `reed_file`",
-              "6:10 the template names `who`, which is no parameter",
+              "6:10 the template names `who`, which is not a parameter",
               "6:20 the environment variable `NOPE` is not set"});
 }
 
@@ -630,11 +630,11 @@ TEST_CASE("markdown: mistakes stand at their place in the whole file", "[config]
        "3:7 `name` must be at most 64 lower-case letters, "
        "digits, `-` and `_`, and begin with a letter or digit"},
       {"---\nversion: 1\nname: a\n---\n\nx\n  é {{ y }}\n",
-       "7:5 the template names `y`, which is no parameter"},
+       "7:5 the template names `y`, which is not a parameter"},
       {"---\nversion: 1\nname: a\n---\n${env:NOPE}",
        "5:1 the environment variable `NOPE` is not set"},
       {"---\nversion: 1\nname: a\ninstructions: x\n---\ny",
-       "4:1 the instructions are there twice: here and as the text of the file"},
+       "4:1 the instructions are given twice: here and as the text of the file"},
       {"# Title\n", "1:1 the front matter is missing"},
       {"---\nversion: 1\n", "1:1 the front matter is not closed"},
       {"---\nversion: 1\nname: [\n---\nx", "3:7 a `[` is not closed"},
@@ -742,7 +742,7 @@ TEST_CASE("load: what is wrong in a fallback is marked where it stands", "[confi
                             "  on: [unavailble]\n");
   CHECK(lines_of(report.errors) == Lines{"5:12 `fallback.models[]` must be PROVIDER/NAME",
                                          "5:18 `fallback.models[]` must be PROVIDER/NAME",
-                                         "5:30 the model `a/b` is in the chain twice",
+                                         "5:30 the model `a/b` appears twice in the chain",
                                          "5:48 unknown key `tempertaur` in `fallback.models[]`",
                                          "6:8 `fallback.on[]` cannot be `unavailble`"});
   CHECK(lines_of(parse(k_head + "fallback: [{name: auto}]\n").errors) ==

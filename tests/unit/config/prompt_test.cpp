@@ -173,7 +173,7 @@ TEST_CASE("prompt: a context file that is no text is an error", "[config]") {
   const auto rendered = config::render(*report.agent, {}, "go", {});
   REQUIRE_FALSE(rendered);
   CHECK(rendered.error().code == agent::Code::config_invalid);
-  CHECK(rendered.error().message == "`" + (folder.path() / "logo.ico").string() + "` is no text");
+  CHECK(rendered.error().message == "`" + (folder.path() / "logo.ico").string() + "` is not text");
 }
 
 TEST_CASE("prompt: a context file that went away is an error, not a shorter prompt", "[config]") {

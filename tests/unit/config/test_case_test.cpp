@@ -129,7 +129,7 @@ TEST_CASE("test case: every mistake is named, with its line", "[config]") {
       {k_least + "workspace: agent.yaml\n", {"4: there is no folder `agent.yaml`"}},
       {k_least + "expect: {schema: broken.json}\n", {"4: `broken.json` is not valid JSON"}},
       {k_least + "expect: {schema: wrong.json}\n",
-       {"4: `wrong.json`: the JSON Schema is wrong at `/type`: \"nothing\" is no type"}},
+       {"4: `wrong.json`: the JSON Schema is wrong at `/type`: \"nothing\" is not a type"}},
       {k_least + "expect: {max_cost_usd: -1}\n",
        {"4: `expect.max_cost_usd` must be an amount in US dollars, not `-1`"}},
       {k_least + "expect: {max_cost_usd: 1}\n",
@@ -142,7 +142,7 @@ TEST_CASE("test case: every mistake is named, with its line", "[config]") {
        {"4: `expect.text.contains` could not fail: every text contains the empty one"}},
       {k_least + "expect: {exit_code: 99}\n", {"4: no run ends with exit code 99"}},
       {k_least + "expect:\n  text: {matches: '('}\n",
-       {"5: `expect.text.matches` is no regular expression that RE2 understands"}},
+       {"5: `expect.text.matches` is not a regular expression that RE2 understands"}},
   }));
   INFO(std::get<0>(row));
   CHECK(mistakes(files, std::get<0>(row)) == std::get<1>(row));

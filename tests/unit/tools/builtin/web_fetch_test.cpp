@@ -213,5 +213,5 @@ TEST_CASE("web_fetch: bytes under a false name are no text", "[tools]") {
       6);
   const auto text = tools::page_text(*tools::parse_url("https://example.com/"), {}, bytes, {});
   REQUIRE_FALSE(text);
-  CHECK(text.error().message == "what came is no text: of an unknown type, 6 bytes");
+  CHECK(text.error().message == "the content is not text: of an unknown type, 6 bytes");
 }

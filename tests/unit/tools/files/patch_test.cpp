@@ -186,7 +186,7 @@ TEST_CASE("patch: what is none says where and why", "[tools]") {
       {"--- a/x\n+++ b/x\n@@ -9999999999 +1 @@\n-a\n", "line 3 of the patch: this header"},
       {"--- a/x\n+++ b/x\n@@@ -1 -1 +1 @@@\n-a\n", "line 3 of the patch: this header of a hunk"},
       {"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\nint c;\n",
-       "line 6 of the patch: this is no line of"},
+       "line 6 of the patch: this is not a line of"},
       {"--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n", "names two files, `x` and `y`"},
       {"--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n", "does not name a file"},
       {"--- \n+++ b/x\n@@ -1 +1 @@\n-a\n", "line 1 of the patch: here or in the next line"},
