@@ -86,7 +86,7 @@ class RecordingWatcher final : public ToolWatcher {
     recorder_.commit();  // the answer may be long in coming
     if (approver_ != nullptr) {
       interceptors_.notify(
-          "permission_prompt", fmt::format("`{}` needs a yes", request.call.name), stop_);
+          "permission_prompt", fmt::format("`{}` needs approval", request.call.name), stop_);
     }
     const Answer answer = approver_ != nullptr ? approver_->ask(request, stop_) : Answer::nobody;
     if (answer != Answer::nobody) {
@@ -407,14 +407,14 @@ class Run {
   }
 
   static Warning estimate_warning(const Reply& reply) {
-    return {.message = fmt::format(
-                "what {} says of tokens cannot be ({} in, {} out): it is estimated from the bytes "
-                "({} in, {} out)",
-                reply.origin.empty() ? "the model" : "`" + reply.origin + "`",
-                reply.usage.input,
-                reply.usage.output,
-                reply.estimated->input,
-                reply.estimated->output),
+    return {.message = fmt::format("the token counts from {} cannot be right ({} in, {} out): they "
+                                   "are estimated from the bytes "
+                                   "({} in, {} out)",
+                                   reply.origin.empty() ? "the model" : "`" + reply.origin + "`",
+                                   reply.usage.input,
+                                   reply.usage.output,
+                                   reply.estimated->input,
+                                   reply.estimated->output),
             .help =
                 "Limits and costs go by the estimate, `estimated` in the event "
                 "`model.responded`."};

@@ -38,7 +38,7 @@ constexpr auto k_exits = std::to_array<ExitRow>({
     {87, "handoff_limit", Status::stopped, "", "more hand-overs between agents than allowed", "no", "yes"},
     {90, "hook_terminated", Status::stopped, "", "a hook said stop, or a guarding hook broke", "no", "yes"},
     {91, "guardrail_denied", Status::stopped, "", "an input, output or tool guardrail refused", "no", "maybe"},
-    {92, "approval_required", Status::stopped, "permissions.allow", "a call needs a human's yes and no human is there", "no", "yes"},
+    {92, "approval_required", Status::stopped, "permissions.allow", "a call needs a human's approval and no human is there", "no", "yes"},
     {93, "sandbox", Status::stopped, "", "the sandbox cannot be set up, or a violation that is configured as fatal", "no", "yes"},
     {94, "user_declined", Status::stopped, "", "the human said \"stop\" at a prompt (not Ctrl-C)", "no", "yes"},
     {95, "model_refused", Status::stopped, "", "refusal or content filter", "no", "fork"},

@@ -198,7 +198,7 @@ std::optional<Ending> cost_limit_before_asking(const State& state, Money max) {
                       std::move(message));
   };
   if (!state.cost) {
-    return stopped("what the last answer cost is unknown, so that the limit cannot be kept");
+    return stopped("what the last answer cost is unknown, so that the limit cannot be enforced");
   }
   if (*state.cost >= max) {
     return stopped(fmt::format("{} of {} are spent", format_money(state.cost), format_money(max)));

@@ -81,7 +81,7 @@ void add_settings(std::string_view whose,
            !mistakes.empty()
                ? fmt::format("{} mistake{}", mistakes.size(), mistakes.size() == 1 ? "" : "s")
            : is_there ? "read"
-                      : "not there, and need not be")});
+                      : "does not exist (optional)")});
 }
 
 void look_at_settings(const Context& context, Health& health) {
@@ -124,7 +124,7 @@ void look_at_journal(const Context& context, Health& health) {
              ::access(there.c_str(), W_OK | X_OK) != 0) {
     failure =
         Error{.code = agent::Code::storage_io,
-              .message = fmt::format("the journal `{}` cannot be made: `{}` cannot be written",
+              .message = fmt::format("the journal `{}` cannot be created: `{}` cannot be written",
                                      agent::one_line(file.string()),
                                      agent::one_line(there.string())),
               .help = "set XDG_STATE_HOME to a folder of yours, or run with --no-session"};
@@ -139,7 +139,7 @@ void look_at_journal(const Context& context, Health& health) {
   health.lines.push_back({"journal",
                           failure  ? agent::one_line(failure->message)
                           : exists ? fmt::format("{}: {} kB, opens", shown, (bytes + 999) / 1000)
-                                   : fmt::format("{}: not there yet, can be made", shown)});
+                                   : fmt::format("{}: does not exist yet, can be created", shown)});
   if (failure) {
     health.errors.push_back(*std::move(failure));
   }
@@ -231,7 +231,7 @@ agent::Result<void> ask_providers(Context& context, Health& health) {
   }
   if (asked.empty()) {
     health.lines.push_back({"online",
-                            "nobody was asked: no key is set, and no agent of this "
+                            "no provider was asked: no key is set, and no agent of this "
                             "folder names a server"});
   }
   health.report["online"] = std::move(asked);

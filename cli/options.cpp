@@ -65,7 +65,7 @@ constexpr Option k_allow{
     .name = "--allow",
     .value = "RULE",
     .kind = Kind::text,
-    .help = "a yes in advance to the calls that RULE names; repeatable",
+    .help = "approve in advance the calls that RULE names; repeatable",
     .details =
         "For example 'shell(make test)' or 'write_file(docs/**)'; the agent file's page has "
         "the rules. It wins over all rules but those that deny.",
@@ -88,8 +88,8 @@ constexpr Option k_key_host{
     .environment = "ERRAND_KEY_HOSTS",
     .help = "the value of the variable NAME may go to the server URL; repeatable",
     .details =
-        "URL is scheme, host and port: LLM_KEY=https://llm.corp.example. Several servers "
-        "stand with commas between them, several variables in ERRAND_KEY_HOSTS with blanks. NAME=* "
+        "URL is scheme, host and port: LLM_KEY=https://llm.corp.example. Several servers are "
+        "separated by commas, several variables in ERRAND_KEY_HOSTS by blanks. NAME=* "
         "is every server, also for programs that have the network.",
     .repeated = true,
 };
@@ -168,7 +168,7 @@ constexpr auto k_run_options = std::to_array<Option>({
     k_allow,
     k_deny,
     {.name = "--yes",
-     .help = "run every call that would need a person's yes",
+     .help = "run every call that would need approval",
      .details = "What a rule denies stays denied. Meant for machines that can be thrown away."},
     {.name = "--fail-on-denied",
      .help = "end the run with exit code 92 when a call is denied",
@@ -186,8 +186,8 @@ constexpr auto k_run_options = std::to_array<Option>({
      .help = "answer from a recording: no network, no key, the same events",
      .details = "The run has the recorded one's id, times and retries, so that its events are the "
                 "same byte for byte where its tools, which run for real, give the same results; "
-                "how their live output is cut into events is not repeated. No wait is waited for, "
-                "and no session is kept. A request must have the recorded URL and body; one that "
+                "how their live output is cut into events is not repeated. Waits are skipped, and "
+                "no session is kept. A request must have the recorded URL and body; one that "
                 "has not ends the run with exit code 119, and with the differences.",
      .excludes = k_not_record},
     {.name = "--no-session",
@@ -223,7 +223,7 @@ constexpr auto k_test_options = std::to_array<Option>({
      .value = "FILE",
      .kind = Kind::file,
      .help = "write the results to FILE in JUnit's XML, too"},
-    {.name = "--quiet", .short_name = "-q", .help = "say nothing of cases that pass"},
+    {.name = "--quiet", .short_name = "-q", .help = "do not list cases that pass"},
     k_color,
 });
 constexpr auto k_init_options = std::to_array<Option>({
@@ -474,7 +474,8 @@ constexpr auto k_commands = std::to_array<Command>({
      .description =
          "Says what the permissions of an agent make of a call, with the settings of the "
          "project and the user: allow, ask or deny, and which rule says so; or refused, where "
-         "the sandbox or the tool itself would not let it happen after a yes either, as far as "
+         "the sandbox or the tool itself would not let it happen after an approval either, as far "
+         "as "
          "that is known beforehand. For tools that run programs it says which network these "
          "have. Nothing is run. Exits with 0 where the call is allowed, and with 92 where it is "
          "not.",
@@ -495,7 +496,7 @@ constexpr auto k_commands = std::to_array<Command>({
     {.name = "prices show",
      .summary = "show what a model costs",
      .description = "Shows which prices are in force, or what one model costs: the price, who says "
-                    "it, and by which rule. Exits with 78 where nobody knows.",
+                    "it, and by which rule. Exits with 78 where it is not known.",
      .positionals = k_price_positionals,
      .options = k_output_options,
      .examples = k_price_examples,
@@ -526,8 +527,8 @@ constexpr auto k_commands = std::to_array<Command>({
          "asked. The exit code is that of the first thing that is wrong, in this order: 93 where a "
          "layer is missing that agents require by default, 78 for a mistake in settings, 74 for a "
          "journal that does not open, 78 for imported prices that cannot be read, and with "
-         "--online what a run would end with, such as 75 or 77. A key that is not set is nothing "
-         "wrong.",
+         "--online what a run would end with, such as 75 or 77. A key that is not set is not an "
+         "error.",
      .positionals = {},
      .options = k_doctor_options,
      .examples = k_doctor_examples,

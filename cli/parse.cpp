@@ -77,7 +77,7 @@ std::unexpected<agent::Error> unknown_command(std::string_view name) {
 std::unexpected<agent::Error> option_before_command(std::string_view option) {
   for (const Command& command : commands()) {
     if (!command.hidden && find_option(command, option.substr(0, option.find('='))) != nullptr) {
-      return refuse(fmt::format("`{}` stands before the command", option),
+      return refuse(fmt::format("`{}` comes before the command", option),
                     fmt::format("options follow it: `errand {} {}`", command.name, option));
     }
   }
@@ -391,7 +391,7 @@ Result<void> check_exclusions(const Parsed& parsed) {
   for (const Option& option : parsed.command->options) {
     for (const std::string_view other : option.excludes) {
       if (parsed.has(option.name) && is_given(parsed, other)) {
-        return refuse(fmt::format("`{}` and `{}` exclude each other", option.name, other),
+        return refuse(fmt::format("`{}` and `{}` cannot be used together", option.name, other),
                       "give one of them");
       }
     }

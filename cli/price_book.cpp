@@ -101,7 +101,7 @@ agent::Result<void> check_cost_limit(const agent::AgentSpec& agent,
   agent::Error error{
       .code = agent::Code::config_invalid,
       .message = fmt::format(
-          "the cost limit cannot be kept: nobody knows what the model `{}` costs", model),
+          "the cost limit cannot be enforced: the price of the model `{}` is not known", model),
       .help =
           fmt::format("give its price in US dollars per million tokens beside its name, as in "
                       "`{{name: {0}, cost: {{input: 3, output: 15}}}}`, or for all agents in "

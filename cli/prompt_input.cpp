@@ -53,9 +53,9 @@ agent::Result<std::string> read_all(int descriptor,
     }
     if (bytes == 0) {
       if (const auto why = agent::why_not_text(text)) {
-        return no_input(fmt::format("{} holds no text: {}", name, *why),
-                        "give text as UTF-8; a picture or a PDF goes with a prompt that names its "
-                        "file, as in \"What is this? @scan.pdf\"");
+        return no_input(fmt::format("{} is not text: {}", name, *why),
+                        "give text as UTF-8; to attach a picture or a PDF, name its file in the "
+                        "prompt, as in \"What is this? @scan.pdf\"");
       }
       return text;
     }

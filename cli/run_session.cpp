@@ -160,7 +160,7 @@ Result<void> RunSession::settle_permissions() {
   }
   TRY(check_tool_choice(plan_.agent, *permissions_));
   if (says_yes) {
-    warn("--yes: calls that need a person's yes run without one", "rules in `deny` still hold");
+    warn("--yes: calls that need approval run without it", "rules in `deny` still hold");
   }
   approver_ = open_approver({.says_yes = says_yes,
                              .color = world_.context.color_err,

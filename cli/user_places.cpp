@@ -225,7 +225,7 @@ std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const C
        tools::unclear_commands(agent, context.cwd, agent::value_of(context.environment, "HOME"))) {
     sentences.push_back(
         fmt::format("what `{}` runs cannot be determined ({}): scripts that it names are "
-                    "not kept from tools",
+                    "not protected from tools",
                     agent::one_line(one.command, 100),
                     one.why));
   }

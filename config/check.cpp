@@ -368,7 +368,7 @@ void Checker::refuse_unknown(const Entry& entry,
                              const std::string& shown_path) {
   if (is_misplaced_name(entry, path)) {
     problems_.add(entry.key_span,
-                  fmt::format("no settings stand under `{}`", entry.key),
+                  fmt::format("there are no settings under `{}`", entry.key),
                   fmt::format("write `- {0}`, or indent its settings under it: "
                               "`- {0}: {{timeout: 2m}}`",
                               entry.key));

@@ -22,7 +22,7 @@ constexpr auto k_project_keys = std::to_array<Key>({
     {.path = "permissions", .type = Type::map, .help = "Rules for agents that work in this project, beside those of the agent file (`errand-agent(5)`). They can only tighten.", .example = "{deny: [\"write_file(vendor/**)\"]}"},
     {.path = "permissions.default", .type = Type::choice, .help = "What holds where no rule speaks of a call; the stricter of this and the agent file's.", .example = "ask", .choices = "auto|allow|ask|deny"},
     {.path = "permissions.allow", .type = Type::anything, .help = "Not here: a project gives no rights.", .example = {}},
-    {.path = "permissions.ask", .type = Type::list, .help = "Calls that need a person's yes.", .example = "[\"shell(git push *)\"]"},
+    {.path = "permissions.ask", .type = Type::list, .help = "Calls that need a person's approval.", .example = "[\"shell(git push *)\"]"},
     {.path = "permissions.ask[]", .type = Type::text, .help = "A rule: TOOL, or TOOL(ARGUMENT).", .example = "shell(git push *)", .shape = Shape::filled},
     {.path = "permissions.deny", .type = Type::list, .help = "Calls that never run.", .example = "[\"write_file(vendor/**)\"]"},
     {.path = "permissions.deny[]", .type = Type::text, .help = "A rule: TOOL, or TOOL(ARGUMENT).", .example = "shell(rm -rf *)", .shape = Shape::filled},

@@ -143,7 +143,7 @@ class CaseBuilder {
               agent::exit_table().end()) {
         problems_.add(code->span,
                       fmt::format("no run ends with exit code {}", code->text),
-                      "`errand exit-codes` lists those that there are");
+                      "`errand exit-codes` lists them all");
       }
     }
     if (const Value* text = value_at(map, "text")) {

@@ -38,7 +38,7 @@ constexpr auto k_user_keys = std::to_array<Key>({
     {.path = "permissions", .type = Type::map, .help = "Rules for all agents, beside those of the agent file (`errand-agent(5)`). A prompt that is answered with `always` adds to `allow`.", .example = "{deny: [\"shell(git push *)\"]}"},
     {.path = "permissions.allow", .type = Type::list, .help = "Calls that run.", .example = "[\"shell(git diff *)\"]"},
     {.path = "permissions.allow[]", .type = Type::text, .help = "A rule: TOOL, or TOOL(ARGUMENT).", .example = "shell(git diff *)", .shape = Shape::filled},
-    {.path = "permissions.ask", .type = Type::list, .help = "Calls that need a person's yes.", .example = "[\"shell(git push *)\"]"},
+    {.path = "permissions.ask", .type = Type::list, .help = "Calls that need a person's approval.", .example = "[\"shell(git push *)\"]"},
     {.path = "permissions.ask[]", .type = Type::text, .help = "A rule: TOOL, or TOOL(ARGUMENT).", .example = "shell(git push *)", .shape = Shape::filled},
     {.path = "permissions.deny", .type = Type::list, .help = "Calls that never run.", .example = "[\"read_file(~/.ssh/**)\"]"},
     {.path = "permissions.deny[]", .type = Type::text, .help = "A rule: TOOL, or TOOL(ARGUMENT).", .example = "shell(rm -rf *)", .shape = Shape::filled},

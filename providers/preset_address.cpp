@@ -68,11 +68,11 @@ agent::Result<std::string> checked_base_url(std::string url, std::string_view so
     return agent::fail(std::move(error));
   }
   if (parts->has_credentials) {
-    return wrong_address(fmt::format("`{}` holds a user name or a password", source),
+    return wrong_address(fmt::format("`{}` contains a user name or a password", source),
                          "Leave them out; a key is named by `model.api_key_env`.");
   }
   if (parts->has_query) {
-    return wrong_address(fmt::format("`{}` holds a query or a fragment", source),
+    return wrong_address(fmt::format("`{}` contains a query or a fragment", source),
                          "Give the address only, up to the part before the protocol's own path.");
   }
   return url;

@@ -107,7 +107,7 @@ agent::Result<void> read_key(Resolved& resolved, const Environment& environment)
     return no_key(environment.contains(resolved.api_key_env) ? "is empty" : "is not set");
   }
   if (std::ranges::any_of(resolved.api_key, [](char c) { return c < '!' || c > '~'; })) {
-    return no_key("holds characters that no key has");
+    return no_key("contains characters that no key has");
   }
   return {};
 }

@@ -23,7 +23,7 @@ constexpr std::array k_categories = {
     Category{Code::tool_model_retry, Phase::execution, false,
              "Correct the call as the error says and make it again."},
     Category{Code::tool_failed, Phase::execution, false,
-             "Read the error and the output, mend the cause or go another way."},
+             "Read the error and the output, fix the cause or go another way."},
     Category{Code::tool_policy_blocked, Phase::execution, false,
              "This is not allowed here. Reach the goal another way, or say that you cannot."},
     Category{Code::tool_confirmation_required, Phase::execution, false,
@@ -42,7 +42,7 @@ constexpr std::array k_categories = {
     Category{Code::tool_result_unusable, Phase::result_interpretation, false,
              "What came back is not text. Ask for it in another form."},
     Category{Code::tool_interrupted, Phase::execution, false,
-             "Nobody knows whether the call took effect. Check that before you call again."},
+             "It is not known whether the call took effect. Check that before you call again."},
 };
 // clang-format on
 

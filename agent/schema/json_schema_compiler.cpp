@@ -740,7 +740,7 @@ class Compiler {
     }
     const auto near = nearest(name, names);
     return near ? fmt::format("; did you mean `{}`?", *near)
-                : fmt::format("; known are: {}", join(names, ", "));
+                : fmt::format("; known: {}", join(names, ", "));
   }
 
   Result<void> property_names(Node& node, std::string_view keyword, const Json& value) {

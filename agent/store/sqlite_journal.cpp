@@ -63,7 +63,7 @@ std::string help_for(int sqlite_code) {
   switch (sqlite_code & 0xFF) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return "move the file away; a new one is made by the next run";
+      return "move the file away; the next run creates a new one";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return "another process holds the journal locked";
@@ -114,11 +114,11 @@ Result<void> make_folders(const std::filesystem::path& folder) {
     return {};
   }
   if (errno != ENOENT || folder == folder.parent_path()) {
-    return failed_with_errno("cannot make the folder", folder, errno);
+    return failed_with_errno("cannot create the folder", folder, errno);
   }
   TRY(make_folders(folder.parent_path()));
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    return failed_with_errno("cannot make the folder", folder, errno);
+    return failed_with_errno("cannot create the folder", folder, errno);
   }
   return {};
 }
@@ -130,7 +130,7 @@ Result<void> make_file(const std::filesystem::path& file) {
   if (descriptor >= 0) {
     close(descriptor);
   } else if (errno != EEXIST) {
-    return failed_with_errno("cannot make the journal", file, errno);
+    return failed_with_errno("cannot create the journal", file, errno);
   }
   return {};
 }

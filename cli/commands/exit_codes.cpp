@@ -138,7 +138,7 @@ void write_exits(const Rows& rows, std::ostream& out) {
         row->name,
         row->retry,
         row->resumable,
-        wrapped(std::string(row->when) + (agent::is_built(*row) ? "" : " (Not built yet.)"),
+        wrapped(std::string(row->when) + (agent::is_built(*row) ? "" : " (Not implemented yet.)"),
                 k_width - k_indent,
                 k_indent));
   }
@@ -151,7 +151,7 @@ void write_errors(const Rows& rows, std::ostream& out) {
     const std::string exit = row->exit_code == 0  ? "-"
                              : row->only_if_fatal ? fmt::format("({})", row->exit_code)
                                                   : std::to_string(row->exit_code);
-    const std::string later = row->since.empty() ? " (Not built yet.)" : "";
+    const std::string later = row->since.empty() ? " (Not implemented yet.)" : "";
     out << fmt::format("{:<29}{:<6}{:<10}{}\n",
                        row->name,
                        exit,

@@ -98,7 +98,7 @@ agent::Result<void> write_new(const std::filesystem::path& file,
   const auto refuse = [&](int error) {
     return error == EEXIST
                ? agent::fail(agent::Code::cli_cannot_create,
-                             fmt::format("`{}` is there already", shown),
+                             fmt::format("`{}` already exists", shown),
                              "name another file, or overwrite it with --force")
                : agent::fail(agent::Code::cli_cannot_create,
                              fmt::format("cannot write `{}`: {}", shown, std::strerror(error)));

@@ -54,10 +54,10 @@ Result<std::vector<Row>> chosen(const Parsed& parsed, const agent::Environment& 
   for (const std::string& name : parsed.positionals) {
     if (std::ranges::find(names, name) == names.end()) {
       const auto near = agent::nearest(name, names);
-      return agent::fail(Code::cli_usage,
-                         fmt::format("there is no provider `{}`", name),
-                         near ? fmt::format("did you mean `{}`?", *near)
-                              : "`errand models` lists those that there are");
+      return agent::fail(
+          Code::cli_usage,
+          fmt::format("there is no provider `{}`", name),
+          near ? fmt::format("did you mean `{}`?", *near) : "`errand models` lists them all");
     }
   }
   return rows;

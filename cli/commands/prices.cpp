@@ -112,7 +112,7 @@ void show_json(const std::string& model, const ModelPrice& found, Wall now, std:
 std::unexpected<agent::Error> unknown(const std::string& model, const PriceBook& book) {
   return agent::fail(
       Code::config_invalid,
-      fmt::format("nobody knows what the model `{}` costs", model),
+      fmt::format("the price of the model `{}` is not known", model),
       fmt::format("give its price in {}: `prices: {{{}: {{input: 3, output: 15}}}}`",
                   book.config_file().empty() ? "config.yaml" : book.config_file().string(),
                   model));

@@ -132,7 +132,7 @@ std::string environment() {
 std::string exit_lines() {
   std::string text;
   for (const agent::ExitRow& row : agent::exit_table()) {
-    const std::string_view later = agent::is_built(row) ? "" : " (not built yet)";
+    const std::string_view later = agent::is_built(row) ? "" : " (not implemented yet)";
     text += fmt::format(
         ".It {}\n{}", row.exit_code, prose(fmt::format("{}: {}{}", row.name, row.when, later)));
   }
@@ -143,7 +143,7 @@ std::string exit_item(const agent::ExitRow& row) {
   const auto known = [](std::string_view word) { return word != "-"; };
   std::string text =
       fmt::format(".It {} {}\n{}", row.exit_code, row.name, prose(sentence(row.when)));
-  text += agent::is_built(row) ? "" : "Not built yet: no run ends so.\n";
+  text += agent::is_built(row) ? "" : "Not implemented yet: no run ends this way.\n";
   if (known(row.retry)) {
     text += fmt::format("Run it again: {}.\n", row.retry);
   }
@@ -169,7 +169,7 @@ std::string code_item(const agent::CodeRow& row) {
   policy += fmt::format(
       "; domain {}; retry {}", agent::to_string(row.domain), agent::to_string(row.retry));
   policy += row.retry_note.empty() ? "" : fmt::format(" ({})", row.retry_note);
-  policy += row.since.empty() ? "; not built yet." : fmt::format("; since {}.", row.since);
+  policy += row.since.empty() ? "; not implemented yet." : fmt::format("; since {}.", row.since);
   return fmt::format(".It {}\n{}{}", row.name, prose(row.advice), prose(policy));
 }
 

@@ -93,7 +93,7 @@ std::string retry_line(const agent::ModelRetrying& retry) {
 std::string fallback_line(const agent::ModelFallback& event) {
   const auto cooldown = event.cooldown.count();
   if (event.skipped) {
-    return fmt::format("{} failed before and is left alone for {}: {} is asked",
+    return fmt::format("{} failed before and is skipped for {}: {} is asked",
                        name_of(event.from),
                        duration_words(cooldown),
                        name_of(event.to));

@@ -186,7 +186,7 @@ std::vector<agent::ToolSpec> build_tools(const Value& list,
     if (!is_new) {
       problems.add(span,
                    fmt::format("the tool `{}` appears twice", tool.name),
-                   fmt::format("it first stands in line {}; keep one",
+                   fmt::format("it first appears in line {}; keep one",
                                problems.source().line_of(first->second.offset)),
                    agent::Code::registry_duplicate);
     }

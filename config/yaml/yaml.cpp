@@ -558,7 +558,7 @@ void TreeBuilder::take_key(Frame& frame, Value value) {
     problems_.add(
         value.span,
         fmt::format("the key `{}` appears twice", value.text),
-        fmt::format("it first stands in line {}; keep one", source_.line_of(first->second)));
+        fmt::format("it first appears in line {}; keep one", source_.line_of(first->second)));
   }
   frame.entry.key = std::move(value.text);
   frame.entry.key_span = value.span;

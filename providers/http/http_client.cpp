@@ -40,7 +40,7 @@ agent::Result<void> check_lines(const HttpRequest& request) {
     return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
   };
   if (!is_one_line(request.method)) {
-    return agent::fail(Code::provider_invalid_request, "the HTTP method holds a line break");
+    return agent::fail(Code::provider_invalid_request, "the HTTP method contains a line break");
   }
   for (const auto& [name, value] : request.headers) {
     if (name.empty() || name.find(':') != std::string::npos || !is_one_line(name) ||
@@ -87,19 +87,20 @@ Error deadline_error(const Sent& sent, Deadline expired, bool is_connected) {
   };
   switch (expired) {
     case Deadline::first_byte:
-      return late(fmt::format("{} took the request and sent no byte of an answer", where),
+      return late(fmt::format("{} accepted the request, but sent no byte of an answer", where),
                   timeouts.first_byte,
                   "first_byte");
     case Deadline::idle:
-      return late(fmt::format("{} fell silent in the middle of its answer: nothing of it", where),
-                  timeouts.idle,
-                  "idle");
+      return late(
+          fmt::format("{} stopped sending in the middle of its answer: nothing came", where),
+          timeouts.idle,
+          "idle");
     case Deadline::request:
       return late(fmt::format("{} did not finish its answer", where), timeouts.request, "request");
     case Deadline::none:
       break;
   }
-  return late(fmt::format("no connection to {} came about", where), timeouts.connect, "connect");
+  return late(fmt::format("no connection to {} was made", where), timeouts.connect, "connect");
 }
 
 Error network_error(const Sent& sent, const TransferOutcome& outcome) {
@@ -111,7 +112,7 @@ Error network_error(const Sent& sent, const TransferOutcome& outcome) {
         fmt::format("{} refused the connection: {}", sent.url.authority(), outcome.detail);
     if (sent.url.is_loopback()) {
       error.retry_once = true;
-      error.help = "Nothing listens there: start the server, or correct `model.base_url`.";
+      error.help = "Nothing is listening there: start the server, or correct `model.base_url`.";
     }
   } else if (outcome.is_connected) {
     error.message = fmt::format("the connection to {} broke before an answer came: {}",
@@ -126,8 +127,8 @@ Error tls_error(const Sent& sent, const TransferOutcome& outcome) {
   const auto& directory = sent.settings.ca_directory;
   return make(Code::provider_tls,
               fmt::format("no trusted connection to {}: {}", sent.url.authority(), outcome.detail),
-              fmt::format("Check the URL's scheme and the server's certificate; trusted are the "
-                          "certificates of {}{}.",
+              fmt::format("Check the URL's scheme and the server's certificate; the certificates "
+                          "of {}{} are trusted.",
                           file.empty() ? "the system (set SSL_CERT_FILE for others)" : file,
                           directory.empty() ? "" : " and " + directory));
 }
@@ -180,22 +181,24 @@ Error bad_answer_error(const Sent& sent, const TransferOutcome& outcome) {
   const auto where = sent.url.authority();
   if (outcome.has_long_head) {
     return make(Code::provider_bad_response,
-                fmt::format("the header lines of the answer of {} are over the limit of {} bytes",
+                fmt::format("the header lines of the answer from {} are over the limit of {} bytes",
                             where,
                             k_header_limit));
   }
   if (outcome.code == CURLE_OUT_OF_MEMORY) {  // of a connected transfer: see is_bad_answer()
     return make(Code::provider_bad_response,
-                fmt::format("a header line of the answer of {} is over the limit of {} bytes",
+                fmt::format("a header line of the answer from {} is over the limit of {} bytes",
                             where,
                             CURL_MAX_HTTP_HEADER));
   }
   if (outcome.has_long_body || outcome.code == CURLE_FILESIZE_EXCEEDED) {
-    return make(Code::provider_bad_response,
-                fmt::format("the body of the answer of {} is over the limit of {} bytes{}",
-                            where,
-                            sent.request.max_body,
-                            outcome.code == CURLE_FILESIZE_EXCEEDED ? " by its own account" : ""));
+    return make(
+        Code::provider_bad_response,
+        fmt::format(
+            "the body of the answer from {} is over the limit of {} bytes{}",
+            where,
+            sent.request.max_body,
+            outcome.code == CURLE_FILESIZE_EXCEEDED ? " according to its Content-Length" : ""));
   }
   return make(Code::provider_bad_response,
               fmt::format("what {} sent is not a valid HTTP answer: {}", where, outcome.detail),
@@ -244,8 +247,9 @@ Error to_error(const Sent& sent, const TransferOutcome& outcome, int status) {
   if (status == 0) {
     return network_error(sent, outcome);
   }
-  return make(Code::provider_stream_broken,
-              fmt::format("the answer of {} broke off: {}", sent.url.authority(), outcome.detail));
+  return make(
+      Code::provider_stream_broken,
+      fmt::format("the answer from {} was cut off: {}", sent.url.authority(), outcome.detail));
 }
 
 // Hands an exchange to the worker and takes what comes back, on the caller's thread.

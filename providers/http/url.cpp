@@ -88,7 +88,7 @@ agent::Result<Url> parse_url(const std::string& text, agent::Code code) {
         code,
         fmt::format(
             "the scheme `{}` of `{}` is not supported", parts.scheme, without_credentials(text)),
-        "Only http and https are spoken.");
+        "Only http and https are supported.");
   }
   return parts;
 }
@@ -98,7 +98,7 @@ agent::Result<Origin> origin_of(const std::string& text, agent::Code code) {
   if (url.has_credentials) {
     return agent::fail(
         code,
-        fmt::format("`{}` holds a user name or a password", without_credentials(text)),
+        fmt::format("`{}` contains a user name or a password", without_credentials(text)),
         "Leave them out.");
   }
   const std::string host = plain_host(url);

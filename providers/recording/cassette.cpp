@@ -527,7 +527,7 @@ Result<std::unique_ptr<CassetteWriter>> CassetteWriter::create(const std::string
     const bool is_there = errno == EEXIST;
     return agent::fail(
         Code::cli_cannot_create,
-        is_there ? fmt::format("`{}` is there already, and a recording replaces nothing", file)
+        is_there ? fmt::format("`{}` already exists, and a recording never replaces a file", file)
                  : fmt::format("cannot create `{}`: {}", file, std::strerror(errno)),
         is_there ? "Remove it first, name another file, or play it with --replay."
                  : "Name a file in a folder that exists and may be written.");

@@ -138,7 +138,7 @@ agent::Result<agent::Reply> ScriptProvider::complete(const agent::ModelRequest& 
     return agent::fail(at_step(
         script_,
         0,
-        fmt::format("the replay script {} has no reply left: all of its {} steps are played",
+        fmt::format("the replay script {} has no reply left: all of its {} steps have been played",
                     script_.file,
                     script_.steps.size())));
   }

@@ -98,13 +98,12 @@ agent::Error CircuitBreaker::refusal(Circuit::Admission admission) const {
           ? "for " + agent::format_duration(
                          std::chrono::ceil<std::chrono::seconds>(*admission.retry_after))
           : std::string("until one request has found out whether it is back");
-  return {
-      .code = Code::provider_circuit_open,
-      .message = fmt::format("{}/{} keeps failing and is left alone {}", provider_, model_, when),
-      .cause = std::move(admission.last_failure),
-      .retry_after = admission.retry_after,
-      .provider = provider_,
-      .model = model_};
+  return {.code = Code::provider_circuit_open,
+          .message = fmt::format("{}/{} keeps failing and is skipped {}", provider_, model_, when),
+          .cause = std::move(admission.last_failure),
+          .retry_after = admission.retry_after,
+          .provider = provider_,
+          .model = model_};
 }
 
 }  // namespace providers

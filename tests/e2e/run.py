@@ -47,7 +47,7 @@ TOOK = r"(?:\d\.\d s|\d+s|\d+[hm](?:\d+[ms])*)"
 MEASURED_TIMES = [re.compile(f"^({before}){TOOK}({behind})$", re.MULTILINE) for before, behind in (
     (r"turn \d+: .*, ", ""),
     (r"  \w+: ok, \d+ bytes, ", ""),
-    (r".* failed before and is left alone for ", ": .* is asked"),  # what is left of the cooldown
+    (r".* failed before and is skipped for ", ": .* is asked"),  # what is left of the cooldown
     (r"errand: .*: \d+ turns?, .*, ", "(?:, over budget)?"),
     (r"errand: .* \(\d+ turns?, .*, ", r"(?:, over budget)?\)"),
 )]

@@ -130,8 +130,8 @@ class Runner(unittest.TestCase):
         for said, golden in (
                 ("turn 1: 10 in, 5 out, tool_use, 0.3 s", "turn 1: 10 in, 5 out, tool_use, {{MS}}"),
                 ("  shell: ok, 4 bytes, 12s", "  shell: ok, 4 bytes, {{MS}}"),
-                ("a/1 failed before and is left alone for 59s: b/2 is asked",
-                 "a/1 failed before and is left alone for {{MS}}: b/2 is asked"),
+                ("a/1 failed before and is skipped for 59s: b/2 is asked",
+                 "a/1 failed before and is skipped for {{MS}}: b/2 is asked"),
                 ("errand: ok (0): 1 turn, 0 tool calls, 9 tokens in, 5 out, $0.01, 1h2m3s, over budget",
                  "errand: ok (0): 1 turn, 0 tool calls, 9 tokens in, 5 out, $0.01, {{MS}}, over budget"),
                 ("errand: timeout (124), retry: maybe: Give it more. (1 turn, 0 tool calls, 9 tokens in, 5 out, 1.0 s)",

@@ -233,7 +233,7 @@ class Application {
     TRY(check_once(name, *place));
     if (place->exists()) {
       return fail(Code::tool_failed,
-                  fmt::format("`{}` exists already, and the patch makes it anew", shown(name)),
+                  fmt::format("`{}` already exists, and the patch creates it", shown(name)),
                   "Read it, and change its lines; or take another name.");
     }
     return place;

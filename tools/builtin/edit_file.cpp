@@ -164,7 +164,7 @@ Result<void> check(const Edit& edit,
                    bool replace_all) {
   if (edit.places.empty()) {
     return fail(Code::tool_failed,
-                fmt::format("old_string is not in `{}`", shown),
+                fmt::format("old_string does not occur in `{}`", shown),
                 hint_for(content, edit.old_text));
   }
   if (edit.places.size() > 1 && !replace_all) {
@@ -173,7 +173,7 @@ Result<void> check(const Edit& edit,
       lines += fmt::format("{}{}", i == 0 ? "" : ", ", line_at(content, edit.places[i]));
     }
     return fail(Code::tool_failed,
-                fmt::format("old_string is {} times in `{}`: lines {}{}",
+                fmt::format("old_string occurs {} times in `{}`: lines {}{}",
                             edit.places.size(),
                             shown,
                             lines,

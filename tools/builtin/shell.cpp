@@ -138,7 +138,7 @@ Output stopped(ProgramResult& result, const ProgramRequest& request) {
 Output Shell::call(const Json& arguments, const CallContext& context) {
   std::string command(agent::text_at(arguments, "command"));
   if (command.find('\0') != std::string::npos) {
-    return failure(Code::tool_invalid_parameters, "`command` holds a NUL byte");
+    return failure(Code::tool_invalid_parameters, "`command` contains a NUL byte");
   }
   const std::optional<Milliseconds> timeout = asked_timeout(arguments);
   if (!timeout) {

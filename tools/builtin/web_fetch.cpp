@@ -153,7 +153,8 @@ class Fetch {
     const auto why = context_.refuses_redirect
                          ? context_.refuses_redirect(to.text(), is_same_host(from, to))
                          : std::nullopt;
-    return why ? std::optional("to a page that needs a yes of its own: " + *why) : std::nullopt;
+    return why ? std::optional("to a page that needs an approval of its own: " + *why)
+               : std::nullopt;
   }
 
   // Where it leads is the server's to say: it stands with what comes from outside.

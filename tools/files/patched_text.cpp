@@ -276,7 +276,7 @@ class Search {
       list += fmt::format("{}{}", at == 0 ? "" : ", ", places_[at] + 1);
     }
     return agent::fail(Code::tool_failed,
-                       fmt::format("{}: its lines are {} times in the file, at lines {}{}",
+                       fmt::format("{}: its lines occur {} times in the file, at lines {}{}",
                                    named(number),
                                    places_.size(),
                                    list,

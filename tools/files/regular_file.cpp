@@ -148,7 +148,7 @@ Output failure(const agent::Error& error) {
 Result<NamedPath> resolve(std::string_view path, const CallContext& context) {
   if (path.empty() || path.find('\0') != std::string_view::npos) {
     return fail(Code::tool_invalid_parameters,
-                path.empty() ? "the path is empty" : "the path has a NUL byte in it",
+                path.empty() ? "the path is empty" : "the path contains a NUL byte",
                 "Give a path; relative ones start at the working folder.");
   }
   return NamedPath{.shown = std::string(path),

@@ -156,7 +156,7 @@ class Hooks::Round {
     decision_.ending = agent::Error{
         .code = Code::hook_failed,
         .message = std::move(message),
-        .help = "Mend the hook; with `on_error: ignore` the run goes on when it breaks."};
+        .help = "Fix the hook; with `on_error: ignore` the run goes on when it breaks."};
   }
 
   void heed(const HookSpec& hook, HookAnswer answer, agent::HookRan& event) {

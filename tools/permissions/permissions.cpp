@@ -56,7 +56,7 @@ Result<Parts> split(std::string_view rule) {
     return fail(Code::config_invalid,
                 fmt::format("`{}` is not a rule: {}",
                             agent::one_line(rule, 100),
-                            rule.ends_with(')') ? "nothing stands between ( and )"
+                            rule.ends_with(')') ? "nothing is between ( and )"
                                                 : "a `(` has no `)` at the end"),
                 k_forms);
   }

@@ -73,7 +73,7 @@ agent::Result<Pipe> make_pipe(Descriptor Pipe::* ours) {
   std::array<int, 2> ends{-1, -1};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return agent::fail(agent::Code::os_failed,
-                       fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+                       fmt::format("cannot create a pipe: {}", std::strerror(errno)));
   }
   Pipe pipe{.read = Descriptor(ends[0]), .write = Descriptor(ends[1])};
   if (ends[0] < 3 || ends[1] < 3) {
@@ -82,7 +82,7 @@ agent::Result<Pipe> make_pipe(Descriptor Pipe::* ours) {
   }
   if (!pipe.read || !pipe.write) {
     return agent::fail(agent::Code::os_failed,
-                       fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+                       fmt::format("cannot create a pipe: {}", std::strerror(errno)));
   }
   ::fcntl((pipe.*ours).get(), F_SETFL, O_NONBLOCK);
   return pipe;

@@ -37,7 +37,7 @@ Result<fs::path> made_temporary(const fs::path& run_folder) {
       return fail(
           Code::sandbox_setup,
           fmt::format(
-              "cannot make the temporary folder `{}`: {}", each.string(), std::strerror(errno)),
+              "cannot create the temporary folder `{}`: {}", each.string(), std::strerror(errno)),
           "set TMPDIR to a folder that can be written");
     }
   }
@@ -257,7 +257,7 @@ Result<void> Sandbox::make_own_folders() const {
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
       return fail(
           Code::sandbox_setup,
-          fmt::format("cannot make errand's own folder `{}`, which programs of the tools "
+          fmt::format("cannot create errand's own folder `{}`, which programs of the tools "
                       "could: {}",
                       folder.string(),
                       std::strerror(errno)),

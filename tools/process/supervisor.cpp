@@ -39,7 +39,7 @@ std::unexpected<agent::Error> os_failure(std::string_view what, int error) {
 Result<std::pair<Descriptor, Descriptor>> socket_pair(int type) {
   std::array<int, 2> ends{-1, -1};
   if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return os_failure("cannot make a socket pair for a tool", errno);
+    return os_failure("cannot create a socket pair for a tool", errno);
   }
   std::pair<Descriptor, Descriptor> low{Descriptor(ends[0]), Descriptor(ends[1])};
   if (ends[0] > 2 && ends[1] > 2) {
@@ -48,7 +48,7 @@ Result<std::pair<Descriptor, Descriptor>> socket_pair(int type) {
   std::pair<Descriptor, Descriptor> high{Descriptor(::fcntl(ends[0], F_DUPFD_CLOEXEC, 3)),
                                          Descriptor(::fcntl(ends[1], F_DUPFD_CLOEXEC, 3))};
   if (!high.first || !high.second) {
-    return os_failure("cannot make a socket pair for a tool", errno);
+    return os_failure("cannot create a socket pair for a tool", errno);
   }
   return high;
 }
@@ -71,7 +71,7 @@ Result<std::string> encode(const Program& program) {
   if (program.argv.empty() || !is_clean) {
     return fail(Code::os_failed,
                 program.argv.empty() ? "there is no program to run"
-                                     : "an argument of a program holds a NUL byte");
+                                     : "an argument of a program contains a NUL byte");
   }
   const std::size_t bytes = body.size() - sizeof(SpawnHeader);
   if (bytes > k_max_request) {

@@ -41,7 +41,7 @@ Output denied(std::string reason) {
 
 Output nobody_there(const agent::ApprovalRequest& request) {
   Output output = failure(Code::tool_confirmation_required,
-                          fmt::format("`{}` needs a yes, and there is nobody to give it: {}; {}",
+                          fmt::format("`{}` needs approval, and nobody is there to give it: {}; {}",
                                       request.call.name,
                                       agent::prefix(request.call.arguments, k_shown_arguments),
                                       request.reason));

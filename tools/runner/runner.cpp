@@ -328,7 +328,7 @@ class Runner::Round {
         }
         return;
       case agent::Answer::no:
-        prepared.rejected = denied("a person said no to this call");
+        prepared.rejected = denied("a person denied this call");
         return;
       case agent::Answer::stop:
         is_refused_ = true;

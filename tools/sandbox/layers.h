@@ -36,7 +36,7 @@ constexpr auto k_layers = std::to_array<LayerRow>({
      "errand obey is undone after the call, not prevented, and git's data (objects, refs, index) "
      "stays changed, which is said; they have no terminals or shared memory of their own"},
     {Layer::network, "network", "programs can reach the network"},
-    {Layer::hosts, "hosts", "`sandbox.allow_hosts` cannot be kept"},
+    {Layer::hosts, "hosts", "`sandbox.allow_hosts` is not enforced"},
     {Layer::system_calls, "system_calls", "programs can use ptrace, mounts and the keyring"},
     {Layer::signals,
      "signals",
@@ -47,9 +47,9 @@ constexpr auto k_layers = std::to_array<LayerRow>({
      "`sandbox.memory` is the address space of each process, and `sandbox.processes` counts all "
      "processes of the user, and none of root's",
      true},
-    {Layer::memory, "memory", "`sandbox.memory` does not hold"},
-    {Layer::processes, "processes", "`sandbox.processes` does not hold"},
-    {Layer::cpu_time, "cpu_time", "`sandbox.cpu_time` does not hold"},
+    {Layer::memory, "memory", "`sandbox.memory` is not enforced"},
+    {Layer::processes, "processes", "`sandbox.processes` is not enforced"},
+    {Layer::cpu_time, "cpu_time", "`sandbox.cpu_time` is not enforced"},
 });
 
 class LayerSet {

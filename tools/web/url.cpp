@@ -95,7 +95,7 @@ std::string_view read_six(std::string_view text, std::string& host) {
   std::array<char, INET6_ADDRSTRLEN> form{};
   if (::inet_pton(AF_INET6, std::string(text).c_str(), &address) != 1 ||
       ::inet_ntop(AF_INET6, &address, form.data(), form.size()) == nullptr) {
-    return "what stands between [ and ] is not an IPv6 address";
+    return "what is between [ and ] is not an IPv6 address";
   }
   host = fmt::format("[{}]", form.data());
   return {};
@@ -120,7 +120,7 @@ std::string_view read_authority(std::string_view text, std::string& host, int& p
     return read_name(name, host);
   }
   return name.ends_with(']') ? read_six(name.substr(1, name.size() - 2), host)
-                             : "something stands between ] and the port";
+                             : "something is between ] and the port";
 }
 
 // Of a path that begins with /.
@@ -212,7 +212,7 @@ Result<Url> parse_url(std::string_view text) {
   }
   Url url{.scheme = agent::to_lower(text.substr(0, colon)), .host = {}, .path = {}};
   if (url.scheme != "https" && url.scheme != "http") {
-    return no_url(text, "only https is spoken, and http where the agent file allows it");
+    return no_url(text, "only https is supported, and http where the agent file allows it");
   }
   const std::string_view rest = text.substr(colon + 3);
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));

@@ -42,7 +42,7 @@ TEST_CASE("price book: a cost limit without a price names the model, one of seve
   const auto kept = check();
   REQUIRE_FALSE(kept);
   CHECK(kept.error().message ==
-        "the cost limit cannot be kept: nobody knows what the model `acme/m-2` costs");
+        "the cost limit cannot be enforced: the price of the model `acme/m-2` is not known");
   CHECK(kept.error().help ==
         "give its price in US dollars per million tokens beside its name, as in `{name: acme/m-2, "
         "cost: {input: 3, output: 15}}`, or for all agents in "

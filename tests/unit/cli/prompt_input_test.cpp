@@ -117,7 +117,7 @@ TEST_CASE("prompt: bytes that are no text are refused where they stand", "[cli]"
   const auto prompt = read({}, pipe);
   REQUIRE_FALSE(prompt);
   CHECK(prompt.error().code == agent::Code::cli_no_input);
-  CHECK(prompt.error().message == "standard input holds no text: byte 2 (0xFF) is not UTF-8");
+  CHECK(prompt.error().message == "standard input is not text: byte 2 (0xFF) is not UTF-8");
 }
 
 TEST_CASE("prompt: who reads stdin", "[cli]") {

@@ -539,7 +539,7 @@ TEST_CASE("waits: without a word the wait doubles, and ends after four attempts"
         "retry 2 of 3 in 0.1 s: we are sorry\n"
         "retry 3 of 3 in 0.9 s: we are sorry\n"
         "error[provider.unavailable]: we are sorry (one, model m, HTTP 503, 4 attempts)\n"
-        "errand: provider_unavailable (75), retry: yes: The provider has trouble; run it again "
+        "errand: provider_unavailable (75), retry: yes: The provider is in trouble; run it again "
         "later.\n");
 }
 
@@ -714,7 +714,7 @@ TEST_CASE("waits: a model that failed is left alone for what is left of its cool
                                  "turn 1: 10 in, 5 out, tool_use, 0.5 s\n"
                                  "▸ work\n"
                                  "  work: ok, 4 bytes, 1.5 s\n"
-                                 "one/m failed before and is left alone for 58s: two/m is asked\n"
+                                 "one/m failed before and is skipped for 58s: two/m is asked\n"
                                  "turn 2: 10 in, 5 out, end_turn, 0.3 s\n"));
   }
   SECTION("and is asked again after it") {

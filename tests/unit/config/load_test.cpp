@@ -269,8 +269,8 @@ TEST_CASE("load: one mistake, its place and its words", "[config]") {
       {"context: [a.md?, b.md]", "3:18 there is no file `b.md`", "b.md"},
       {"tools: [read_fiel]", "3:9 there is no built-in tool `read_fiel`", "read_fiel"},
       {"tools: [shel: {timeout: 1s}]", "3:9 there is no built-in tool `shel`", "shel"},
-      {"tools:\n  - shell:", "4:5 no settings stand under `shell`", "shell"},
-      {"tools:\n  - shell:\n    timeout: 2m", "4:5 no settings stand under `shell`", "shell"},
+      {"tools:\n  - shell:", "4:5 there are no settings under `shell`", "shell"},
+      {"tools:\n  - shell:\n    timeout: 2m", "4:5 there are no settings under `shell`", "shell"},
       {"tools: [shell: {parallel: true}]",
        "3:17 unknown key `parallel` in `tools[].shell`",
        "parallel"},
@@ -526,7 +526,7 @@ TEST_CASE("load: a duplicate tool has a code of its own", "[config]") {
   const auto report = parse(k_head + "tools: [grep, grep]");
   REQUIRE(report.errors.size() == 1);
   CHECK(report.errors[0].code == agent::Code::registry_duplicate);
-  CHECK(report.errors[0].help == "it first stands in line 3; keep one");
+  CHECK(report.errors[0].help == "it first appears in line 3; keep one");
 }
 
 TEST_CASE("load: aliases stand for their values, and are bounded", "[config]") {

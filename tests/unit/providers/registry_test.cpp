@@ -226,9 +226,9 @@ TEST_CASE("registry: a key that is unset, empty or broken is an error that names
       {Environment{}, "ANTHROPIC_API_KEY is not set"},
       {Environment{{"ANTHROPIC_API_KEY", ""}}, "ANTHROPIC_API_KEY is empty"},
       {Environment{{"ANTHROPIC_API_KEY", " \n"}}, "ANTHROPIC_API_KEY is empty"},
-      {Environment{{"ANTHROPIC_API_KEY", "a\nb"}}, "ANTHROPIC_API_KEY holds characters"},
+      {Environment{{"ANTHROPIC_API_KEY", "a\nb"}}, "ANTHROPIC_API_KEY contains characters"},
       {Environment{{"ANTHROPIC_API_KEY", "schl\xC3\xBCssel"}},
-       "ANTHROPIC_API_KEY holds characters"},
+       "ANTHROPIC_API_KEY contains characters"},
   }));
   const auto error = must_fail(resolve(named("anthropic/claude"), environment));
   CHECK(error.code == Code::provider_auth);

@@ -132,7 +132,7 @@ TEST_CASE("json schema: what is wrong is said so that a model can mend it", "[ag
        "/ofset is not a known property; did you mean `offset`?"},
       {R"({"properties":{"path":true,"offset":true},"additionalProperties":false})",
        R"({"zzz":2})",
-       "/zzz is not a known property; known are: offset, path"},
+       "/zzz is not a known property; known: offset, path"},
       {R"({"propertyNames":{"maxLength":2}})",
        R"({"abc":1})",
        " has a property `abc` whose name must have at most 2 characters, has 3"},

@@ -609,8 +609,9 @@ TEST_CASE("http: no first byte within its deadline", "[providers]") {
   request.timeouts.first_byte = 150ms;
   const auto result = sender.stream(request);
   CHECK(code_of(result) == Code::provider_timeout);
-  CHECK(message_of(result) == "127.0.0.1:" + std::to_string(server.port()) +
-                                  " took the request and sent no byte of an answer within 150ms");
+  CHECK(message_of(result) ==
+        "127.0.0.1:" + std::to_string(server.port()) +
+            " accepted the request, but sent no byte of an answer within 150ms");
 }
 
 TEST_CASE("http: the first byte counts from the sent request, not from its beginning",
@@ -645,7 +646,7 @@ TEST_CASE("http: silence in the middle of a stream ends at its deadline", "[prov
   request.timeouts.idle = 150ms;
   const auto result = sender.stream(request);
   CHECK(code_of(result) == Code::provider_timeout);
-  CHECK(message_of(result).find("fell silent") != std::string::npos);
+  CHECK(message_of(result).find("stopped sending") != std::string::npos);
   CHECK(message_of(result).find("150ms") != std::string::npos);
   CHECK(sender.data == "some");
 }
@@ -672,7 +673,7 @@ TEST_CASE("http: a drip holds off what it says that it holds off", "[providers]"
   const auto row = GENERATE(values<Row>({
       {agent::Heard::nothing, agent::Heard::nothing, "sent no byte of an answer within 400ms"},
       {agent::Heard::keep_alive, agent::Heard::keep_alive, "no byte of an answer within 400ms"},
-      {agent::Heard::answer, agent::Heard::nothing, "nothing of it within 500ms"},
+      {agent::Heard::answer, agent::Heard::nothing, "nothing came within 500ms"},
       {agent::Heard::answer, agent::Heard::keep_alive, "did not finish its answer within 2s"},
       {agent::Heard::answer, agent::Heard::answer, "did not finish its answer within 2s"},
   }));

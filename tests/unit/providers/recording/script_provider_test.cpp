@@ -72,8 +72,9 @@ TEST_CASE("replay: a script that is played to its end is a miss", "[providers]")
   const auto result = player.ask();
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Code::replay_miss);
-  CHECK(result.error().message ==
-        "the replay script demo.replay.yaml has no reply left: all of its 1 steps are played");
+  CHECK(
+      result.error().message ==
+      "the replay script demo.replay.yaml has no reply left: all of its 1 steps have been played");
 }
 
 TEST_CASE("replay: an empty script is a miss", "[providers]") {

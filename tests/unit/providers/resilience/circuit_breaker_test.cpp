@@ -201,7 +201,7 @@ TEST_CASE("circuit breaker: the refusal says who, until when and why", "[provide
   REQUIRE_FALSE(asked.result);
   const Error& error = asked.result.error();
   CHECK(error.code == Code::provider_circuit_open);
-  CHECK(error.message == "p/m keeps failing and is left alone for 30s");
+  CHECK(error.message == "p/m keeps failing and is skipped for 30s");
   CHECK(error.provider == "p");
   CHECK(error.model == "m");
   CHECK(error.retry_after == Circuit::k_first_pause);

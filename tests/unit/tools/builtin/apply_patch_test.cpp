@@ -85,7 +85,7 @@ TEST_CASE("apply_patch: where one file cannot be changed, none is", "[tools]") {
       {change("c", "x", "y"), Code::tool_failed, "there is no file or folder `c`"},
       {change("a", "1", "3"), Code::tool_invalid_parameters, "the patch has `a` twice"},
       {change("./b/../a", "1", "3"), Code::tool_failed, "cannot read `./b/../a`: a part of the"},
-      {"--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n", Code::tool_failed, "`b` exists already"},
+      {"--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n", Code::tool_failed, "`b` already exists"},
       {"diff --git a/a b/b\nrename from b\nrename to a\n", Code::tool_invalid_parameters, "twice"},
       {"--- /dev/null\n+++ b/b/c\n@@ -0,0 +1 @@\n+x\n", Code::tool_failed, "is a file, not a"},
       {"--- /dev/null\n+++ b/deep/er\n@@ -0,0 +1 @@\n+x\n", Code::tool_failed, "is a folder"},

@@ -80,7 +80,7 @@ TEST_CASE("edit_file: says why a text is not there", "[tools]") {
              Catch::Contains("first line stands in line 2"));
   const auto absent = edit(folder, "nowhere", "y");
   CHECK(absent.code == Code::tool_failed);
-  CHECK(absent.message == "old_string is not in `a.txt`");
+  CHECK(absent.message == "old_string does not occur in `a.txt`");
 }
 
 TEST_CASE("edit_file: CR LF files stay what they are", "[tools]") {

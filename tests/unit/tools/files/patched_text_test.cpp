@@ -56,15 +56,16 @@ TEST_CASE("patched_text: the same lines at several places", "[tools]") {
   const char* const content = "{\n}\n\n{\n}\n\n{\n}\n";
   CHECK(text(content, "@@ -4,2 +4,3 @@\n {\n+x\n }\n") == "{\n}\n\n{\nx\n}\n\n{\n}\n");
   CHECK(text(content, "@@ -3,2 +3,3 @@\n {\n+x\n }\n") ==
-        "f, hunk 1: its lines are 3 times in the file, at lines 1, 4, 7");
+        "f, hunk 1: its lines occur 3 times in the file, at lines 1, 4, 7");
   CHECK(text(content, "@@\n {\n+x\n }\n") ==
-        "f, hunk 1: its lines are 3 times in the file, at lines 1, 4, 7");
+        "f, hunk 1: its lines occur 3 times in the file, at lines 1, 4, 7");
   // One hunk was three lines off, so the next is looked for three lines further, too.
   CHECK(text("a\nb\nc\nq\n" + std::string(content),
              "@@ -1 +1 @@\n-q\n+Q\n@@ -5,2 +5,3 @@\n {\n+x\n }\n") ==
         "a\nb\nc\nQ\n{\n}\n\n{\nx\n}\n\n{\n}\n");
-  CHECK(text(std::string(24, '\n'), "@@ -30 +30 @@\n-\n") ==
-        "f, hunk 1: its lines are 24 times in the file, at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …");
+  CHECK(
+      text(std::string(24, '\n'), "@@ -30 +30 @@\n-\n") ==
+      "f, hunk 1: its lines occur 24 times in the file, at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …");
 }
 
 TEST_CASE("patched_text: what is not there is named, with what is there instead", "[tools]") {

@@ -100,7 +100,7 @@ TEST_CASE("hook: what cannot be read is a hook that broke", "[tools]") {
   CHECK_FALSE(answer("", 127, "not found"));
 }
 
-TEST_CASE("hook: exit status 2 is a no, its reason is stderr or the answer's", "[tools]") {
+TEST_CASE("hook: exit status 2 is a denial, its reason is stderr or the answer's", "[tools]") {
   CHECK(answer("", 2, " not now\n")->reason == "not now");
   CHECK(answer(R"({"reason": "said on stdout"})", 2)->reason == "said on stdout");
   CHECK(answer(R"({"decision": "allow"})", 2)->decision == Decision::deny);

@@ -29,8 +29,9 @@ Permissions denying(const fs::path& cwd, const std::string& rule, bool keeps) {
 
 }  // namespace
 
-TEST_CASE("permissions: what is denied to the file tools needs a yes where programs could have it",
-          "[tools]") {
+TEST_CASE(
+    "permissions: what is denied to the file tools needs approval where programs could have it",
+    "[tools]") {
   const fs::path cwd = "/nowhere/work";
   struct Row {
     const char* rule;
