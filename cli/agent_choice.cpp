@@ -1,7 +1,6 @@
 #include "cli/agent_choice.h"
 
 #include "agent/text.h"
-#include "config/yaml/source.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,70 +29,91 @@ bool is_present(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-std::vector<std::string> agents_in(const fs::path& folder) {
-  std::vector<std::string> found;
-  for (const std::string_view name : k_agent_files) {
-    std::error_code error;
-    const auto status = fs::status(folder / name, error);
-    if (fs::exists(status) && !fs::is_directory(status)) {
-      found.emplace_back(name);
-    }
-  }
-  return found;
-}
-
 bool has_agent_ending(std::string_view word) {
   return std::ranges::any_of(k_endings, [&](auto ending) { return word.ends_with(ending); });
 }
 
-// A sentence may name a path; it does not begin with one, nor is its beginning a folder.
-bool looks_like_path(const std::string& word, const fs::path& folder) {
-  if (word.find_first_of(" \t\n") == std::string::npos) {
-    return word.contains('/') || has_agent_ending(word);
-  }
-  const auto slash = word.rfind('/');
-  return std::ranges::any_of(k_fronts, [&](auto front) { return word.starts_with(front); }) ||
-         (slash != std::string::npos && is_present(folder / word.substr(0, slash)));
+bool has_blanks(std::string_view word) {
+  return word.find_first_of(" \t\r\n") != std::string_view::npos;
 }
 
-// A file that may have been meant: `review` for review.yaml, or a slip of the finger.
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+// A sentence may name a path, and begin with one; it is none unless all of it is.
+bool looks_like_path(const std::string& word, const fs::path& folder) {
+  const bool is_like_one = word.contains('/') || has_agent_ending(word);
+  if (!has_blanks(word)) {
+    return is_like_one;
+  }
+  return std::ranges::any_of(k_fronts, [&](auto front) { return word.starts_with(front); }) ||
+         (is_like_one && is_file(folder / word));
+}
+
+// `review` for review.yaml.
 std::optional<std::string> file_meant(const std::string& word, const fs::path& folder) {
   for (const std::string_view ending : k_endings) {
-    if (is_present(folder / (word + std::string(ending)))) {
-      return word + std::string(ending);
+    if (std::string file = word + std::string(ending); is_file(folder / file)) {
+      return file;
     }
   }
-  return config::file_near(folder / word);
+  return std::nullopt;
 }
 
-std::unexpected<agent::Error> two_readings(std::string why, const std::string& file) {
+// One word of a shell that is pasted into.
+std::string as_word(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return agent::is_digit(c) || (agent::to_lower(c) >= 'a' && agent::to_lower(c) <= 'z') ||
+           std::string_view("_-./+,:@%").contains(c);
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) {
+    return std::string(text);
+  }
+  std::string quoted = "'";
+  for (const char c : text) {
+    quoted += c == '\'' ? std::string_view("'\\''") : std::string_view(&c, 1);
+  }
+  return agent::one_line(quoted + "'");
+}
+
+// `file` is empty where what is there can be no agent.
+std::unexpected<agent::Error> two_readings(std::string why,
+                                           const std::string& word,
+                                           const std::string& file) {
+  const std::string as_agent =
+      file.empty() ? std::string()
+                   : fmt::format("`errand run {}` runs it as an agent; ", as_word("./" + file));
   return agent::fail(
       Code::cli_usage,
       std::move(why),
-      fmt::format("`errand run {}{}` runs it as an agent; a prompt for the agent of this folder "
-                  "follows --prompt",
-                  file.contains('/') ? "" : "./",
-                  agent::one_line(file)));
+      fmt::format("{}`errand run --prompt {}` gives the word to the agent of this folder",
+                  as_agent,
+                  as_word(word)));
 }
 
 Result<bool> is_agent(const std::string& word, const fs::path& folder) {
-  const std::string shown = agent::one_line(word);
-  if (word == "-") {
+  if (word.empty() || word == "-" || word.starts_with('@')) {
     return false;
   }
   if (looks_like_path(word, folder)) {
     return true;
   }
+  const std::string shown = agent::one_line(word);
   if (is_present(folder / word)) {
-    if (agents_in(folder).empty()) {
+    if (agents_of_folder(folder).empty()) {
       return true;
     }
     return two_readings(fmt::format("`{}` is in this folder, and could be a prompt as well", shown),
-                        word);
+                        word,
+                        is_file(folder / word) ? word : "");
   }
-  if (const auto meant = file_meant(word, folder)) {
+  if (const auto meant = has_blanks(word) ? std::nullopt : file_meant(word, folder)) {
     return two_readings(
-        fmt::format("there is no file `{}`, but `{}`", shown, agent::one_line(*meant)), *meant);
+        fmt::format("there is no file `{}`, but `{}`", shown, agent::one_line(*meant)),
+        word,
+        *meant);
   }
   return false;
 }
@@ -107,7 +127,7 @@ Result<void> check_no_agent_follows(const std::vector<std::string>& words, const
           fmt::format("`{}` follows the prompt", agent::one_line(word)),
           fmt::format("an agent stands before it: `errand run {} …`; a prompt that names the file "
                       "follows --prompt",
-                      agent::one_line(word)));
+                      as_word(word)));
     }
   }
   return {};
@@ -115,8 +135,20 @@ Result<void> check_no_agent_follows(const std::vector<std::string>& words, const
 
 }  // namespace
 
+std::vector<std::string> agents_of_folder(const fs::path& folder) {
+  std::vector<std::string> found;
+  for (const std::string_view name : k_agent_files) {
+    std::error_code error;
+    const auto status = fs::status(folder / name, error);
+    if (fs::exists(status) && !fs::is_directory(status)) {
+      found.emplace_back(name);
+    }
+  }
+  return found;
+}
+
 Result<std::string> agent_of_folder(const fs::path& folder) {
-  const std::vector<std::string> found = agents_in(folder);
+  const std::vector<std::string> found = agents_of_folder(folder);
   if (found.size() == 1) {
     return found.front();
   }

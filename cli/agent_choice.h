@@ -15,13 +15,17 @@ struct AgentChoice {
   std::vector<std::string> prompt;  // words, `-` among them
 };
 
+// The agent files of the folder that need no path: agent.yaml and the like.
+std::vector<std::string> agents_of_folder(const std::filesystem::path& folder);
+
 // The one agent file of the folder that needs no name. cli.no_input where there is none, cli.usage
 // where there are several.
 agent::Result<std::string> agent_of_folder(const std::filesystem::path& folder);
 
-// Of the words of `errand run`, the first is the agent where it is a file, or looks like one: it
-// has a slash or an ending of agent files. Else it belongs to the prompt of the folder's agent.
-// cli.usage where both may be meant. With --prompt or --prompt-file it is the agent.
+// Of the words of `errand run`, the first is the agent where it is a path: one word with a slash or
+// an ending of agent files, or a text with blanks that begins like a path or as a whole names such
+// a file. Else it belongs to the prompt of the folder's agent. cli.usage where both may be meant:
+// what is there has its very name. With --prompt or --prompt-file it is the agent.
 agent::Result<AgentChoice> choose_agent(const Parsed& parsed, const std::filesystem::path& folder);
 
 }  // namespace cli

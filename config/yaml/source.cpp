@@ -51,6 +51,26 @@ agent::Error file_error(const std::filesystem::path& file, std::string message, 
                       .where = agent::Where{.file = file.string(), .excerpt = {}}};
 }
 
+// What is in the same folder under nearly this name, if there is one and it is unique.
+std::optional<std::string> file_near(const std::filesystem::path& file) {
+  constexpr std::size_t k_longest_name = 255;
+  constexpr std::size_t k_most_names = 10'000;
+  const std::string name = file.filename().string();
+  if (name.size() > k_longest_name) {
+    return std::nullopt;
+  }
+  std::error_code error;
+  const std::filesystem::path folder = file.parent_path();
+  std::vector<std::string> names;
+  for (std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, error), end;
+       !error && entry != end && names.size() < k_most_names;
+       entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  const auto near = agent::nearest(name, names);
+  return near && *near != name ? std::optional((folder / *near).string()) : std::nullopt;
+}
+
 agent::Error open_error(const std::filesystem::path& file, int number) {
   const std::string name = agent::one_line(file.string());
   if (number == ENOENT || number == ENOTDIR) {
@@ -234,25 +254,6 @@ agent::Result<std::string> read_text_file(const std::filesystem::path& file,
     return agent::fail(open_error(file, errno));
   }
   return read_opened(descriptor, file, limit, judge);
-}
-
-std::optional<std::string> file_near(const std::filesystem::path& file) {
-  constexpr std::size_t k_longest_name = 255;
-  constexpr std::size_t k_most_names = 10'000;
-  const std::string name = file.filename().string();
-  if (name.size() > k_longest_name) {
-    return std::nullopt;
-  }
-  std::error_code error;
-  const std::filesystem::path folder = file.parent_path();
-  std::vector<std::string> names;
-  for (std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, error), end;
-       !error && entry != end && names.size() < k_most_names;
-       entry.increment(error)) {
-    names.push_back(entry->path().filename().string());
-  }
-  const auto near = agent::nearest(name, names);
-  return near && *near != name ? std::optional((folder / *near).string()) : std::nullopt;
 }
 
 bool hide_text_behind_link(const std::filesystem::path& file, std::vector<agent::Error>& mistakes) {

@@ -58,10 +58,6 @@ agent::Result<std::string> read_text_file(const std::filesystem::path& file,
                                           std::size_t limit,
                                           const JudgeOpened& judge = {});
 
-// What is in the same folder under nearly this name: a path like `file`, if there is one and it is
-// unique.
-std::optional<std::string> file_near(const std::filesystem::path& file);
-
 // Mistakes in a file that a link leads to, without a word of its text: who wrote the link need not
 // be one who may read that file. A link counts as the last part of the path, and in each
 // part below the current folder; false: it is behind none.
