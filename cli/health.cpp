@@ -5,6 +5,7 @@
 #include "agent/store/sqlite_journal.h"
 #include "agent/text.h"
 #include "cli/agent_choice.h"
+#include "cli/key_hosts.h"
 #include "cli/known_names.h"
 #include "cli/price_book.h"
 #include "cli/settings.h"
@@ -24,6 +25,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -168,31 +170,95 @@ void look_at_prices(const Context& context, Health& health) {
                    age > k_old_prices ? ": `errand prices import` takes newer ones" : "")});
 }
 
-// Each server once: those whose key is set, and the models of the folder's agent, where it has one.
-std::vector<providers::Resolved> configured(const Context& context) {
-  std::vector<providers::Resolved> found;
-  const auto add = [&](agent::Result<providers::Resolved> resolved) {
-    if (resolved && resolved->protocol != providers::k_replay &&
-        std::ranges::find(found, resolved->base_url, &providers::Resolved::base_url) ==
-            found.end()) {
-      found.push_back(*std::move(resolved));
-    }
-  };
-  for (const providers::Preset& preset : providers::presets()) {
-    if (!preset.key_variable.empty()) {
-      add(providers::resolve({.name = std::string(preset.name) + "/any"}, context.environment));
+void add_online(std::string line, Json entry, Health& health) {
+  health.lines.push_back({"online", std::move(line)});
+  health.report["online"].push_back(std::move(entry));
+}
+
+// What `whose` would end a run with before anything is sent, so that nobody is asked.
+void add_unasked(std::string_view whose,
+                 const Error& error,
+                 const agent::Redactor& redactor,
+                 Health& health) {
+  add_online(fmt::format("{}: {}", whose, agent::one_line(redactor.apply(error.message))),
+             {{"provider", error.provider.empty() ? Json() : Json(error.provider)},
+              {"address", nullptr},
+              {"reachable", nullptr},
+              {"models", nullptr},
+              {"error", agent::to_json(error)}},
+             health);
+}
+
+// Each server once with each key.
+void add_server(providers::Resolved server, std::vector<providers::Resolved>& servers) {
+  const bool is_known = std::ranges::any_of(servers, [&](const providers::Resolved& one) {
+    return one.base_url == server.base_url && one.api_key == server.api_key &&
+           one.protocol == server.protocol;
+  });
+  if (!is_known && server.protocol != providers::k_replay) {
+    servers.push_back(std::move(server));
+  }
+}
+
+std::vector<agent::ModelSpec> models_of(const agent::AgentSpec& agent) {
+  std::vector<agent::ModelSpec> models = {agent.model};
+  models.insert(models.end(), agent.fallback.models.begin(), agent.fallback.models.end());
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    if (check.model) {
+      models.push_back(*check.model);
     }
   }
-  if (const auto file = agent_of_folder(context.cwd)) {
-    const auto report = config::load_agent(context.cwd / *file, context.environment, known_names());
-    if (report.agent) {
-      add(providers::resolve(report.agent->model, context.environment));
-      for (const agent::ModelSpec& model : report.agent->fallback.models) {
-        add(providers::resolve(model, context.environment));
+  return models;
+}
+
+// The servers of this agent to which its keys may go; what is in the way of the others is said.
+void add_servers_of(const std::string& file,
+                    const providers::KeyHosts& hosts,
+                    const Context& context,
+                    std::vector<providers::Resolved>& servers,
+                    Health& health) {
+  const auto report = config::load_agent(context.cwd / file, context.environment, known_names());
+  std::vector<Error> errors = report.errors;
+  if (report.agent) {
+    for (const agent::ModelSpec& model : models_of(*report.agent)) {
+      KeyRequests keys(hosts, *report.agent);
+      auto server = providers::resolve(model, context.environment, keys.check());
+      auto refused = refusals(keys.take(), context.redactor);
+      if (!server) {
+        errors.push_back(std::move(server).error());
+      } else if (refused.empty()) {
+        add_server(*std::move(server), servers);
       }
+      std::ranges::move(refused, std::back_inserter(errors));
     }
   }
-  return found;
+  for (const Error& error : errors) {
+    add_unasked(file, error, context.redactor, health);
+    health.errors.push_back(error);
+  }
+}
+
+// Those whose key is set, and those of the folder's agents.
+std::vector<providers::Resolved> servers_to_ask(const providers::KeyHosts& hosts,
+                                                const Context& context,
+                                                Health& health) {
+  std::vector<providers::Resolved> servers;
+  for (const providers::Preset& preset : providers::presets()) {
+    if (agent::trimmed_value_of(context.environment, preset.key_variable).empty()) {
+      continue;
+    }
+    auto server =
+        providers::resolve({.name = std::string(preset.name) + "/any"}, context.environment);
+    if (server) {
+      add_server(*std::move(server), servers);
+    } else {  // whether a run would ask it is not known
+      add_unasked(preset.name, server.error(), context.redactor, health);
+    }
+  }
+  for (const std::string& file : agents_of_folder(context.cwd)) {
+    add_servers_of(file, hosts, context, servers, health);
+  }
+  return servers;
 }
 
 }  // namespace
@@ -206,35 +272,38 @@ Health look_at_health(const Context& context) {
   return health;
 }
 
-agent::Result<void> ask_providers(Context& context, Health& health) {
+agent::Result<void> ask_providers(const Parsed& parsed, Context& context, Health& health) {
   TRY_ASSIGN(const auto signals, SignalWatcher::start(context.cancellation));
+  TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
+  if (const auto user = load_user_settings(context.environment)) {
+    TRY(allow_settings(*user, hosts));
+  }
   agent::SystemClock clock;
   providers::HttpClient http(context.environment);
-  Json asked = Json::array();
-  for (const providers::Resolved& one : configured(context)) {
+  health.report["online"] = Json::array();
+  for (const providers::Resolved& one : servers_to_ask(hosts, context, health)) {
     const auto models = providers::list_models(one, http, clock, context.cancellation.stop());
     const std::string address = agent::one_line(context.redactor.apply(one.base_url));
-    asked.push_back({{"provider", one.provider},
-                     {"address", address},
-                     {"reachable", models.has_value()},
-                     {"models", models ? Json(models->size()) : Json()},
-                     {"error", models ? Json() : agent::to_json(models.error())}});
-    health.lines.push_back({"online",
-                            fmt::format("{} at {}: {}",
-                                        one.provider,
-                                        address,
-                                        models ? fmt::format("reachable, {} models", models->size())
-                                               : agent::one_line(models.error().message))});
+    add_online(fmt::format("{} at {}: {}",
+                           one.provider,
+                           address,
+                           models ? fmt::format("reachable, {} models", models->size())
+                                  : agent::one_line(models.error().message)),
+               {{"provider", one.provider},
+                {"address", address},
+                {"reachable", models.has_value()},
+                {"models", models ? Json(models->size()) : Json()},
+                {"error", models ? Json() : agent::to_json(models.error())}},
+               health);
     if (!models) {
       health.errors.push_back(models.error());
     }
   }
-  if (asked.empty()) {
+  if (health.report["online"].empty()) {
     health.lines.push_back({"online",
                             "no provider was asked: no key is set, and no agent of this "
                             "folder names a server"});
   }
-  health.report["online"] = std::move(asked);
   return {};
 }
 

@@ -25,8 +25,10 @@ struct Health {
 // Nothing is sent, and nothing is made that is not there.
 Health look_at_health(const Context& context);
 
-// Asks each provider whose key is set, and those of the folder's agent, for its models: half a
-// minute for each at most. os.failed where signals cannot be watched.
-agent::Result<void> ask_providers(Context& context, Health& health);
+// Asks each provider whose key is set, and those of the folder's agents, for its models: half a
+// minute for each at most. What ends a run of such an agent before it is sent anywhere is an error
+// of `health`. os.failed where signals cannot be watched; cli.usage and config.invalid for what the
+// user says of where keys go.
+agent::Result<void> ask_providers(const Parsed& parsed, Context& context, Health& health);
 
 }  // namespace cli

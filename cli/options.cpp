@@ -236,7 +236,7 @@ constexpr auto k_models_options = std::to_array<Option>({
 });
 constexpr auto k_doctor_options = std::to_array<Option>({
     {.name = "--online",
-     .help = "ask the providers whose keys are set, and those of the folder's agent",
+     .help = "ask the providers whose keys are set, and those of the folder's agents",
      .details = "Each is asked for its models, which costs nothing, and has half a minute."},
     k_output,
     k_color,
@@ -523,12 +523,14 @@ constexpr auto k_commands = std::to_array<Command>({
      .description =
          "Lists the layers of the sandbox, and what does not hold where one is missing; which "
          "providers' keys are set (never their values), whether the settings can be read and the "
-         "journal opens, and how old the prices are. With --online, and only then, providers are "
+         "journal opens, and how old the prices are. With --online, and only then, the providers "
+         "whose key is set and those of the folder's agents (agent.yaml and the like) are "
          "asked. The exit code is that of the first thing that is wrong, in this order: 93 where a "
          "layer is missing that agents require by default, 78 for a mistake in settings, 74 for a "
          "journal that does not open, 78 for imported prices that cannot be read, and with "
-         "--online what a run would end with, such as 75 or 77. A key that is not set is not an "
-         "error.",
+          "--online what a run would end with, such as 75 or 77, or 78 where an agent of this "
+          "folder is wrong or its key may not go to its server. A key that is not set is not an "
+          "error, but, with --online, that of an agent of this folder.",
      .positionals = {},
      .options = k_doctor_options,
      .examples = k_doctor_examples,

@@ -136,7 +136,7 @@ agent::Result<int> command_doctor(const Parsed& parsed, Context& context) {
   const std::vector<Health::Line> rows = rows_of(standard);
   Health health = look_at_health(context);
   if (parsed.has("--online")) {
-    TRY(ask_providers(context, health));
+    TRY(ask_providers(parsed, context, health));
     if (context.cancellation.signal_number() != 0) {
       return 128 + context.cancellation.signal_number();
     }
