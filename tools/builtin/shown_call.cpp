@@ -48,6 +48,22 @@ std::string shown_arguments(std::string_view name, std::string_view text) {
   return shown.empty() ? shown_pairs(*arguments) : shown;
 }
 
+// A blank in place of a line's end would make one command of two.
+std::string in_one_line(std::string_view text) {
+  text = agent::trimmed(text);
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
+    line += text.substr(0, end);
+    text.remove_prefix(end);
+    if (!text.empty()) {
+      text.remove_prefix(text.starts_with("\r\n") ? 2 : 1);
+      line += " ⏎ ";
+    }
+  }
+  return line;
+}
+
 std::string_view first_line(std::string_view text) {
   return text.substr(0, text.find('\n'));
 }
@@ -55,7 +71,7 @@ std::string_view first_line(std::string_view text) {
 }  // namespace
 
 std::string shown_call(std::string_view name, std::string_view arguments) {
-  const std::string shown = shown_arguments(name, arguments);
+  const std::string shown = in_one_line(shown_arguments(name, arguments));
   return shown.empty() ? std::string(name) : fmt::format("{}  {}", name, shown);
 }
 

@@ -9,7 +9,8 @@ namespace tools {
 
 // The name and, behind two blanks, what the tool's row says is to be shown of the arguments (JSON
 // text); `key=value` of each where the name is no built-in tool's or the arguments are not those of
-// its schema. Any bytes that the arguments have: it is not safe to show as it is.
+// its schema. In one line, with ⏎ for the ends of others. Any other bytes that the arguments have:
+// it is not safe to show as it is.
 std::string shown_call(std::string_view name, std::string_view arguments);
 
 // Of a row in registry.cpp; empty where the arguments lack what is to be shown.

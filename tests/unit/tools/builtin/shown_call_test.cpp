@@ -14,6 +14,10 @@ TEST_CASE("shown call: as a person would write it", "[tools]") {
   };
   const auto row = GENERATE(values<Row>({
       {"shell", R"({"command": "make test", "timeout": 5})", "shell  make test"},
+      {"shell",
+       R"({"command": "rm -f junk\necho x\r\n\nls\n"})",
+       "shell  rm -f junk ⏎ echo x ⏎  ⏎ ls"},
+      {"nosuch", "[\n1]\n", "nosuch  [ ⏎ 1]"},
       {"read_file", R"({"path": "src/a.c"})", "read_file  src/a.c"},
       {"read_file", R"({"path": "a", "offset": 1, "limit": 40})", "read_file  a:1-40"},
       {"read_file", R"({"path": "a", "offset": 41, "limit": 40})", "read_file  a:41-80"},
