@@ -1,12 +1,14 @@
 #include "cli/terminal/call_sheet.h"
 
 #include "agent/json.h"
+#include "cli/terminal/word_wrap.h"
 #include "cli/terminal/written_out.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace cli {
@@ -19,10 +21,21 @@ constexpr std::string_view k_goes_on_mark = "  : ";  // of a line that did not f
 
 void CallSheet::add_line(std::string_view text) {
   bool goes_on = false;
-  const std::size_t room = columns_ - std::min(columns_, k_goes_on_mark.size());
-  for (Row& row : written_out(text, room).rows) {
-    lines_.push_back({.text = (goes_on ? std::string(k_goes_on_mark) : "") + std::move(row.text)});
+  for (const Row& row : written_out(text, std::numeric_limits<std::size_t>::max()).rows) {
+    add_wrapped(goes_on ? k_goes_on_mark : "", row.text);
     goes_on = true;
+  }
+}
+
+void CallSheet::add_wrapped(std::string_view mark, std::string_view text) {
+  WordWrap wrap;
+  wrap.set_columns(columns_);
+  wrap.begin(mark, k_goes_on_mark);
+  wrap.put(text);
+  wrap.end();
+  const std::string lines = wrap.take();
+  for (std::string_view rest = lines; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) {
+    lines_.push_back({.text = std::string(rest.substr(0, rest.find('\n')))});
   }
 }
 
@@ -54,11 +67,11 @@ void CallSheet::add_arguments(const agent::ToolCall& call) {
 
 void CallSheet::explain_characters() {
   if (characters_ > 0) {
-    add_line(
-        fmt::format("  {} character{} written out as \\u{{...}}: not to be seen, or easily "
-                    "taken for another",
-                    characters_,
-                    characters_ == 1 ? " is" : "s are"));
+    add_wrapped("",
+                fmt::format("  {} character{} written out as \\u{{...}}: not to be seen, or easily "
+                            "taken for another",
+                            characters_,
+                            characters_ == 1 ? " is" : "s are"));
   }
 }
 

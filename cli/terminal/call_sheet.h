@@ -16,7 +16,7 @@ class CallSheet {
   // Lines are at most `columns` wide.
   explicit CallSheet(std::size_t columns) : columns_(columns) {}
 
-  void add_line(std::string_view text);                          // as it is, for errand's own words
+  void add_line(std::string_view text);  // errand's own words, and what they quote
   void add_text(std::string_view title, std::string_view text);  // marked; an empty text is said
   // Each argument by its name.
   void add_arguments(const agent::ToolCall& call);
@@ -30,6 +30,8 @@ class CallSheet {
   std::size_t bytes(std::size_t begin) const;
 
  private:
+  void add_wrapped(std::string_view mark, std::string_view text);  // text that is written out
+
   struct Line {
     std::string text;
     std::size_t bytes = 0;
