@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -461,7 +462,8 @@ std::size_t Progress::columns() const {
 }
 
 // What is waited for and, of a call, what it says. No line is as wide as the terminal: it would
-// take two, and erase() would not find the first.
+// take two, and erase() would not find the first. The cursor waits where the last one begins: what
+// the terminal writes itself, as ^C, breaks none.
 void Progress::draw() {
   if (!options_.live || waiting_for_.empty() || !is_loud(0) ||
       (options_.beside != nullptr && options_.beside->is_mid_line())) {
@@ -486,16 +488,25 @@ void Progress::draw() {
   for (const std::string& one : lines) {
     out += (&one == &lines.front() ? "" : "\n") + paint(k_dim, one);
   }
-  write(out);
-  drawn_ = lines.size();
+  write(out + "\r");
+  drawn_.clear();
+  std::ranges::transform(lines, std::back_inserter(drawn_), columns_of);
   last_draw_ = Steady::now();
 }
 
+// A terminal that has become narrower has broken the lines anew, those above the cursor's into as
+// many as they now take; most do.
 void Progress::erase() {
-  if (drawn_ > 0) {
-    write((drawn_ > 1 ? fmt::format("\r\x1b[{}A", drawn_ - 1) : "\r") + "\x1b[J");
-    drawn_ = 0;
+  if (drawn_.empty()) {
+    return;
   }
+  const std::size_t width = columns();
+  std::size_t above = 0;
+  for (const std::size_t drawn : std::span(drawn_).first(drawn_.size() - 1)) {
+    above += width == 0 ? 1 : std::max<std::size_t>(1, (drawn + width - 1) / width);
+  }
+  write((above > 0 ? fmt::format("\r\x1b[{}A", above) : "\r") + "\x1b[J");
+  drawn_.clear();
 }
 
 // Keeps the live line's clock going; elsewhere says every 30 s that the run is alive. A signal

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 namespace cli {
 
@@ -102,9 +103,9 @@ class Progress final : public agent::EventSink {
   const agent::Redactor& redactor_;
   std::mutex mutex_;
   std::condition_variable_any wakeup_;
-  std::size_t drawn_ = 0;    // live lines
-  std::string waiting_for_;  // empty: nothing
-  std::string waited_for_;   // and before that, while nothing has come of it
+  std::vector<std::size_t> drawn_;  // how wide the live lines are
+  std::string waiting_for_;         // empty: nothing
+  std::string waited_for_;          // and before that, while nothing has come of it
   Steady::time_point waiting_since_;
   Steady::time_point last_line_;
   Steady::time_point last_draw_;

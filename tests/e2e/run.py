@@ -200,6 +200,7 @@ class Process:
             for number in closed:
                 os.close(number)
         self.begin = time.monotonic()
+        self.keyboard = None
         stdin, feed = self._input(step.stdin)
         stderr, stderr_reader = self._output(step.stderr)
         stdout, stdout_reader = (
@@ -262,6 +263,8 @@ class Process:
             if len(how) > 1:
                 columns, rows = map(int, how[1].split("x"))
                 termios.tcsetwinsize(slave, (rows, columns))
+                if self.keyboard is None:
+                    self.keyboard, = self._own(os.dup(master))
             return slave, master
         read, write = self._own(*os.pipe())
         if how[0] == "gone":  # a pipe without a reader
