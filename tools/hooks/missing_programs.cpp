@@ -71,25 +71,49 @@ class Finder {
     }
   }
 
-  void look_into(const std::string& line, const Starter& starter) {
-    const ShellScript script = read_shell(line);
-    if (script.commands.empty() || script.commands.front().words.empty() ||
-        !script.commands.front().assignments.empty()) {
-      return;
+  // A program with its arguments: as it is started, or as a shell would read it.
+  void look_at(std::span<const std::string> words, const Starter& starter) {
+    if (fs::path(words.front()).filename() == "env") {
+      look_for(words.front(), starter);
+      words = words.subspan(1);
+      while (!words.empty() && words.front().contains('=')) {
+        if (words.front().starts_with("PATH=")) {
+          return;
+        }
+        words = words.subspan(1);
+      }
+      if (words.empty() || words.front().empty() || words.front().front() == '-') {
+        return;
+      }
     }
-    const std::vector<std::string>& words = script.commands.front().words;
-    if (has_unknown(words.front()) || words.front().starts_with('~') ||
-        is_among(k_shell_words, words.front())) {
+    if (has_unknown(words.front())) {
       return;
     }
     look_for(words.front(), starter);
     const bool runs_file = words.size() > 1 && !words[1].empty() && words[1].front() != '-' &&
-                           words[1].front() != '~' && !has_unknown(words[1]) &&
+                           !has_unknown(words[1]) &&
                            is_among(k_interpreters, fs::path(words.front()).filename().native());
     if (runs_file) {
       if (const auto why = why_not(starter.folder / words[1], starter, R_OK); !why.empty()) {
         say(starter, words[1], why);
       }
+    }
+  }
+
+  void look_into(const std::string& line, const Starter& starter) {
+    const ShellScript script = read_shell(line);
+    if (script.commands.empty()) {
+      return;
+    }
+    ShellCommand first = script.commands.front();
+    for (std::string& word : first.words) {
+      word.insert(0, word.starts_with('~') ? 1 : 0, k_unknown);
+    }
+    const bool sets_path = std::ranges::any_of(first.assignments, [](const std::string& one) {
+      return one.starts_with("PATH=") || one.starts_with("PATH+=");
+    });
+    if (!first.words.empty() && !sets_path && !is_among(k_shell_words, first.words.front())) {
+      look_at(first.words, starter);
     }
   }
 
@@ -153,11 +177,11 @@ std::vector<MissingProgram> missing_programs(const agent::AgentSpec& agent,
   Finder finder(places);
   for (const agent::ToolSpec& tool : agent.tools) {
     if (tool.kind == agent::ToolSpec::Kind::command && !tool.command.empty()) {
-      finder.look_for(tool.command.front(),
-                      {.name = fmt::format("the tool `{}`", tool.name),
-                       .folder = places.cwd,
-                       .own = tool.env,
-                       .is_confined = has_sandbox});
+      finder.look_at(tool.command,
+                     {.name = fmt::format("the tool `{}`", tool.name),
+                      .folder = places.cwd,
+                      .own = tool.env,
+                      .is_confined = has_sandbox});
     }
   }
   const auto starter = [&](std::string_view kind,

@@ -24,9 +24,10 @@ struct ProgramPlaces {
   const std::function<bool(const std::filesystem::path&)>& is_open;
 };
 
-// In the order of the file, each once. Of a command line the first command is looked at, and the
-// script that a shell or an interpreter is given as its first word; what only a running shell knows
-// is left out.
+// In the order of the file, each once. Of a command line the first command is looked at, of a tool
+// its command: the program, the one behind `env` and variables, and the script that a shell or an
+// interpreter is given as its first word. What only a running shell knows is left out, and so is
+// what gets a PATH of its own there.
 std::vector<MissingProgram> missing_programs(const agent::AgentSpec& agent,
                                              const ProgramPlaces& places);
 
