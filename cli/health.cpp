@@ -232,9 +232,12 @@ void add_servers_of(const std::string& file,
       std::ranges::move(refused, std::back_inserter(errors));
     }
   }
-  for (const Error& error : errors) {
+  for (Error& error : errors) {
+    if (error.where && error.where->file == context.cwd / file) {
+      error.where->file = file;
+    }
     add_unasked(file, error, context.redactor, health);
-    health.errors.push_back(error);
+    health.errors.push_back(std::move(error));
   }
 }
 
