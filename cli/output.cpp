@@ -94,8 +94,8 @@ Descriptor open_to_write(const std::string& file, agent::WritePatience* patience
   const auto deadline = Steady::now() + k_for_a_reader;
   Descriptor opened;
   do {
-    opened = Descriptor(
-        ::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK));
+    opened =
+        Descriptor(::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK));
   } while (!opened && errno == ENXIO && Steady::now() < deadline &&
            (patience != nullptr ? *patience : endless).wait_a_moment());
   return opened;

@@ -112,8 +112,9 @@ Error stop_before_run(const agent::Cancellation& cancellation, const Parsed& par
             .help = {}};
   }
   return {.code = Code::run_timeout,
-          .message = fmt::format("the run had not started after {}; it may wait for its prompt or for a reader",
-                                 parsed.value("--timeout").value_or("")),
+          .message = fmt::format(
+              "the run had not started after {}; it may wait for its prompt or for a reader",
+              parsed.value("--timeout").value_or("")),
           .help = {}};
 }
 

@@ -97,8 +97,8 @@ agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_vi
 // Later values are totals and replace the earlier ones; what they leave out stands.
 void merge_usage(agent::Json& known, const agent::Json& usage);
 
-// A member that counts tokens, as the server says it: 0 where there is none, -1 where it is no whole
-// number (7.0 is one), and small enough that no sum of such counts overflows.
+// A member that counts tokens, as the server says it: 0 where there is none, -1 where it is no
+// whole number (7.0 is one), and small enough that no sum of such counts overflows.
 std::int64_t token_count(const agent::Json& usage, std::string_view key);
 
 inline agent::Heard heard_if(bool says_something) {
