@@ -20,6 +20,8 @@ using std::chrono::milliseconds;
 using Wait = std::optional<milliseconds>;
 
 constexpr milliseconds k_longest = std::chrono::hours(24 * 366);
+constexpr int k_last_year = 2200;  // of agent::is_clock_year
+static_assert(agent::is_clock_year(k_last_year) && !agent::is_clock_year(k_last_year + 1));
 constexpr auto k_npos = std::string_view::npos;
 
 std::optional<double> number_in(std::string_view text) {
@@ -191,13 +193,19 @@ std::optional<Clock::Wall> parse_http_date(std::string_view text) {
   const auto hour = digits(text.substr(12, 2));
   const auto minute = digits(text.substr(15, 2));
   const auto second = digits(text.substr(18, 2));
-  if (!day || month == 0 || !year || !agent::is_clock_year(*year) || !hour || !minute || !second) {
+  if (!day || month == 0 || !year || !hour || !minute || !second) {
     return std::nullopt;
   }
   const std::chrono::year_month_day date{std::chrono::year(*year),
                                          std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(*day))};
   if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) {
+    return std::nullopt;
+  }
+  if (*year > k_last_year) {
+    return std::chrono::sys_days(std::chrono::year(k_last_year) / 12 / 31);
+  }
+  if (!agent::is_clock_year(*year)) {
     return std::nullopt;
   }
   return std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +

@@ -276,7 +276,12 @@ TEST_CASE("classify: only HTTP's fixed date is a date", "[providers]") {
   CHECK(providers::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT") ==
         agent::Clock::Wall(std::chrono::seconds(784111777)));
   CHECK_FALSE(providers::parse_http_date("Wed, 21 Oct 0015 07:28:00 GMT"));  // no such clock time
-  CHECK_FALSE(providers::parse_http_date("Wed, 21 Oct 9015 07:28:00 GMT"));
+  CHECK(
+      providers::parse_http_date("Wed, 21 Oct 9015 07:28:00 GMT") ==
+      std::chrono::sys_days(std::chrono::year(2200) / 12 / 31));  // the clock's last, and far away
+  CHECK(providers::retry_after_header({{"Retry-After", "Fri, 31 Dec 2500 23:59:59 GMT"}},
+                                      agent::Clock::Wall(std::chrono::seconds(1'800'000'000))) ==
+        std::chrono::hours(24 * 366));
   CHECK_FALSE(providers::parse_http_date("Sunday, 06-Nov-94 08:49:37 GMT"));
   CHECK_FALSE(providers::parse_http_date("Sun, 31 Feb 1994 08:49:37 GMT"));
   CHECK_FALSE(providers::parse_http_date("Sun, 06 Now 1994 08:49:37 GMT"));
