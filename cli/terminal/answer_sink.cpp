@@ -19,7 +19,7 @@ AnswerSink::AnswerSink(Options options,
       cancellation_(cancellation),
       stream_redactor_(std::in_place, redactor) {
   if (options_.columns) {
-    markdown_.emplace(options_.columns);
+    markdown_.emplace(options_.columns, &redactor_);
   }
 }
 
@@ -38,8 +38,7 @@ void AnswerSink::on(const agent::Event& event) {
         stream(stream_redactor_->feed(delta->text));
       }
     } else if (std::holds_alternative<agent::ModelReset>(event.body)) {
-      stream_redactor_.emplace(redactor_);
-      break_line();
+      break_off();
       streamed_ = false;
     } else if (std::holds_alternative<agent::ModelResponded>(event.body)) {
       stream(stream_redactor_->finish());
@@ -82,6 +81,19 @@ void AnswerSink::write_streamed(std::string_view text) {
   mid_line_ = text.back() != '\n';
 }
 
+// All of an answer that goes no further; of a secret that has only begun, no more than of one that
+// was cut.
+void AnswerSink::break_off() {
+  constexpr std::string_view k_cut = "…";
+  std::string rest = stream_redactor_->feed(k_cut);
+  rest += stream_redactor_->finish();
+  if (rest.ends_with(k_cut)) {
+    rest.erase(rest.size() - k_cut.size());
+  }
+  stream(rest);
+  break_line();
+}
+
 void AnswerSink::break_line() {
   if (markdown_) {
     write_streamed(markdown_->finish());
@@ -94,7 +106,7 @@ void AnswerSink::break_line() {
 
 // Written once, and only where the run has a final answer.
 void AnswerSink::answer(const agent::RunResult& result) {
-  break_line();
+  break_off();
   const agent::Status status = agent::status_of(result.exit_code);
   const bool is_final = status == agent::Status::ok || result.exit_code == 1;
   if (!is_final || result.text.empty() || streamed_) {

@@ -46,6 +46,7 @@ class AnswerSink final : public agent::EventSink {
   void stream(std::string_view text);
   void write_streamed(std::string_view text);
   void answer(const agent::RunResult& result);
+  void break_off();
   void break_line();
 
   Options options_;

@@ -26,6 +26,7 @@ constexpr std::size_t k_longest_span = 500;  // bytes; what is longer is no emph
 constexpr int k_deepest_span = 4;
 constexpr std::size_t k_rule_columns = 60;
 constexpr std::size_t k_table_bytes = 64u << 10;
+constexpr std::size_t k_longest_opening = 200;     // bytes by which it is known what a line is
 constexpr std::size_t k_longest_held = 16u << 10;  // of a line that is to be whole
 
 bool is_blank_byte(char c) {
@@ -133,7 +134,7 @@ void MarkdownSetter::add(std::string_view piece, bool ends_line) {
   if (wrap_.is_in_line()) {
     set_text(ends_line);
     if (ends_line) {
-      wrap_.end();
+      end_text();
     }
   }
 }
@@ -151,7 +152,8 @@ bool MarkdownSetter::open_line(bool is_whole) {
   const std::string_view text = without_indent(line_);
   const bool may_be_mark =
       text.empty() || std::string_view("#>-+*_~`|0123456789").contains(text.front());
-  if (!is_whole && may_be_mark && text.size() < k_longest_mark) {
+  if (!is_whole && may_be_mark && text.size() < k_longest_mark &&
+      line_.size() <= k_longest_opening) {
     return false;
   }
   set_table();
@@ -165,9 +167,16 @@ bool MarkdownSetter::open_line(bool is_whole) {
 }
 
 bool MarkdownSetter::needs_whole_line(std::string_view line) const {
-  const std::string_view text = without_indent(line);
-  return fence_.mark != 0 || text.starts_with('|') || is_fence(text) || is_rule(text) ||
-         agent::trimmed(text).empty();
+  if (fence_.mark != 0) {
+    return true;
+  }
+  // Asked at each piece: only so far back does it look.
+  const std::string_view text = without_indent(line.substr(0, k_longest_opening));
+  if (text.starts_with('|') || text.starts_with("~~~")) {
+    return true;
+  }
+  return line.size() <= k_longest_opening &&
+         (is_fence(text) || is_rule(text) || agent::trimmed(text).empty());
 }
 
 void MarkdownSetter::set_whole_line(std::string_view line) {
@@ -261,6 +270,53 @@ void MarkdownSetter::set_text(bool is_whole) {
     rest.remove_prefix(length);
   }
   line_.erase(0, line_.size() - rest.size());
+  if (redactor_ != nullptr && !is_whole) {
+    put_settled(redactor_->settled(shown_));
+  }
+}
+
+// Marks that fall away may put a secret together that was none in the Markdown.
+void MarkdownSetter::put(std::string_view text, std::string_view style) {
+  if (redactor_ == nullptr) {
+    wrap_.put(text, style);
+    return;
+  }
+  shown_ += text;
+  if (!styles_.empty() && styles_.back().style == style) {
+    styles_.back().length += text.size();
+  } else {
+    styles_.push_back({.length = text.size(), .style = std::string(style)});
+  }
+}
+
+// What is settled; where a secret is in it, it has no styles.
+void MarkdownSetter::put_settled(std::size_t count) {
+  if (count == 0) {
+    return;
+  }
+  const std::string text = shown_.substr(0, count);
+  shown_.erase(0, count);
+  const bool is_clean = redactor_->is_clean(text);
+  std::size_t at = 0;
+  for (auto run = styles_.begin(); at < count; run = styles_.begin()) {
+    const std::size_t length = std::min(run->length, count - at);
+    if (is_clean) {
+      wrap_.put(std::string_view(text).substr(at, length), run->style);
+    }
+    at += length;
+    run->length -= length;
+    if (run->length == 0) {
+      styles_.pop_front();
+    }
+  }
+  if (!is_clean) {
+    wrap_.put(redactor_->apply(text), style_);
+  }
+}
+
+void MarkdownSetter::end_text() {
+  put_settled(shown_.size());
+  wrap_.end();
 }
 
 void MarkdownSetter::set_inline(std::string_view text, std::string_view style, int depth) {
@@ -280,14 +336,14 @@ std::size_t MarkdownSetter::set_next(std::string_view text,
                                      int depth) {
   constexpr std::string_view k_marks = "\\`*_~[!";
   if (const std::size_t plain = std::min(text.find_first_of(k_marks), text.size()); plain > 0) {
-    wrap_.put(text.substr(0, plain), style);
+    put(text.substr(0, plain), style);
     return plain;
   }
   const char mark = text.front();
   const bool may_go_on = !is_whole && text.size() <= k_longest_span;
   const std::string_view window = text.substr(0, k_longest_span);
   const auto as_it_is = [&](std::size_t length) {
-    wrap_.put(text.substr(0, length), style);
+    put(text.substr(0, length), style);
     return length;
   };
   if (mark == '\\') {
@@ -297,7 +353,7 @@ std::size_t MarkdownSetter::set_next(std::string_view text,
     if (text.size() == 1 || !is_punctuation(text[1])) {
       return as_it_is(1);
     }
-    wrap_.put(text.substr(1, 1), style);
+    put(text.substr(1, 1), style);
     return 2;
   }
   if (mark == '[' || mark == '!') {
@@ -308,9 +364,9 @@ std::size_t MarkdownSetter::set_next(std::string_view text,
     if (const auto link = depth < k_deepest_span ? link_at(window) : std::nullopt) {
       set_inline(link->text, with_style(style, k_link), depth + 1);
       if (!link->target.empty() && link->target != link->text && !link->target.starts_with('#')) {
-        wrap_.put(" (", style);
-        wrap_.put(link->target, with_style(style, k_faint));
-        wrap_.put(")", style);
+        put(" (", style);
+        put(link->target, with_style(style, k_faint));
+        put(")", style);
       }
       return link->length;
     }
@@ -346,7 +402,7 @@ std::size_t MarkdownSetter::set_next(std::string_view text,
     if (code.size() > 2 && code.front() == ' ' && code.back() == ' ') {
       code = code.substr(1, code.size() - 2);
     }
-    wrap_.put(code, with_style(style, k_code));
+    put(code, with_style(style, k_code));
   } else {
     const std::string_view more = mark == '~' ? k_struck
                                   : run == 1  ? k_emphasis
@@ -369,7 +425,7 @@ void MarkdownSetter::set_table() {
     wrap_.set_columns(width);
     wrap_.begin("", "");
     set_inline(cell, style, 0);
-    wrap_.end();
+    end_text();
     std::string text = wrap_.take();
     wrap_ = std::move(outside);
     return text;

@@ -2,12 +2,15 @@
 // is, and what is written stays. Headings, emphasis, code, links, lists, quotes, rules, fenced
 // blocks and tables; all else stays as the model wrote it, line ends included.
 #pragma once
+#include "agent/secrets/redact.h"
 #include "cli/terminal/word_wrap.h"
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cli {
@@ -15,7 +18,10 @@ namespace cli {
 class MarkdownSetter {
  public:
   // `columns` is asked at each line: the terminal's width, 0 where it is not known.
-  explicit MarkdownSetter(std::function<std::size_t()> columns) : columns_(std::move(columns)) {}
+  // `redactor`, which may be null and is borrowed, takes out what is a secret only as it is shown.
+  explicit MarkdownSetter(std::function<std::size_t()> columns,
+                          const agent::Redactor* redactor = nullptr)
+      : columns_(std::move(columns)), redactor_(redactor) {}
 
   // What can be shown by now; the last word of a line, a mark whose end has not come, a line of
   // code and a table are kept back. The text is valid UTF-8 without control characters
@@ -30,6 +36,11 @@ class MarkdownSetter {
   struct Fence {
     char mark = 0;  // 0: outside
     std::size_t length = 0;
+  };
+
+  struct StyleRun {
+    std::size_t length = 0;  // bytes
+    std::string style;
   };
 
   // What a line is, known from its beginning.
@@ -48,12 +59,18 @@ class MarkdownSetter {
   void set_text(bool is_whole);
   std::size_t set_next(std::string_view text, std::string_view style, bool is_whole, int depth);
   void set_inline(std::string_view text, std::string_view style, int depth);
+  void put(std::string_view text, std::string_view style);
+  void put_settled(std::size_t count);
+  void end_text();
   void set_table();
   static Opening opening(std::string_view line);
 
   std::function<std::size_t()> columns_;
+  const agent::Redactor* redactor_;
   WordWrap wrap_;
-  std::string line_;  // of it what is not set
+  std::string shown_;            // without its marks, on its way to wrap_
+  std::deque<StyleRun> styles_;  // of shown_
+  std::string line_;             // of it what is not set
   std::string style_;
   Fence fence_;
   std::vector<std::string> table_;  // its lines

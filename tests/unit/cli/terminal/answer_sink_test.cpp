@@ -82,6 +82,58 @@ TEST_CASE("answer: on a terminal it appears as it comes, and not again", "[cli]"
   CHECK(stage.shown() == "you\n");
 }
 
+TEST_CASE("answer: on a terminal what broke off is shown to its end", "[cli]") {
+  cli::AnswerSink::Options options{
+      .format = cli::Format::text, .is_for_terminal = true, .streams = true};
+  if (GENERATE(false, true)) {
+    options.columns = [] { return std::size_t{80}; };
+  }
+  Stage stage(options);
+  stage.tell(agent::TurnStarted{.turn = 1});
+  SECTION("with the run") {
+    stage.tell(agent::ModelDelta{.text = "the reason is 42"});
+    stage.tell(finished(75, "the reason is 42"));
+    CHECK(stage.shown() == "the reason is 42\n");
+  }
+  SECTION("where it is asked for again") {
+    stage.tell(agent::ModelDelta{.text = "漢字/path/without/blanks"});
+    stage.tell(agent::ModelReset{});
+    CHECK(stage.shown() == "漢字/path/without/blanks\n");
+  }
+  SECTION("but no secret that has begun") {
+    stage.tell(agent::ModelDelta{.text = "it is topsecretval"});
+    stage.tell(finished(130, "it is topsecretval"));
+    CHECK(stage.shown() == "it is [redacted]\n");
+  }
+}
+
+TEST_CASE("answer: marks that fall away put no secret together", "[cli]") {
+  const std::string text = GENERATE(as<std::string>{},
+                                    "It is top\\_secret\\_value ok",
+                                    "It is top_secret**_value** ok",
+                                    "| a |\n|---|\n| top\\_secret\\_value |\n| b |");
+  const std::size_t columns = GENERATE(0, 12, 80);
+  Stage stage(
+      {.format = cli::Format::text, .is_for_terminal = true, .streams = true, .columns = [columns] {
+         return columns;
+       }});
+  stage.redactor.add("top_secret_value");
+  for (const char c : text) {
+    stage.tell(agent::ModelDelta{.text = std::string(1, c)});
+  }
+  stage.tell(agent::ModelResponded{});
+  std::string seen;  // without styles and the ends of lines
+  const std::string shown = stage.shown();
+  for (std::size_t at = 0; at < shown.size(); ++at) {
+    if (shown[at] == '\x1b') {
+      at = shown.find('m', at);
+    } else if (shown[at] != '\n') {
+      seen += shown[at];
+    }
+  }
+  CHECK(seen.find("top_secret_value") == std::string::npos);
+}
+
 TEST_CASE("answer: escape sequences of a model never reach the terminal", "[cli]") {
   Stage stage({.format = cli::Format::text, .streams = true});
   stage.tell(agent::ModelDelta{.text = "a\x1b[2Jb "});
