@@ -141,11 +141,11 @@ constexpr auto k_compiled = []<std::size_t... Shape>(std::index_sequence<Shape..
 using Triggers = std::bitset<k_shapes.size()>;
 
 // Where the pair of bytes stands in a trigger that is rarest in ordinary text: one that is not
-// made of small letters alone, or has a z in it.
+// made of small letters alone, or has a z in it; nor of one sign twice, as lines are drawn.
 constexpr std::size_t rarest_pair(std::string_view trigger) {
   for (std::size_t at = 0; at + 1 < trigger.size(); ++at) {
     const auto is_rare = [](char c) { return c < 'a' || c > 'y'; };
-    if (is_rare(trigger[at]) || is_rare(trigger[at + 1])) {
+    if (trigger[at] != trigger[at + 1] && (is_rare(trigger[at]) || is_rare(trigger[at + 1]))) {
       return at;
     }
   }
@@ -469,6 +469,10 @@ std::string Redactor::dump(std::string text, const std::function<Json()>& value)
   return agent::dump(clean);
 }
 
+std::size_t Redactor::most_kept_back() const {
+  return std::max(k_longest_kept_back, values_.all().empty() ? 0 : values_.all().front().size());
+}
+
 std::size_t Redactor::settled(std::string_view before, std::string_view text) const {
   std::size_t hold = std::min(open_value(text, values_), open_word(text));
   Guesses guesses;
@@ -479,8 +483,7 @@ std::size_t Redactor::settled(std::string_view before, std::string_view text) co
   if (triggers_in(text).any()) {
     hold = std::min({hold, open_header(text), open_key_block(text)});
   }
-  const std::size_t most =
-      std::max(k_longest_kept_back, values_.all().empty() ? 0 : values_.all().front().size());
+  const std::size_t most = most_kept_back();
   const bool is_too_long = text.size() - hold > most;
   if (is_too_long) {
     hold = text.size() - most;
@@ -504,6 +507,12 @@ std::string StreamRedactor::feed(std::string_view piece) {
     inside_ = Inside::nothing;
   }
   pending_ += piece;
+  const std::size_t word = piece.size() - open_word(piece);
+  word_ = word == piece.size() ? word_ + word : word;
+  // All of it is one word that goes on: nothing is settled.
+  if (word_ >= pending_.size() && pending_.size() <= redactor_.most_kept_back()) {
+    return {};
+  }
   const std::size_t cut = redactor_.settled(before_, pending_);
   std::string out = redactor_.apply(before_, pending_, cut);
   move_on(go_inside(cut, out));
@@ -529,11 +538,13 @@ void StreamRedactor::move_on(std::size_t count) {
   before_ += std::string_view(pending_).substr(0, count);
   before_.erase(0, before_.size() - std::min(before_.size(), k_guess_context));
   pending_.erase(0, count);
+  word_ = std::min(word_, pending_.size());
 }
 
 std::string StreamRedactor::finish() {
   std::string out = redactor_.apply(before_, pending_, pending_.size());
   pending_.clear();
+  word_ = 0;
   before_.clear();
   inside_ = Inside::nothing;
   return out;

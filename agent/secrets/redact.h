@@ -53,6 +53,7 @@ class Redactor {
  private:
   friend class StreamRedactor;
 
+  std::size_t most_kept_back() const;  // bytes of what may become a secret
   // `before` is what came before the text: it may say what the text begins with.
   std::string apply(std::string_view before, std::string_view text, std::size_t limit) const;
   std::size_t settled(std::string_view before, std::string_view text) const;
@@ -78,6 +79,7 @@ class StreamRedactor {
   const Redactor& redactor_;
   std::string before_;  // the end of what is out
   std::string pending_;
+  std::size_t word_ = 0;             // bytes at the end of pending_ that may be of one token
   Inside inside_ = Inside::nothing;  // a secret whose beginning was already redacted
 };
 
