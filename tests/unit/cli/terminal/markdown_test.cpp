@@ -177,8 +177,20 @@ TEST_CASE("markdown: what is long takes its time and no more", "[cli]") {
     CHECK(out.size() + 4 * count >= text.size());
     return std::clock() - begin;
   };
-  const std::string pattern = GENERATE(values<std::string>(
-      {"-", "=", " ", "sk-", "word ", "*a ", "**", "`a", "[", "[a](", "| a ", "- a\n", "```\n", "_a*b`c[d "}));
+  const std::string pattern = GENERATE(values<std::string>({"-",
+                                                            "=",
+                                                            " ",
+                                                            "sk-",
+                                                            "word ",
+                                                            "*a ",
+                                                            "**",
+                                                            "`a",
+                                                            "[",
+                                                            "[a](",
+                                                            "| a ",
+                                                            "- a\n",
+                                                            "```\n",
+                                                            "_a*b`c[d "}));
   INFO(pattern);
   const auto small = time_of(pattern, 20'000);
   CHECK(time_of(pattern, 160'000) < 24 * small + CLOCKS_PER_SEC / 5);
