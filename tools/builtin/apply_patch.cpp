@@ -66,7 +66,7 @@ Result<std::string> changes_of_file(const FilePatch& file, const CallContext& co
   std::string changes;
   if (file.kind == Kind::rename) {
     changes += fmt::format(
-        "rename from {}\nrename to {}\n", one_line(file.old_path), one_line(file.new_path));
+        "rename from {}\nrename to {}\n", diff_name(file.old_path), diff_name(file.new_path));
   }
   if (file.is_executable) {
     changes += fmt::format("new mode: {}executable\n", *file.is_executable ? "" : "not ");

@@ -1,8 +1,9 @@
 #include "tools/files/unified_diff.h"
 
-#include "tools/feedback.h"
+#include "agent/json.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -196,9 +197,15 @@ std::string unified_diff(std::string_view old_name,
   std::ranges::copy(ShortestScript(old_middle, new_middle).find(), std::back_inserter(script));
   append_lines(script, ' ', from.last(after).first(std::min(after, k_around_changes)));
   return fmt::format("--- {}\n+++ {}\n{}",
-                     one_line(old_name, 4096),
-                     one_line(new_name, 4096),
+                     diff_name(old_name),
+                     diff_name(new_name),
                      hunks_text(script, same - before));
+}
+
+std::string diff_name(std::string_view name) {
+  const bool is_plain = std::ranges::none_of(
+      name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; });
+  return is_plain ? std::string(name) : agent::dump(agent::Json(name));
 }
 
 }  // namespace tools

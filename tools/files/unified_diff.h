@@ -14,4 +14,8 @@ std::string unified_diff(std::string_view old_name,
                          std::string_view new_name,
                          std::string_view new_text);
 
+// A name in a diff: in quotes, as JSON writes it, where it has control characters, which would look
+// like blanks, or what the quotes need.
+std::string diff_name(std::string_view name);
+
 }  // namespace tools

@@ -82,3 +82,11 @@ TEST_CASE("unified_diff: texts without a line in common are shown whole, and soo
 }
 
 }  // namespace
+
+TEST_CASE("unified diff: a name shows its control characters", "[tools]") {
+  CHECK(tools::diff_name("src/a b.c") == "src/a b.c");
+  CHECK(tools::diff_name("a\tb\x01"
+                         "c\nd") == R"("a\tb\u0001c\nd")");
+  CHECK(tools::diff_name("a\x1b[2Jb") == R"("a\u001b[2Jb")");
+  CHECK(tools::diff_name(R"(a"b\c)") == R"("a\"b\\c")");
+}
