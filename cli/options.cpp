@@ -528,9 +528,9 @@ constexpr auto k_commands = std::to_array<Command>({
          "asked. The exit code is that of the first thing that is wrong, in this order: 93 where a "
          "layer is missing that agents require by default, 78 for a mistake in settings, 74 for a "
          "journal that does not open, 78 for imported prices that cannot be read, and with "
-          "--online what a run would end with, such as 75 or 77, or 78 where an agent of this "
-          "folder is wrong or its key may not go to its server. A key that is not set is not an "
-          "error, but, with --online, that of an agent of this folder.",
+         "--online what a run would end with, such as 75 or 77, or 78 where an agent of this "
+         "folder is wrong or its key may not go to its server. A key that is not set is not an "
+         "error, but, with --online, that of an agent of this folder.",
      .positionals = {},
      .options = k_doctor_options,
      .examples = k_doctor_examples,
