@@ -385,6 +385,16 @@ std::string folded(std::string_view name) {
   return out;
 }
 
+std::vector<std::string_view> split_lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view k_space = " \t\r\n";
   const auto first = text.find_first_not_of(k_space);

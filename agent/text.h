@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace agent {
 
@@ -54,6 +55,9 @@ constexpr char to_lower(char c) {
 std::string to_lower(std::string_view text);
 // The same, with `-` as `_`: names that people take for each other.
 std::string folded(std::string_view name);
+
+// Without their ends; also a last one that has none.
+std::vector<std::string_view> split_lines(std::string_view text);
 
 // Without the spaces, tabs and line ends around it.
 std::string_view trimmed(std::string_view text);

@@ -45,16 +45,6 @@ bool is_table_rule(std::string_view line) {
   return line.contains('-') && line.find_first_not_of("|-: \t") == std::string_view::npos;
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
 // The widest give way first.
 void narrow(std::vector<std::size_t>& widths, std::size_t room) {
   std::size_t total = std::accumulate(widths.begin(), widths.end(), std::size_t{0});
@@ -123,10 +113,10 @@ class Table {
     std::size_t height = 1;
     for (std::size_t at = 0; at < row.size(); ++at) {
       texts.push_back(shown(row[at], widths_[at], style));
-      height = std::max(height, lines_of(texts.back()).size());
+      height = std::max(height, agent::split_lines(texts.back()).size());
     }
     std::vector<std::vector<std::string_view>> cells;
-    std::ranges::transform(texts, std::back_inserter(cells), lines_of);
+    std::ranges::transform(texts, std::back_inserter(cells), agent::split_lines);
     for (std::size_t line = 0; line < height; ++line) {
       std::string text;
       std::size_t blanks = 0;  // what is to the right is put where it belongs

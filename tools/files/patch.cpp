@@ -166,13 +166,8 @@ bool is_of_hunk(std::string_view line) {
   return !line.empty() && std::string_view(" -+\\").contains(line.front());
 }
 
-std::vector<std::string_view> split_lines(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines = agent::split_lines(text);
   // A patch that was sent with CR LF throughout says nothing about the file's line ends.
   const auto is_crlf = [](std::string_view line) { return line.ends_with('\r'); };
   if (lines.size() > 1 && std::all_of(lines.begin(), lines.end() - 1, is_crlf)) {
@@ -196,7 +191,7 @@ struct Section {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : lines_(split_lines(text)) {}
+  explicit Parser(std::string_view text) : lines_(lines_of(text)) {}
 
   Result<std::vector<FilePatch>> parse() {
     while (at_ < lines_.size()) {
