@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -35,15 +36,16 @@ Ending failed(Code code, std::string message, std::string help = {}) {
 // The next calls without a result, up to the first that may be a repeat too many: what comes of
 // those before it decides whether it runs at all.
 std::span<const ToolCall> next_calls(const State& state) {
-  const auto max = state.plan.limits.max_repeat_calls;
-  std::map<std::pair<std::string_view, std::string>, std::int64_t> equal;
   const std::span unsettled = state.open_calls.subspan(state.settled_calls);
+  const auto max = state.plan.limits.max_repeat_calls;
+  const auto left = max ? std::optional(*max - state.most_repeats) : std::nullopt;
+  const bool may_be_too_many = left && static_cast<std::int64_t>(unsettled.size()) > *left;
+  std::map<std::pair<std::string_view, std::string>, std::int64_t> equal;
   std::size_t begin = 0;
   std::size_t end = 0;
   for (const ToolCall& call : unsettled) {
-    const bool may_repeat = !max || state.plan.repeatable_tools.contains(call.name);
-    if (!may_repeat &&
-        ++equal[{call.name, canonical_text(call.arguments)}] > *max - state.most_repeats) {
+    if (may_be_too_many && !state.plan.repeatable_tools.contains(call.name) &&
+        ++equal[{call.name, canonical_text(call.arguments)}] > *left) {
       break;
     }
     const bool has_result = state.results.contains(call.id);

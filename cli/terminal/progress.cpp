@@ -28,8 +28,9 @@ constexpr auto k_draw_interval = std::chrono::milliseconds(100);
 constexpr auto k_heartbeat = std::chrono::seconds(30);
 constexpr std::size_t k_output_bytes = 2'000;
 constexpr std::size_t k_line_bytes = 4'000;
-constexpr std::size_t k_tail_lines = 5;  // of a call's output
-constexpr std::size_t k_live_tail = 3;   // while it runs
+constexpr std::size_t k_longest_read = 1u << 20;  // of arguments
+constexpr std::size_t k_tail_lines = 5;           // of a call's output
+constexpr std::size_t k_live_tail = 3;            // while it runs
 constexpr std::size_t k_diff_lines = 24;
 constexpr std::size_t k_unknown_width = 80;
 constexpr std::size_t k_hanging = 4;
@@ -39,16 +40,6 @@ constexpr std::string_view k_red = "31";
 constexpr std::string_view k_yellow = "33";
 constexpr std::string_view k_green = "32";
 constexpr std::string_view k_cyan = "36";
-
-std::vector<std::string_view> split_lines(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 std::string_view style_of_diff(std::string_view line) {
   return line.starts_with("+++") || line.starts_with("---") ? k_dim
@@ -131,7 +122,6 @@ void Progress::show(const agent::RunStarted& run, const agent::Event& event) {
 }
 
 void Progress::show(const agent::TurnStarted& turn, const agent::Event&) {
-  calls_.clear();
   wait_for(fmt::format("the model, turn {}", turn.turn));
 }
 
@@ -161,8 +151,10 @@ void Progress::show(const agent::ModelResponded& reply, const agent::Event&) {
   if (is_loud(1)) {
     note(k_dim, reply_line(reply));
   }
+  calls_.clear();
+  last_reply_ = reply.reply;
   for (const agent::ToolCall& call : said.tool_calls) {
-    call_of(call.id, call.name, call.arguments);
+    calls_[call.id].asked = &call;
   }
   last_said_.clear();
   if (is_loud(0) && options_.beside == nullptr && !said.tool_calls.empty() && !said.text.empty()) {
@@ -184,12 +176,22 @@ Progress::Call& Progress::call_of(const std::string& id,
                                   std::string_view name,
                                   std::string_view arguments) {
   Call& call = calls_[id];
-  if (!arguments.empty() || call.shown.empty()) {
-    // Redacted before it is cut: then a secret is still known.
-    call.shown = excerpt(tools::shown_call(name_of(name), redactor_.apply(arguments)),
-                         is_loud(2) ? k_output_bytes : k_excerpt_bytes);
+  if (!arguments.empty()) {
+    call.shown = shown(name, arguments);
+  } else if (call.shown.empty()) {
+    call.shown = shown(name, call.asked != nullptr ? call.asked->arguments : std::string_view());
   }
   return call;
+}
+
+// Redacted before it is cut: then a secret is still known. What is very long is not read for it.
+std::string Progress::shown(std::string_view name, std::string_view arguments) const {
+  const bool is_long = arguments.size() > k_longest_read;
+  const std::string text =
+      redactor_.apply(is_long ? agent::prefix(arguments, k_longest_read / 16) : arguments);
+  return excerpt(
+      is_long ? fmt::format("{}  {}", name_of(name), text) : tools::shown_call(name_of(name), text),
+      is_loud(2) ? k_output_bytes : k_excerpt_bytes);
 }
 
 void Progress::announce(const std::string& id, Call& call, std::string_view style) {
@@ -306,7 +308,7 @@ void Progress::show_tail(const Call& call) {
 
 void Progress::show_changes(std::string_view diff) {
   const std::string cleaned = redactor_.apply(diff);
-  const auto lines = split_lines(cleaned);
+  const auto lines = agent::split_lines(cleaned);
   const std::size_t width = columns();
   const std::size_t count = lines.size() > k_diff_lines + 1 ? k_diff_lines : lines.size();
   for (const std::string_view one : std::span(lines).first(count)) {
@@ -414,7 +416,7 @@ void Progress::line(std::string_view text) {
     out += text;
     out += '\n';
   } else {
-    for (const std::string_view one : split_lines(text)) {
+    for (const std::string_view one : agent::split_lines(text)) {
       out += wrap_line(one, width, k_hanging) + '\n';
     }
   }

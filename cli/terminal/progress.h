@@ -4,6 +4,7 @@
 #include "agent/cancellation.h"
 #include "agent/clock.h"
 #include "agent/event.h"
+#include "agent/message.h"
 #include "agent/secrets/redact.h"
 #include "cli/terminal/answer_sink.h"
 
@@ -50,8 +51,9 @@ class Progress final : public agent::EventSink {
 
   // A call from the reply that asks for it to its end.
   struct Call {
-    std::string shown;          // as a person would write it
-    bool is_announced = false;  // its line is there
+    const agent::ToolCall* asked = nullptr;  // in the last reply
+    std::string shown;                       // as a person would write it; empty: not yet
+    bool is_announced = false;               // its line is there
     bool is_running = false;
     bool has_changes_shown = false;
     std::deque<std::string> tail;  // of its output: the last whole lines
@@ -82,6 +84,7 @@ class Progress final : public agent::EventSink {
 
   bool is_loud(int verbosity) const { return options_.verbosity >= verbosity; }
   Call& call_of(const std::string& id, std::string_view name, std::string_view arguments);
+  std::string shown(std::string_view name, std::string_view arguments) const;
   void announce(const std::string& id, Call& call, std::string_view style);
   void show_result(const agent::ToolResult& result, const Call& call);
   void show_tail(const Call& call);
@@ -109,6 +112,7 @@ class Progress final : public agent::EventSink {
   Steady::time_point waiting_since_;
   Steady::time_point last_line_;
   Steady::time_point last_draw_;
+  agent::SharedReply last_reply_;      // the calls of which are asked for
   std::map<std::string, Call> calls_;  // by their ids
   std::string at_work_;                // the call that has said something last
   std::string last_announced_;         // the call whose line is the last one
