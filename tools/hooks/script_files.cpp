@@ -1,7 +1,7 @@
 #include "tools/hooks/script_files.h"
 
+#include "tools/permissions/command_line.h"
 #include "tools/permissions/plain_command.h"
-#include "tools/permissions/shell_programs.h"
 #include "tools/permissions/shell_script.h"
 
 #include <fmt/format.h>
@@ -241,34 +241,6 @@ bool may_begin_a_name(std::string_view word, std::size_t at) {
          (word.front() == '-' && at <= k_longest_cluster);
 }
 
-std::string why_unclear(std::span<const ShellCommand> commands, int depth) {
-  for (const ShellCommand& one : commands) {
-    if (!one.words.empty() && (one.words.front() == "cd" || one.words.front() == "pushd")) {
-      return "it changes the folder";
-    }
-    if (std::ranges::any_of(one.words, has_unknown)) {
-      return "it holds a wildcard";
-    }
-    if (std::ranges::any_of(one.words,
-                            [](const auto& word) { return word.size() > k_longest_word; })) {
-      return "a word of it is too long";
-    }
-    const Started started = started_by(one);
-    if (!started.unclear.empty()) {
-      return started.unclear.front();
-    }
-    if (depth == k_deepest) {
-      return "it is nested too deeply";
-    }
-    for (const Start& inner : started.starts) {
-      if (std::string why = why_unclear(std::span(&inner.command, 1), depth + 1); !why.empty()) {
-        return why;
-      }
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Scripts read_scripts(std::string_view command, const CommandPlace& place) {
@@ -290,7 +262,23 @@ std::string why_not_plain(std::string_view command) {
   if (!plain) {
     return plain.error();
   }
-  return why_unclear(read_shell(command).commands, 0);
+  const CommandLine line{std::string(command), {}};
+  if (!line.unclear().empty()) {
+    return line.unclear().front();
+  }
+  for (const ShellCommand* one : line.commands()) {
+    if (!one->words.empty() && (one->words.front() == "cd" || one->words.front() == "pushd")) {
+      return "it changes the folder";
+    }
+    if (std::ranges::any_of(one->words, has_unknown)) {
+      return "it holds a wildcard";
+    }
+    if (std::ranges::any_of(one->words,
+                            [](const auto& word) { return word.size() > k_longest_word; })) {
+      return "a word of it is too long";
+    }
+  }
+  return {};
 }
 
 fs::path named_in(std::string_view command,

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -133,6 +134,13 @@ void CommandLine::note(std::string why) {
   if (std::ranges::find(unclear_, why) == unclear_.end()) {
     unclear_.push_back(std::move(why));
   }
+}
+
+std::vector<const ShellCommand*> CommandLine::commands() const {
+  std::vector<const ShellCommand*> commands;
+  std::ranges::transform(
+      parts_, std::back_inserter(commands), [](const Part& part) { return &part.command; });
+  return commands;
 }
 
 void CommandLine::gather(Part part, int depth) {

@@ -26,6 +26,9 @@ class CommandLine {
   // certain to hold.
   const std::vector<std::string>& unclear() const { return unclear_; }
 
+  // Its commands, and those that they start or may start.
+  std::vector<const ShellCommand*> commands() const;
+
   // Yes where it is plainly seen to run what the rule forbids; maybe where the program's name
   // stands in it as more than data.
   Match forbidden_by(const TextPattern& commands) const;
