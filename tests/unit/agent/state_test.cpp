@@ -1,5 +1,6 @@
 #include "agent/state.h"
 
+#include "agent/clock.h"
 #include "agent/loop.h"
 #include "agent/step.h"
 #include "tests/support/fakes.h"
@@ -146,7 +147,7 @@ TEST_CASE("state: it is the fold of what the journal keeps, at every event", "[a
     INFO(run.name);
     ScriptedProvider provider(run.script);
     tests::FakeToolbox toolbox(run.tool);
-    tests::FakeClock clock;
+    agent::SystemClock clock;  // a clock turned by hand would let the time limit pass at once
     tests::RecordingSink sink;
     std::vector<agent::EventSink*> sinks{&sink};
     RewritingGuardrail guardrail;
