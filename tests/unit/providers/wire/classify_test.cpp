@@ -177,6 +177,11 @@ TEST_CASE("classify: a message is at most 512 bytes and ends between characters"
   CHECK_THAT(error.message, Catch::StartsWith("x\xC3\xA4") && Catch::EndsWith("\xC3\xA4…"));
 }
 
+TEST_CASE("classify: what is no answer of HTTP is no redirect", "[providers]") {
+  const int status = GENERATE(0, 101, 199);
+  CHECK(classify(status, "").code == Code::provider_bad_response);
+}
+
 TEST_CASE("classify: a redirect names where it points", "[providers]") {
   const agent::Error error = classify(308, "", {{"Location", "https://other/v1"}});
   CHECK(error.code == Code::provider_invalid_request);
