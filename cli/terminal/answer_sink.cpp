@@ -74,6 +74,7 @@ void AnswerSink::write_streamed(std::string_view text) {
   if (text.empty()) {
     return;
   }
+  mid_line_ = true;  // before there is room: what draws beside it stays away until this is out
   if (make_room_) {
     make_room_();
   }
