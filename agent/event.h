@@ -15,6 +15,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,6 +65,21 @@ struct SandboxInForce {
     field("missing", self.missing);
   }
 };
+// What a run can be made from once more, beside what it says to the model.
+struct MadeFrom {
+  std::string agent_text;    // of the agent file
+  std::string agent_folder;  // absolute: where paths in it start
+  std::map<std::string, std::string> files;  // texts of others that it names, by absolute path
+  std::vector<std::string> options;  // of the command line: "--max-turns=5"; what outlives it
+
+  static void fields(auto& self, auto& field) {
+    field("agent_text", self.agent_text);
+    field("agent_folder", self.agent_folder);
+    field("files", self.files);
+    field("options", self.options);
+  }
+};
+// A process has begun the run, or carries it on.
 struct RunStarted {
   static constexpr std::string_view k_type = "run.started";
 
@@ -77,11 +93,17 @@ struct RunStarted {
   std::vector<Attachment> attachments;
   std::vector<std::string> tools;
   SandboxInForce sandbox;
+  std::string session;                  // what the user calls the run; may be empty
+  std::optional<std::int64_t> resumes;  // the event that it is carried on from; prompt: a new one
   RunPlan plan;
+  MadeFrom made_from;
+  std::int64_t worked_ms = 0;  // what earlier processes have spent on it
 
   static void fields(auto& self, auto& field) {
     field.constant("schema", k_event_schema);
     field("version", self.version);
+    field.or_null("session", self.session);
+    field("resumes", self.resumes);
     field.group("agent", [&](auto& agent) {
       agent("name", self.agent_name);
       agent("file", self.agent_file);
@@ -94,6 +116,8 @@ struct RunStarted {
     field("tools", self.tools);
     field("sandbox", self.sandbox);
     field.kept("plan", self.plan);
+    field.kept("made_from", self.made_from);
+    field.kept("worked_ms", self.worked_ms);
   }
 };
 struct TurnStarted {
