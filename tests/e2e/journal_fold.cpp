@@ -3,7 +3,7 @@
 #include "agent/event.h"
 #include "agent/json.h"
 #include "agent/state.h"
-#include "agent/store/sqlite_journal.h"
+#include "agent/store/runs.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,7 @@
 #include "agent/store/sqlite_journal.h"
 
+#include "agent/store/runs.h"
+#include "tests/support/journal.h"
 #include "tests/support/skip.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -33,70 +35,14 @@ using agent::EventBody;
 using agent::SessionSpec;
 using agent::store::read_run;
 using agent::store::SqliteJournal;
-
-const agent::Redactor& no_secrets() {
-  static const agent::Redactor redactor({});
-  return redactor;
-}
-
-// One event, made durable.
-agent::Result<void> keep(SqliteJournal& journal, const Event& event) {
-  journal.append(event);
-  return journal.commit();
-}
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "errand-journal-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  fs::path operator/(const char* name) const { return path_ / name; }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-Event event(const std::string& run_id, std::int64_t seq, EventBody body) {
-  const std::chrono::system_clock::time_point time{
-      std::chrono::milliseconds{1'795'253'400'123 + seq}};
-  return {.run_id = run_id, .seq = seq, .time = time, .body = std::move(body)};
-}
-
-EventBody finished_tool(const std::string& content) {
-  agent::ToolFinished body;
-  body.turn = 1;
-  body.result.call_id = "call_1";
-  body.result.name = "shell";
-  body.result.content = content;
-  return body;
-}
-
-std::unique_ptr<SqliteJournal> opened(
-    const fs::path& file, SessionSpec::Durability durability = SessionSpec::Durability::process) {
-  auto journal = SqliteJournal::open(file, durability, no_secrets());
-  if (!journal) {
-    FAIL(journal.error().message);
-  }
-  return std::move(*journal);
-}
-
-std::string bytes_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-void write_bytes(const fs::path& file, const std::string& bytes) {
-  std::ofstream(file, std::ios::binary) << bytes;
-}
+using tests::bytes_of;
+using tests::event;
+using tests::finished_tool;
+using tests::keep;
+using tests::no_secrets;
+using tests::opened;
+using tests::TemporaryFolder;
+using tests::write_bytes;
 
 mode_t mode_of(const fs::path& path) {
   struct stat found{};

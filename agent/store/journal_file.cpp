@@ -1,0 +1,422 @@
+#include "agent/store/journal_file.h"
+
+#include "agent/json.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sqlite3.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <optional>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace agent::store {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr int k_application_id = 0x65727264;  // "errd"
+
+// What each version adds to the one before, from an empty file on. What is new in a table has a
+// default: a process of the version before may be writing a run, and goes on with it.
+constexpr auto k_versions = std::to_array<const char*>({
+    R"(
+  CREATE TABLE events(run_id TEXT NOT NULL, seq INTEGER NOT NULL, time INTEGER NOT NULL,
+                      type TEXT NOT NULL, json TEXT NOT NULL, UNIQUE(run_id, seq));
+  CREATE TABLE runs(run_id TEXT NOT NULL PRIMARY KEY, started INTEGER NOT NULL,
+                    agent TEXT NOT NULL, prompt TEXT NOT NULL,
+                    finished INTEGER, exit_code INTEGER) WITHOUT ROWID;
+)",
+    R"(
+  ALTER TABLE runs ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE runs ADD COLUMN updated INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE runs ADD COLUMN model TEXT NOT NULL DEFAULT '';
+  ALTER TABLE runs ADD COLUMN cwd TEXT NOT NULL DEFAULT '';
+  ALTER TABLE runs ADD COLUMN session TEXT NOT NULL DEFAULT '';
+  ALTER TABLE runs ADD COLUMN turns INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE runs ADD COLUMN cost INTEGER;  -- pico-dollars; null: unknown
+  ALTER TABLE runs ADD COLUMN owner TEXT;    -- the last process that had it
+  CREATE INDEX runs_by_time ON runs(begun);
+  CREATE INDEX runs_by_folder ON runs(cwd, begun);
+  CREATE INDEX runs_by_name ON runs(session, begun) WHERE session != '';
+)",
+});
+constexpr int k_version = static_cast<int>(k_versions.size());
+
+// The table that for_each_row() fills for readers of an older file. It hides the file's own.
+constexpr const char* k_rows_in_memory = R"(
+  PRAGMA temp_store = MEMORY;
+  CREATE TEMP TABLE runs(run_id TEXT NOT NULL PRIMARY KEY, started INTEGER, begun INTEGER,
+                         updated INTEGER, finished INTEGER, exit_code INTEGER, agent TEXT,
+                         model TEXT, cwd TEXT, session TEXT, prompt TEXT, turns INTEGER,
+                         cost INTEGER, owner TEXT) WITHOUT ROWID;
+)";
+
+// What SQLite says, in the terms of the error table.
+Code code_of(int sqlite_code) {
+  switch (sqlite_code & 0xFF) {
+    case SQLITE_NOMEM:
+      return Code::os_failed;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return Code::storage_corrupt;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_PROTOCOL:
+      return Code::storage_io;
+    default:
+      return Code::storage_other;
+  }
+}
+
+std::string help_for(int sqlite_code) {
+  switch (sqlite_code & 0xFF) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return "`errand runs doctor` says what can be saved; or move the file away: the next run "
+             "creates a new one";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "another process holds the journal locked";
+    case SQLITE_FULL:
+      return "make room on the disk";
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return "make the file and its folder writable, or run with --no-session";
+    default:
+      return {};
+  }
+}
+
+std::unexpected<Error> failed_with_errno(std::string_view doing, const fs::path& path, int number) {
+  const bool is_full = number == ENOSPC || number == EDQUOT || number == EIO;
+  return agent::fail(
+      {.code = Code::storage_io,
+       .message = fmt::format("{} {}: {}", doing, path.string(), std::strerror(number)),
+       .help = help_for(is_full ? SQLITE_FULL : SQLITE_CANTOPEN),
+       .write_failed = is_full});
+}
+
+std::unexpected<Error> not_ours(const fs::path& file, std::string_view why) {
+  return agent::fail(Code::storage_corrupt,
+                     fmt::format("{} is not a journal of this errand: {}", file.string(), why),
+                     "name another file, or move this one away");
+}
+
+// The folder and what is missing above it, readable by its owner alone.
+Result<void> make_folders(const fs::path& folder) {
+  if (folder.empty() || mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) {
+    return {};
+  }
+  if (errno != ENOENT || folder == folder.parent_path()) {
+    return failed_with_errno("cannot create the folder", folder, errno);
+  }
+  TRY(make_folders(folder.parent_path()));
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return failed_with_errno("cannot create the folder", folder, errno);
+  }
+  return {};
+}
+
+// An empty file with the right mode: SQLite would make it by the umask. One that exists is never
+// opened here, because closing it would drop the locks that this process has on it.
+Result<void> make_file(const fs::path& file) {
+  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor >= 0) {
+    close(descriptor);
+  } else if (errno != EEXIST) {
+    return failed_with_errno("cannot create the journal", file, errno);
+  }
+  return {};
+}
+
+int pragma(SQLite::Database& database, const char* name) {
+  return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();
+}
+
+// 0 where the database is still empty. Reads only, and inside a transaction, because another
+// process may be making the tables between two reads.
+Result<int> version_of(SQLite::Database& database, const fs::path& file) {
+  const int application = pragma(database, "application_id");
+  const int version = pragma(database, "user_version");
+  if (application == k_application_id && version >= 1 && version <= k_version) {
+    return version;
+  }
+  if (application == k_application_id && version > k_version) {
+    return not_ours(file, fmt::format("a newer one wrote it (version {})", version));
+  }
+  const bool is_empty = application == 0 && version == 0 &&
+                        database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
+  return is_empty ? Result<int>(0) : Result<int>(not_ours(file, "it holds something else"));
+}
+
+Result<int> version_now(SQLite::Database& database, const fs::path& file) {
+  const Transaction snapshot(database, Transaction::Kind::read);
+  return version_of(database, file);
+}
+
+// Switching to WAL needs the file for itself for a moment, and SQLite does not wait for that.
+void switch_to_wal(SQLite::Database& database) {
+  const auto deadline = std::chrono::steady_clock::now() + k_patience;
+  for (;;) {
+    try {
+      database.exec("PRAGMA journal_mode = WAL");
+      return;
+    } catch (const SQLite::Exception& exception) {
+      if (exception.getErrorCode() != SQLITE_BUSY || std::chrono::steady_clock::now() > deadline) {
+        throw;
+      }
+    }
+    std::this_thread::sleep_for(milliseconds{2});
+  }
+}
+
+void make_rows(SQLite::Database& database) {
+  for_each_row(database, {}, [&](const RunRow& row) { put_row(database, row, std::nullopt); });
+}
+
+// Many processes may do this at once to the same file: who comes second finds it done.
+Result<void> bring_up_to_date(SQLite::Database& database, const fs::path& file) {
+  Transaction transaction(database, Transaction::Kind::write);
+  TRY_ASSIGN(const int found, version_of(database, file));
+  if (found == k_version) {
+    return {};
+  }
+  for (int version = found; version < k_version; ++version) {
+    database.exec(k_versions[static_cast<std::size_t>(version)]);
+  }
+  make_rows(database);
+  database.exec(fmt::format("PRAGMA application_id = {}", k_application_id));
+  database.exec(fmt::format("PRAGMA user_version = {}", k_version));
+  transaction.commit();
+  return {};
+}
+
+// Where surviving SIGKILL is enough, nothing waits for the disk but a checkpoint: not the making
+// of the file, and not the end of each run, which leaves its events in the -wal file.
+void make_durable(SQLite::Database& database, SessionSpec::Durability durability, bool is_new) {
+  if (durability == SessionSpec::Durability::full) {
+    database.exec("PRAGMA synchronous = FULL");
+    return;
+  }
+  database.exec(is_new ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = NORMAL");
+  sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
+std::optional<std::int64_t> number_at(SQLite::Statement& query, int column) {
+  const SQLite::Column found = query.getColumn(column);
+  return found.isNull() ? std::nullopt : std::optional<std::int64_t>(found.getInt64());
+}
+
+std::string_view text_in(const SQLite::Column& column) {
+  return {column.getText(), static_cast<std::size_t>(column.getBytes())};
+}
+
+void bind_number(SQLite::Statement& statement, int at, const std::optional<std::int64_t>& number) {
+  if (number) {
+    statement.bind(at, *number);
+  } else {
+    statement.bind(at);
+  }
+}
+
+// A file of WAL mode whose folder cannot be written has no place for what readers share. Where
+// nothing is waiting in its -wal file, and nobody can be writing one, it is read as it lies there.
+bool lies_still(const fs::path& file) {
+  std::error_code error;
+  const auto waiting = fs::file_size(fs::path(file) += "-wal", error);
+  return (error || waiting == 0) && access(file.parent_path().c_str(), W_OK) != 0;
+}
+
+std::string uri_of(const fs::path& file) {
+  std::string uri = "file:";
+  for (const char c : fs::absolute(file).string()) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '/' || c == '.' || c == '-' || c == '_';
+    uri += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return uri + "?immutable=1";
+}
+
+struct Reading {
+  SQLite::Database database;
+  int version = 0;
+};
+
+Result<Reading> open_and_look(const fs::path& file, bool lies_there) {
+  Reading reading{.database =
+                      SQLite::Database(lies_there ? uri_of(file) : file.string(),
+                                       SQLite::OPEN_READONLY | (lies_there ? SQLite::OPEN_URI : 0),
+                                       static_cast<int>(k_patience.count()))};
+  TRY_ASSIGN(reading.version, version_now(reading.database, file));
+  return reading;
+}
+
+Result<Reading> read_or_look_at_it(const fs::path& file) {
+  try {
+    return open_and_look(file, false);
+  } catch (const SQLite::Exception& exception) {
+    if ((exception.getErrorCode() & 0xFF) != SQLITE_CANTOPEN || !lies_still(file)) {
+      throw;
+    }
+  }
+  return open_and_look(file, true);
+}
+
+}  // namespace
+
+std::unexpected<Error> failed(std::string_view doing,
+                              const fs::path& file,
+                              const SQLite::Exception& exception) {
+  const int code = exception.getExtendedErrorCode() != -1 ? exception.getExtendedErrorCode()
+                                                          : exception.getErrorCode();
+  const int kind = code & 0xFF;
+  return agent::fail(
+      {.code = code_of(code),
+       .message = fmt::format("{} the journal {}: {}", doing, file.string(), exception.what()),
+       .help = help_for(code),
+       .write_failed = kind == SQLITE_FULL || kind == SQLITE_IOERR});
+}
+
+Result<SQLite::Database> open_to_write(const fs::path& file, SessionSpec::Durability durability) {
+  TRY(make_folders(file.parent_path()));
+  TRY(make_file(file));
+  SQLite::Database database(
+      file.string(), SQLite::OPEN_READWRITE, static_cast<int>(k_patience.count()));
+  TRY_ASSIGN(const int version, version_now(database, file));
+  make_durable(database, durability, version == 0);
+  if (version == 0) {
+    switch_to_wal(database);
+  }
+  if (version < k_version) {
+    TRY(bring_up_to_date(database, file));
+    make_durable(database, durability, false);
+  }
+  return database;
+}
+
+Result<SQLite::Database> open_to_read(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) {
+    return agent::fail(Code::storage_not_found,
+                       fmt::format("there is no journal {}", file.string()));
+  }
+  TRY_ASSIGN(Reading reading, read_or_look_at_it(file));
+  if (reading.version < k_version) {
+    reading.database.exec(k_rows_in_memory);
+    if (reading.version > 0) {
+      Transaction all(reading.database, Transaction::Kind::read);
+      make_rows(reading.database);
+      all.commit();
+    } else {
+      reading.database.exec("CREATE TEMP TABLE events(run_id, seq, time, type, json)");
+    }
+  }
+  return std::move(reading.database);
+}
+
+RunRow row_at(SQLite::Statement& query) {
+  RunRow row;
+  row.run_id = query.getColumn(0).getString();
+  row.started = query.getColumn(1).getInt64();
+  row.begun = query.getColumn(2).getInt64();
+  row.updated = query.getColumn(3).getInt64();
+  row.finished = number_at(query, 4);
+  if (const auto code = number_at(query, 5)) {
+    row.exit_code = static_cast<int>(*code);
+  }
+  row.agent = query.getColumn(6).getString();
+  row.model = query.getColumn(7).getString();
+  row.cwd = query.getColumn(8).getString();
+  row.session = query.getColumn(9).getString();
+  row.prompt = query.getColumn(10).getString();
+  row.turns = query.getColumn(11).getInt64();
+  row.cost.reset();
+  if (const auto picos = number_at(query, 12)) {
+    row.cost = Money::from_picos(*picos);
+  }
+  return row;
+}
+
+void put_row(SQLite::Database& database, const RunRow& row, const std::optional<Owner>& owner) {
+  SQLite::Statement statement(
+      database,
+      fmt::format("INSERT INTO runs({}, owner) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                  "ON CONFLICT(run_id) DO UPDATE SET started = excluded.started, "
+                  "begun = excluded.begun, updated = excluded.updated, "
+                  "finished = excluded.finished, exit_code = excluded.exit_code, "
+                  "agent = excluded.agent, model = excluded.model, cwd = excluded.cwd, "
+                  "session = excluded.session, prompt = excluded.prompt, "
+                  "turns = excluded.turns, cost = excluded.cost, owner = excluded.owner",
+                  k_row_columns));
+  statement.bind(1, row.run_id);
+  statement.bind(2, row.started);
+  statement.bind(3, row.begun);
+  statement.bind(4, row.updated);
+  bind_number(statement, 5, row.finished);
+  bind_number(statement, 6, row.exit_code);
+  statement.bind(7, row.agent);
+  statement.bind(8, row.model);
+  statement.bind(9, row.cwd);
+  statement.bind(10, row.session);
+  statement.bind(11, row.prompt);
+  statement.bind(12, row.turns);
+  bind_number(statement, 13, row.cost ? std::optional(row.cost->picos()) : std::nullopt);
+  if (owner) {
+    statement.bind(14, to_text(*owner));
+  }
+  statement.exec();
+}
+
+void for_each_row(SQLite::Database& database,
+                  const std::string& run_id,
+                  const std::function<void(const RunRow&)>& take) {
+  static const Redactor nothing{Environment{}};  // what is in the file was redacted
+  SQLite::Statement query(database,
+                          fmt::format("SELECT run_id, time, type, json FROM events {} "
+                                      "ORDER BY run_id, seq",
+                                      run_id.empty() ? "" : "WHERE run_id = ?"));
+  if (!run_id.empty()) {
+    query.bind(1, run_id);
+  }
+  RunRow row;
+  while (query.executeStep()) {
+    const std::int64_t time = query.getColumn(1).getInt64();
+    if (const std::string_view id = text_in(query.getColumn(0)); id != row.run_id) {
+      if (!row.run_id.empty()) {
+        take(row);
+      }
+      row = {.run_id = std::string(id), .started = time, .begun = time};
+    }
+    row.updated = time;
+    if (is_in_rows(text_in(query.getColumn(2)))) {
+      if (const auto event = event_of(text_in(query.getColumn(3)))) {
+        fold(row, *event, nothing);
+      }
+    }
+  }
+  if (!row.run_id.empty()) {
+    take(row);
+  }
+}
+
+Result<Event> event_of(std::string_view json) {
+  const auto parsed = parse_json(json);
+  return parsed ? event_from_json(*parsed)
+                : Result<Event>(agent::fail(Code::storage_corrupt, "it is not JSON"));
+}
+
+}  // namespace agent::store

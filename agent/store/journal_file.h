@@ -1,0 +1,80 @@
+// The SQLite file of the journals: how it is made, opened and brought up to date, and what its
+// failures are called. For this room alone.
+#pragma once
+#include "agent/event.h"
+#include "agent/result.h"
+#include "agent/spec.h"
+#include "agent/store/owner.h"
+#include "agent/store/run_row.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace agent::store {
+
+constexpr std::chrono::milliseconds k_patience{5'000};  // for other writers
+
+// "cannot open the journal FILE: …", with the code that SQLite's one stands for.
+std::unexpected<Error> failed(std::string_view doing,
+                              const std::filesystem::path& file,
+                              const SQLite::Exception& exception);
+
+// Rolls back what was not committed. Waits for other writers at its begin, k_patience at most.
+class Transaction {
+ public:
+  enum class Kind : std::uint8_t { read, write };
+
+  Transaction(SQLite::Database& database, Kind kind) : database_(database) {
+    database_.exec(kind == Kind::read ? "BEGIN" : "BEGIN IMMEDIATE");
+  }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction() {
+    if (is_open_) {
+      database_.tryExec("ROLLBACK");
+    }
+  }
+  void commit() {
+    database_.exec("COMMIT");
+    is_open_ = false;
+  }
+
+ private:
+  SQLite::Database& database_;
+  bool is_open_ = true;
+};
+
+// All of these throw SQLite::Exception, too, which failed() makes an Error of.
+
+// For writers: creates the file (mode 0600, missing folders 0700), and brings an older one up to
+// date. storage.corrupt where the file is no journal of ours, or a newer one.
+Result<SQLite::Database> open_to_write(const std::filesystem::path& file,
+                                       SessionSpec::Durability durability);
+
+// For readers: changes nothing in the file. One of an older version has its rows of runs made anew,
+// in memory. storage.not_found where there is no file.
+Result<SQLite::Database> open_to_read(const std::filesystem::path& file);
+
+// Rows of runs, bound and read in one order: k_row_columns.
+constexpr std::string_view k_row_columns =
+    "run_id, started, begun, updated, finished, exit_code, agent, model, cwd, session, prompt, "
+    "turns, cost";
+RunRow row_at(SQLite::Statement& query);
+// Makes the run's row, or makes it anew.
+void put_row(SQLite::Database& database, const RunRow& row, const std::optional<Owner>& owner);
+
+// The rows as the events have them, of one run or (run_id empty) of all, in order. An event that
+// cannot be read adds nothing.
+void for_each_row(SQLite::Database& database,
+                  const std::string& run_id,
+                  const std::function<void(const RunRow&)>& take);
+
+// The event that a row holds. storage.corrupt where it is none.
+Result<Event> event_of(std::string_view json);
+
+}  // namespace agent::store

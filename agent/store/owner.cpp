@@ -1,0 +1,107 @@
+#include "agent/store/owner.h"
+
+#include "agent/duration.h"
+#include "agent/json.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <string_view>
+#include <unistd.h>
+
+namespace agent::store {
+namespace {
+
+// One byte for each run, by the hash (FNV-1a) of its id, of the places that a file can have.
+off_t place_of(std::string_view run_id) {
+  std::uint64_t hash = 14'695'981'039'346'656'037U;
+  for (const char c : run_id) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
+  }
+  return static_cast<off_t>(hash >> 2);
+}
+
+struct flock lock_at(off_t place, off_t length) {
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = place;
+  lock.l_len = length;  // 0: to the end
+  return lock;
+}
+
+bool is_locked(const Descriptor& file, off_t place, off_t length) {
+  struct flock lock = lock_at(place, length);
+  return file && fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+std::unexpected<Error> cannot(std::string_view what,
+                              const std::filesystem::path& file,
+                              int number) {
+  return fail(Code::storage_io,
+              fmt::format("cannot {} {}: {}", what, file.string(), std::strerror(number)),
+              "make the file and its folder writable, or run with --no-session");
+}
+
+}  // namespace
+
+Owner this_process() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return {.pid = getpid(),
+          .host = host.data(),
+          .since = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now())};
+}
+
+std::string to_text(const Owner& owner) {
+  return dump(Json{{"pid", owner.pid}, {"host", owner.host}, {"since", format_time(owner.since)}});
+}
+
+std::optional<Owner> owner_from_text(std::string_view text) {
+  const auto json = parse_json(text);
+  const auto since = json ? parse_time(text_at(*json, "since")) : std::nullopt;
+  if (!since) {
+    return std::nullopt;
+  }
+  return Owner{.pid = integer_at(*json, "pid"),
+               .host = std::string(text_at(*json, "host")),
+               .since = *since};
+}
+
+std::filesystem::path claims_file(std::filesystem::path journal) {
+  return journal += "-lock";
+}
+
+Result<std::optional<RunClaim>> RunClaim::take(const std::filesystem::path& journal,
+                                               const std::string& run_id) {
+  const std::filesystem::path path = claims_file(journal);
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) {
+    return cannot("open", path, errno);
+  }
+  struct flock lock = lock_at(place_of(run_id), 1);
+  if (fcntl(file.get(), F_OFD_SETLK, &lock) == 0) {
+    return std::optional(RunClaim(std::move(file), run_id));
+  }
+  if (errno == EAGAIN || errno == EACCES) {
+    return std::nullopt;
+  }
+  return cannot("lock", path, errno);
+}
+
+RunClaims::RunClaims(const std::filesystem::path& journal)
+    : file_(::open(claims_file(journal).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {}
+
+bool RunClaims::is_claimed(const std::string& run_id) const {
+  return is_locked(file_, place_of(run_id), 1);
+}
+
+bool RunClaims::is_any_claimed() const {
+  return is_locked(file_, 0, 0);
+}
+
+}  // namespace agent::store

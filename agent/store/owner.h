@@ -1,0 +1,61 @@
+// Which process has a run. The claim is a lock of the kernel on one byte of a file beside the
+// journal: it is taken by one process at a time, goes away with it however that ends, and holds
+// across containers of one machine, which have the same names and process numbers. What the journal
+// says of the owner is for people alone.
+#pragma once
+#include "agent/descriptor.h"
+#include "agent/result.h"
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace agent::store {
+
+struct Owner {
+  std::int64_t pid = 0;  // as its own container counts
+  std::string host;
+  std::chrono::system_clock::time_point since;
+
+  bool operator==(const Owner&) const = default;
+};
+Owner this_process();
+
+// A column of the journal: {"pid":…,"host":…,"since":…}. nullopt where it is none.
+std::string to_text(const Owner& owner);
+std::optional<Owner> owner_from_text(std::string_view text);
+
+// A run that this process has, until it is released or destroyed. A child that is forked meanwhile
+// has it, too, until it starts a program or ends.
+class RunClaim {
+ public:
+  // nullopt where another process has the run, or another object of this one. storage.io where the
+  // file beside the journal cannot be made.
+  static Result<std::optional<RunClaim>> take(const std::filesystem::path& journal,
+                                              const std::string& run_id);
+  const std::string& run_id() const { return run_id_; }
+
+ private:
+  RunClaim(Descriptor file, std::string run_id)
+      : file_(std::move(file)), run_id_(std::move(run_id)) {}
+
+  Descriptor file_;
+  std::string run_id_;
+};
+
+// Asks who has runs, without taking them.
+class RunClaims {
+ public:
+  explicit RunClaims(const std::filesystem::path& journal);
+  bool is_claimed(const std::string& run_id) const;
+  bool is_any_claimed() const;
+
+ private:
+  Descriptor file_;  // none: nobody has ever claimed a run here
+};
+
+// The file with the locks: it stays empty.
+std::filesystem::path claims_file(std::filesystem::path journal);
+
+}  // namespace agent::store

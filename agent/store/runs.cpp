@@ -1,0 +1,285 @@
+#include "agent/store/runs.h"
+
+#include "agent/duration.h"
+#include "agent/outcome.h"
+#include "agent/store/journal_file.h"
+#include "agent/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace agent::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t k_shortest_prefix = 4;
+constexpr std::size_t k_candidates = 5;  // that a message names
+
+// What `work` makes of the journal, within one snapshot of it.
+template <typename Work>
+auto reading(const fs::path& file, const Work& work)
+    -> decltype(work(std::declval<SQLite::Database&>())) {
+  try {
+    TRY_ASSIGN(SQLite::Database database, open_to_read(file));
+    const Transaction snapshot(database, Transaction::Kind::read);
+    return work(database);
+  } catch (const SQLite::Exception& exception) {
+    return failed("cannot read", file, exception);
+  }
+}
+
+std::unexpected<Error> no_run(const fs::path& file, std::string_view which) {
+  return fail(Code::storage_not_found,
+              fmt::format("there is no run {} in {}", which, file.string()),
+              "`errand runs list --all` lists them");
+}
+
+RunStatus status_of_row(const RunRow& row, const RunClaims& claims) {
+  if (row.exit_code) {
+    return *run_status(to_string(agent::status_of(*row.exit_code)));
+  }
+  return claims.is_claimed(row.run_id) ? RunStatus::running : RunStatus::interrupted;
+}
+
+// Of a query for k_row_columns and the owner.
+RunInfo info_at(SQLite::Statement& query, const RunClaims& claims) {
+  RunInfo info{.row = row_at(query)};
+  info.status = status_of_row(info.row, claims);
+  if (info.status == RunStatus::running) {
+    info.owner = owner_from_text(query.getColumn("owner").getString());
+  }
+  return info;
+}
+
+// SQL with its values, put together piece by piece.
+class Query {
+ public:
+  explicit Query(std::string_view columns) : text_(fmt::format("SELECT {} FROM runs", columns)) {}
+
+  void require(std::string_view condition, std::string value) {
+    text_ += (texts_.empty() ? " WHERE " : " AND ") + std::string(condition);
+    texts_.push_back(std::move(value));
+  }
+  void add(std::string_view rest) { text_ += rest; }
+
+  SQLite::Statement prepare(SQLite::Database& database) const {
+    SQLite::Statement statement(database, text_);
+    for (std::size_t at = 0; at < texts_.size(); ++at) {
+      statement.bind(static_cast<int>(at) + 1, texts_[at]);
+    }
+    return statement;
+  }
+
+ private:
+  std::string text_;
+  std::vector<std::string> texts_;
+};
+
+Query query_for(const RunFilter& filter) {
+  Query query(fmt::format("{}, owner", k_row_columns));
+  if (!filter.folder.empty()) {
+    query.require("cwd = ?", filter.folder);
+  }
+  if (!filter.session.empty()) {
+    query.require("session = ?", filter.session);
+  }
+  if (!filter.agent.empty()) {
+    query.require("agent = ?", filter.agent);
+  }
+  if (filter.since) {
+    query.require("begun >= CAST(? AS INTEGER)", std::to_string(to_milliseconds(*filter.since)));
+  }
+  query.add(" ORDER BY begun DESC, run_id DESC");
+  return query;
+}
+
+// The ids that a query finds.
+std::vector<std::string> ids_of(SQLite::Statement query) {
+  std::vector<std::string> ids;
+  while (query.executeStep()) {
+    ids.push_back(query.getColumn(0).getString());
+  }
+  return ids;
+}
+
+std::vector<std::string> ids_where(SQLite::Database& database,
+                                   const std::vector<std::pair<std::string, std::string>>& all,
+                                   std::string_view rest) {
+  Query query("run_id");
+  for (const auto& [condition, value] : all) {
+    query.require(condition, value);
+  }
+  query.add(rest);
+  return ids_of(query.prepare(database));
+}
+
+constexpr std::string_view k_newest = " ORDER BY begun DESC, run_id DESC LIMIT 1";
+
+// Ids that begin so, a few at most.
+std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::string& prefix) {
+  std::string end = prefix;
+  ++end.back();  // ids are ASCII, and so is what they begin with
+  return ids_where(database,
+                   {{"run_id >= ?", prefix}, {"run_id < ?", end}},
+                   fmt::format(" ORDER BY run_id LIMIT {}", k_candidates + 1));
+}
+
+bool can_begin_an_id(std::string_view text) {
+  return text.size() >= k_shortest_prefix && std::ranges::all_of(text, [](char c) {
+           return is_digit(c) || (c >= 'a' && c <= 'f') || c == '-';
+         });
+}
+
+std::unexpected<Error> ambiguous(SQLite::Database& database,
+                                 const std::string& selector,
+                                 const std::vector<std::string>& ids) {
+  std::string help = "name one of them: ";
+  for (std::size_t at = 0; at < std::min(ids.size(), k_candidates); ++at) {
+    SQLite::Statement query(database, "SELECT agent, begun FROM runs WHERE run_id = ?");
+    query.bind(1, ids[at]);
+    if (query.executeStep()) {
+      const std::chrono::system_clock::time_point begun{
+          std::chrono::milliseconds(query.getColumn(1).getInt64())};
+      help += fmt::format("{}{} ({}, {})",
+                          at == 0 ? "" : ", ",
+                          ids[at],
+                          one_line(query.getColumn(0).getString(), 60),
+                          format_time(begun));
+    }
+  }
+  if (ids.size() > k_candidates) {
+    help += ", …";
+  }
+  return fail(Code::cli_usage, fmt::format("several runs begin with `{}`", selector), help);
+}
+
+Result<std::string> find_in(SQLite::Database& database,
+                            const fs::path& file,
+                            const std::string& selector,
+                            const std::string& folder) {
+  using Conditions = std::vector<std::pair<std::string, std::string>>;
+  std::vector<Conditions> choices = {{{"run_id = ?", selector}},
+                                     {{"session = ?", selector}, {"cwd = ?", folder}},
+                                     {{"session = ?", selector}}};
+  if (selector.empty()) {
+    choices = {{{"cwd = ?", folder}}};
+  }
+  for (const Conditions& conditions : choices) {
+    if (auto ids = ids_where(database, conditions, k_newest); !ids.empty()) {
+      return std::move(ids.front());
+    }
+  }
+  if (selector.empty()) {
+    return fail(
+        Code::storage_not_found,
+        fmt::format(
+            "no run has begun in the folder {}, as {} has it", one_line(folder), file.string()),
+        "`errand runs list --all` lists those of all folders");
+  }
+  if (!can_begin_an_id(selector)) {
+    return no_run(file, fmt::format("`{}`", one_line(selector, 100)));
+  }
+  auto ids = ids_with_prefix(database, selector);
+  if (ids.empty()) {
+    return no_run(file, fmt::format("`{}`", selector));
+  }
+  return ids.size() == 1 ? Result<std::string>(std::move(ids.front()))
+                         : Result<std::string>(ambiguous(database, selector, ids));
+}
+
+// Hands over each event's number and text, in order, until one is not taken.
+Result<void> for_each_text(
+    SQLite::Database& database,
+    const std::string& run_id,
+    const std::function<Result<void>(std::int64_t, std::string_view)>& take) {
+  SQLite::Statement query(database, "SELECT seq, json FROM events WHERE run_id = ? ORDER BY seq");
+  query.bind(1, run_id);
+  while (query.executeStep()) {
+    const SQLite::Column text = query.getColumn(1);
+    TRY(take(query.getColumn(0).getInt64(),
+             {text.getText(), static_cast<std::size_t>(text.getBytes())}));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_string(RunStatus status) {
+  return k_run_statuses[static_cast<std::size_t>(status)];
+}
+
+std::optional<RunStatus> run_status(std::string_view name) {
+  const auto found = std::ranges::find(k_run_statuses, name);
+  return found == k_run_statuses.end()
+             ? std::nullopt
+             : std::optional(static_cast<RunStatus>(found - k_run_statuses.begin()));
+}
+
+Result<std::vector<RunInfo>> list_runs(const fs::path& file, const RunFilter& filter) {
+  return reading(file, [&](SQLite::Database& database) -> Result<std::vector<RunInfo>> {
+    const RunClaims claims(file);
+    SQLite::Statement query = query_for(filter).prepare(database);
+    std::vector<RunInfo> runs;
+    while ((filter.limit == 0 || runs.size() < filter.limit) && query.executeStep()) {
+      RunInfo info = info_at(query, claims);
+      if (!filter.status || info.status == *filter.status) {
+        runs.push_back(std::move(info));
+      }
+    }
+    return runs;
+  });
+}
+
+Result<std::string> find_run(const fs::path& file,
+                             const std::string& selector,
+                             const std::string& folder) {
+  return reading(
+      file, [&](SQLite::Database& database) { return find_in(database, file, selector, folder); });
+}
+
+Result<RunInfo> run_info(const fs::path& file, const std::string& run_id) {
+  return reading(file, [&](SQLite::Database& database) -> Result<RunInfo> {
+    Query query(fmt::format("{}, owner", k_row_columns));
+    query.require("run_id = ?", run_id);
+    SQLite::Statement statement = query.prepare(database);
+    if (!statement.executeStep()) {
+      return no_run(file, run_id);
+    }
+    return info_at(statement, RunClaims(file));
+  });
+}
+
+Result<std::vector<Event>> read_run(const fs::path& file, const std::string& run_id) {
+  return reading(file, [&](SQLite::Database& database) -> Result<std::vector<Event>> {
+    std::vector<Event> events;
+    TRY(for_each_text(
+        database, run_id, [&](std::int64_t seq, std::string_view text) -> Result<void> {
+          auto event = event_of(text);
+          if (!event) {
+            return fail(std::move(event).error().while_(
+                fmt::format("reading event {} of run {} in {}", seq, run_id, file.string())));
+          }
+          events.push_back(std::move(*event));
+          return {};
+        }));
+    return events.empty() ? Result<std::vector<Event>>(no_run(file, run_id)) : std::move(events);
+  });
+}
+
+Result<std::vector<std::string>> read_run_texts(const fs::path& file, const std::string& run_id) {
+  return reading(file, [&](SQLite::Database& database) -> Result<std::vector<std::string>> {
+    std::vector<std::string> texts;
+    TRY(for_each_text(database, run_id, [&](std::int64_t, std::string_view text) -> Result<void> {
+      texts.emplace_back(text);
+      return {};
+    }));
+    return texts.empty() ? Result<std::vector<std::string>>(no_run(file, run_id))
+                         : std::move(texts);
+  });
+}
+
+}  // namespace agent::store

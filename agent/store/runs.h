@@ -1,0 +1,64 @@
+// The runs that a journal holds: reading them, choosing one, and looking after them.
+#pragma once
+#include "agent/event.h"
+#include "agent/result.h"
+#include "agent/store/owner.h"
+#include "agent/store/run_row.h"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace agent::store {
+
+// As agent::Status where the run has ended; else by whether a living process has it.
+enum class RunStatus : std::uint8_t { ok, failed, stopped, error, cancelled, running, interrupted };
+constexpr std::array<std::string_view, 7> k_run_statuses = {
+    "ok", "failed", "stopped", "error", "cancelled", "running", "interrupted"};
+std::string_view to_string(RunStatus status);
+std::optional<RunStatus> run_status(std::string_view name);
+
+struct RunInfo {
+  RunRow row;
+  RunStatus status = RunStatus::interrupted;
+  std::optional<Owner> owner;  // of a running one, where it is known
+};
+
+// What a list is to hold; empty: whatever there is.
+struct RunFilter {
+  std::string folder;  // that the runs began in
+  std::string agent;
+  std::string session;  // the run's name
+  std::optional<RunStatus> status;
+  std::optional<std::chrono::system_clock::time_point> since;  // begun or carried on
+  std::size_t limit = 0;                                       // 0: all
+};
+
+// Each of these changes nothing in the file; storage.not_found where there is no such file,
+// storage.io and storage.corrupt as SqliteJournal::open().
+
+// The one begun or carried on last comes first.
+Result<std::vector<RunInfo>> list_runs(const std::filesystem::path& file, const RunFilter& filter);
+
+// The id of the run that is meant: an id, a name (the newest run of it in the folder, else of
+// all), or the beginning of an id, at least 4 characters; empty: the folder's last one.
+// storage.not_found where there is none, cli.usage where several begin so.
+Result<std::string> find_run(const std::filesystem::path& file,
+                             const std::string& selector,
+                             const std::string& folder);
+
+// storage.not_found where there is no such run.
+Result<RunInfo> run_info(const std::filesystem::path& file, const std::string& run_id);
+// The journaled events of a run, in order.
+Result<std::vector<Event>> read_run(const std::filesystem::path& file, const std::string& run_id);
+// The same as they are kept: JSON texts.
+Result<std::vector<std::string>> read_run_texts(const std::filesystem::path& file,
+                                                const std::string& run_id);
+
+}  // namespace agent::store
