@@ -385,6 +385,21 @@ std::string folded(std::string_view name) {
   return out;
 }
 
+std::string shell_word(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z') ||
+           std::string_view("_-./+,:@%").contains(c);
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) {
+    return std::string(text);
+  }
+  std::string quoted = "'";
+  for (const char c : text) {
+    quoted += c == '\'' ? std::string_view("'\\''") : std::string_view(&c, 1);
+  }
+  return quoted + "'";
+}
+
 std::vector<std::string_view> split_lines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {

@@ -56,6 +56,9 @@ std::string to_lower(std::string_view text);
 // The same, with `-` as `_`: names that people take for each other.
 std::string folded(std::string_view name);
 
+// For a shell, as one word: in quotes where it needs them.
+std::string shell_word(std::string_view text);
+
 // Without their ends; also a last one that has none.
 std::vector<std::string_view> split_lines(std::string_view text);
 

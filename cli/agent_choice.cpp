@@ -64,18 +64,7 @@ std::optional<std::string> file_meant(const std::string& word, const fs::path& f
 
 // One word of a shell that is pasted into.
 std::string as_word(std::string_view text) {
-  const auto is_plain = [](char c) {
-    return agent::is_digit(c) || (agent::to_lower(c) >= 'a' && agent::to_lower(c) <= 'z') ||
-           std::string_view("_-./+,:@%").contains(c);
-  };
-  if (!text.empty() && std::ranges::all_of(text, is_plain)) {
-    return std::string(text);
-  }
-  std::string quoted = "'";
-  for (const char c : text) {
-    quoted += c == '\'' ? std::string_view("'\\''") : std::string_view(&c, 1);
-  }
-  return agent::one_line(quoted + "'");
+  return agent::one_line(agent::shell_word(text));
 }
 
 // `file` is empty where what is there can be no agent.

@@ -1,5 +1,6 @@
 #include "tools/hooks/obeyed_files.h"
 
+#include "agent/text.h"
 #include "tools/hooks/hooks.h"
 #include "tools/hooks/script_files.h"
 
@@ -32,11 +33,7 @@ std::vector<std::string> commands_of(const agent::AgentSpec& agent, const fs::pa
 std::string as_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
-    line += line.empty() ? "'" : " '";
-    for (const char c : word) {
-      line += c == '\'' ? "'\\''" : std::string(1, c);
-    }
-    line += '\'';
+    line += (line.empty() ? "" : " ") + agent::shell_word(word);
   }
   return line;
 }

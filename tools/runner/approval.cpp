@@ -16,17 +16,9 @@ using agent::Code;
 
 constexpr std::size_t k_shown_arguments = 500;  // bytes
 
-std::string single_quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  }
-  return quoted + "'";
-}
-
 // What to write so that the call runs without a question.
 std::string how_to_allow(const agent::ApprovalRequest& request) {
-  const std::string option = fmt::format("--allow {}", single_quoted(request.rule));
+  const std::string option = fmt::format("--allow {}", agent::shell_word(request.rule));
   return request.may_always ? fmt::format("{}, or in the agent file: permissions: {{allow: [{}]}}",
                                           option,
                                           agent::dump(agent::Json(request.rule)))
