@@ -15,7 +15,6 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -65,17 +64,16 @@ struct SandboxInForce {
     field("missing", self.missing);
   }
 };
-// What a run can be made from once more, beside what it says to the model.
+// What a run can be made from once more. What else its agent file named is in what the model was
+// told, and in the plan.
 struct MadeFrom {
   std::string agent_text;    // of the agent file
   std::string agent_folder;  // absolute: where paths in it start
-  std::map<std::string, std::string> files;  // texts of others that it names, by absolute path
   std::vector<std::string> options;  // of the command line: "--max-turns=5"; what outlives it
 
   static void fields(auto& self, auto& field) {
     field("agent_text", self.agent_text);
     field("agent_folder", self.agent_folder);
-    field("files", self.files);
     field("options", self.options);
   }
 };

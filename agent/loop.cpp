@@ -223,6 +223,13 @@ std::int64_t milliseconds_since(Clock::Steady start, const Clock& clock) {
   return std::chrono::duration_cast<Milliseconds>(clock.now() - start).count();
 }
 
+// What the run is about, which is what it was begun with.
+std::string_view first_prompt(const RunRequest& request) {
+  const auto& messages = request.past.state.conversation.messages;
+  return messages.empty() ? std::string_view(request.started.prompt)
+                          : std::string_view(std::get<UserMessage>(messages.front()).text);
+}
+
 class Run {
  public:
   Run(const RunRequest& request, const Ports& ports, Cancellation& cancellation)
@@ -230,8 +237,9 @@ class Run {
         ports_(ports),
         cancellation_(cancellation),
         recorder_(request.run_id,
+                  request.past,
                   {.sinks = ports.sinks, .journal = ports.journal, .clock = ports.clock}),
-        interceptors_(ports.interceptor, recorder_, request.started.prompt),
+        interceptors_(ports.interceptor, recorder_, first_prompt(request)),
         begin_(ports.clock.now()) {}
 
   // Where the machine runs out of memory or threads, what was paid for until then is still told.
@@ -250,7 +258,7 @@ class Run {
   using Done = std::expected<void, Ending>;
 
   RunResult go() {
-    const Deadline deadline(request_.started.plan.limits.timeout, ports_.clock, cancellation_);
+    const Deadline deadline(time_left(), ports_.clock, cancellation_);
     Done done = start();
     while (done) {
       if (auto ending = interruption()) {
@@ -270,13 +278,72 @@ class Run {
                       step);
   }
 
+  std::int64_t worked_ms() const {
+    return request_.started.worked_ms + milliseconds_since(begin_, ports_.clock);
+  }
+
   Done start() {
     recorder_.record(request_.started);
     for (const Warning& warning : request_.warnings) {
       warn(warning);
     }
+    settle_interrupted_calls();
     return heed(interceptors_.judge(
         {.point = HookPoint::run_start, .text = request_.started.prompt}, cancellation_.stop()));
+  }
+
+  std::optional<Milliseconds> time_left() const {
+    const auto& timeout = request_.started.plan.limits.timeout;
+    const Milliseconds worked{request_.started.worked_ms};
+    return timeout ? std::optional(std::max(*timeout - worked, Milliseconds{0})) : std::nullopt;
+  }
+
+  // The calls that the process before did not see the end of. One that had begun runs once more
+  // where that does no harm; none does where the user has said something new.
+  void settle_interrupted_calls() {
+    const bool has_news = recorder_.state().next_message.has_value();
+    for (const ToolCall& call : recorder_.state().open_calls) {
+      const State& state = recorder_.state();
+      if (state.results.contains(call.id)) {
+        continue;
+      }
+      const auto started = state.started_calls.find(call.id);
+      if (started == state.started_calls.end()) {
+        if (has_news) {
+          leave_out(call, "the user said something else before this call");
+        }
+      } else if (has_news || !is_idempotent(started->second)) {
+        record_interrupted(call, started->second);
+      }
+    }
+  }
+
+  bool is_idempotent(std::string_view tool) const {
+    const auto tools = ports_.toolbox.tools();
+    const auto found = std::ranges::find(tools, tool, &ToolInfo::name);
+    return found != tools.end() && found->idempotent;
+  }
+
+  void record_interrupted(const ToolCall& call, const std::string& name) {
+    recorder_.record(ToolFinished{
+        .turn = recorder_.state().turns,
+        .result = {.call_id = call.id,
+                   .name = name,
+                   .content = "[tool.interrupted: the program ended while this call ran. Whether "
+                              "it took effect is not known: look before you call it again.]",
+                   .status = ToolStatus::failed,
+                   .code = Code::tool_interrupted,
+                   .message = "the process ended while the call ran"}});
+  }
+
+  void leave_out(const ToolCall& call, const std::string& why) {
+    recorder_.record(ToolFinished{.turn = recorder_.state().turns,
+                                  .result = {.call_id = call.id,
+                                             .name = call.name,
+                                             .content = "[not run: " + why + "]",
+                                             .status = ToolStatus::not_run,
+                                             .code = Code::tool_cancelled,
+                                             .message = why}});
   }
 
   void warn(const Warning& warning) {
@@ -460,7 +527,7 @@ class Run {
       return stopped_at(
           Code::run_timeout,
           // What came before the run counts, too, with --timeout.
-          seconds(std::max(milliseconds_since(begin_, ports_.clock), timeout.count())),
+          seconds(std::max(worked_ms(), timeout.count())),
           seconds(timeout.count()),
           "the run took longer than " + format_duration(timeout));
     }
@@ -485,14 +552,7 @@ class Run {
     const auto calls = recorder_.state().open_calls;
     for (const ToolCall& call : calls) {
       if (!recorder_.state().results.contains(call.id)) {
-        recorder_.record(
-            ToolFinished{.turn = recorder_.state().turns,
-                         .result = {.call_id = call.id,
-                                    .name = call.name,
-                                    .content = "[not run: the run ended before this call]",
-                                    .status = ToolStatus::not_run,
-                                    .code = Code::tool_cancelled,
-                                    .message = "the run ended before this call"}});
+        leave_out(call, "the run ended before this call");
       }
     }
   }
@@ -555,7 +615,10 @@ class Run {
       result.output.clear();
       result.partial = !result.text.empty();
     }
-    result.duration_ms = milliseconds_since(begin_, ports_.clock);
+    result.duration_ms = worked_ms();
+    if (!recorder_.failure() && is_resumable(result.exit_code)) {
+      result.resume_cmd = request_.resume_cmd;
+    }
     const bool was_failing = recorder_.failure().has_value();
     const int signal = cancellation_.signal_number();
     const bool was_over = cancellation_.patience().is_over();

@@ -35,6 +35,8 @@ struct RunRequest {
   std::string run_id;
   RunStarted started;                  // prompt, instructions and plan are taken from here
   std::vector<Warning> warnings = {};  // what came up before the start; told right after it
+  Past past = {};                      // of a run that is carried on: `started.resumes` names it
+  std::string resume_cmd = {};         // carries this one on; empty: nobody keeps it
 };
 
 // Runs to one of the endings and returns its result object; never throws for a failure of the

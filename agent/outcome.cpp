@@ -132,6 +132,16 @@ std::string_view to_string(Status status) {
   std::unreachable();
 }
 
+bool is_resumable(int exit_code) {
+  const ExitRow& row = exit_row(exit_code);
+  return row.status == Status::ok || row.resumable == "yes" || row.resumable == "maybe";
+}
+
+bool needs_message(int exit_code) {
+  const Status status = status_of(exit_code);
+  return status == Status::ok || status == Status::failed;
+}
+
 Status status_of(int exit_code) {
   return exit_row(exit_code).status;
 }

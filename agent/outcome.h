@@ -38,6 +38,10 @@ bool is_built(const ExitRow& row);  // whether a run of this version can end so
 
 Status status_of(int exit_code);
 
+// Whether a run that ended so can be carried on from its end; the second: by a new message alone.
+bool is_resumable(int exit_code);
+bool needs_message(int exit_code);
+
 // Why a stopped run stopped.
 struct Stop {
   std::string reason;  // the exit name: "max_turns"

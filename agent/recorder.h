@@ -24,8 +24,11 @@ class Recorder {
     Clock& clock;
   };
 
-  Recorder(std::string run_id, Audience audience)
-      : run_id_(std::move(run_id)), audience_(audience) {}
+  Recorder(std::string run_id, Past past, Audience audience)
+      : run_id_(std::move(run_id)),
+        audience_(audience),
+        state_(std::move(past.state)),
+        seq_(past.seq) {}
 
   // Returns the event's body: it may be large, and who made it may have use for it.
   EventBody record(EventBody body);
@@ -58,7 +61,7 @@ class Recorder {
   std::string run_id_;
   Audience audience_;
   State state_;
-  std::int64_t seq_ = 0;
+  std::int64_t seq_;
   bool journal_is_broken_ = false;
   std::optional<Error> failure_;
 };

@@ -236,6 +236,7 @@ struct GuardrailsSpec {
 
 struct AgentSpec {
   std::string file;       // the path that was loaded; empty: none
+  std::string source;     // its text
   std::string directory;  // of the file, absolute; relative paths in the file start here
   std::string name;
   std::string description;

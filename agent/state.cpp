@@ -44,17 +44,49 @@ std::shared_ptr<const JsonSchema> compiled(const std::string& schema) {
   return nullptr;
 }
 
+// What ended the run before counts no more, nor does how its last answer went.
+void reopen(State& state) {
+  state.finished.reset();
+  state.ending_result.reset();
+  std::string().swap(state.streaming);
+  state.truncations = 0;
+  state.empty_replies = 0;
+  state.malformed_replies = 0;
+  state.pauses = 0;
+}
+
+void hear_prompt(State& state, const RunStarted& event) {
+  for (const Attachment& attachment : event.attachments) {
+    state.new_bytes += estimated_tokens(attachment) * k_bytes_per_token;
+  }
+  state.reply_is_unjudged = false;
+  ++state.progress;  // the same call again may be what is asked for
+  state.most_repeats = 0;
+  UserMessage message{.text = event.prompt, .attachments = event.attachments};
+  if (!state.open_calls.empty()) {
+    state.next_message = std::move(message);
+    return;
+  }
+  state.prompt = state.conversation.messages.size();
+  say(state, std::move(message));
+}
+
 void fold(State& state, const RunStarted& event) {
   state.plan = event.plan;
   state.output = compiled(event.plan.output_schema);
   state.first_model = event.model;
   state.model = event.model;
-  state.answered_by = event.model;
-  state.new_bytes = static_cast<std::int64_t>(event.instructions.size()) + state.plan.tool_bytes;
-  for (const Attachment& attachment : event.attachments) {
-    state.new_bytes += estimated_tokens(attachment) * k_bytes_per_token;
+  if (!event.resumes) {
+    state.answered_by = event.model;
+    state.new_bytes = static_cast<std::int64_t>(event.instructions.size()) + state.plan.tool_bytes;
+    hear_prompt(state, event);
+    return;
   }
-  say(state, UserMessage{.text = event.prompt, .attachments = event.attachments});
+  reopen(state);
+  state.prompt.reset();
+  if (!event.prompt.empty() || !event.attachments.empty()) {
+    hear_prompt(state, event);
+  }
 }
 
 void fold(State& state, const ModelDelta& event) {
@@ -232,6 +264,10 @@ void append_results(State& state) {
   }
   state.settled_calls = 0;
   state.results.clear();
+  if (auto message = std::exchange(state.next_message, std::nullopt)) {
+    state.prompt = state.conversation.messages.size();
+    say(state, *std::move(message));
+  }
 }
 
 // Repeats are counted in the order of the calls, whichever ended first.
@@ -256,7 +292,7 @@ void settle_calls(State& state) {
 }
 
 void fold(State& state, const ToolStarted& event) {
-  state.started_calls.insert(event.call_id);
+  state.started_calls.insert_or_assign(event.call_id, event.name);
 }
 
 void fold(State& state, const ToolFinished& event) {
@@ -278,8 +314,8 @@ void fold(State& state, const GuardrailRan& event) {
   if (event.text && event.point == HookPoint::stop) {
     state.answer = event.text->empty() ? nullptr : std::make_shared<const std::string>(*event.text);
   }
-  if (event.text && event.point == HookPoint::run_start) {
-    std::get<UserMessage>(state.conversation.messages.front()).text = *event.text;
+  if (event.text && event.point == HookPoint::run_start && state.prompt) {
+    std::get<UserMessage>(state.conversation.messages.at(*state.prompt)).text = *event.text;
   }
   if (event.judge) {
     ModelUse use = *event.judge;

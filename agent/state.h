@@ -26,6 +26,7 @@ struct State {
   Conversation conversation;
   Usage usage;
   std::optional<Money> cost = Money{};  // nullopt: unknown, in whole or in part
+  std::optional<std::size_t> prompt;    // of the messages: what the last run.started said
   std::string first_model;              // that each request asks first
   std::string model;                    // that is being asked, or will be asked next
   std::vector<ModelUse> models;         // in the order in which they first cost something
@@ -35,9 +36,10 @@ struct State {
 
   SharedReply last_reply;
   std::span<const ToolCall> open_calls;       // of it, results outstanding
-  std::set<std::string> started_calls;        // of open_calls, by call id
+  std::map<std::string, std::string> started_calls;  // of open_calls: the tool's name, by call id
   std::map<std::string, ToolResult> results;  // the same
   std::size_t settled_calls = 0;              // of open_calls: have a result, as all before them
+  std::optional<UserMessage> next_message;    // the user's, that comes behind open_calls' results
   std::optional<ToolResult> ending_result;    // a fatal tool's, or task_failed's
 
   // Text of the last reply, continuations joined; null: there is none.
@@ -72,6 +74,12 @@ struct State {
 };
 
 void advance(State& state, const EventBody& event);
+
+// What a log holds of a run.
+struct Past {
+  State state;
+  std::int64_t seq = 0;  // of its last event; 0: there is none
+};
 
 // Of the model that is being asked; nullptr: unknown.
 const Price* price_of_model(const State& state);

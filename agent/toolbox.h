@@ -19,6 +19,7 @@ struct ToolInfo {
   std::string description;
   std::string parameters;  // JSON Schema of the arguments, as JSON text
   bool repeatable = false;
+  bool idempotent = false;  // a call that a crash has cut off may run once more
 };
 
 // Something that calls have left and that a person has to know of.

@@ -16,7 +16,6 @@
 namespace agent {
 namespace {
 
-constexpr std::string_view k_redacted = "[redacted]";
 constexpr std::size_t k_shortest_redacted = KnownValues::k_shortest;
 constexpr std::size_t k_longest_kept_back = 4096;
 

@@ -54,6 +54,7 @@ bool agree(const std::string& run,
 
 bool folds(const std::string& run, const std::vector<agent::Event>& events) {
   agent::State state;
+  bool agrees = true;
   for (const agent::Event& event : events) {
     const auto* end = std::get_if<agent::RunFinished>(&event.body);
     if (end == nullptr) {
@@ -62,15 +63,14 @@ bool folds(const std::string& run, const std::vector<agent::Event>& events) {
     }
     const agent::Json folded = agent::to_json(agent::make_result(state, ending_of(end->result)));
     const agent::Json ended = agent::to_json(end->result);
-    bool agrees = true;
     for (const std::string_view key : k_of_the_state) {
       agrees &= agree(run, key, folded[std::string(key)], ended[std::string(key)]);
     }
     // The pieces of an answer that never came whole are not kept.
-    return (end->result.exit_code != 0 || agree(run, "text", folded["text"], ended["text"])) &&
-           agrees;
+    agrees &= end->result.exit_code != 0 || agree(run, "text", folded["text"], ended["text"]);
+    agent::advance(state, event.body);  // it may have been carried on
   }
-  return true;  // a run that was killed
+  return agrees;  // of a run that was killed there is no end
 }
 
 }  // namespace

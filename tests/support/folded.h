@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -77,7 +78,7 @@ inline std::vector<std::string> text_of(agent::State state) {
       text_of(agent::ModelResponded{.reply = state.last_reply}),
       fmt::format("open {}, started {}, settled {}",
                   state.open_calls.size(),
-                  fmt::join(state.started_calls, " "),
+                  fmt::join(std::views::keys(state.started_calls), " "),
                   state.settled_calls),
       fmt::format("answer {}, unjudged {}, stop {}",
                   state.answer == nullptr ? "none" : "`" + *state.answer + "`",

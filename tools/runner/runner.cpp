@@ -627,6 +627,7 @@ Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
     names_.push_back(info.name);
     if (options_.permissions == nullptr || !options_.permissions->always_denies(info.name)) {
       infos_.push_back(info);
+      infos_.back().idempotent = entry.configured.tool->idempotent();
       if (!entry.configured.reach.empty()) {
         infos_.back().description += " " + entry.configured.reach;
       }
