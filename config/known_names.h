@@ -34,6 +34,9 @@ struct KnownNames {
       hook_warning = {};
   // What a model may read of the files that the agent names, by its `directory` and its `sandbox`.
   std::function<ReadingPolicy(const agent::AgentSpec& agent)> reading_policy = {};
+  // The agent is out of a log: of the files that it names, none is looked at, and the schema is
+  // this one (JSON text; empty: there is none).
+  std::optional<std::string> recorded_schema = {};
 };
 
 }  // namespace config

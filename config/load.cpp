@@ -125,6 +125,7 @@ Report parse_agent(std::string_view text,
   check(*root, keys(), known.tools, problems);
   agent::AgentSpec spec = build_agent(*root, directory, known, environment, problems);
   spec.file = shown_file;
+  spec.source = text;
   return finish(problems, std::move(spec));
 }
 
