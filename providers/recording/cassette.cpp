@@ -47,6 +47,7 @@ constexpr std::string_view k_shape = R"({
     "seed": {"type": "integer"},
     "key_variable": {"type": "string"},
     "folder": {"type": "string"},
+    "store": {"type": "string"},
     "before": {"$ref": "#/definitions/timings"},
     "request": {
       "type": "object",
@@ -182,7 +183,8 @@ Json to_json(const RecordedRun& run) {
           {"start", agent::format_time(run.start)},
           {"seed", run.seed},
           {"key_variable", run.key_variable},
-          {"folder", run.folder}};
+          {"folder", run.folder},
+          {"store", run.store}};
 }
 
 Json to_json(const std::vector<RecordedPiece>& pieces) {
@@ -411,7 +413,8 @@ class Reader {
                      .start = *start,
                      .seed = static_cast<std::uint64_t>(agent::integer_at(json, "seed")),
                      .key_variable = std::string(agent::text_at(json, "key_variable")),
-                     .folder = std::string(agent::text_at(json, "folder"))};
+                     .folder = std::string(agent::text_at(json, "folder")),
+                     .store = std::string(agent::text_at(json, "store"))};
     return {};
   }
 

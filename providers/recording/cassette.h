@@ -33,6 +33,7 @@ struct RecordedRun {
   std::uint64_t seed = 0;
   std::string key_variable;  // where the API key came from; empty: none was sent
   std::string folder;        // the run's temporary folder: tools' results may name it
+  std::string store;         // the journal that keeps it: `auto`, or a path; empty: none
 };
 
 // What the run's own thread read off the clock (milliseconds since the start), and how long the

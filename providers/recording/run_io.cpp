@@ -58,7 +58,8 @@ class RecordingRunIo final : public RunIo {
                                        .start = io->clock_.start(),
                                        .seed = io->seed_,
                                        .key_variable = options.key_variable,
-                                       .folder = options.folder},
+                                       .folder = options.folder,
+                                       .store = options.store},
                                       redactor));
     io->http_.emplace(http, *io->writer_, io->timings_, redactor);
     io->watcher_.emplace(*io->writer_);

@@ -39,6 +39,7 @@ struct RecordingOptions {
   std::string run_id;
   std::string key_variable;
   std::string folder;  // the run's temporary one
+  std::string store;   // as RecordedRun's
 };
 // Errors: those of CassetteWriter::create.
 agent::Result<std::unique_ptr<RunIo>> recording_io(const RecordingOptions& options,
