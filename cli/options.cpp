@@ -59,6 +59,7 @@ constexpr Option k_sandbox{
         "Replaces sandbox.mode. The workspace is the working folder. With read_only, sandbox.write "
         "counts for nothing.",
     .choices = k_sandbox_modes,
+    .lasts = true,
 };
 
 constexpr Option k_allow{
@@ -70,6 +71,7 @@ constexpr Option k_allow{
         "For example 'shell(make test)' or 'write_file(docs/**)'; the agent file's page has "
         "the rules. It wins over all rules but those that deny.",
     .repeated = true,
+    .lasts = true,
 };
 
 constexpr Option k_deny{
@@ -79,6 +81,7 @@ constexpr Option k_deny{
     .help = "deny the calls that RULE names; repeatable",
     .details = "It wins over every other rule.",
     .repeated = true,
+    .lasts = true,
 };
 
 constexpr Option k_key_host{
@@ -92,6 +95,7 @@ constexpr Option k_key_host{
         "separated by commas, several variables in ERRAND_KEY_HOSTS by blanks. NAME=* "
         "is every server, also for programs that have the network.",
     .repeated = true,
+    .lasts = true,
 };
 
 constexpr auto k_run_options = std::to_array<Option>({
@@ -112,7 +116,8 @@ constexpr auto k_run_options = std::to_array<Option>({
      .value = "K=V",
      .kind = Kind::key_value,
      .help = "set the agent's parameter K to V; repeatable",
-     .repeated = true},
+     .repeated = true,
+     .lasts = true},
     {.name = "--model",
      .short_name = "-m",
      .value = "NAME",
@@ -120,7 +125,8 @@ constexpr auto k_run_options = std::to_array<Option>({
      .environment = "ERRAND_MODEL",
      .help = "use this model instead of the agent file's",
      .details = "A model of another provider leaves the base URL and the key of the file behind. "
-                "replay/FILE plays a script of replies; FILE starts at the working folder."},
+                "replay/FILE plays a script of replies; FILE starts at the working folder.",
+     .lasts = true},
     {.name = "--cwd",
      .short_name = "-C",
      .value = "DIR",
@@ -136,19 +142,22 @@ constexpr auto k_run_options = std::to_array<Option>({
      .help = "end the run after this time: 90s, 10m, 1h30m",
      .details =
          "Replaces limits.timeout; the run then ends with exit code 124. Waiting for the prompt "
-         "counts, too."},
+         "counts, too.",
+     .lasts = true},
     {.name = "--max-turns",
      .value = "N",
      .kind = Kind::count,
      .environment = "ERRAND_MAX_TURNS",
      .help = "end the run after N model responses",
-     .details = "Replaces limits.max_turns; the run then ends with exit code 80."},
+     .details = "Replaces limits.max_turns; the run then ends with exit code 80.",
+     .lasts = true},
     {.name = "--max-cost",
      .value = "USD",
      .kind = Kind::money,
      .environment = "ERRAND_MAX_COST",
      .help = "end the run before it costs more than this: 0.25",
-     .details = "Replaces limits.max_cost_usd; the run then ends with exit code 82."},
+     .details = "Replaces limits.max_cost_usd; the run then ends with exit code 82.",
+     .lasts = true},
     {.name = "--output",
      .short_name = "-o",
      .value = "FORMAT",
@@ -172,7 +181,8 @@ constexpr auto k_run_options = std::to_array<Option>({
      .details = "What a rule denies stays denied. Meant for machines that can be thrown away."},
     {.name = "--fail-on-denied",
      .help = "end the run with exit code 92 when a call is denied",
-     .details = "Otherwise the model reads that the call is not allowed, and the run goes on."},
+     .details = "Otherwise the model reads that the call is not allowed, and the run goes on.",
+     .lasts = true},
     {.name = "--record",
      .value = "FILE",
      .kind = Kind::file,
@@ -190,6 +200,12 @@ constexpr auto k_run_options = std::to_array<Option>({
                 "no session is kept. A request must have the recorded URL and body; one that "
                 "has not ends the run with exit code 119, and with the differences.",
      .excludes = k_not_record},
+    {.name = "--session",
+     .value = "NAME",
+     .kind = Kind::text,
+     .help = "begin the run that is called NAME, or carry it on",
+     .details = "A name is one of this folder. The run that has it is carried on as `errand "
+                "resume` does; where none has it, one begins."},
     {.name = "--no-session",
      .environment = "ERRAND_NO_SESSION",
      .help = "keep no record of this run"},
@@ -209,6 +225,41 @@ constexpr auto k_run_options = std::to_array<Option>({
      .details = "What cannot be written there is lost: that is a warning, and the run goes on."},
     k_color,
 });
+
+// Those of `run`, but for what the recorded run says, and what makes no sense of one. What is
+// recorded wins over variables.
+constexpr bool is_of_resume(std::string_view name) {
+  constexpr auto k_not = std::to_array<Names>(
+      {"--prompt", "--param", "--record", "--replay", "--session", "--no-session"});
+  return std::ranges::find(k_not, name) == k_not.end();
+}
+constexpr std::size_t k_run_options_of_resume = static_cast<std::size_t>(std::ranges::count_if(
+    k_run_options, [](const Option& option) { return is_of_resume(option.name); }));
+constexpr auto k_resume_own_options = std::to_array<Option>({
+    {.name = "--last", .help = "the last run of this folder"},
+    {.name = "--agent",
+     .value = "FILE",
+     .kind = Kind::agent,
+     .help = "go on by this agent file, not by the recorded one"},
+    {.name = "--store",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "the journal that has the run, where session.store names one"},
+});
+constexpr auto k_resume_options = [] {
+  std::array<Option, k_resume_own_options.size() + k_run_options_of_resume> options{};
+  auto end = std::ranges::copy(k_resume_own_options, options.begin()).out;
+  for (const Option& option : k_run_options) {
+    if (is_of_resume(option.name)) {
+      *end = option;
+      if (option.lasts) {
+        end->environment = {};
+      }
+      ++end;
+    }
+  }
+  return options;
+}();
 
 constexpr auto k_output_options = std::to_array<Option>({k_output});
 constexpr auto k_check_options = std::to_array<Option>({k_output, k_key_host, k_color});
@@ -269,6 +320,12 @@ constexpr auto k_run_positionals = std::to_array<Positional>({
     {.name = "PROMPT",
      .help = "what to do, in place of the agent's own prompt; - reads standard input, @picture.png "
              "attaches a picture or a PDF",
+     .repeated = true},
+});
+constexpr auto k_resume_positionals = std::to_array<Positional>({
+    {.name = "RUN", .help = "the run: its id, the beginning of it, or its name; not with --last"},
+    {.name = "PROMPT",
+     .help = "what is to be done next; - reads standard input. A run that has its answer needs one",
      .repeated = true},
 });
 constexpr auto k_check_positionals = std::to_array<Positional>({
@@ -353,6 +410,11 @@ constexpr auto k_run_examples = std::to_array<Example>({
     {"errand run review.yaml -P target=main -o json", "a parameter; the result object on stdout"},
     {"errand run -m auto --timeout 10m --max-turns 20", "agent.yaml of this folder, within limits"},
 });
+constexpr auto k_resume_examples = std::to_array<Example>({
+    {"errand resume --last", "the run of this folder that was killed, from where it was"},
+    {"errand resume 019a0a4c \"Now mend the second one, too\"", "a finished run, with more to do"},
+    {"errand resume --last --max-cost 5", "one that came to a limit, with a higher one"},
+});
 constexpr auto k_check_examples = std::to_array<Example>({
     {"errand check", "every mistake of the folder's agent, with line and column"},
     {"errand check -o json agents/*.yaml", "for CI"},
@@ -423,6 +485,19 @@ constexpr auto k_commands = std::to_array<Command>({
      .options = k_run_options,
      .examples = k_run_examples,
      .run = command_run,
+     .is_work = true},
+    {.name = "resume",
+     .summary = "carry a run on: one that was cut off, came to a limit, or has its answer",
+     .description =
+         "Carries a run on from its last recorded event: answers that are recorded are not paid "
+         "for again, and calls that have a result are not run again. A call that was cut off runs "
+         "again only where it reads, or is declared idempotent; otherwise the model is told. The "
+         "agent file, the files that it named and the options are those that are recorded, but for "
+         "the options given here. What was approved for the run is asked again.",
+     .positionals = k_resume_positionals,
+     .options = k_resume_options,
+     .examples = k_resume_examples,
+     .run = command_resume,
      .is_work = true},
     {.name = "check",
      .summary = "find every mistake in agent files",
@@ -578,7 +653,7 @@ constexpr auto k_commands = std::to_array<Command>({
 });
 
 constexpr auto k_planned =
-    std::to_array<Names>({"chat", "resume", "runs", "mcp", "config", "submit", "worker"});
+    std::to_array<Names>({"chat", "runs", "mcp", "config", "submit", "worker"});
 
 constexpr auto k_variables = std::to_array<Variable>({
     {"ANTHROPIC_API_KEY, OPENAI_API_KEY",

@@ -42,6 +42,7 @@ struct Option {
   std::span<const std::string_view> excludes = {};  // options, or the name of a positional
   bool repeated = false;
   bool hidden = false;
+  bool lasts = false;  // of a run: it counts when that is carried on, too
 };
 
 struct Positional {

@@ -135,10 +135,11 @@ std::vector<std::string> prompt_words(const Parsed& parsed, const AgentChoice& c
 
 Result<std::optional<std::string>> prompt_from_outside(Plan& plan,
                                                        const Parsed& parsed,
-                                                       const std::vector<std::string>& words) {
+                                                       const std::vector<std::string>& words,
+                                                       bool is_begun) {
   const PromptSources sources{.words = words,
                               .file = parsed.value("--prompt-file"),
-                              .agent_has_prompt = !plan.agent.prompt.empty()};
+                              .agent_has_prompt = is_begun || !plan.agent.prompt.empty()};
   plan.reads_stdin = reads_stdin(sources);
   return read_prompt(sources);
 }
@@ -175,6 +176,49 @@ Result<void> check_has_exchanges(const Parsed& parsed, const providers::Resolved
 }
 
 // ---- from the file to a plan ----
+
+config::Report load_agent(const RunSource& source,
+                          const agent::Environment& environment,
+                          config::KnownNames known) {
+  if (!source.is_by_record) {
+    return config::load_agent(source.agent.file, environment, known);
+  }
+  const agent::RunStarted& begun = source.earlier->begun;
+  known.recorded_schema = begun.plan.output_schema;
+  return config::parse_agent(begun.made_from.agent_text,
+                             begun.agent_file,
+                             begun.made_from.agent_folder,
+                             begun.agent_file.ends_with(".md"),
+                             environment,
+                             known);
+}
+
+// `auto` has picked once, by the keys that were there.
+void keep_picked_model(agent::ModelSpec& model, const RunSource& source, const Parsed& parsed) {
+  if (source.is_by_record && model.name == "auto" && !parsed.has("--model")) {
+    override_model(model, source.earlier->begun.model);
+  }
+}
+
+// What the model is told: of a run that is carried on, what it was told before.
+Result<config::Rendered> render(const agent::AgentSpec& agent,
+                                const RunSource& source,
+                                const std::optional<std::string>& prompt,
+                                const Parsed& parsed,
+                                const config::ReadingPolicy& reading) {
+  if (source.is_by_record) {
+    return config::Rendered{.instructions = source.earlier->begun.instructions,
+                            .prompt = prompt.value_or(""),
+                            .attachments = {}};
+  }
+  TRY_ASSIGN(const auto parameters, parameters_of(parsed));
+  TRY_ASSIGN(auto text, config::render(agent, parameters, prompt, reading));
+  if (source.earlier && !prompt) {
+    text.prompt.clear();  // it was said
+    text.attachments.clear();
+  }
+  return text;
+}
 
 // Every model is resolved before the first request: a fallback that cannot work is no surprise for
 // the night. One that is asked already, because of `auto` or --model, is left out.
@@ -240,19 +284,19 @@ Result<void> resolve_models(Plan& plan,
 
 std::expected<Plan, std::vector<Error>> prepare(
     const Parsed& parsed,
-    const AgentChoice& chosen,
+    const RunSource& source,
     const Context& context,
     const Result<std::optional<providers::Cassette>>& recording) {
   Plan plan;
   if (!recording) {
     return std::unexpected(std::vector{recording.error()});
   }
-  const std::vector<std::string> words = prompt_words(parsed, chosen);
+  const std::vector<std::string> words = prompt_words(parsed, source.agent);
   config::KnownNames known = known_names();
   known.reading_policy = [&](const agent::AgentSpec& agent) {
     return reading_policy(agent, parsed, context);
   };
-  auto report = config::load_agent(chosen.file, context.environment, known);
+  auto report = load_agent(source, context.environment, known);
   if (!report.agent) {
     if (!parsed.has("--model")) {
       add_unknown_providers(report, context.environment);
@@ -268,11 +312,11 @@ std::expected<Plan, std::vector<Error>> prepare(
   PriceBook book(plan.settings.user, context.environment);
   const auto rest = [&]() -> Result<void> {
     TRY(apply_options(plan, parsed, context.cwd));
-    TRY_ASSIGN(const auto parameters, parameters_of(parsed));
-    TRY_ASSIGN(const auto prompt, prompt_from_outside(plan, parsed, words));
+    keep_picked_model(plan.agent.model, source, parsed);
+    TRY_ASSIGN(const auto prompt,
+               prompt_from_outside(plan, parsed, words, source.earlier.has_value()));
     TRY_ASSIGN(plan.text,
-               config::render(
-                   plan.agent, parameters, prompt, reading_policy(plan.agent, parsed, context)));
+               render(plan.agent, source, prompt, parsed, reading_policy(plan.agent, parsed, context)));
     TRY(attach_mentioned(words, plan.text.attachments));
     TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
     TRY(allow_settings(plan.settings.user, hosts));

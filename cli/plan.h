@@ -7,6 +7,7 @@
 #include "agent/toolbox.h"
 #include "cli/agent_choice.h"
 #include "cli/commands/commands.h"
+#include "cli/recorded_run.h"
 #include "cli/settings.h"
 #include "config/prompt.h"
 #include "providers/recording/cassette.h"
@@ -18,6 +19,14 @@
 #include <vector>
 
 namespace cli {
+
+// Whose run it is to be, and what of it is recorded.
+struct RunSource {
+  AgentChoice agent;
+  std::optional<RecordedRun> earlier;  // to be carried on
+  bool is_by_record = false;           // the agent is the recorded one, not its file
+  std::string session;                 // what a new run is to be called; may be empty
+};
 
 struct Plan {
   agent::AgentSpec agent;
@@ -38,7 +47,7 @@ struct Plan {
 // mistake of the agent file or of a config.yaml, or the first one of anything else.
 std::expected<Plan, std::vector<agent::Error>> prepare(
     const Parsed& parsed,
-    const AgentChoice& chosen,
+    const RunSource& source,
     const Context& context,
     const agent::Result<std::optional<providers::Cassette>>& recording);
 

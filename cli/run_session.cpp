@@ -3,14 +3,16 @@
 #include "agent/id.h"
 #include "agent/interceptor_chain.h"
 #include "agent/store/sqlite_journal.h"
+#include "agent/text.h"
+#include "cli/find_run.h"
 #include "cli/known_names.h"
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
 #include "cli/prompt_input.h"
 #include "cli/terminal/approver.h"
 #include "cli/terminal/render_error.h"
-#include "cli/user_folders.h"
 #include "config/replay_script.h"
+#include "config/yaml/source.h"
 #include "tools/hooks/hooks.h"
 
 #include <fmt/format.h>
@@ -56,13 +58,14 @@ std::vector<std::string> tool_names(const agent::Toolbox& toolbox) {
 
 Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
                                                      std::string run_id,
+                                                     RunSource source,
                                                      Plan plan,
                                                      std::optional<providers::Cassette> recording) {
   if (!plan.key_requests.empty()) {
     return agent::fail(providers::refusal(plan.key_requests.front()));
   }
   std::unique_ptr<RunSession> session(
-      new RunSession(std::move(world), std::move(run_id), std::move(plan)));
+      new RunSession(std::move(world), std::move(run_id), std::move(source), std::move(plan)));
   TRY(session->open_journal());
   TRY(session->open_workshop(recording.has_value()));
   TRY(session->read_kill_switch());
@@ -74,8 +77,28 @@ Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
   return session;
 }
 
-RunSession::RunSession(RunWorld world, std::string run_id, Plan plan)
-    : world_(std::move(world)), run_id_(std::move(run_id)), plan_(std::move(plan)) {}
+RunSession::RunSession(RunWorld world, std::string run_id, RunSource source, Plan plan)
+    : world_(std::move(world)),
+      run_id_(std::move(run_id)),
+      source_(std::move(source)),
+      plan_(std::move(plan)) {
+  if (source_.earlier) {
+    tell_what_is_carried_on();
+  }
+}
+
+void RunSession::tell_what_is_carried_on() {
+  if (has_gaps(*source_.earlier)) {
+    warn("secrets of the conversation are not in the journal: the model reads `[redacted]`");
+  }
+  const agent::RunStarted& begun = source_.earlier->begun;
+  const auto text = config::read_text_file(begun.agent_file, begun.made_from.agent_text.size() + 1);
+  if (source_.is_by_record && (!text || *text != begun.made_from.agent_text)) {
+    warn(fmt::format("the agent file {} has changed since: the run goes on by the recorded one",
+                     agent::one_line(begun.agent_file)),
+         "`errand resume --agent FILE` takes the file");
+  }
+}
 
 void RunSession::warn(std::string message, std::string help) {
   plan_.warnings.push_back({.message = std::move(message), .help = std::move(help)});
@@ -85,14 +108,16 @@ void RunSession::warn(std::string message, std::string help) {
 // where it cannot be opened; one that was named is an error, and so is a disk that takes no more:
 // later, it would end the run.
 Result<void> RunSession::open_journal() {
+  if (source_.earlier) {
+    return open_recorded_journal();
+  }
   const agent::SessionSpec& session = plan_.agent.session;
   if (world_.parsed.has("--no-session") || world_.parsed.has("--replay") ||
       session.store == "none") {
     return {};
   }
   const bool is_named = session.store != "auto";
-  const fs::path file = is_named ? fs::path(plan_.agent.directory) / session.store
-                                 : state_folder(world_.context.environment) / "journal.db";
+  const fs::path file = store_of(plan_.agent, world_.context.environment);
   if (file.is_relative()) {
     warn("no session is kept: neither XDG_STATE_HOME nor HOME is set");
     return {};
@@ -103,10 +128,7 @@ Result<void> RunSession::open_journal() {
   TRY(check_is_no_output(world_.parsed, "the session store", file.string()));
   auto journal = agent::store::SqliteJournal::open(file, session.durability, world_.redactor);
   if (journal) {
-    journal_ = std::move(*journal);
-    for (const std::string_view part : {"", "-wal", "-shm"}) {
-      world_.outputs.meanwhile.push_back(fs::path(file) += part);
-    }
+    keep_in(*std::move(journal), file);
   } else if (is_named || journal.error().write_failed ||
              journal.error().code == agent::Code::os_failed) {
     return agent::fail(std::move(journal).error().while_("opening the session store"));
@@ -115,6 +137,27 @@ Result<void> RunSession::open_journal() {
          "--no-session switches this warning off");
   }
   return {};
+}
+
+// Nobody else may carry the run on meanwhile, and without the journal nobody may at all.
+Result<void> RunSession::open_recorded_journal() {
+  const fs::path& file = source_.earlier->store;
+  TRY(check_is_no_output(world_.parsed, "the session store", file.string()));
+  TRY_ASSIGN(auto journal,
+             agent::store::SqliteJournal::open(
+                 file, plan_.agent.session.durability, world_.redactor));
+  TRY(journal->claim(run_id_));
+  TRY(check_is_unchanged(*source_.earlier));  // since it was read
+  keep_in(std::move(journal), file);
+  return {};
+}
+
+void RunSession::keep_in(std::unique_ptr<agent::Journal> journal, const fs::path& file) {
+  journal_ = std::move(journal);
+  store_ = file == default_store(world_.context.environment) ? "auto" : file.string();
+  for (const std::string_view part : {"", "-wal", "-shm"}) {
+    world_.outputs.meanwhile.push_back(fs::path(file) += part);
+  }
 }
 
 Result<void> RunSession::open_workshop(bool is_replay) {
@@ -171,13 +214,15 @@ Result<void> RunSession::settle_permissions() {
 Result<void> RunSession::open_io(std::optional<providers::Cassette> recording) {
   const std::string folder = tool_environment_->folder().path().string();
   if (recording) {
+    store_ = recording->run.store;
     io_ = providers::replaying_io(*std::move(recording), folder, world_.redactor);
   } else if (const auto file = world_.parsed.value("--record")) {
     TRY_ASSIGN(io_,
                providers::recording_io({.file = *file,
                                         .run_id = run_id_,
                                         .key_variable = plan_.model().api_key_env,
-                                        .folder = folder},
+                                        .folder = folder,
+                                        .store = store_},
                                        tool_environment_->http(),
                                        world_.redactor));
   } else {
@@ -302,10 +347,19 @@ Result<void> RunSession::open_gates() {
   return {};
 }
 
+std::string RunSession::resume_command() const {
+  if (store_.empty()) {
+    return {};
+  }
+  const std::string command = "errand resume " + agent::shell_word(run_id_);
+  return store_ == "auto" ? command : command + " --store " + agent::shell_word(store_);
+}
+
 agent::RunRequest RunSession::make_request() {
   if (auto unread = unread_input()) {
     plan_.warnings.push_back(*std::move(unread));
   }
+  auto& earlier = source_.earlier;
   return {.run_id = run_id_,
           .started = {.version = ERRAND_VERSION,
                       .agent_name = plan_.agent.name,
@@ -317,8 +371,16 @@ agent::RunRequest RunSession::make_request() {
                       .attachments = std::move(plan_.text.attachments),
                       .tools = tool_names(*toolbox_),
                       .sandbox = describe(plan_.agent.sandbox, tool_environment_->sandbox()),
-                      .plan = run_plan(plan_, *toolbox_, io_->clock().wall())},
-          .warnings = std::move(plan_.warnings)};
+                      .session = source_.session,
+                      .resumes = earlier ? std::optional(earlier->past.seq) : std::nullopt,
+                      .plan = run_plan(plan_, *toolbox_, io_->clock().wall()),
+                      .made_from = {.agent_text = plan_.agent.source,
+                                    .agent_folder = plan_.agent.directory,
+                                    .options = lasting_options(world_.parsed)},
+                      .worked_ms = earlier ? earlier->worked_ms : 0},
+          .warnings = std::move(plan_.warnings),
+          .past = earlier ? std::move(earlier->past) : agent::Past(),
+          .resume_cmd = resume_command()};
 }
 
 int RunSession::run() {

@@ -45,15 +45,21 @@ class RunSession {
   // Everything that can fail before the first request. `recording` answers in place of the servers,
   // where there is one.
   static agent::Result<std::unique_ptr<RunSession>> open(
-      RunWorld world, std::string run_id, Plan plan, std::optional<providers::Cassette> recording);
+      RunWorld world,
+      std::string run_id,
+      RunSource source,
+      Plan plan,
+      std::optional<providers::Cassette> recording);
 
   // Once. Returns the exit code.
   int run();
 
  private:
-  RunSession(RunWorld world, std::string run_id, Plan plan);
+  RunSession(RunWorld world, std::string run_id, RunSource source, Plan plan);
 
   agent::Result<void> open_journal();
+  agent::Result<void> open_recorded_journal();
+  void keep_in(std::unique_ptr<agent::Journal> journal, const std::filesystem::path& file);
   agent::Result<void> open_workshop(bool is_replay);
   agent::Result<void> read_kill_switch();
   agent::Result<void> settle_permissions();
@@ -62,9 +68,11 @@ class RunSession {
   agent::Result<void> open_provider();
   agent::Result<void> open_gates();
 
+  void tell_what_is_carried_on();
   void warn(std::string message, std::string help = {});
   providers::Dependencies provider_dependencies();
   agent::RunRequest make_request();
+  std::string resume_command() const;
   agent::Result<agent::ReplayScript> load_script(const std::string& path);
   std::vector<agent::Warning> last_words();
   std::vector<agent::Warning> replies_left() const;
@@ -72,11 +80,13 @@ class RunSession {
 
   RunWorld world_;
   std::string run_id_;
+  RunSource source_;
   Plan plan_;
   bool told_of_input_ = false;  // that there is some, and nobody read it
 
   // Made by the steps above, in this order: each borrows from those before it.
   std::unique_ptr<agent::Journal> journal_;  // null: none is kept
+  std::string store_;                        // as providers::RecordedRun's
   std::unique_ptr<ToolEnvironment> tool_environment_;
   std::filesystem::path kill_file_;  // empty: there is no kill switch
   std::optional<tools::Permissions> permissions_;

@@ -65,7 +65,7 @@ _errand() {
   command=${words[0]-}
   first=1
   if [[ ${#words[@]} -eq 0 ]]; then
-    _errand_words 'run check test init tools policy models prices exit-codes doctor schema completions help --help --version'
+    _errand_words 'run resume check test init tools policy models prices exit-codes doctor schema completions help --help --version'
     return
   fi
   if [[ $command = tools ]]; then
@@ -94,8 +94,8 @@ _errand() {
   fi
   case $command in
     'run')
-      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --record --replay --no-session --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--record|--replay|--log-file|--color|'
+      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --record --replay --session --no-session --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--record|--replay|--session|--log-file|--color|'
       _errand_scan
       case $option in
         -p|--prompt) : ;;
@@ -114,6 +114,7 @@ _errand() {
         --deny) : ;;
         --record) _errand_files ;;
         --replay) _errand_files ;;
+        --session) : ;;
         --log-file) _errand_files ;;
         --color) _errand_words 'auto always never' ;;
         *) matched=no ;;
@@ -122,6 +123,36 @@ _errand() {
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
         0) _errand_agents ;;
+        *) : ;;
+      esac
+      ;;
+    'resume')
+      options='--last --agent --store --prompt-file -f --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|--agent|--store|-f|--prompt-file|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--log-file|--color|'
+      _errand_scan
+      case $option in
+        --agent) _errand_agents ;;
+        --store) _errand_files ;;
+        -f|--prompt-file) _errand_files ;;
+        -m|--model) : ;;
+        -C|--cwd) _errand_directories ;;
+        --key-host) : ;;
+        --sandbox) _errand_words 'read_only workspace_write off' ;;
+        --timeout) : ;;
+        --max-turns) : ;;
+        --max-cost) : ;;
+        -o|--output) _errand_words 'text json jsonl' ;;
+        --output-file) _errand_files ;;
+        --allow) : ;;
+        --deny) : ;;
+        --log-file) _errand_files ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) : ;;
         *) : ;;
       esac
       ;;
@@ -338,7 +369,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run check test init tools policy models prices exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails sandbox web secrets settings providers hooks recordings' ;;
+        *) _errand_words 'run resume check test init tools policy models prices exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails sandbox web secrets settings providers hooks recordings' ;;
       esac
       ;;
     *) ;;

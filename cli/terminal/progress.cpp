@@ -390,6 +390,12 @@ void Progress::show(const agent::RunFinished& end, const agent::Event&) {
     took = bill(result) + (result.over_budget ? ", over budget" : "");
   }
   line(render_ending(errors, result.exit_code, took, options_.color, redactor_));
+  if (is_loud(0) && result.exit_code != 0 && result.turns > 0 && !result.resume_cmd.empty()) {
+    note(k_dim,
+         fmt::format("carry it on: {}{}",
+                     result.resume_cmd,
+                     agent::needs_message(result.exit_code) ? " \"and now …\"" : ""));
+  }
 }
 
 // Once, as soon as somebody hears it.

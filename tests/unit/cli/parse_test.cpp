@@ -98,7 +98,7 @@ TEST_CASE("parse: every mistake says what, and how to mend it", "[cli]") {
       {{"agent.yaml"}, "unknown command", "`errand run agent.yaml`"},
       {{"frobnicate"}, "unknown command", "exit-codes"},
       {{"chat"}, "not yet supported", "run"},
-      {{"resume", "--last"}, "not yet supported", "run"},
+      {{"worker"}, "not yet supported", "run"},
       {{"tools"}, "list, call", "errand tools list"},
       {{"tools", "lst"}, "unknown command `tools lst`", "errand tools list"},
       {{"tools call"}, "unknown command", ""},

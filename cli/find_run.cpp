@@ -1,0 +1,88 @@
+#include "cli/find_run.h"
+
+#include "agent/store/runs.h"
+#include "agent/text.h"
+#include "cli/user_folders.h"
+
+#include <fmt/format.h>
+
+#include <system_error>
+#include <utility>
+
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+using agent::Code;
+using agent::Result;
+
+Result<void> change_to_folder_of(const agent::RunStarted& begun, Context& context) {
+  std::error_code error;
+  fs::current_path(begun.cwd, error);
+  if (error) {
+    return agent::fail(Code::config_invalid,
+                       fmt::format("the folder of the run, `{}`, cannot be entered: {}",
+                                   agent::one_line(begun.cwd),
+                                   error.message()),
+                       "`--cwd DIR` carries it on in another one");
+  }
+  context.cwd = fs::current_path();
+  return {};
+}
+
+}  // namespace
+
+fs::path default_store(const agent::Environment& environment) {
+  return state_folder(environment) / "journal.db";
+}
+
+fs::path store_of(const agent::AgentSpec& agent, const agent::Environment& environment) {
+  const std::string& store = agent.session.store;
+  return store == "none"   ? fs::path()
+         : store == "auto" ? default_store(environment)
+                           : fs::path(agent.directory) / store;
+}
+
+Result<RecordedRun> find_run(const fs::path& store,
+                             const std::string& run,
+                             const Context& context) {
+  TRY_ASSIGN(const std::string id, agent::store::find_run(store, run, context.cwd.string()));
+  return recall(store, id);
+}
+
+Result<std::optional<RecordedRun>> find_session(const fs::path& store,
+                                                const std::string& name,
+                                                const Context& context) {
+  std::error_code error;
+  if (!fs::exists(store, error)) {
+    return std::nullopt;
+  }
+  TRY_ASSIGN(const auto runs,
+             agent::store::list_runs(
+                 store, {.folder = context.cwd.string(), .session = name, .limit = 1}));
+  if (runs.empty()) {
+    return std::nullopt;
+  }
+  return recall(store, runs.front().row.run_id);
+}
+
+Result<RunSource> carried_on(RecordedRun run,
+                             std::vector<std::string> prompt,
+                             Parsed& parsed,
+                             Context& context) {
+  TRY(check_resumable(run, !prompt.empty() || parsed.has("--prompt-file")));
+  const auto agent_file = parsed.value("--agent");
+  RunSource source{
+      .agent = {.file = agent_file ? fs::absolute(*agent_file).string() : run.begun.agent_file,
+                .prompt = std::move(prompt)},
+      .is_by_record = !agent_file,
+      .session = run.begun.session};
+  TRY(take_over_options(run, parsed));
+  if (!parsed.has("--cwd")) {
+    TRY(change_to_folder_of(run.begun, context));
+  }
+  source.earlier = std::move(run);
+  return source;
+}
+
+}  // namespace cli

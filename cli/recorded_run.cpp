@@ -1,0 +1,160 @@
+#include "cli/recorded_run.h"
+
+#include "agent/outcome.h"
+#include "agent/secrets/redact.h"
+#include "agent/store/runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <utility>
+#include <variant>
+
+namespace cli {
+namespace {
+
+using agent::Code;
+using agent::Result;
+
+std::int64_t milliseconds_between(const agent::Event& from, const agent::Event& to) {
+  const auto time = std::chrono::floor<std::chrono::milliseconds>(to.time - from.time).count();
+  return std::max<std::int64_t>(time, 0);  // somebody may have set the clock back
+}
+
+// What the processes have spent on the run: each counts those before it.
+std::int64_t worked_in(std::span<const agent::Event> events) {
+  const agent::Event* start = nullptr;
+  std::int64_t before = 0;
+  for (const agent::Event& event : events) {
+    if (const auto* started = std::get_if<agent::RunStarted>(&event.body)) {
+      start = &event;
+      before = started->worked_ms;
+    }
+  }
+  if (start == nullptr) {
+    return 0;
+  }
+  const auto* finished = std::get_if<agent::RunFinished>(&events.back().body);
+  return finished != nullptr ? finished->result.duration_ms
+                             : before + milliseconds_between(*start, events.back());
+}
+
+const Option* lasting_option(std::string_view name) {
+  const Command* run = find_command("run");
+  const Option* option = run != nullptr ? find_option(*run, name) : nullptr;
+  return option != nullptr && option->lasts ? option : nullptr;
+}
+
+std::unexpected<agent::Error> refuse(std::string message, std::string help) {
+  return agent::fail(Code::cli_usage, std::move(message), std::move(help));
+}
+
+bool has_gap(const agent::Message& message) {
+  return std::visit(
+      [](const auto& one) {
+        if constexpr (requires { one.content; }) {
+          return one.content.contains(agent::k_redacted);
+        } else if constexpr (requires { one.reply; }) {
+          return one.reply->text.contains(agent::k_redacted);
+        } else {
+          return one.text.contains(agent::k_redacted);
+        }
+      },
+      message);
+}
+
+}  // namespace
+
+Result<RecordedRun> recall(const std::filesystem::path& store, const std::string& run_id) {
+  TRY_ASSIGN(const std::vector<agent::Event> events, agent::store::read_run(store, run_id));
+  RecordedRun run{.store = store,
+                  .run_id = run_id,
+                  .past = {.seq = events.back().seq},
+                  .worked_ms = worked_in(events),
+                  .updated = events.back().time};
+  for (const agent::Event& event : events) {
+    agent::advance(run.past.state, event.body);
+    if (const auto* started = std::get_if<agent::RunStarted>(&event.body)) {
+      run.begun = *started;
+    }
+  }
+  return run;
+}
+
+Result<void> check_resumable(const RecordedRun& run, bool has_message) {
+  if (run.begun.made_from.agent_text.empty()) {
+    return refuse(fmt::format("the run {} was begun by a version ({}) that kept no agent file",
+                              run.run_id,
+                              run.begun.version),
+                  "begin a new one");
+  }
+  const auto& finished = run.past.state.finished;
+  if (!finished) {
+    return {};
+  }
+  const agent::ExitRow& row = agent::exit_row(finished->exit_code);
+  const std::string ended = fmt::format("the run {} ended as {} ({})",
+                                        run.run_id, row.name, row.exit_code);
+  if (row.resumable == "fork") {
+    return refuse(ended + ", and would go on from an earlier point only", "begin a new run");
+  }
+  if (!agent::is_resumable(row.exit_code)) {
+    return refuse(ended + ", which cannot be carried on", "begin a new run");
+  }
+  if (!has_message && agent::needs_message(row.exit_code)) {
+    return refuse(ended + ": only a new message carries it on",
+                  fmt::format("errand resume {} \"and now …\"", run.run_id));
+  }
+  return {};
+}
+
+Result<void> check_is_unchanged(const RecordedRun& run) {
+  TRY_ASSIGN(const agent::store::RunInfo now, agent::store::run_info(run.store, run.run_id));
+  if (now.row.updated != agent::store::to_milliseconds(run.updated)) {
+    return refuse(fmt::format("another process has carried the run {} on meanwhile", run.run_id),
+                  "`errand runs show` says how far");
+  }
+  return {};
+}
+
+bool has_gaps(const RecordedRun& run) {
+  return run.begun.instructions.contains(agent::k_redacted) ||
+         std::ranges::any_of(run.past.state.conversation.messages, has_gap);
+}
+
+std::vector<std::string> lasting_options(const Parsed& parsed) {
+  std::vector<std::string> options;
+  for (const auto& [name, values] : parsed.values) {
+    const Option* option = lasting_option(name);
+    if (option == nullptr) {
+      continue;
+    }
+    for (const std::string& value : values) {
+      options.push_back(option->kind == Kind::flag ? name : fmt::format("{}={}", name, value));
+    }
+  }
+  return options;
+}
+
+Result<void> take_over_options(const RecordedRun& run, Parsed& parsed) {
+  std::vector<std::string> arguments = {"run"};
+  arguments.insert(arguments.end(),
+                   run.begun.made_from.options.begin(),
+                   run.begun.made_from.options.end());
+  TRY_ASSIGN(const Parsed recorded, parse(arguments, {}));
+  for (const auto& [name, values] : recorded.values) {
+    const Option* option = lasting_option(name);
+    if (option == nullptr) {
+      continue;
+    }
+    auto& here = parsed.values[name];
+    if (here.empty() || (option->repeated && option->kind == Kind::text)) {
+      here.insert(here.begin(), values.begin(), values.end());
+    }
+  }
+  return {};
+}
+
+}  // namespace cli

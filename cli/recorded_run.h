@@ -1,0 +1,44 @@
+// A run out of the journal, to be carried on.
+#pragma once
+#include "agent/event.h"
+#include "agent/result.h"
+#include "agent/state.h"
+#include "cli/parse.h"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+struct RecordedRun {
+  std::filesystem::path store;
+  std::string run_id;
+  agent::Past past;
+  agent::RunStarted begun;     // as the last process began it
+  std::int64_t worked_ms = 0;  // by all of them
+  std::chrono::system_clock::time_point updated;
+};
+
+// storage.not_found where there is no such run, and what else can be wrong with a journal.
+agent::Result<RecordedRun> recall(const std::filesystem::path& store, const std::string& run_id);
+
+// cli.usage where the run cannot be carried on: because of how it ended, because it has its answer
+// and nothing new is said, or because it is older than what that takes.
+agent::Result<void> check_resumable(const RecordedRun& run, bool has_message);
+
+// cli.usage where another process has carried the run on since it was read.
+agent::Result<void> check_is_unchanged(const RecordedRun& run);
+
+// Whether the journal holds less than what was said: a secret was in it.
+bool has_gaps(const RecordedRun& run);
+
+// The options that say what a run is, for MadeFrom; and those of a recorded run, where the command
+// line does not say otherwise.
+std::vector<std::string> lasting_options(const Parsed& parsed);
+agent::Result<void> take_over_options(const RecordedRun& run, Parsed& parsed);
+
+}  // namespace cli
