@@ -253,7 +253,7 @@ def tell_lies(case, world, seen, report):
 def outcome_form(case, world, step, outcome):
     """The format of what was printed; None where it is no run's, or nobody looked at it."""
     checker, kept = run.Checker(mute(case), world), copy.copy(outcome)
-    if step.words[:1] != ["run"] or "--help" in step.words:
+    if step.words[:1] not in (["run"], ["resume"]) or "--help" in step.words:
         return None
     checker.run_output(step, kept)
     return kept.form if kept.result is not None or kept.form == "text" else None

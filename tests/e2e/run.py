@@ -37,6 +37,7 @@ from scratch import Scratch, end, processes  # noqa: E402
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 SECRET = "e2e-key-7f3a91c2d4"  # the provider key of every case: it must never be seen again
 UNCOMPARED_EVENTS = ("model.delta", "tool.output")
+RUNNING = ("run", "resume")  # commands that end with a result object
 CALLING_STOPS = ("end_turn", "tool_use", "stop_sequence", "pause", "unknown")  # the others let no call run
 
 
@@ -170,7 +171,7 @@ class Outcome:
         self.code, self.by_signal, self.seconds, self.peak_kb = code, by_signal, seconds, peak_kb
         self.begin = time.time() - seconds
         self.form, self.result, self.events, self.said, self.undone = None, None, [], [], []
-        self.is_replay = False
+        self.is_replay, self.resumes = False, 0
         self.stdout, self.stderr = stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
         self.invalid_utf8 = "\ufffd" in self.stdout and b"\xef\xbf\xbd" not in stdout
 
@@ -187,7 +188,7 @@ class Process:
         self.opened, self.out, self.err = [], bytearray(), bytearray()
         self.undone = [f"signal {words}" for words in step.signals] + [f"type {words}" for words in step.typed]
         words = [world.fill(word) for word in step.words]
-        if world.format and words[:1] == ["run"] and not {"-o", "--output"} & set(words):
+        if world.format and words[:1] and words[0] in RUNNING and not {"-o", "--output"} & set(words):
             words[1:1] = ["-o", world.format]
         limits = {getattr(resource, "RLIMIT_" + name.upper()): value for name, value in step.limits.items()}
 
@@ -444,7 +445,7 @@ class Checker:
         outcome.stderr = self.world.without_the_machine(outcome.stderr)
         expected = self.case.expected[number - 1]
         self.ending(outcome, expected.take("exit"))
-        if step.words[:1] == ["run"] and "--help" not in step.words:
+        if step.words[:1] and step.words[0] in RUNNING and "--help" not in step.words:
             self.run_output(step, outcome)
         self.texts(outcome, expected, step)
         self.check_result(outcome, expected)
@@ -523,8 +524,8 @@ class Checker:
         """What was said of a run is what was kept of it, where it was kept."""
         if outcome.is_replay:  # it has the recorded run's number, and is not kept
             return
-        rows = self.journaled("select json from events where run_id = ? order by seq", result["run_id"])
-        kept = [event for event in map(json.loads, rows) if event["type"] not in UNCOMPARED_EVENTS]
+        kept = [event for event in self.events_kept(result["run_id"], outcome.resumes)
+                if event["type"] not in UNCOMPARED_EVENTS]
         if not kept or kept[-1]["type"] != "run.finished":
             return
         if kept[-1]["result"] != result:
@@ -533,10 +534,13 @@ class Checker:
         if outcome.said and said != [event["type"] for event in kept]:
             self.fail(f"the journal has other events: {[event['type'] for event in kept]}")
 
+    def events_kept(self, run, after):
+        rows = self.journaled("select json from events where run_id = ? and seq > ? order by seq", run, after)
+        return list(map(json.loads, rows))
+
     def result_kept(self, begin):
-        """Of the run that began then or later; None where none was kept."""
-        rows = self.journaled("select json from events where type = 'run.finished' and run_id in "
-                              "(select run_id from runs where started >= ?)", int(begin * 1000))
+        """Of the run that ended then or later; None where none was kept."""
+        rows = self.journaled("select json from events where type = 'run.finished' and time >= ?", int(begin * 1000))
         return json.loads(rows[-1])["result"] if rows else None
 
     def journaled(self, query, *values):
@@ -564,13 +568,17 @@ class Checker:
             return
         if events[0].get("schema") != "errand.events/1":
             self.fail("run.started has no schema")
-        if [event["seq"] for event in events] != list(range(1, len(events) + 1)):
-            self.fail("seq does not count from 1")
+        outcome.resumes = resumes = events[0].get("resumes") or 0
+        if [event["seq"] for event in events] != list(range(resumes + 1, resumes + len(events) + 1)):
+            self.fail(f"seq does not count from {resumes + 1}")
         if len({event["run"] for event in events}) != 1 or any(event["v"] != 1 for event in events):
             self.fail("events of another run or version")
         outcome.events = [event for event in events
                           if event["type"] != "warning" or not self.world.of_the_machine(event["message"])]
         outcome.said = events
+        self.whole_result(events[-1]["result"], outcome)
+        if resumes:  # what came of the run before is in the journal
+            events = [event for event in self.events_kept(events[0]["run"], 0) if event["seq"] <= resumes] + events
         started = [event["call_id"] for event in events if event["type"] == "tool.started"]
         finished = [event["call_id"] for event in events if event["type"] == "tool.finished"]
         asked = [call["id"] for event in events if event["type"] == "model.responded"
@@ -581,11 +589,10 @@ class Checker:
         ran = [event["call_id"] for event in events if event["type"] == "tool.finished" and event["status"] == "ok"]
         if not set(ran) <= set(started) <= set(finished):
             self.fail(f"started {started}, finished {finished}, well {ran}")
-        self.whole_result(events[-1]["result"], outcome)
         self.bill(events)
-        self.turns(events)
+        self.turns(events, outcome)
 
-    def turns(self, events):
+    def turns(self, events, outcome):
         """Each answer is that of a turn that began and of a request, and is what came of it piece by piece."""
         pieces, turn, asked = "", None, None
         for event in events:
@@ -602,7 +609,8 @@ class Checker:
             elif event["type"] == "model.responded":
                 if not turn == asked == event["turn"]:
                     self.fail(f"an answer of turn {event['turn']}, asked for in {asked}, while {turn} went on")
-                if pieces != event["text"] and "[redacted]" not in event["text"]:
+                if event["seq"] > events[-1]["seq"] - len(outcome.said) and pieces != event["text"] \
+                        and "[redacted]" not in event["text"]:
                     self.fail(f"the answer {event['text']!r:.200} came as {pieces!r:.200}")
 
     def bill(self, events):
