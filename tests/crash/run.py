@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""Kills runs at random instants and carries them on, until they end: nothing may be lost, paid twice or done twice.
+
+    tests/crash/run.py [--errand PATH] [--times N] [--seed N] [-v]
+
+Each run asks a model of its own (a server on a loopback port, whose answer follows from the request alone) for eight
+answers with eleven calls. It is killed (SIGKILL) at a random instant, carried on with `errand resume`, killed again,
+up to four times; then it is carried on to its end. Compared with a run that nobody killed: the conversation that the
+last request shows, the bill, the answer, what the calls have left. A call that was cut off may have taken effect or
+not; the model is told of each such call, and of no other."""
+import argparse
+import http.server
+import json
+import pathlib
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.dont_write_bytecode = True
+
+STEPS = [["a"], ["b", "c"], ["d"], ["e", "again"], ["f", "g"], ["h"], ["i"]]
+INTERRUPTED = "tool.interrupted"
+
+
+def answer(turn, protocol):
+    """The answer of a turn (from 0): calls that append a line to a file each, then the end."""
+    calls = STEPS[turn] if turn < len(STEPS) else []
+    text = f"Turn {turn}." if calls else "All done."
+    ids = [f"call-{turn}-{at}" for at in range(len(calls))]
+    what = [("again", {}) if name == "again" else ("shell", {"command": f"echo {name} >>log"}) for name in calls]
+    if protocol == "openai_chat":
+        message = {"role": "assistant", "content": text}
+        if calls:
+            message["tool_calls"] = [{"id": one, "type": "function", "function": {"name": tool, "arguments": json.dumps(arguments)}}
+                                     for one, (tool, arguments) in zip(ids, what)]
+        return {"id": "x", "object": "chat.completion", "model": "m", "choices": [
+            {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}],
+            "usage": {"prompt_tokens": 100 + turn, "completion_tokens": 10}}
+    if protocol == "anthropic_messages":
+        blocks = [{"type": "text", "text": text}] + [{"type": "tool_use", "id": one, "name": tool, "input": arguments}
+                                                     for one, (tool, arguments) in zip(ids, what)]
+        return {"id": "x", "type": "message", "role": "assistant", "model": "m", "content": blocks,
+                "stop_reason": "tool_use" if calls else "end_turn", "usage": {"input_tokens": 100 + turn, "output_tokens": 10}}
+    items = [{"type": "message", "id": f"m{turn}", "role": "assistant", "status": "completed",
+              "content": [{"type": "output_text", "text": text, "annotations": []}]}]
+    items += [{"type": "function_call", "id": "f" + one, "call_id": one, "name": tool, "status": "completed",
+               "arguments": json.dumps(arguments)} for one, (tool, arguments) in zip(ids, what)]
+    return {"id": "x", "object": "response", "model": "m", "status": "completed", "output": items,
+            "usage": {"input_tokens": 100 + turn, "output_tokens": 10, "total_tokens": 110 + turn}}
+
+
+def conversation(request, protocol):
+    """What the model is shown: (said by whom, text or call or result), in order."""
+    seen = []
+    if protocol == "openai_responses":
+        for item in request["input"]:
+            kind = item.get("type", "message")
+            if kind == "function_call":
+                seen.append(("call", item["call_id"], json.loads(item["arguments"])))
+            elif kind == "function_call_output":
+                seen.append(("result", item["call_id"], item["output"]))
+            elif kind == "message":
+                seen.append((item["role"], "".join(part["text"] for part in item["content"])
+                             if isinstance(item["content"], list) else item["content"]))
+        return seen
+    for message in request["messages"]:
+        content = message.get("content")
+        if message["role"] == "tool":
+            seen.append(("result", message["tool_call_id"], content))
+        elif isinstance(content, list):
+            for part in content:
+                if part["type"] == "text":
+                    seen.append((message["role"], part["text"]))
+                elif part["type"] == "tool_use":
+                    seen.append(("call", part["id"], part["input"]))
+                elif part["type"] == "tool_result":
+                    inner = part["content"]
+                    seen.append(("result", part["tool_use_id"], inner if isinstance(inner, str) else inner[0]["text"]))
+        elif content:
+            seen.append((message["role"], content))
+        for call in message.get("tool_calls", []):
+            seen.append(("call", call["id"], json.loads(call["function"]["arguments"])))
+    return seen
+
+
+class Model(http.server.ThreadingHTTPServer):
+    def __init__(self, protocol):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.protocol, self.asked, self.lock = protocol, [], threading.Lock()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exception(), ConnectionError):  # whoever asked was killed
+            super().handle_error(request, client_address)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        shown = conversation(request, self.server.protocol)
+        turn = sum(1 for item in shown if item[0] == "assistant")
+        with self.server.lock:
+            self.server.asked.append((turn, shown))
+        body = json.dumps(answer(turn, self.server.protocol)).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class Trial:
+    def __init__(self, errand, protocol, folder):
+        self.errand, self.folder, self.model = errand, pathlib.Path(folder), Model(protocol)
+        (self.folder / "home").mkdir()
+        self.work = self.folder / "work"
+        self.work.mkdir()
+        address = f"http://127.0.0.1:{self.model.server_port}" + ("" if protocol == "anthropic_messages" else "/v1")
+        (self.work / "agent.yaml").write_text(f"""version: 1
+name: crash
+model: {{name: local/m, protocol: {protocol}, base_url: "{address}", api_key_env: TEST_KEY, stream: false, cost: {{input: 1, output: 2}}}}
+instructions: Do it.
+tools:
+  - shell
+  - {{name: again, description: Does it again., command: [sh, -c, "name=aga; echo again >>${{name}}in"], idempotent: true}}
+permissions: {{default: allow}}
+""")
+        self.environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder / "home"), "TMPDIR": str(self.folder), "TEST_KEY": "k"}
+
+    def start(self, words):
+        return subprocess.Popen([self.errand, *words], cwd=self.work, env=self.environment, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def journal(self):
+        return next((self.folder / "home").rglob("journal.db"), None)
+
+    def has_run(self):
+        """Whether a run has left anything that can be carried on."""
+        if self.journal() is None:
+            return False
+        base = sqlite3.connect(f"file:{self.journal()}?mode=ro", uri=True, timeout=5)
+        try:
+            return base.execute("select count(*) from events").fetchone()[0] > 0
+        except sqlite3.Error:
+            return False  # its tables are not there yet
+        finally:
+            base.close()
+
+    def results_of(self, base):
+        return [event for text, in base.execute("select json from events order by seq")
+                if (event := json.loads(text))["type"] in ("tool.finished", "model.responded")]
+
+    def words(self):
+        return ["resume", "--last", "-o", "json"] if self.has_run() else ["run", "-o", "json", "agent.yaml", "Go."]
+
+    def kill_at(self, seconds):
+        """False: it was over before."""
+        process = self.start(self.words())
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return True
+        process.communicate()
+        return False
+
+    def finish(self):
+        process = self.start(self.words())
+        out, err = process.communicate(timeout=60)
+        if process.returncode == 2 and b"only a new message" in err:
+            base = sqlite3.connect(self.journal())
+            out = json.dumps(json.loads(base.execute("select json from events where type = 'run.finished'").fetchone()[0])["result"]).encode()
+            base.close()
+        elif process.returncode != 0:
+            raise AssertionError(f"exit code {process.returncode}: {err.decode()}")
+        return json.loads(out)
+
+
+def without_cut_off(shown):
+    return [(item[0], item[1], "cut off" if INTERRUPTED in item[2] else item[2]) if item[0] == "result" else item
+            for item in shown]
+
+
+def look(trial, result, whole):
+    """What a run that was killed has against one that was not. An empty list: nothing."""
+    found = []
+    turns, shown = zip(*trial.model.asked)
+    base = sqlite3.connect(trial.journal())
+    results = trial.results_of(base)
+    integrity = base.execute("pragma integrity_check").fetchone()[0]
+    base.close()
+    if integrity != "ok":
+        found.append(f"the journal: {integrity}")
+    told = {event["call_id"] for event in results if event.get("code") == INTERRUPTED}
+    asked_whole = whole["shown"]
+    last = without_cut_off(shown[-1])
+    for mine, theirs in zip(last, asked_whole):
+        if mine != theirs and not (mine[0] == "result" and mine[2] == "cut off" and mine[1] in told):
+            found.append(f"the model was shown {mine}, and without a crash {theirs}")
+    if len(last) != len(asked_whole):
+        found.append(f"the last request has {len(last)} parts, and {len(asked_whole)} without a crash")
+    for key in ("usage", "cost_usd", "turns", "tool_calls", "text", "exit_code"):
+        if result[key] != whole["result"][key]:
+            found.append(f"{key}: {result[key]}, and {whole['result'][key]} without a crash")
+    answered = [event["turn"] for event in results if event["type"] == "model.responded"]
+    if answered != list(range(1, len(STEPS) + 2)):
+        found.append(f"the recorded answers are those of the turns {answered}")
+    for turn in set(turns):  # an answer that is recorded is never asked for again
+        if turns[::-1].index(turn) and max(at for at, one in enumerate(turns) if one == turn) > min(
+                (at for at, one in enumerate(turns) if one > turn), default=len(turns)):
+            found.append(f"turn {turn} was asked for again when a later one had been: {turns}")
+    log = trial.work / "log"
+    lines = log.read_text().split() if log.exists() else []
+    for turn, names in enumerate(STEPS):
+        for at, name in enumerate(names):
+            count, was_told = lines.count(name), f"call-{turn}-{at}" in told
+            if name == "again":
+                continue
+            if count > 1 or (count == 0 and not was_told):
+                found.append(f"the call of {name} took effect {count} times" + (", and the model was told" if was_told else ""))
+    return found
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--errand", type=pathlib.Path, default=pathlib.Path("build/release/errand"))
+    options.add_argument("--times", type=int, default=100, help="runs of each protocol")
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("-v", "--verbose", action="store_true")
+    options = options.parse_args()
+    errand, failed, kills, cut_off = options.errand.resolve(), 0, 0, 0
+    for protocol in ("openai_chat", "anthropic_messages", "openai_responses"):
+        with tempfile.TemporaryDirectory(prefix="errand-crash-") as folder:
+            trial = Trial(errand, protocol, folder)
+            begin = time.monotonic()
+            result = trial.finish()
+            took = time.monotonic() - begin
+            whole = {"result": result, "shown": trial.model.asked[-1][1]}
+            alone = look(trial, result, whole)
+            trial.model.shutdown()
+            assert not alone and result["turns"] == len(STEPS) + 1, alone
+        for at in range(options.times):
+            chance = random.Random(f"{options.seed} {protocol} {at}")
+            with tempfile.TemporaryDirectory(prefix="errand-crash-") as folder:
+                trial = Trial(errand, protocol, folder)
+                for _ in range(chance.randint(1, 4)):
+                    if not trial.kill_at(chance.uniform(0, took)):
+                        break
+                    kills += 1
+                try:
+                    found = look(trial, trial.finish(), whole)
+                    base = sqlite3.connect(trial.journal())
+                    cut_off += sum(event.get("code") == INTERRUPTED for event in trial.results_of(base))
+                    base.close()
+                except (AssertionError, subprocess.TimeoutExpired) as error:
+                    found = [str(error)]
+                trial.model.shutdown()
+                trial.model.server_close()
+            if found:
+                failed += 1
+                print(f"FAIL {protocol}, run {at} (seed {options.seed})", *found, sep="\n    ")
+            elif options.verbose:
+                print(f"ok   {protocol}, run {at}")
+    print(f"{kills} kills, {cut_off} calls cut off")
+    print(f"{3 * options.times - failed} passed, {failed} failed, 0 skipped")
+    return 1 if failed or (options.times >= 20 and (kills < options.times or cut_off == 0)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
