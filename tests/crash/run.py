@@ -129,7 +129,7 @@ model: {{name: local/m, protocol: {protocol}, base_url: "{address}", api_key_env
 instructions: Do it.
 tools:
   - shell
-  - {{name: again, description: Does it again., command: [sh, -c, "name=aga; echo again >>${{name}}in"], idempotent: true}}
+  - {{name: again, description: Does it again., command: [sh, -c, "name=aga; echo once more >>${{name}}in"], idempotent: true}}
 permissions: {{default: allow}}
 """)
         self.environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder / "home"), "TMPDIR": str(self.folder), "TEST_KEY": "k"}

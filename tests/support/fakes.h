@@ -74,7 +74,7 @@ class FakeToolbox final : public agent::Toolbox {
 
   explicit FakeToolbox(Run run = {}) : run_(std::move(run)) {}
 
-  std::span<const agent::ToolInfo> tools() const override { return tools_; }
+  std::span<const agent::ToolInfo> tools() const override { return infos; }
   std::vector<agent::ToolResult> run(std::span<const agent::ToolCall> calls,
                                      agent::ToolWatcher& watcher,
                                      std::stop_token stop,
@@ -104,11 +104,11 @@ class FakeToolbox final : public agent::Toolbox {
   }
   std::vector<agent::Leftover> tidy_up() override { return std::exchange(left, {}); }
 
+  std::vector<agent::ToolInfo> infos;
   std::vector<agent::Leftover> left;  // said once
 
  private:
   Run run_;
-  std::vector<agent::ToolInfo> tools_;
 };
 
 class RecordingSink final : public agent::EventSink {

@@ -9,6 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <set>
+#include <span>
+#include <string>
+#include <thread>
 
 namespace {
 
@@ -870,4 +874,120 @@ TEST_CASE("loop: a violation that ends the run is not called declared", "[agent]
   const auto result = stage.run({answers(call_reply({{"a", "x", "{}"}}))});
   CHECK(result.exit_code == 93);
   CHECK(result.error->message == "the tool `x` ended the run: `.git` could not be put back");
+}
+
+TEST_CASE("loop: wherever its log ends, a run is carried on to the same end", "[agent]") {
+  const std::vector<agent::Reply> script = {
+      call_reply({{"a", "x", "{}"}, {"b", "y", "{}"}}, "first"),
+      call_reply({{"c", "x", "{}"}}),
+      text_reply("the end")};
+  const auto from = [&](std::size_t answered) {
+    std::deque<ScriptedProvider::Answer> rest;
+    for (const agent::Reply& reply : std::span(script).subspan(answered)) {
+      rest.push_back(answers(reply));
+    }
+    return rest;
+  };
+  Stage whole;
+  const auto expected = whole.run(from(0));
+  REQUIRE(expected.exit_code == 0);
+  const std::vector<agent::Event>& log = whole.journal.events;
+  REQUIRE(log.size() > 12);
+  const bool may_run_again = GENERATE(false, true);
+
+  for (std::size_t length = 1; length < log.size(); ++length) {
+    const auto kept = std::span(log).first(length);
+    INFO("after " << length << " events, " << agent::type_name(kept.back().body));
+    Stage stage;
+    std::size_t answered = 0;
+    std::set<std::string> open;      // started, and no result
+    std::set<std::string> finished;  // calls that are not to run again
+    for (const agent::Event& event : kept) {
+      agent::advance(stage.request.past.state, event.body);
+      answered += std::holds_alternative<agent::ModelResponded>(event.body) ? 1 : 0;
+      if (const auto* started = std::get_if<agent::ToolStarted>(&event.body)) {
+        open.insert(started->call_id);
+      } else if (const auto* done = std::get_if<agent::ToolFinished>(&event.body)) {
+        open.erase(done->result.call_id);
+        finished.insert(done->result.call_id);
+      }
+    }
+    stage.request.past.seq = kept.back().seq;
+    stage.request.started.resumes = kept.back().seq;
+    stage.request.started.prompt.clear();
+    std::set<std::string> ran;
+    stage.toolbox = tests::FakeToolbox([&](const agent::ToolCall& call) {
+      CHECK(ran.insert(call.id).second);
+      return says("result of " + call.id);
+    });
+    stage.toolbox.infos = {{.name = "x", .idempotent = may_run_again},
+                           {.name = "y", .idempotent = may_run_again}};
+    const auto result = stage.run(from(answered));
+
+    CHECK(result.exit_code == 0);
+    CHECK(result.text == expected.text);
+    CHECK(result.turns == expected.turns);
+    CHECK(result.usage == expected.usage);
+    CHECK(result.tool_calls == expected.tool_calls);
+    REQUIRE_FALSE(stage.journal.events.empty());
+    CHECK(stage.journal.events.front().seq == kept.back().seq + 1);
+    for (const agent::ToolCall& call :
+         {script[0].tool_calls[0], script[0].tool_calls[1], script[1].tool_calls[0]}) {
+      INFO("call " << call.id);
+      const bool is_cut_off = open.contains(call.id) && !may_run_again;
+      CHECK(ran.contains(call.id) == (!finished.contains(call.id) && !is_cut_off));
+      const auto told = std::ranges::count_if(stage.journal.events, [&](const agent::Event& event) {
+        const auto* done = std::get_if<agent::ToolFinished>(&event.body);
+        return done != nullptr && done->result.call_id == call.id &&
+               done->result.code == Code::tool_interrupted &&
+               done->result.content.contains("tool.interrupted");
+      });
+      CHECK(told == (is_cut_off ? 1 : 0));
+    }
+  }
+}
+
+TEST_CASE("loop: a message to a run that was cut off leaves its calls out", "[agent]") {
+  Stage stage;
+  agent::State& state = stage.request.past.state;
+  agent::advance(state, agent::RunStarted{.model = "test/model", .prompt = "hello"});
+  agent::advance(state,
+                 agent::ModelResponded{
+                     .turn = 1, .reply = call_reply({{"a", "x", "{}"}, {"b", "y", "{}"}})});
+  agent::advance(state, agent::ToolStarted{.turn = 1, .call_id = "a", .name = "x"});
+  stage.request.past.seq = 3;
+  stage.request.started.resumes = 3;
+  stage.request.started.prompt = "no, something else";
+  int runs = 0;
+  stage.toolbox = tests::FakeToolbox([&](const agent::ToolCall&) {
+    ++runs;
+    return says("x");
+  });
+  const auto result = stage.run({answers(text_reply("as you like"))});
+  CHECK(result.exit_code == 0);
+  CHECK(runs == 0);
+  REQUIRE(stage.conversations.size() == 1);
+  REQUIRE(stage.conversations[0].size() == 5);
+  CHECK(tool_message(stage.conversations[0][2]).content.contains("tool.interrupted"));
+  CHECK(tool_message(stage.conversations[0][3]).content.contains("not run: the user said"));
+  CHECK(std::get<agent::UserMessage>(stage.conversations[0][4]).text == "no, something else");
+}
+
+TEST_CASE("loop: the time limit counts what earlier processes have spent", "[agent]") {
+  Stage stage;
+  agent::advance(stage.request.past.state,
+                 agent::RunStarted{.model = "test/model", .prompt = "hello"});
+  stage.request.past.seq = 1;
+  stage.request.started.resumes = 1;
+  stage.request.started.worked_ms = 300'000;
+  stage.request.started.plan.limits.timeout = std::chrono::minutes(5);
+  const auto result = stage.run({[&](const agent::ModelRequest&, const agent::Emit&) {
+    // The deadline is over before anything begins; however fast this is asked, it ends the run.
+    while (!stage.cancellation.is_expired()) {
+      std::this_thread::yield();
+    }
+    return agent::Result<agent::Reply>(text_reply("too late"));
+  }});
+  CHECK(result.exit_code == 124);
+  CHECK(result.duration_ms >= 300'000);
 }

@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace {
@@ -175,6 +176,54 @@ TEST_CASE("state: it is the fold of what the journal keeps, at every event", "[a
       REQUIRE(tests::text_of(again) == tests::text_of(state));
       REQUIRE(agent::next(again).index() == agent::next(state).index());
     }
+  }
+}
+
+TEST_CASE("state: a run that is carried on keeps all but its ending", "[agent]") {
+  agent::RunStarted begun{.model = "a/1", .prompt = "p"};
+  agent::RunStarted resumed{.model = "a/1", .prompt = "and now", .resumes = 3};
+  const agent::Reply answer = reply_of("done");
+  agent::RunResult ended;
+  ended.exit_code = 80;
+  std::vector<agent::Event> log = {
+      tests::numbered(begun),
+      tests::numbered(agent::ModelResponded{.turn = 1, .reply = answer}),
+      tests::numbered(agent::RunFinished{.result = ended})};
+
+  SECTION("a new message comes behind the answer") {
+    log.push_back(tests::numbered(resumed));
+    const agent::State state = tests::folded(log);
+    CHECK_FALSE(state.finished);
+    REQUIRE(state.conversation.messages.size() == 3);
+    CHECK(tests::text_of(state.conversation.messages.back()) == "user: and now (0 files)");
+    CHECK(state.usage.input == 10);
+    CHECK(std::holds_alternative<agent::AskModel>(agent::next(state)));
+  }
+  SECTION("without one, what the answer means is judged once more") {
+    resumed.prompt.clear();
+    log.push_back(tests::numbered(resumed));
+    const agent::State state = tests::folded(log);
+    CHECK(state.conversation.messages.size() == 2);
+    REQUIRE(std::holds_alternative<agent::Finish>(agent::next(state)));
+    CHECK_FALSE(std::get<agent::Finish>(agent::next(state)).ending.error);
+  }
+  SECTION("a message waits until every call of the last answer has its result") {
+    log = {tests::numbered(begun),
+           tests::numbered(agent::ModelResponded{
+               .turn = 1, .reply = reply_of("", {k_call}, agent::StopReason::tool_use)}),
+           tests::numbered(resumed)};
+    agent::State state = tests::folded(log);
+    CHECK(state.conversation.messages.size() == 2);
+    agent::advance(
+        state,
+        agent::ToolFinished{.turn = 1, .result = {.call_id = k_call.id, .content = "r"}});
+    REQUIRE(state.conversation.messages.size() == 4);
+    CHECK(tests::text_of(state.conversation.messages.back()) == "user: and now (0 files)");
+  }
+  SECTION("the plan is the last one's") {
+    resumed.plan.limits.max_turns = 9;
+    log.push_back(tests::numbered(resumed));
+    CHECK(tests::folded(log).plan.limits.max_turns == 9);
   }
 }
 
