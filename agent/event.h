@@ -67,8 +67,8 @@ struct SandboxInForce {
 // What a run can be made from once more. What else its agent file named is in what the model was
 // told, and in the plan.
 struct MadeFrom {
-  std::string agent_text;    // of the agent file
-  std::string agent_folder;  // absolute: where paths in it start
+  std::string agent_text;            // of the agent file
+  std::string agent_folder;          // absolute: where paths in it start
   std::vector<std::string> options;  // of the command line: "--max-turns=5"; what outlives it
 
   static void fields(auto& self, auto& field) {

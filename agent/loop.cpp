@@ -524,12 +524,11 @@ class Run {
     if (cancellation_.is_expired()) {
       const auto timeout = request_.started.plan.limits.timeout.value_or(Milliseconds{0});
       const auto seconds = [](std::int64_t ms) { return static_cast<double>(ms) / 1000; };
-      return stopped_at(
-          Code::run_timeout,
-          // What came before the run counts, too, with --timeout.
-          seconds(std::max(worked_ms(), timeout.count())),
-          seconds(timeout.count()),
-          "the run took longer than " + format_duration(timeout));
+      return stopped_at(Code::run_timeout,
+                        // What came before the run counts, too, with --timeout.
+                        seconds(std::max(worked_ms(), timeout.count())),
+                        seconds(timeout.count()),
+                        "the run took longer than " + format_duration(timeout));
     }
     return std::nullopt;
   }

@@ -35,12 +35,12 @@ struct State {
   std::int64_t denials = 0;
 
   SharedReply last_reply;
-  std::span<const ToolCall> open_calls;       // of it, results outstanding
+  std::span<const ToolCall> open_calls;              // of it, results outstanding
   std::map<std::string, std::string> started_calls;  // of open_calls: the tool's name, by call id
-  std::map<std::string, ToolResult> results;  // the same
-  std::size_t settled_calls = 0;              // of open_calls: have a result, as all before them
-  std::optional<UserMessage> next_message;    // the user's, that comes behind open_calls' results
-  std::optional<ToolResult> ending_result;    // a fatal tool's, or task_failed's
+  std::map<std::string, ToolResult> results;         // the same
+  std::size_t settled_calls = 0;            // of open_calls: have a result, as all before them
+  std::optional<UserMessage> next_message;  // the user's, that comes behind open_calls' results
+  std::optional<ToolResult> ending_result;  // a fatal tool's, or task_failed's
 
   // Text of the last reply, continuations joined; null: there is none.
   std::shared_ptr<const std::string> answer;

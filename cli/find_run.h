@@ -15,7 +15,8 @@ namespace cli {
 // The journal of whoever names none; relative where neither XDG_STATE_HOME nor HOME is set.
 std::filesystem::path default_store(const agent::Environment& environment);
 // The same, but where the agent names one; empty: it keeps none.
-std::filesystem::path store_of(const agent::AgentSpec& agent, const agent::Environment& environment);
+std::filesystem::path store_of(const agent::AgentSpec& agent,
+                               const agent::Environment& environment);
 
 // An id, the beginning of one, or a name; empty: the last run of this folder.
 agent::Result<RecordedRun> find_run(const std::filesystem::path& store,

@@ -315,8 +315,9 @@ std::expected<Plan, std::vector<Error>> prepare(
     keep_picked_model(plan.agent.model, source, parsed);
     TRY_ASSIGN(const auto prompt,
                prompt_from_outside(plan, parsed, words, source.earlier.has_value()));
-    TRY_ASSIGN(plan.text,
-               render(plan.agent, source, prompt, parsed, reading_policy(plan.agent, parsed, context)));
+    TRY_ASSIGN(
+        plan.text,
+        render(plan.agent, source, prompt, parsed, reading_policy(plan.agent, parsed, context)));
     TRY(attach_mentioned(words, plan.text.attachments));
     TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
     TRY(allow_settings(plan.settings.user, hosts));

@@ -95,8 +95,8 @@ Result<void> check_resumable(const RecordedRun& run, bool has_message) {
     return {};
   }
   const agent::ExitRow& row = agent::exit_row(finished->exit_code);
-  const std::string ended = fmt::format("the run {} ended as {} ({})",
-                                        run.run_id, row.name, row.exit_code);
+  const std::string ended =
+      fmt::format("the run {} ended as {} ({})", run.run_id, row.name, row.exit_code);
   if (row.resumable == "fork") {
     return refuse(ended + ", and would go on from an earlier point only", "begin a new run");
   }
@@ -140,9 +140,8 @@ std::vector<std::string> lasting_options(const Parsed& parsed) {
 
 Result<void> take_over_options(const RecordedRun& run, Parsed& parsed) {
   std::vector<std::string> arguments = {"run"};
-  arguments.insert(arguments.end(),
-                   run.begun.made_from.options.begin(),
-                   run.begun.made_from.options.end());
+  arguments.insert(
+      arguments.end(), run.begun.made_from.options.begin(), run.begun.made_from.options.end());
   TRY_ASSIGN(const Parsed recorded, parse(arguments, {}));
   for (const auto& [name, values] : recorded.values) {
     const Option* option = lasting_option(name);

@@ -143,9 +143,9 @@ Result<void> RunSession::open_journal() {
 Result<void> RunSession::open_recorded_journal() {
   const fs::path& file = source_.earlier->store;
   TRY(check_is_no_output(world_.parsed, "the session store", file.string()));
-  TRY_ASSIGN(auto journal,
-             agent::store::SqliteJournal::open(
-                 file, plan_.agent.session.durability, world_.redactor));
+  TRY_ASSIGN(
+      auto journal,
+      agent::store::SqliteJournal::open(file, plan_.agent.session.durability, world_.redactor));
   TRY(journal->claim(run_id_));
   TRY(check_is_unchanged(*source_.earlier));  // since it was read
   keep_in(std::move(journal), file);

@@ -21,10 +21,11 @@ agent::Result<RunSource> resumed_source(Parsed& parsed, Context& context) {
   const std::string run = is_last ? "" : parsed.positionals.front();
   std::vector<std::string> prompt(parsed.positionals.begin() + (is_last ? 0 : 1),
                                   parsed.positionals.end());
-  TRY_ASSIGN(auto earlier,
-             find_run(store ? std::filesystem::absolute(*store) : default_store(context.environment),
-                      run,
-                      context));
+  TRY_ASSIGN(
+      auto earlier,
+      find_run(store ? std::filesystem::absolute(*store) : default_store(context.environment),
+               run,
+               context));
   return carried_on(std::move(earlier), std::move(prompt), parsed, context);
 }
 

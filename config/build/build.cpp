@@ -495,9 +495,8 @@ agent::AgentSpec build_agent(const Value& root,
   std::ranges::transform(spec.tools, std::back_inserter(tool_names), &agent::ToolSpec::name);
   spec.permissions = build_permissions(map_at(root, "permissions"), tool_names, known, problems);
   spec.hooks = build_hooks(map_at(root, "hooks"), spec.tools, world, problems);
-  spec.output = known.recorded_schema
-                    ? agent::OutputSpec{.schema = *known.recorded_schema}
-                    : build_output(map_at(root, "output"), files, problems);
+  spec.output = known.recorded_schema ? agent::OutputSpec{.schema = *known.recorded_schema}
+                                      : build_output(map_at(root, "output"), files, problems);
   spec.limits = build_limits(map_at(root, "limits"), problems);
   spec.retry = build_retry(map_at(root, "retry"), problems);
   spec.session = build_session(map_at(root, "session"));

@@ -951,9 +951,9 @@ TEST_CASE("loop: a message to a run that was cut off leaves its calls out", "[ag
   Stage stage;
   agent::State& state = stage.request.past.state;
   agent::advance(state, agent::RunStarted{.model = "test/model", .prompt = "hello"});
-  agent::advance(state,
-                 agent::ModelResponded{
-                     .turn = 1, .reply = call_reply({{"a", "x", "{}"}, {"b", "y", "{}"}})});
+  agent::advance(
+      state,
+      agent::ModelResponded{.turn = 1, .reply = call_reply({{"a", "x", "{}"}, {"b", "y", "{}"}})});
   agent::advance(state, agent::ToolStarted{.turn = 1, .call_id = "a", .name = "x"});
   stage.request.past.seq = 3;
   stage.request.started.resumes = 3;

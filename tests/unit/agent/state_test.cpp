@@ -215,8 +215,7 @@ TEST_CASE("state: a run that is carried on keeps all but its ending", "[agent]")
     agent::State state = tests::folded(log);
     CHECK(state.conversation.messages.size() == 2);
     agent::advance(
-        state,
-        agent::ToolFinished{.turn = 1, .result = {.call_id = k_call.id, .content = "r"}});
+        state, agent::ToolFinished{.turn = 1, .result = {.call_id = k_call.id, .content = "r"}});
     REQUIRE(state.conversation.messages.size() == 4);
     CHECK(tests::text_of(state.conversation.messages.back()) == "user: and now (0 files)");
   }
