@@ -48,7 +48,6 @@ std::shared_ptr<const JsonSchema> compiled(const std::string& schema) {
 void reopen(State& state) {
   state.finished.reset();
   state.ending_result.reset();
-  std::string().swap(state.streaming);
   state.truncations = 0;
   state.empty_replies = 0;
   state.malformed_replies = 0;
@@ -82,8 +81,11 @@ void fold(State& state, const RunStarted& event) {
     hear_prompt(state, event);
     return;
   }
-  reopen(state);
+  std::string().swap(state.streaming);
   state.prompt.reset();
+  if (state.finished) {
+    reopen(state);
+  }
   if (!event.prompt.empty() || !event.attachments.empty()) {
     hear_prompt(state, event);
   }
@@ -301,6 +303,9 @@ void fold(State& state, const ToolFinished& event) {
       result.status == ToolStatus::not_run || result.status == ToolStatus::cancelled;
   if (!was_put_off || state.started_calls.contains(result.call_id)) {
     ++state.tool_calls;
+  }
+  for (const SeenFile& file : result.seen) {
+    state.seen_files.insert_or_assign(file.path, file);
   }
   state.denials += result.status == ToolStatus::denied ? 1 : 0;
   if ((result.fatal || result.task_failed) && !state.ending_result) {

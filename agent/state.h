@@ -67,6 +67,7 @@ struct State {
   std::string answered_by;          // the model that gave the last reply
   std::vector<Fallback> fallbacks;  // one entry for equal ones
 
+  std::map<std::string, SeenFile> seen_files;  // by path, as each was seen last
   std::set<std::string> warned_limits;
   bool has_estimates = false;                    // of the tokens of a reply; it was said
   std::map<std::string, int, std::less<>> said;  // by UserSaid::reason: how often

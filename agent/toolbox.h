@@ -28,6 +28,25 @@ struct Leftover {
   bool is_obeyed = false;  // git or errand would do what it says: no run ends well with it
 };
 
+// A file whose content the model knows, and by what it is seen whether it is the same since.
+struct SeenFile {
+  std::string path;  // a true one: absolute, every link followed
+  std::int64_t device = 0;
+  std::int64_t inode = 0;
+  std::int64_t size = 0;         // bytes
+  std::int64_t modified_ns = 0;  // of the Unix epoch
+
+  bool operator==(const SeenFile&) const = default;
+
+  static void fields(auto& self, auto& field) {
+    field("path", self.path);
+    field("device", self.device);
+    field("inode", self.inode);
+    field("size", self.size);
+    field("modified_ns", self.modified_ns);
+  }
+};
+
 // The one result of one call.
 struct ToolResult {
   std::string call_id;
@@ -42,7 +61,8 @@ struct ToolResult {
   bool truncated = false;    // `content` is head and tail; the whole is in `full_output`
   std::string full_output;   // path of the whole output, when truncated
   std::int64_t duration_ms = 0;
-  std::int64_t exit_status = 0;  // of the process, where there was one
+  std::int64_t exit_status = 0;     // of the process, where there was one
+  std::vector<SeenFile> seen = {};  // read or written since the result before
   // For the eyes of the person alone, never kept: what it changed in files, as a unified diff.
   std::string changes = {};
 
@@ -60,6 +80,7 @@ struct ToolResult {
     field("fatal", self.fatal);
     field("task_failed", self.task_failed);
     field("duration_ms", self.duration_ms);
+    field.kept("seen", self.seen);
   }
 };
 

@@ -244,6 +244,9 @@ Result<void> RunSession::open_toolbox() {
     return user_places_ ? user_places_->tidy_up() : std::vector<agent::Leftover>();
   };
   TRY_ASSIGN(toolbox_, tools::Runner::create(plan_.agent.tools, std::move(options)));
+  if (source_.earlier) {
+    toolbox_->recall(source_.earlier->past.state);
+  }
   return {};
 }
 

@@ -123,6 +123,9 @@ class Tool {
   }
   virtual bool parallel() const { return false; }    // may run beside other parallel calls
   virtual bool idempotent() const { return false; }  // may be repeated after a transient failure
+  // What an earlier process of the run has left in the tool itself: asked before the first call, for
+  // each call that went well, in their order.
+  virtual void recall(const agent::Json& /*arguments*/) {}
   // `arguments` is an object that has passed the tool's schema. Must come back soon after
   // context.stop; never throws.
   virtual Output call(const agent::Json& arguments, const CallContext& context) = 0;

@@ -100,6 +100,9 @@ inline std::vector<std::string> text_of(agent::State state) {
   for (const auto& [call, result] : state.results) {
     lines.push_back(call + ": " + text_of(agent::ToolFinished{.result = result}));
   }
+  for (const auto& [path, file] : state.seen_files) {
+    lines.push_back(fmt::format("seen {}: {}", path, file.modified_ns));
+  }
   if (state.ending_result) {
     lines.push_back("ends: " + text_of(agent::ToolFinished{.result = *state.ending_result}));
   }

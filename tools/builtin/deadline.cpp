@@ -32,6 +32,8 @@ class DeadlineTool final : public Tool {
     return tool_->check(arguments, context);
   }
 
+  void recall(const agent::Json& arguments) override { tool_->recall(arguments); }
+
   Output call(const agent::Json& arguments, const CallContext& context) override {
     std::stop_source stop;
     const std::stop_callback outer(context.stop, [&stop] { stop.request_stop(); });

@@ -53,7 +53,15 @@ class Todo final : public Tool {
   const agent::ToolInfo& info() const override { return info_; }
   Access access(const agent::Json&) const override { return {.kind = Access::Kind::nothing}; }
 
+  void recall(const agent::Json& arguments) override { take(arguments); }
+
   Output call(const agent::Json& arguments, const CallContext&) override {
+    take(arguments);
+    return {.text = text()};
+  }
+
+ private:
+  void take(const agent::Json& arguments) {
     const std::scoped_lock lock(mutex_);
     if (const agent::Json* items = agent::find(arguments, "items")) {
       items_.clear();
@@ -62,11 +70,10 @@ class Todo final : public Tool {
                           .status = std::string(agent::text_at(item, "status"))});
       }
     }
-    return {.text = text()};
   }
 
- private:
-  std::string text() const {
+  std::string text() {
+    const std::scoped_lock lock(mutex_);
     if (items_.empty()) {
       return "The list is empty.\n";
     }

@@ -1,26 +1,53 @@
 #include "tools/files/seen_files.h"
 
-namespace tools {
+#include <utility>
 
-bool is_unchanged(const struct stat& before, const struct stat& now) {
-  return before.st_ino == now.st_ino && before.st_dev == now.st_dev &&
-         before.st_size == now.st_size && before.st_mtim.tv_sec == now.st_mtim.tv_sec &&
-         before.st_mtim.tv_nsec == now.st_mtim.tv_nsec;
+namespace tools {
+namespace {
+
+agent::SeenFile seen_file(std::string path, const struct stat& status) {
+  constexpr std::int64_t k_ns = 1'000'000'000;
+  return {.path = std::move(path),
+          .device = static_cast<std::int64_t>(status.st_dev),
+          .inode = static_cast<std::int64_t>(status.st_ino),
+          .size = status.st_size,
+          .modified_ns = status.st_mtim.tv_sec * k_ns + status.st_mtim.tv_nsec};
 }
 
-void SeenFiles::note(const std::filesystem::path& path, const struct stat& status) {
-  const std::scoped_lock lock(mutex_);
-  if (const auto found = by_path_.find(path.native()); found != by_path_.end()) {
-    found->second->status = status;
-    entries_.splice(entries_.begin(), entries_, found->second);
-    return;
+}  // namespace
+
+bool is_unchanged(const struct stat& before, const struct stat& now) {
+  return seen_file({}, before) == seen_file({}, now);
+}
+
+void SeenFiles::remember(agent::SeenFile file) {
+  if (const auto found = by_path_.find(file.path); found != by_path_.end()) {
+    const auto entry = found->second;
+    by_path_.erase(found);
+    entries_.erase(entry);
   }
-  entries_.push_front({.path = path.native(), .status = status});
+  entries_.push_front(std::move(file));
   by_path_.emplace(entries_.front().path, entries_.begin());
   if (entries_.size() > capacity_) {
     by_path_.erase(entries_.back().path);
     entries_.pop_back();
   }
+}
+
+void SeenFiles::note(const std::filesystem::path& path, const struct stat& status) {
+  const std::scoped_lock lock(mutex_);
+  news_.push_back(seen_file(path.native(), status));
+  remember(news_.back());
+}
+
+void SeenFiles::recall(const agent::SeenFile& file) {
+  const std::scoped_lock lock(mutex_);
+  remember(file);
+}
+
+std::vector<agent::SeenFile> SeenFiles::take_news() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(news_, {});
 }
 
 SeenFiles::State SeenFiles::state(const std::filesystem::path& path, const struct stat& now) const {
@@ -29,7 +56,7 @@ SeenFiles::State SeenFiles::state(const std::filesystem::path& path, const struc
   if (found == by_path_.end()) {
     return State::unseen;
   }
-  return is_unchanged(found->second->status, now) ? State::known : State::changed;
+  return *found->second == seen_file(found->second->path, now) ? State::known : State::changed;
 }
 
 }  // namespace tools

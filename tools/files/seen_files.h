@@ -1,15 +1,17 @@
 // The files whose content the model knows: read or written in this run, and the same since. What it
 // does not know it must not change.
 #pragma once
+#include "agent/toolbox.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <list>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <sys/stat.h>
 #include <unordered_map>
+#include <vector>
 
 namespace tools {
 
@@ -29,17 +31,21 @@ class SeenFiles {
   void note(const std::filesystem::path& path, const struct stat& status);
   State state(const std::filesystem::path& path, const struct stat& now) const;
 
+  // What an earlier process of the run has noted.
+  void recall(const agent::SeenFile& file);
+  // What was noted since this was asked last.
+  std::vector<agent::SeenFile> take_news();
+
  private:
-  struct Entry {
-    std::string path;
-    struct stat status;
-  };
-  using Entries = std::list<Entry>;
+  using Entries = std::list<agent::SeenFile>;
+
+  void remember(agent::SeenFile file);
 
   mutable std::mutex mutex_;
   std::size_t capacity_;
   Entries entries_;                                                  // the latest first
   std::unordered_map<std::string_view, Entries::iterator> by_path_;  // views of the entries' paths
+  std::vector<agent::SeenFile> news_;
 };
 
 }  // namespace tools

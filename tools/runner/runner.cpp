@@ -519,6 +519,7 @@ class Runner::Round {
     result.changes = std::move(done.changes);
     result.fatal = is_the_end || is_fatal(prepared, result) || ends_run(result);
     results_[index] = std::move(result);
+    results_[index].seen = runner_.seen_.take_news();
     watcher_.finished(results_[index]);
   }
 
@@ -636,6 +637,35 @@ Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
   }
   const bool can_read = std::ranges::find(offered_, k_reader) != offered_.end();
   guards_unseen_ = options_.guards_unseen && can_read;
+}
+
+void Runner::recall(const agent::State& past) {
+  for (const auto& [path, file] : past.seen_files) {
+    seen_.recall(file);
+  }
+  calls_ = static_cast<std::uint64_t>(past.tool_calls);
+  has_kept_untrusted_ = true;  // for all that is known
+  std::map<std::string_view, const agent::ToolCall*> calls;
+  for (const agent::Message& message : past.conversation.messages) {
+    if (const auto* said = std::get_if<agent::AssistantMessage>(&message)) {
+      for (const agent::ToolCall& call : said->reply->tool_calls) {
+        calls.insert_or_assign(call.id, &call);
+      }
+      continue;
+    }
+    const auto* result = std::get_if<agent::ToolMessage>(&message);
+    const auto call = result == nullptr ? calls.end() : calls.find(result->call_id);
+    if (call == calls.end() || result->is_error) {
+      continue;
+    }
+    const auto entry = std::ranges::find_if(entries_, [&](const Entry& one) {
+      return one.configured.tool->info().name == result->name;
+    });
+    const auto arguments = agent::parse_json(call->second->arguments);
+    if (entry != entries_.end() && arguments) {
+      entry->configured.tool->recall(*arguments);
+    }
+  }
 }
 
 std::vector<agent::Leftover> Runner::tidy_up() {

@@ -7,6 +7,7 @@
 #include "agent/schema/json_schema.h"
 #include "agent/secrets/redact.h"
 #include "agent/spec.h"
+#include "agent/state.h"
 #include "agent/toolbox.h"
 #include "tools/files/seen_files.h"
 #include "tools/process/program_runner.h"
@@ -71,6 +72,9 @@ class Runner final : public agent::Toolbox {
                                                        RunnerOptions options);
   static agent::Result<std::unique_ptr<Runner>> create(std::vector<ConfiguredTool> tools,
                                                        RunnerOptions options);
+
+  // What the model knows and the tools hold of a run that is carried on. Once, before run().
+  void recall(const agent::State& past);
 
   // Those that are not denied whatever their arguments are.
   std::span<const agent::ToolInfo> tools() const override { return infos_; }

@@ -219,6 +219,24 @@ TEST_CASE("state: a run that is carried on keeps all but its ending", "[agent]")
     REQUIRE(state.conversation.messages.size() == 4);
     CHECK(tests::text_of(state.conversation.messages.back()) == "user: and now (0 files)");
   }
+  SECTION("what ended it counts no more, where it had ended") {
+    const agent::ToolResult fatal{
+        .call_id = k_call.id, .code = agent::Code::tool_failed, .fatal = true};
+    log = {tests::numbered(begun),
+           tests::numbered(agent::ModelResponded{
+               .turn = 1, .reply = reply_of("", {k_call}, agent::StopReason::tool_use)}),
+           tests::numbered(agent::ToolFinished{.turn = 1, .result = fatal})};
+    resumed.prompt.clear();
+    SECTION("it had not") {
+      log.push_back(tests::numbered(resumed));
+      CHECK(std::holds_alternative<agent::Finish>(agent::next(tests::folded(log))));
+    }
+    SECTION("it had") {
+      log.push_back(tests::numbered(agent::RunFinished{.result = ended}));
+      log.push_back(tests::numbered(resumed));
+      CHECK(std::holds_alternative<agent::AskModel>(agent::next(tests::folded(log))));
+    }
+  }
   SECTION("the plan is the last one's") {
     resumed.plan.limits.max_turns = 9;
     log.push_back(tests::numbered(resumed));
