@@ -362,8 +362,9 @@ class Run {
     return {};
   }
 
+  // An answer, be it that the task failed, goes by hooks and guardrails before anybody reads it.
   Done end_with(Ending ending) {
-    if (ending.error) {
+    if (ending.error && ending.error->code != Code::run_task_failed) {
       return std::unexpected(std::move(ending));
     }
     const State& state = recorder_.state();
@@ -382,10 +383,17 @@ class Run {
       return heed(std::move(decision));
     }
     if (decision.refusal) {
+      close_open_calls();
       return note(UserSaid{.text = *std::move(decision.refusal),
                            .reason = decision.is_denial ? "denied" : "sent_on"});
     }
     is_approved_ = true;
+    if (state.answer != answer) {  // what is left of it may be another ending
+      Step again = next(state);
+      if (auto* finish = std::get_if<Finish>(&again)) {
+        ending = std::move(finish->ending);
+      }
+    }
     return std::unexpected(std::move(ending));
   }
 
@@ -567,6 +575,10 @@ class Run {
       const bool is_refused = decision.refusal || decision.ending;
       result.text = is_refused ? "" : decision.text.value_or(result.text);
       result.partial = result.partial && !is_refused;
+      if ((is_refused || decision.text) && result.error &&
+          result.error->code == Code::output_invalid) {  // it quotes the answer
+        result.error->message = "the answer does not fit `output.schema`; a guardrail keeps back why";
+      }
     }
   }
 

@@ -211,6 +211,7 @@ void fold(State& state, const ModelResponded& event) {
 void fold(State& state, const UserSaid& event) {
   say(state, UserMessage{.text = event.text});
   state.reply_is_unjudged = false;
+  state.ending_result.reset();
   ++state.said[event.reason];
 }
 
@@ -310,6 +311,9 @@ void fold(State& state, const ToolFinished& event) {
   state.denials += result.status == ToolStatus::denied ? 1 : 0;
   if ((result.fatal || result.task_failed) && !state.ending_result) {
     state.ending_result = result;
+    if (result.task_failed) {
+      state.answer = std::make_shared<const std::string>(result.message);
+    }
   }
   state.results.insert_or_assign(result.call_id, result);
   settle_calls(state);

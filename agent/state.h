@@ -42,7 +42,7 @@ struct State {
   std::optional<UserMessage> next_message;  // the user's, that comes behind open_calls' results
   std::optional<ToolResult> ending_result;  // a fatal tool's, or task_failed's
 
-  // Text of the last reply, continuations joined; null: there is none.
+  // Text of the last reply, continuations joined, or the reason of task_failed; null: there is none.
   std::shared_ptr<const std::string> answer;
   std::string streaming;  // text of the reply that is coming in
   bool reply_is_unjudged = false;

@@ -74,9 +74,10 @@ Step tools_or_limit(const State& state, std::span<const ToolCall> calls) {
   return RunTools{calls};
 }
 
-Ending ended_by_tool(const ToolResult& result) {
-  if (result.task_failed) {
-    return failed(Code::run_task_failed, result.message);
+Ending ended_by_tool(const State& state) {
+  const ToolResult& result = *state.ending_result;
+  if (result.task_failed) {  // with what guardrails have left of the reason
+    return failed(Code::run_task_failed, state.answer != nullptr ? *state.answer : std::string());
   }
   const Code code = result.code.value_or(Code::tool_failed);
   if (!exit_row(row(code).exit_code).setting.empty()) {
@@ -316,7 +317,7 @@ std::string_view tool_choice(const State& state) {
 
 Step next(const State& state) {
   if (state.ending_result) {
-    return Finish{ended_by_tool(*state.ending_result)};
+    return Finish{ended_by_tool(state)};
   }
   if (const auto max = state.plan.limits.max_repeat_calls; max && state.most_repeats >= *max) {
     return Finish{stopped_at(

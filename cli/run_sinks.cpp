@@ -138,6 +138,7 @@ RunSinks open_audience(const Parsed& parsed,
                         .live = is_smart_terminal(STDERR_FILENO, context.environment),
                         .color = context.color_err,
                         .shows_partial = format == Format::text,
+                        .is_guarded = is_guarded,
                         .beside = streams ? sinks.answer.get() : nullptr,
                         .cancellation = &cancellation},
       redactor);

@@ -32,6 +32,7 @@ constexpr std::size_t k_longest_read = 1u << 20;  // of arguments
 constexpr std::size_t k_tail_lines = 5;           // of a call's output
 constexpr std::size_t k_live_tail = 3;            // while it runs
 constexpr std::size_t k_diff_lines = 24;
+constexpr std::string_view k_answering_tool = "task_failed";  // its reason is an answer
 constexpr std::size_t k_unknown_width = 80;
 constexpr std::size_t k_hanging = 4;
 
@@ -157,11 +158,12 @@ void Progress::show(const agent::ModelResponded& reply, const agent::Event&) {
     calls_[call.id].asked = &call;
   }
   last_said_.clear();
-  if (is_loud(0) && options_.beside == nullptr && !said.tool_calls.empty() && !said.text.empty()) {
+  if (is_loud(0) && options_.beside == nullptr && !options_.is_guarded &&
+      !said.tool_calls.empty() && !said.text.empty()) {
     last_said_ = excerpt(said.text, 4 * k_excerpt_bytes);
     line(clean(last_said_));
   }
-  if (is_loud(2) && !said.reasoning.empty()) {
+  if (is_loud(2) && !options_.is_guarded && !said.reasoning.empty()) {
     paragraph("reasoning", said.reasoning);
   }
 }
@@ -186,6 +188,9 @@ Progress::Call& Progress::call_of(const std::string& id,
 
 // Redacted before it is cut: then a secret is still known. What is very long is not read for it.
 std::string Progress::shown(std::string_view name, std::string_view arguments) const {
+  if (options_.is_guarded && name == k_answering_tool) {
+    return name_of(name);
+  }
   const bool is_long = arguments.size() > k_longest_read;
   const std::string text =
       redactor_.apply(is_long ? agent::prefix(arguments, k_longest_read / 16) : arguments);

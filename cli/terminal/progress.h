@@ -30,6 +30,8 @@ class Progress final : public agent::EventSink {
     bool live = false;  // stderr is a terminal that understands escape sequences
     bool color = false;
     bool shows_partial = false;          // text mode: a partial answer has no other place
+    // Nothing that may be an answer is shown before the run's end: guardrails have yet to look.
+    bool is_guarded = false;
     const AnswerSink* beside = nullptr;  // writes to the same terminal; may be null
     // What stops the run: said at once, and the patience with who reads stderr; null: nothing does,
     // and it is without end.
