@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <charconv>
 #include <iterator>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 namespace agent {
@@ -282,6 +285,84 @@ Guesses guesses_in(std::string_view before, std::string_view text) {
   return guesses;
 }
 
+void find_written(std::string_view text, const KnownValues& values, std::vector<Span>& spans) {
+  find_values(text, values, spans);
+  find_cut_values(text, values, spans);
+  const Triggers triggers = triggers_in(text);
+  for (std::size_t shape = 0; triggers.any() && shape < triggers.size(); ++shape) {
+    if (triggers[shape]) {
+      find_shape(text, k_compiled[shape](), spans);
+    }
+  }
+}
+
+// A text without the escapes of JSON, and where each of its bytes stood before.
+struct Unescaped {
+  std::string text;
+  std::vector<std::size_t> places;  // one more than bytes: the end
+};
+
+std::string utf8_of(char32_t unit) {
+  const auto byte = [](char32_t bits) { return static_cast<char>(bits); };
+  if (unit < 0x80) {
+    return {byte(unit)};
+  }
+  if (unit < 0x800) {
+    return {byte(0xC0 | unit >> 6), byte(0x80 | (unit & 0x3F))};
+  }
+  return {byte(0xE0 | unit >> 12), byte(0x80 | (unit >> 6 & 0x3F)), byte(0x80 | (unit & 0x3F))};
+}
+
+// The code unit that `\uXXXX` at the beginning of the text writes.
+std::optional<char32_t> escaped_unit(std::string_view text) {
+  std::uint16_t unit = 0;
+  const bool is_there = text.size() >= 6 && text.starts_with("\\u");
+  const auto [end, error] =
+      is_there ? std::from_chars(text.data() + 2, text.data() + 6, unit, 16)
+               : std::from_chars_result{.ptr = nullptr, .ec = std::errc::invalid_argument};
+  return is_there && error == std::errc() && end == text.data() + 6 ? std::optional<char32_t>(unit)
+                                                                    : std::nullopt;
+}
+
+constexpr std::string_view k_escapes = "\"\"\\\\//b\bf\fn\nr\rt\t";  // the sign, what it means
+
+// What stands for one character at the beginning of the text; backslashes may be escaped in turn,
+// as in JSON within JSON.
+struct Escape {
+  std::size_t bytes = 0;  // 0: it is no escape
+  std::string means = {};
+};
+Escape escape_at(std::string_view text) {
+  const std::size_t slashes = std::min(text.find_first_not_of('\\'), text.size());
+  if (slashes == 0 || slashes == text.size()) {
+    return {};
+  }
+  const std::string_view last = text.substr(slashes - 1);
+  if (const auto unit = escaped_unit(last)) {
+    return {.bytes = slashes + 5, .means = utf8_of(*unit)};
+  }
+  for (std::size_t at = 0; at < k_escapes.size(); at += 2) {
+    if (last[1] == k_escapes[at]) {
+      return {.bytes = slashes + 1, .means = std::string(1, k_escapes[at + 1])};
+    }
+  }
+  return {};
+}
+
+Unescaped unescaped(std::string_view text) {
+  Unescaped out;
+  for (std::size_t at = 0; at < text.size();) {
+    const Escape escape = text[at] == '\\' ? escape_at(text.substr(at)) : Escape{};
+    const std::string_view means = escape.bytes > 0 ? escape.means : text.substr(at, 1);
+    out.text += means;
+    out.places.resize(out.text.size(), at);
+    at += std::max<std::size_t>(escape.bytes, 1);
+  }
+  out.places.push_back(text.size());
+  return out;
+}
+
+// Of the text as it is written, and as who reads it as JSON has it.
 std::vector<Span> secrets_in(std::string_view text,
                              const KnownValues& values,
                              const std::vector<Guess>& guesses = {}) {
@@ -289,12 +370,14 @@ std::vector<Span> secrets_in(std::string_view text,
   for (const Guess& guess : guesses) {
     spans.push_back({guess.begin, guess.end, guess.begin});
   }
-  find_values(text, values, spans);
-  find_cut_values(text, values, spans);
-  const Triggers triggers = triggers_in(text);
-  for (std::size_t shape = 0; triggers.any() && shape < triggers.size(); ++shape) {
-    if (triggers[shape]) {
-      find_shape(text, k_compiled[shape](), spans);
+  find_written(text, values, spans);
+  if (text.contains("\\u")) {
+    const Unescaped read = unescaped(text);
+    std::vector<Span> found;
+    find_written(read.text, values, found);
+    for (const Span& span : found) {
+      spans.push_back(
+          {read.places[span.begin], read.places[span.end], read.places[span.context]});
     }
   }
   return merged(std::move(spans));

@@ -8,6 +8,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -20,20 +21,61 @@ using agent::Json;
 void collect_texts(const Json& value, std::vector<std::string>& texts) {
   if (value.is_string()) {
     texts.push_back(value.get<std::string>());
-  } else if (value.is_structured()) {
-    for (const auto& item : value.items()) {
-      collect_texts(item.value(), texts);
+  } else if (value.is_object()) {
+    for (const auto& [key, member] : value.items()) {
+      texts.push_back(key);
+      collect_texts(member, texts);
+    }
+  } else if (value.is_array()) {
+    for (const Json& item : value) {
+      collect_texts(item, texts);
     }
   }
 }
 
-// What is searched: of a call also each text in its arguments, as the tool will read it.
-std::vector<std::string> texts_of(const Subject& subject) {
-  std::vector<std::string> texts{std::string(subject.text)};
-  if (subject.of == GuardrailSpec::Of::tool_call) {
-    collect_texts(agent::parse_json(subject.text).value_or(Json()), texts);
+// What is searched: of JSON also each text and key in it, as whoever reads the JSON has them.
+std::vector<std::string> texts_of(std::string_view text) {
+  std::vector<std::string> texts{std::string(text)};
+  if (const auto json = agent::parse_json(text)) {
+    collect_texts(*json, texts);
   }
   return texts;
+}
+
+using Redact = std::function<std::string(const std::string&)>;
+
+// A number with something in it becomes a text.
+Json redacted(const Json& value, const Redact& redact) {
+  Json changed = value;
+  if (value.is_string()) {
+    changed = redact(value.get_ref<const std::string&>());
+  } else if (agent::is_number(value)) {
+    const std::string digits = agent::numeral(value);
+    if (std::string text = redact(digits); text != digits) {
+      changed = std::move(text);
+    }
+  } else if (value.is_object()) {
+    changed = Json::object();
+    for (const auto& [key, member] : value.items()) {
+      changed[redact(key)] = redacted(member, redact);
+    }
+  } else if (value.is_array()) {
+    for (Json& item : changed) {
+      item = redacted(item, redact);
+    }
+  }
+  return changed;
+}
+
+// JSON stays JSON, but where what is found is more than one of its texts.
+std::string redacted(std::string_view text, const Redact& redact) {
+  const auto json = agent::parse_json(text);
+  if (json && (json->is_string() || json->is_structured())) {
+    if (const Json changed = redacted(*json, redact); changed != *json) {
+      return redact(agent::dump(changed));
+    }
+  }
+  return redact(std::string(text));
 }
 
 class PatternCheck final : public GuardrailCheck {
@@ -44,13 +86,14 @@ class PatternCheck final : public GuardrailCheck {
     if (!expression_.ok()) {
       return {.kind = Finding::Kind::broken, .reason = "the pattern is not a regular expression"};
     }
-    const std::vector<std::string> texts = texts_of(subject);
-    if (std::ranges::none_of(texts, [&](const auto& text) { return redacted(text).second; })) {
+    const std::vector<std::string> texts = texts_of(subject.text);
+    if (std::ranges::none_of(texts, [&](const auto& text) { return without(text).second; })) {
       return {};
     }
     return {.kind = Finding::Kind::found,
             .reason = "its pattern matches",
-            .redacted = redacted(texts.front()).first};
+            .redacted = redacted(subject.text,
+                                 [this](const std::string& text) { return without(text).first; })};
   }
 
  private:
@@ -61,7 +104,7 @@ class PatternCheck final : public GuardrailCheck {
   }
 
   // Without the matches, and whether there was one. An empty one is none.
-  std::pair<std::string, bool> redacted(const std::string& text) const {
+  std::pair<std::string, bool> without(const std::string& text) const {
     std::string out;
     re2::StringPiece match;
     std::size_t from = 0;
@@ -88,13 +131,13 @@ class FindCheck final : public GuardrailCheck {
       : what_(std::move(what)), redactor_(redactor) {}
 
   Finding look(const Subject& subject, std::stop_token) override {
-    const std::vector<std::string> texts = texts_of(subject);
-    for (const std::string& text : texts) {
+    for (const std::string& text : texts_of(subject.text)) {
       std::string reason = what_in(text);
       if (!reason.empty()) {
         return {.kind = Finding::Kind::found,
                 .reason = "it has " + std::move(reason),
-                .redacted = redacted(texts.front())};
+                .redacted = redacted(subject.text,
+                                     [this](const std::string& one) { return without(one); })};
       }
     }
     return {};
@@ -108,8 +151,9 @@ class FindCheck final : public GuardrailCheck {
     }
     return describe(find_personal_data(what_, text));
   }
-  std::string redacted(const std::string& text) const {
-    return is_secrets() ? redactor_.apply(text) : without(text, find_personal_data(what_, text));
+  std::string without(const std::string& text) const {
+    return is_secrets() ? redactor_.apply(text)
+                        : tools::without(text, find_personal_data(what_, text));
   }
 
   std::string what_;

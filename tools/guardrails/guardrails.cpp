@@ -1,8 +1,10 @@
 #include "tools/guardrails/guardrails.h"
 
+#include "agent/json.h"
 #include "tools/hooks/name_matcher.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -61,6 +63,13 @@ Action weaker(Action action, std::optional<Action> at_most) {
 
 bool is_local(const GuardrailSpec& spec) {
   return spec.kind == GuardrailSpec::Kind::pattern || spec.kind == GuardrailSpec::Kind::find;
+}
+
+// JSON in which no character is written as an escape that need not be; empty: the text is that, or
+// no JSON.
+std::string without_escapes(std::string_view text) {
+  const auto json = text.contains('\\') ? agent::parse_json(text) : std::nullopt;
+  return json ? agent::dump(*json) : std::string();
 }
 
 bool may_refuse(const GuardrailSpec& spec) {
@@ -156,7 +165,11 @@ Finding Guardrails::look(Row& row,
     return {.kind = may_refuse(row.spec) ? Finding::Kind::broken : Finding::Kind::clean,
             .reason = "the run ended before it could look"};
   }
-  return row.check->look({.of = row.spec.of, .text = text, .call = hook_context.call}, stop);
+  const std::string plain = is_local(row.spec) ? std::string() : without_escapes(text);
+  return row.check->look({.of = row.spec.of,
+                          .text = plain.empty() ? text : plain,
+                          .call = hook_context.call},
+                         stop);
 }
 
 agent::HookDecision Guardrails::judge(const agent::HookContext& hook_context,

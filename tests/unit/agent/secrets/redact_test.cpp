@@ -157,6 +157,21 @@ TEST_CASE("redact: known values go in every form in which they are written", "[a
   CHECK(redactor.apply("?k=p%40ss%20%22w%c3%b6rd%22%2f1%2b%0a2&x") == "?k=[redacted]&x");
 }
 
+TEST_CASE("redact: a secret goes whichever of its characters are escapes of JSON", "[agent]") {
+  agent::Redactor redactor({});
+  redactor.add("hunter2-h\u00fcnter2");
+  const auto [text, expected] = GENERATE(table<std::string, std::string>({
+      {R"({"k": "hunter\u0032-h\u00FCnter2"} x)", R"({"k": "[redacted]"} x)"},
+      {R"({"k": "\u0068unter2-hünter\u0032"})", R"({"k": "[redacted]"})"},
+      {R"("{\"k\": \"hunter\\u0032-hünter2\"}")", R"("{\"k\": \"[redacted]\"}")"},
+      {R"(sk\u002dant-aaaaaaaaaaaaaaaaaaaa.)", "[redacted]."},
+      {R"(\u0078 hunter\u0033-hünter2 \u)", R"(\u0078 hunter\u0033-hünter2 \u)"},
+      {R"(C:\users\u12 \uzzzz \)", R"(C:\users\u12 \uzzzz \)"},
+  }));
+  CHECK(redactor.apply(text) == expected);
+  CHECK(redactor.is_clean(text) == (text == expected));
+}
+
 TEST_CASE("redact: of a value with several lines each long one goes, too", "[agent]") {
   const std::string lines =
       "-----BEGIN THING-----\nline-one-Qx72hfLz9\n  line-two-Wm83kdPz0\nshort\n";

@@ -184,6 +184,38 @@ TEST_CASE("guardrails: of a call, each text in it is looked at as the tool reads
   CHECK_FALSE(look("x{9}"));
 }
 
+TEST_CASE("guardrails: of JSON, each text and key is looked at as who reads it has it", "[tools]") {
+  GuardrailStage stage;
+  const auto [text, redacted] = GENERATE(table<std::string, std::string>({
+      {R"({"mail": "joe\u0040example.com"})", R"({"mail":"[redacted email]"})"},
+      {R"({"joe\u0040example.com": 1.50})", R"({"[redacted email]":1.50})"},
+      {R"([["so", {"a": "\u006aoe@example.com."}]])", R"([["so",{"a":"[redacted email]."}]])"},
+      {R"("joe\u0040example.com")", R"("[redacted email]")"},
+      {R"(joe@example.com, "joe\u0040example.com")", R"([redacted email], "joe\u0040example.com")"},
+  }));
+  for (const Of of : {Of::input, Of::output, Of::tool_result}) {
+    const auto decision =
+        stage.ask({check(of, Look::find, "email", Action::redact)}, occasion_of(of, text));
+    CHECK(decision.text == redacted);
+  }
+  const auto card = stage.ask({check(Of::output, Look::find, "card", Action::redact)},
+                              occasion_of(Of::output, R"({"n": 4111111111111111, "m": 5})"));
+  CHECK(card.text == R"({"n":"[redacted card]","m":5})");
+  const auto across = stage.ask({check(Of::output, Look::pattern, R"("a": ")", Action::redact)},
+                                occasion_of(Of::output, R"({"a": "b"})"));
+  CHECK(across.text == "{[redacted]b\"}");
+}
+
+TEST_CASE("guardrails: a judge reads JSON without needless escapes", "[tools]") {
+  GuardrailStage stage;
+  stage.judge = ScriptedProvider({tests::answers(tests::says(R"({"allow": true})"))});
+  stage.ask({check(Of::output, Look::judge, "Is it?")},
+            occasion_of(Of::output, R"({"mail": "joe\u0040example.com\n"})"));
+  REQUIRE(stage.judge.conversations.size() == 1);
+  CHECK(std::get<agent::UserMessage>(stage.judge.conversations[0][0])
+            .text.contains(R"({"mail":"joe@example.com\n"})"));
+}
+
 TEST_CASE("guardrails: `tool` is about the whole name", "[tools]") {
   GuardrailStage stage;
   const auto fits = [&](const std::string& tool) {
