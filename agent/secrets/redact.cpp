@@ -376,8 +376,7 @@ std::vector<Span> secrets_in(std::string_view text,
     std::vector<Span> found;
     find_written(read.text, values, found);
     for (const Span& span : found) {
-      spans.push_back(
-          {read.places[span.begin], read.places[span.end], read.places[span.context]});
+      spans.push_back({read.places[span.begin], read.places[span.end], read.places[span.context]});
     }
   }
   return merged(std::move(spans));

@@ -29,7 +29,7 @@ class Progress final : public agent::EventSink {
     int verbosity = 0;  // -1: errors alone; 0: tools, waits, the bill; 1: turns; 2: everything
     bool live = false;  // stderr is a terminal that understands escape sequences
     bool color = false;
-    bool shows_partial = false;          // text mode: a partial answer has no other place
+    bool shows_partial = false;  // text mode: a partial answer has no other place
     // Nothing that may be an answer is shown before the run's end: guardrails have yet to look.
     bool is_guarded = false;
     const AnswerSink* beside = nullptr;  // writes to the same terminal; may be null
