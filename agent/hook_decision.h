@@ -1,6 +1,7 @@
 // What hooks and guardrails say to something that is about to happen, or has just happened.
 #pragma once
 #include "agent/error.h"
+#include "agent/outcome.h"
 
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@ namespace agent {
 
 struct HookDecision {
   std::optional<Error> ending = std::nullopt;         // the run ends, with this
+  std::optional<Stop> stop = std::nullopt;            // where that is a limit
   std::optional<std::string> refusal = std::nullopt;  // it is not to be; why, for the model
   bool is_denial = false;                             // the refusal is a guardrail's
   std::optional<std::string> text = std::nullopt;     // in place of HookContext::text

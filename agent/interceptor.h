@@ -1,6 +1,7 @@
 // Who may look at what a run does, change it or end it, at named points: hooks and guardrails, as a
 // port. The loop asks; it does not know what a hook is.
 #pragma once
+#include "agent/budget.h"
 #include "agent/event.h"
 #include "agent/hook_decision.h"
 #include "agent/hook_point.h"
@@ -31,6 +32,7 @@ struct HookContext {
   bool again = false;                          // stop: a hook has sent the run on before
   int denials = 0;                             // stop: answers that were denied before
   bool is_partial = false;                     // stop: no answer, but what there is at an ending
+  const Budget* budget = nullptr;              // for requests to models; null: without limits
 };
 
 class Interceptor {

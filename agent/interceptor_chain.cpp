@@ -33,6 +33,7 @@ HookDecision InterceptorChain::judge(const HookContext& hook_context,
     }
     if (one.ending || one.refusal) {
       all.ending = std::move(one.ending);
+      all.stop = std::move(one.stop);
       all.refusal = std::move(one.refusal);
       all.is_denial = one.is_denial;
       break;

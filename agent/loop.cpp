@@ -27,7 +27,7 @@ struct Overloaded : Ts... {
 };
 
 // Asks hooks and guardrails, if there are any, and records what they say.
-class Interceptors {
+class Interceptors final : public Budget {
  public:
   Interceptors(Interceptor* interceptor, Recorder& recorder, std::string_view prompt)
       : interceptor_(interceptor), recorder_(recorder), prompt_(prompt) {}
@@ -40,7 +40,12 @@ class Interceptors {
     }
     hook_context.turn = recorder_.state().turns;
     hook_context.prompt = prompt_;
+    hook_context.budget = this;
     return interceptor_->judge(hook_context, record(), std::move(stop));
+  }
+
+  std::expected<std::optional<std::int64_t>, Ending> room_for(const Asking& asking) const override {
+    return agent::room_for(recorder_.state(), asking);
   }
 
   void notify(std::string_view kind, std::string_view text, std::stop_token stop) {
@@ -133,7 +138,7 @@ class RecordingWatcher final : public ToolWatcher {
  private:
   void note(const HookDecision& decision) {
     if (decision.ending && !ending_) {
-      ending_ = Ending{.error = decision.ending};
+      ending_ = Ending{.error = decision.ending, .stop = decision.stop};
     }
   }
 
@@ -357,7 +362,8 @@ class Run {
       recorder_.record(UserSaid{.text = std::move(more), .reason = "hook"});
     }
     if (decision.ending) {
-      return std::unexpected(Ending{.error = std::move(decision.ending)});
+      return std::unexpected(
+          Ending{.error = std::move(decision.ending), .stop = std::move(decision.stop)});
     }
     return {};
   }
@@ -577,7 +583,8 @@ class Run {
       result.partial = result.partial && !is_refused;
       if ((is_refused || decision.text) && result.error &&
           result.error->code == Code::output_invalid) {  // it quotes the answer
-        result.error->message = "the answer does not fit `output.schema`; a guardrail keeps back why";
+        result.error->message =
+            "the answer does not fit `output.schema`; a guardrail keeps back why";
       }
     }
   }

@@ -1,5 +1,6 @@
 #include "agent/state.h"
 
+#include "agent/budget.h"
 #include "agent/json.h"
 #include "agent/text.h"
 
@@ -12,8 +13,6 @@
 
 namespace agent {
 namespace {
-
-constexpr std::int64_t k_bytes_per_token = 4;
 
 std::int64_t bytes_of(const Message& message) {
   const std::string& text = std::visit(
@@ -361,12 +360,7 @@ void advance(State& state, const EventBody& event) {
 }
 
 std::int64_t estimated_input(const State& state) {
-  return state.last_usage.total() + (state.new_bytes + k_bytes_per_token - 1) / k_bytes_per_token;
-}
-
-const Price* price_of_model(const State& state) {
-  const auto found = state.plan.prices.find(state.model);
-  return found == state.plan.prices.end() ? nullptr : &found->second;
+  return state.last_usage.total() + tokens_of(state.new_bytes);
 }
 
 RunResult make_result(const State& state, const Ending& ending) {

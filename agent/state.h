@@ -42,7 +42,8 @@ struct State {
   std::optional<UserMessage> next_message;  // the user's, that comes behind open_calls' results
   std::optional<ToolResult> ending_result;  // a fatal tool's, or task_failed's
 
-  // Text of the last reply, continuations joined, or the reason of task_failed; null: there is none.
+  // Text of the last reply, continuations joined, or the reason of task_failed; null: there is
+  // none.
   std::shared_ptr<const std::string> answer;
   std::string streaming;  // text of the reply that is coming in
   bool reply_is_unjudged = false;
@@ -81,9 +82,6 @@ struct Past {
   State state;
   std::int64_t seq = 0;  // of its last event; 0: there is none
 };
-
-// Of the model that is being asked; nullptr: unknown.
-const Price* price_of_model(const State& state);
 
 // Tokens of the next request, from what the last one measured.
 std::int64_t estimated_input(const State& state);

@@ -175,17 +175,70 @@ Step judge(const State& state) {
   return Say{{.text = std::string(k_say_something), .reason = "empty"}};
 }
 
-// How many tokens of an answer at that price the money that is left pays for; nullopt: any number.
-std::optional<std::int64_t> affordable_tokens(const State& state, const Price& price, Money max) {
-  return affordable_output(price, max - state.cost.value_or(max), estimated_input(state));
+// What is used up, also by what no event tells of yet.
+struct Spent {
+  std::int64_t tokens = 0;
+  std::optional<Money> cost;  // nullopt: unknown
+};
+
+Spent spent_by(const State& state, const Asking& asking) {
+  const auto& more = asking.unrecorded.cost;
+  return {.tokens = state.usage.total() + asking.unrecorded.usage.total(),
+          .cost = state.cost && more ? std::optional(*state.cost + *more) : std::nullopt};
 }
 
-// The same, whichever model of the chain gives the answer. One that the money does not even pay one
-// token of is left out: when its turn comes, the limit keeps the run from asking it.
-std::optional<std::int64_t> affordable_tokens(const State& state, Money max) {
+std::optional<Ending> token_limit(const Spent& spent, std::int64_t input, std::int64_t max) {
+  const auto stopped = [&](std::string message) {
+    return stopped_at(Code::run_token_budget,
+                      static_cast<double>(spent.tokens),
+                      static_cast<double>(max),
+                      std::move(message));
+  };
+  if (spent.tokens >= max) {
+    return stopped(fmt::format("{} of {} tokens are used", spent.tokens, max));
+  }
+  if (spent.tokens + input >= max) {
+    return stopped(
+        fmt::format("{} of {} tokens are used, and the next request alone needs about {}",
+                    spent.tokens,
+                    max,
+                    input));
+  }
+  return std::nullopt;
+}
+
+std::optional<Ending> cost_limit(std::optional<Money> spent, const Asking& asking, Money max) {
+  const auto stopped = [&](std::string message) {
+    return stopped_at(
+        Code::run_cost_budget, spent.value_or(max).dollars(), max.dollars(), std::move(message));
+  };
+  if (!spent) {
+    return stopped("what the last answer cost is unknown, so that the limit cannot be enforced");
+  }
+  if (*spent >= max) {
+    return stopped(fmt::format("{} of {} are spent", format_money(spent), format_money(max)));
+  }
+  const auto price = asking.prices.find(asking.model);
+  if (price == asking.prices.end()) {
+    return std::nullopt;
+  }
+  const Money input = input_cost(price->second, asking.input);
+  if (input > max - *spent || affordable_output(price->second, max - *spent, asking.input) == 0) {
+    return stopped(fmt::format("{} of {} are spent, and the next request alone costs about {}",
+                               format_money(spent),
+                               format_money(max),
+                               format_money(input)));
+  }
+  return std::nullopt;
+}
+
+// How many tokens of an answer the money that is left pays for, whichever of the models gives it;
+// nullopt: any number. One that the money does not even pay one token of is left out: when its turn
+// comes, the limit keeps the run from asking it.
+std::optional<std::int64_t> affordable_tokens(const Asking& asking, Money left) {
   std::optional<std::int64_t> least;
-  for (const auto& [model, price] : state.plan.prices) {
-    const auto tokens = affordable_tokens(state, price, max);
+  for (const auto& [model, price] : asking.prices) {
+    const auto tokens = affordable_output(price, left, asking.input);
     if (tokens && *tokens > 0) {
       least = std::min(*tokens, least.value_or(*tokens));
     }
@@ -193,65 +246,16 @@ std::optional<std::int64_t> affordable_tokens(const State& state, Money max) {
   return least;
 }
 
-std::optional<Ending> cost_limit_before_asking(const State& state, Money max) {
-  const auto stopped = [&](std::string message) {
-    return stopped_at(Code::run_cost_budget,
-                      state.cost.value_or(max).dollars(),
-                      max.dollars(),
-                      std::move(message));
-  };
-  if (!state.cost) {
-    return stopped("what the last answer cost is unknown, so that the limit cannot be enforced");
-  }
-  if (*state.cost >= max) {
-    return stopped(fmt::format("{} of {} are spent", format_money(state.cost), format_money(max)));
-  }
-  const Price* price = price_of_model(state);
-  if (price == nullptr) {
+std::optional<Ending> turn_limit(const State& state) {
+  const auto max = state.plan.limits.max_turns;
+  if (!max || state.turns < *max) {
     return std::nullopt;
   }
-  const Money input = input_cost(*price, estimated_input(state));
-  if (input > max - *state.cost || affordable_tokens(state, *price, max) == 0) {
-    return stopped(fmt::format("{} of {} are spent, and the next request alone costs about {}",
-                               format_money(state.cost),
-                               format_money(max),
-                               format_money(input)));
-  }
-  return std::nullopt;
-}
-
-std::optional<Ending> limit_before_asking(const State& state) {
-  const Limits& limits = state.plan.limits;
-  if (limits.max_turns && state.turns >= *limits.max_turns) {
-    return stopped_at(
-        Code::run_max_turns,
-        static_cast<double>(state.turns),
-        static_cast<double>(*limits.max_turns),
-        fmt::format("no answer after {} turn{}", state.turns, state.turns == 1 ? "" : "s"));
-  }
-  if (limits.max_total_tokens) {
-    const double used = static_cast<double>(state.usage.total());
-    const double max = static_cast<double>(*limits.max_total_tokens);
-    if (state.usage.total() >= *limits.max_total_tokens) {
-      return stopped_at(
-          Code::run_token_budget,
-          used,
-          max,
-          fmt::format("{} of {} tokens are used", state.usage.total(), *limits.max_total_tokens));
-    }
-    if (const auto input = estimated_input(state);
-        state.usage.total() + input >= *limits.max_total_tokens) {
-      return stopped_at(
-          Code::run_token_budget,
-          used,
-          max,
-          fmt::format("{} of {} tokens are used, and the next request alone needs about {}",
-                      state.usage.total(),
-                      *limits.max_total_tokens,
-                      input));
-    }
-  }
-  return limits.max_cost_usd ? cost_limit_before_asking(state, *limits.max_cost_usd) : std::nullopt;
+  return stopped_at(
+      Code::run_max_turns,
+      static_cast<double>(state.turns),
+      static_cast<double>(*max),
+      fmt::format("no answer after {} turn{}", state.turns, state.turns == 1 ? "" : "s"));
 }
 
 // Whether four fifths of a limit are used, for the first time; a small one is not worth a warning.
@@ -289,23 +293,18 @@ std::optional<LimitWarning> near_a_limit(const State& state) {
 }
 
 Step ask(const State& state) {
-  if (auto ending = limit_before_asking(state)) {
+  if (auto ending = turn_limit(state)) {
     return Finish{std::move(*ending)};
+  }
+  auto room = room_for(
+      state, {.model = state.model, .prices = state.plan.prices, .input = estimated_input(state)});
+  if (!room) {
+    return Finish{std::move(room).error()};
   }
   if (auto warning = near_a_limit(state)) {
     return Warn{std::move(*warning)};
   }
-  AskModel step;
-  if (state.plan.limits.max_total_tokens) {
-    step.max_output_tokens =
-        *state.plan.limits.max_total_tokens - state.usage.total() - estimated_input(state);
-  }
-  if (const auto max = state.plan.limits.max_cost_usd) {
-    if (const auto tokens = affordable_tokens(state, *max)) {
-      step.max_output_tokens = std::min(*tokens, step.max_output_tokens.value_or(*tokens));
-    }
-  }
-  return step;
+  return AskModel{.max_output_tokens = *room};
 }
 
 }  // namespace
@@ -338,6 +337,28 @@ Step next(const State& state) {
     }
   }
   return ask(state);
+}
+
+std::expected<std::optional<std::int64_t>, Ending> room_for(const State& state,
+                                                            const Asking& asking) {
+  const Limits& limits = state.plan.limits;
+  const Spent spent = spent_by(state, asking);
+  std::optional<std::int64_t> room;
+  if (const auto max = limits.max_total_tokens) {
+    if (auto ending = token_limit(spent, asking.input, *max)) {
+      return std::unexpected(std::move(*ending));
+    }
+    room = *max - spent.tokens - asking.input;
+  }
+  if (const auto max = limits.max_cost_usd) {
+    if (auto ending = cost_limit(spent.cost, asking, *max)) {
+      return std::unexpected(std::move(*ending));
+    }
+    if (const auto tokens = affordable_tokens(asking, *max - *spent.cost)) {
+      room = std::min(*tokens, room.value_or(*tokens));
+    }
+  }
+  return room;
 }
 
 Ending stopped_at(Code code, double used, double max, std::string message) {

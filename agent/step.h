@@ -1,9 +1,11 @@
 // The pure function from a run's state to its next step: what a reply means, and what the limits
 // still allow.
 #pragma once
+#include "agent/budget.h"
 #include "agent/state.h"
 
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +35,10 @@ struct Finish {
 using Step = std::variant<AskModel, RunTools, Say, Warn, Finish>;
 
 Step next(const State& state);
+
+// As Budget's: where max_total_tokens and max_cost_usd are judged, whoever asks.
+std::expected<std::optional<std::int64_t>, Ending> room_for(const State& state,
+                                                            const Asking& asking);
 
 // An ending at a setting of the agent file, with its Stop: which one, the exit table says.
 Ending stopped_at(Code code, double used, double max, std::string message);

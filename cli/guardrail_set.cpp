@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -17,7 +18,8 @@ agent::Result<GuardrailSet> open_guardrails(const Plan& plan,
                                             const providers::Dependencies& dependencies,
                                             tools::UserProgramsOf programs_of,
                                             const agent::Redactor& redactor,
-                                            agent::Clock& clock) {
+                                            agent::Clock& clock,
+                                            agent::Clock::Wall now) {
   GuardrailSet guarded;
   const agent::GuardrailsSpec& spec = plan.agent.guardrails;
   if (spec.checks.empty() && spec.kill_switch.empty()) {
@@ -34,11 +36,14 @@ agent::Result<GuardrailSet> open_guardrails(const Plan& plan,
       continue;
     }
     if (!check.model) {
-      world.judges.push_back({.model = plan.model().name(), .provider = &own});
+      world.judges.push_back(
+          {.model = plan.model().name(), .provider = &own, .prices = prices_of(plan.chain, now)});
       continue;
     }
     TRY_ASSIGN(auto provider, providers::make(*choice, plan.agent.retry, dependencies));
-    world.judges.push_back({.model = choice->resolved.name(), .provider = provider.get()});
+    world.judges.push_back({.model = choice->resolved.name(),
+                            .provider = provider.get(),
+                            .prices = prices_of(std::span(&*choice, 1), now)});
     guarded.judges.push_back(std::move(provider));
     ++choice;
   }

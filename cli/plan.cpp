@@ -343,18 +343,25 @@ std::expected<Plan, std::vector<Error>> prepare(
   return plan;
 }
 
+std::map<std::string, agent::Price> prices_of(std::span<const providers::Choice> choices,
+                                              agent::Clock::Wall now) {
+  std::map<std::string, agent::Price> prices;
+  for (const providers::Choice& choice : choices) {
+    if (const agent::Price* price = choice.tariff.at(now)) {
+      prices.emplace(choice.resolved.name(), *price);
+    }
+  }
+  return prices;
+}
+
 agent::RunPlan run_plan(const Plan& prepared,
                         const agent::Toolbox& toolbox,
                         agent::Clock::Wall now) {
   const agent::AgentSpec& spec = prepared.agent;
   agent::RunPlan plan{.limits = spec.limits,
+                      .prices = prices_of(prepared.chain, now),
                       .tool_choice = spec.model.tool_choice,
                       .output_schema = spec.output.schema};
-  for (const providers::Choice& choice : prepared.chain) {
-    if (const agent::Price* price = choice.tariff.at(now)) {
-      plan.prices.emplace(choice.resolved.name(), *price);
-    }
-  }
   for (const agent::ToolInfo& tool : toolbox.tools()) {
     plan.tool_bytes += static_cast<std::int64_t>(tool.name.size() + tool.description.size() +
                                                  tool.parameters.size());

@@ -15,7 +15,10 @@
 
 #include <expected>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace cli {
@@ -50,6 +53,10 @@ std::expected<Plan, std::vector<agent::Error>> prepare(
     const RunSource& source,
     const Context& context,
     const agent::Result<std::optional<providers::Cassette>>& recording);
+
+// Of those models whose price is known, by their names.
+std::map<std::string, agent::Price> prices_of(std::span<const providers::Choice> choices,
+                                              agent::Clock::Wall now);
 
 // What of it the loop goes by, with the prices that hold `now`.
 agent::RunPlan run_plan(const Plan& prepared,

@@ -346,7 +346,8 @@ Result<void> RunSession::open_gates() {
                              provider_dependencies(),
                              programs_of,
                              world_.redactor,
-                             tool_environment_->clock()));
+                             tool_environment_->clock(),
+                             io_->clock().wall()));
   return {};
 }
 

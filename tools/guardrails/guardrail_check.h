@@ -1,6 +1,7 @@
 // One check of `guardrails`: looks at a text and says what it found. What comes of that is
 // guardrails.h's.
 #pragma once
+#include "agent/budget.h"
 #include "agent/clock.h"
 #include "agent/outcome.h"
 #include "agent/provider.h"
@@ -10,6 +11,7 @@
 #include "tools/hooks/user_command.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -23,6 +25,7 @@ struct Subject {
   agent::GuardrailSpec::Of of = agent::GuardrailSpec::Of::input;
   std::string_view text;                  // of a call: its arguments as JSON
   const agent::ToolCall* call = nullptr;  // of calls and results
+  const agent::Budget* budget = nullptr;  // for a request to a model; null: without limits
 };
 
 struct Finding {
@@ -32,6 +35,7 @@ struct Finding {
   std::optional<std::string> redacted = std::nullopt;  // the text without it, where that is known
   std::optional<agent::GuardrailSpec::Action> at_most = std::nullopt;  // a command asks for less
   std::optional<agent::ModelUse> judge = std::nullopt;
+  std::optional<agent::Ending> ending = std::nullopt;  // a limit that keeps it from looking
 };
 
 class GuardrailCheck {
@@ -44,6 +48,7 @@ class GuardrailCheck {
 struct Judge {
   std::string model;  // PROVIDER/NAME
   agent::Provider* provider = nullptr;
+  std::map<std::string, agent::Price> prices = {};  // of the models that may answer, where known
 };
 
 // `pattern` and `find`.

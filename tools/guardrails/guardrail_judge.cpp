@@ -10,6 +10,9 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -93,32 +96,35 @@ class JudgeCheck final : public GuardrailCheck {
       : spec_(std::move(spec)), judge_(std::move(judge)), clock_(clock) {}
 
   Finding look(const Subject& subject, std::stop_token stop) override {
-    agent::ModelUse use{.model = judge_.model, .usage = {}};
-    std::stop_source ending;
-    const std::stop_callback forward(std::move(stop), [&ending] { ending.request_stop(); });
+    Question question{.text = question_about(spec_.what, subject.text),
+                      .use = {.model = judge_.model, .usage = {}},
+                      .budget = subject.budget};
+    const std::stop_callback forward(std::move(stop), [&] { question.ending.request_stop(); });
     std::atomic<bool> is_late = false;
     const std::jthread deadline([&](std::stop_token done) {
       if (clock_.sleep_for(spec_.timeout, std::move(done))) {
         is_late = true;
-        ending.request_stop();
+        question.ending.request_stop();
       }
     });
-    agent::Conversation conversation;
-    conversation.messages.emplace_back(
-        agent::UserMessage{.text = question_about(spec_.what, subject.text)});
-    auto reply = ask(conversation, k_schema, use, ending.get_token());
+    auto reply = ask(question, k_schema);
     if (!reply && reply.error().code == agent::Code::provider_unsupported) {
-      reply = ask(conversation, {}, use, ending.get_token());  // its words have to do
+      reply = ask(question, {});  // its words have to do
     }
     Finding finding;
     if (reply) {
       finding = read_answer(reply->text);
+    } else if (question.at_limit) {
+      finding = {.kind = Finding::Kind::broken,
+                 .reason = question.at_limit->error->message,
+                 .ending = std::move(question.at_limit)};
     } else {
       finding = {.kind = Finding::Kind::broken,
                  .reason = is_late ? fmt::format("the judge took longer than {}",
                                                  agent::format_duration(spec_.timeout))
                                    : "the judge failed: " + reply.error().message};
     }
+    agent::ModelUse& use = question.use;
     if (use.turns > 0 || use.usage.total() > 0 || !use.cost) {
       finding.judge = std::move(use);
     }
@@ -126,23 +132,64 @@ class JudgeCheck final : public GuardrailCheck {
   }
 
  private:
-  agent::Result<agent::Reply> ask(const agent::Conversation& conversation,
-                                  std::string_view schema,
-                                  agent::ModelUse& use,
-                                  std::stop_token stop) {
+  struct Question {
+    std::string text;
+    agent::ModelUse use;
+    const agent::Budget* budget = nullptr;
+    std::stop_source ending = {};
+    std::optional<agent::Ending> at_limit = std::nullopt;
+  };
+
+  // How long the answer of `model` may be. At a limit nothing is asked, or no more.
+  std::optional<std::int64_t> room(Question& question,
+                                   const std::string& model,
+                                   std::string_view schema) const {
+    if (question.budget == nullptr) {
+      return std::nullopt;
+    }
+    const std::size_t bytes = k_instructions.size() + question.text.size() + schema.size();
+    auto room =
+        question.budget->room_for({.model = model,
+                                   .prices = judge_.prices,
+                                   .input = agent::tokens_of(static_cast<std::int64_t>(bytes)),
+                                   .unrecorded = question.use});
+    if (room) {
+      return *room;
+    }
+    question.at_limit = std::move(room).error();
+    question.ending.request_stop();
+    return std::nullopt;
+  }
+
+  agent::Result<agent::Reply> ask(Question& question, std::string_view schema) {
+    const auto most = room(question, judge_.model, schema);
+    if (question.at_limit) {
+      return agent::fail(*question.at_limit->error);
+    }
+    std::string model = judge_.model;
     const auto listen = [&](const agent::EventBody& body) {
+      const auto* fallback = std::get_if<agent::ModelFallback>(&body);
       if (const auto* broken = std::get_if<agent::ModelBroken>(&body)) {
-        add(use, broken->counted(), broken->estimated.has_value(), broken->cost);
+        add(question.use, broken->counted(), broken->estimated.has_value(), broken->cost);
+      }
+      if (fallback != nullptr) {
+        model = fallback->to;
+      }
+      if (fallback != nullptr || std::holds_alternative<agent::ModelRetrying>(body)) {
+        room(question, model, schema);  // it is asked once more
       }
     };
+    agent::Conversation conversation;
+    conversation.messages.emplace_back(agent::UserMessage{.text = question.text});
     auto reply = judge_.provider->complete({.instructions = k_instructions,
                                             .tools = {},
                                             .conversation = conversation,
-                                            .max_output_tokens = {},
+                                            .max_output_tokens = most,
                                             .output_schema = schema},
                                            listen,
-                                           std::move(stop));
+                                           question.ending.get_token());
     if (reply) {
+      agent::ModelUse& use = question.use;
       use.model = reply->origin.empty() ? use.model : reply->origin;
       ++use.turns;
       add(use, reply->counted(), reply->estimated.has_value(), reply->cost);

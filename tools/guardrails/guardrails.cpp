@@ -168,7 +168,8 @@ Finding Guardrails::look(Row& row,
   const std::string plain = is_local(row.spec) ? std::string() : without_escapes(text);
   return row.check->look({.of = row.spec.of,
                           .text = plain.empty() ? text : plain,
-                          .call = hook_context.call},
+                          .call = hook_context.call,
+                          .budget = hook_context.budget},
                          stop);
 }
 
@@ -205,11 +206,12 @@ void Guardrails::act(const Row& row,
     return;
   }
   Action action = weaker(row.spec.action, finding.at_most);
-  if ((is_broken && action != Action::warn) || (action == Action::redact && !finding.redacted)) {
+  if ((is_broken && action != Action::warn) || finding.ending ||
+      (action == Action::redact && !finding.redacted)) {
     action = Action::deny;
   }
   const bool is_clean = finding.kind == Finding::Kind::clean;
-  if (is_broken) {
+  if (is_broken && !finding.ending) {
     finding.reason = "the check broke: " + finding.reason;
   }
   agent::GuardrailRan event{
@@ -232,7 +234,10 @@ void Guardrails::act(const Row& row,
   if (is_clean) {
     return;
   }
-  if (action == Action::kill) {
+  if (finding.ending) {
+    decision.ending = std::move(finding.ending->error);
+    decision.stop = std::move(finding.ending->stop);
+  } else if (action == Action::kill) {
     decision.ending =
         error(Code::guardrail_killed,
               fmt::format("the guardrail `{}` ended the run: {}", row.spec.name, finding.reason),

@@ -1,13 +1,17 @@
 #include "tools/guardrails/guardrails.h"
 
 #include "agent/json.h"
+#include "agent/step.h"
 #include "tests/unit/tools/guardrails/guardrail_support.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -25,6 +29,7 @@ using tests::GuardrailStage;
 using tests::Look;
 using tests::Of;
 using tests::says;
+using tests::ScriptedProvider;
 
 const ToolCall& shell_call() {
   static const ToolCall k_call{
@@ -466,6 +471,63 @@ TEST_CASE("guardrails: a judge that fails is closed", "[tools]") {
       stage.ask({check(Of::input, Look::judge, "Is it?", Action::warn)}, occasion_of(Of::input))
           .ending);
   CHECK(stage.events[1].action == "warn");
+}
+
+namespace {
+
+// Ends at what is used up and not recorded; remembers what it was asked.
+struct TestBudget final : agent::Budget {
+  std::expected<std::optional<std::int64_t>, agent::Ending> room_for(
+      const agent::Asking& asking) const override {
+    asked.push_back(asking.model);
+    input = asking.input;
+    if (asking.unrecorded.usage.total() >= most) {
+      return std::unexpected(agent::stopped_at(Code::run_token_budget, 7, 5, "7 of 5 are used"));
+    }
+    return 40;
+  }
+
+  std::int64_t most = 5;
+  mutable std::vector<std::string> asked;
+  mutable std::int64_t input = 0;
+};
+
+}  // namespace
+
+TEST_CASE("guardrails: a judge is asked as far as the limits go", "[tools]") {
+  GuardrailStage stage;
+  TestBudget budget;
+  HookContext hook_context = occasion_of(Of::output);
+  hook_context.budget = &budget;
+  const Action action = GENERATE(Action::warn, Action::deny);
+
+  stage.judge = ScriptedProvider({answers(says(R"({"allow": true})"))});
+  CHECK_FALSE(stage.ask({check(Of::output, Look::judge, "Is it?", action)}, hook_context).ending);
+  CHECK(stage.judge.max_output_tokens.front() == 40);
+  CHECK(budget.input > 150);
+  CHECK(budget.asked == std::vector<std::string>{"test/judge"});
+
+  // A broken attempt counts before the next one, by another model perhaps.
+  stage.events.clear();
+  stage.judge = ScriptedProvider(
+      {[](const agent::ModelRequest&, const agent::Emit& emit) -> agent::Result<agent::Reply> {
+        emit(agent::ModelBroken{.usage = {.input = 7}, .estimated = {}, .cost = {}});
+        emit(agent::ModelFallback{.from = "test/judge", .to = "test/other", .error = {}});
+        return agent::fail(Code::run_cancelled, "stopped");
+      }});
+  const auto decision = stage.ask({check(Of::output, Look::judge, "Is it?", action)}, hook_context);
+  CHECK(budget.asked.back() == "test/other");
+  REQUIRE(decision.ending);
+  CHECK(decision.ending->code == Code::run_token_budget);
+  CHECK(decision.stop->limit == "limits.max_total_tokens");
+  REQUIRE(stage.events.size() == 1);
+  CHECK(stage.events[0].action == "deny");
+  CHECK(stage.events[0].judge->usage.input == 7);
+
+  budget.most = 0;
+  stage.judge = ScriptedProvider({});
+  CHECK(stage.ask({check(Of::output, Look::judge, "Is it?", action)}, hook_context).ending);
+  CHECK(stage.judge.conversations.empty());
 }
 
 TEST_CASE("guardrails: a judge has a deadline", "[tools]") {
