@@ -333,6 +333,27 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string printable_json(std::string json) {
+  const std::string_view text = json;
+  std::string out;
+  std::size_t done = 0;
+  for (std::size_t at = ascii_run(text); at < text.size(); at += ascii_run(text.substr(at))) {
+    const Sequence sequence = first_sequence(text.substr(at));
+    const std::string_view character = text.substr(at, sequence.length);
+    if (sequence.kind == Sequence::Kind::valid && is_deceptive(code_point(character))) {
+      out += text.substr(done, at - done);
+      append_printable(out, character);
+      done = at + sequence.length;
+    }
+    at += sequence.length;
+  }
+  if (done == 0) {
+    return json;
+  }
+  out += text.substr(done);
+  return out;
+}
+
 std::string one_line(std::string_view text, std::size_t limit) {
   std::string shown;
   for (const char c : printable(prefix(text, limit))) {

@@ -33,6 +33,9 @@ std::string_view prefix(std::string_view text, std::size_t limit);
 // For a terminal: escape sequences and control characters (but \n and \t) made visible.
 std::string printable(std::string_view text);
 
+// JSON in which those characters are escapes, where they are valid: it says what it said before.
+std::string printable_json(std::string json);
+
 // A stranger's name or message within a line of ours: line ends and tabs are visible as well, and
 // what is over `limit` bytes is cut off, with "…" for it. The same again where it was done before.
 std::string one_line(std::string_view text, std::size_t limit = 1'000);

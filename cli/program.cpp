@@ -5,6 +5,7 @@
 #include "agent/id.h"
 #include "agent/outcome.h"
 #include "agent/secrets/redact.h"
+#include "agent/text.h"
 #include "cli/commands/commands.h"
 #include "cli/early_end.h"
 #include "cli/help.h"
@@ -121,6 +122,7 @@ class Program {
       return finish(0);
     }
     auto code = parsed->command->run(*parsed, context);
+    has_styles_ = context.has_styles;
     return code ? finish(*code) : fail(std::move(code).error());
   }
 
@@ -155,13 +157,22 @@ class Program {
       unblock_signals();
     }
     const auto output = standard_output();
-    output->write(out_.view());
+    output->write(product());
     const auto ending = ending_of(*output, code);
     if (!ending) {
       err_ << render(ending.error(), color_err_, redactor_) << std::endl;
       return agent::exit_code(ending.error());
     }
     return *ending;
+  }
+
+  // Others' words in it cannot steer a terminal; JSON nowhere.
+  std::string product() const {
+    if (format_asked_for(arguments_, environment_) != Format::text) {
+      return agent::printable_json(std::string(out_.view()));
+    }
+    return ::isatty(STDOUT_FILENO) == 1 && !has_styles_ ? agent::printable(out_.view())
+                                                        : std::string(out_.view());
   }
 
   std::unique_ptr<Output> standard_output() {
@@ -176,6 +187,7 @@ class Program {
   DescriptorBuffer err_buffer_{STDERR_FILENO, cancellation_.patience()};
   std::ostream err_{&err_buffer_};
   bool color_err_ = false;
+  bool has_styles_ = false;
 };
 
 }  // namespace

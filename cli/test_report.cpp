@@ -140,7 +140,7 @@ std::string to_text(const TestReport& report, bool color, const agent::Redactor&
       fmt::format("{} {}\n", paint(k_red, "FAILED ", color), agent::one_line(report.file));
   for (const TestFailure& failure : report.failures) {
     out += fmt::format("        {}\n          expected {}\n          was      {}\n",
-                       failure.expectation,
+                       agent::one_line(failure.expectation),
                        agent::printable(indented(failure.expected, 19)),
                        agent::printable(indented(failure.actual, 19)));
   }

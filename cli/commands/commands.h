@@ -21,6 +21,8 @@ struct Context {
   const agent::Redactor& redactor;  // of what the environment holds
   bool color_out = false;
   bool color_err = false;
+  // Set by a command whose product has styles, which are its own: it holds nothing of anybody else.
+  bool has_styles = false;
 };
 
 // Each returns the exit code of an ending that is no error (normally 0), or the error.

@@ -70,6 +70,7 @@ agent::Result<int> command_help(const Parsed& parsed, Context& context) {
   std::string text = command != nullptr ? help(*command) : group_help(name);
   if (topic != nullptr) {
     TRY_ASSIGN(const std::string page, topic_text(*topic, context.color_out));
+    context.has_styles = context.color_out;
     text += (text.empty() ? "" : "\n") + page;
   }
   if (text.empty()) {

@@ -228,8 +228,9 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
     if (is_refused) {
       context.out << fmt::format("permissions alone: {}: {}\n", permission, shown(decision.reason));
     } else if (!decision.yes_rule.empty()) {
+      const std::string rule = context.redactor.apply(decision.yes_rule);
       context.out << fmt::format("the rule that allows it: {}\n",
-                                 context.redactor.apply(decision.yes_rule));
+                                 agent::one_line(rule, 10 * rule.size()));
     }
     if (runs_programs && decision.verdict != tools::Verdict::deny) {
       context.out << fmt::format("sandbox: {}\n", network_of(report.agent->sandbox));

@@ -252,7 +252,7 @@ Result<int> command_test(const Parsed& parsed, Context& context) {
 
   const TestCounts counts = count(reports);
   if (!is_text) {
-    out->write(context.redactor.dump(to_json(reports)) + "\n");
+    out->write(agent::printable_json(context.redactor.dump(to_json(reports))) + "\n");
   } else if (!parsed.has("--quiet") || counts.passed < reports.size()) {
     out->write(to_text(counts, context.color_out));
   }

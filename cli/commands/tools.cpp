@@ -26,7 +26,6 @@
 #include <algorithm>
 #include <array>
 #include <random>
-#include <unistd.h>
 #include <utility>
 
 namespace cli {
@@ -238,9 +237,7 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   if (result.truncated) {
     tool_environment->folder().keep();  // the result names the file
   }
-  const bool is_seen = ::isatty(STDOUT_FILENO) == 1;
-  context.out << (is_seen ? agent::printable(result.content) : result.content)
-              << (result.content.ends_with('\n') ? "" : "\n");
+  context.out << result.content << (result.content.ends_with('\n') ? "" : "\n");
   return ending(result, cancellation.signal_number());
 }
 

@@ -25,10 +25,12 @@ AnswerSink::AnswerSink(Options options,
 
 void AnswerSink::on(const agent::Event& event) {
   if (options_.format == Format::jsonl) {
-    write(redactor_.dump(agent::dump(event), [&] { return to_json(event); }) += '\n');
+    write(agent::printable_json(
+              redactor_.dump(agent::dump(event), [&] { return to_json(event); })) += '\n');
   } else if (const auto* end = std::get_if<agent::RunFinished>(&event.body)) {
     if (options_.format == Format::json) {
-      write(redactor_.dump(agent::dump(end->result), [&] { return to_json(end->result); }) += '\n');
+      write(agent::printable_json(redactor_.dump(agent::dump(end->result),
+                                                 [&] { return to_json(end->result); })) += '\n');
     } else {
       answer(end->result);
     }

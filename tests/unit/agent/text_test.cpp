@@ -126,6 +126,17 @@ TEST_CASE("text: a terminal cannot be steered", "[agent]") {
   CHECK(agent::printable(text) == shown);
 }
 
+TEST_CASE("text: JSON on a terminal says what it said before", "[agent]") {
+  const auto [json, shown] = GENERATE(table<std::string, std::string>({
+      {"{}\n", "{}\n"},
+      {R"({"Grüße": "🌍", "a": "\u001b"})", R"({"Grüße": "🌍", "a": "\u001b"})"},
+      {"\"\u202e\u009b31m\u2066 Grüße 12345678\"", R"("\u202e\u009b31m\u2066 Grüße 12345678")"},
+      {"[\"\ufeff\", 1]", R"(["\ufeff", 1])"},
+  }));
+  CHECK(agent::printable_json(json) == shown);
+  CHECK(agent::printable(shown) == shown);
+}
+
 TEST_CASE("text: the nearest name is found where there is just one", "[agent]") {
   const std::vector<std::string> names = {
       "read_file", "write_file", "edit_file", "grep", "glob", "shell", "max_turns", "temperature"};
