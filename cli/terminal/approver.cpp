@@ -15,7 +15,9 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -23,6 +25,13 @@ namespace {
 using agent::Answer;
 
 constexpr std::size_t k_longest_answer = 100;
+
+// Its own line ends, and the mark of an empty line that stays, are no part of what would change.
+std::string diff_for(std::string_view changes) {
+  std::vector<std::string_view> lines = agent::split_lines(changes);
+  std::ranges::replace(lines, std::string_view(" "), std::string_view());
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
 
 class AlwaysYes final : public agent::Approver {
  public:
@@ -68,14 +77,16 @@ class Person final : public agent::Approver {
         continue;
       }
       const auto answer = meaning(word, offers_always);
-      if (answer == Answer::always) {
-        const auto keeps = confirm_rule(request.rule, size, stop);
+      if (answer == Answer::always || answer == Answer::run) {
+        const auto keeps = confirm_rule(request.rule, *answer, size, stop);
         if (!keeps) {
           return Answer::nobody;
         }
         if (!*keeps) {
           continue;
         }
+      }
+      if (answer == Answer::always) {
         keep(request.rule);
       }
       if (answer) {
@@ -102,7 +113,7 @@ class Person final : public agent::Approver {
   }
 
   static void add_changes(CallSheet& sheet, const agent::ApprovalRequest& request) {
-    sheet.add_text("what it would change", request.changes);
+    sheet.add_text("what it would change", diff_for(request.changes));
   }
 
   static CallSheet sheet_of_changes(const agent::ApprovalRequest& request, std::size_t columns) {
@@ -152,16 +163,22 @@ class Person final : public agent::Approver {
 
   // nullopt: the run is to stop.
   std::optional<bool> confirm_rule(const std::string& rule,
+                                   Answer answer,
                                    const Terminal::Size& size,
                                    const std::stop_token& stop) const {
     CallSheet sheet(size.columns);
-    sheet.add_text("the rule that allows it, in every run", rule);
+    const bool is_for_ever = answer == Answer::always;
+    sheet.add_text(is_for_ever ? "the rule that allows it, in every run"
+                               : "the rule that allows it, in this run",
+                   rule);
     sheet.explain_characters();
     if (!page(sheet, size, stop)) {
       return std::nullopt;
     }
-    Terminal::say(fmt::format("Keep this rule in {}? [y] yes, [N] no: ",
-                              written_out_line(options_.user_config.string())));
+    Terminal::say(is_for_ever
+                      ? fmt::format("Keep this rule in {}? [y] yes, [N] no: ",
+                                    written_out_line(options_.user_config.string()))
+                      : std::string("Keep this rule until the run ends? [y] yes, [N] no: "));
     const auto line = Terminal::read_line(stop, k_longest_answer);
     if (!line) {
       return std::nullopt;

@@ -117,6 +117,8 @@ Word word_at(std::string_view text, std::size_t begin, Script script) {
   return word;
 }
 
+constexpr std::string_view k_last_blank = "\\u{20}";
+
 class Writer {
  public:
   Writer(std::string_view text, std::size_t columns, bool breaks_lines)
@@ -126,7 +128,7 @@ class Writer {
     while (at_ < text_.size()) {
       write_one();
     }
-    if (row_.bytes > 0) {
+    if (row_.bytes > 0 || ends_in_break_) {
       end_row(false);
     }
     return std::move(out_);
@@ -139,9 +141,12 @@ class Writer {
       ++row_.bytes;
       ++at_;
       end_row(false);
+      ends_in_break_ = at_ == text_.size();
     } else if (character.is_valid && character.point == '\t' && breaks_lines_) {
       const std::size_t width = 8 - column_ % 8;
-      add(std::string(width, ' '), width, 1);
+      add("→" + std::string(width - 1, ' '), width, 1);
+    } else if (character.point == ' ' && is_last_of_line()) {
+      add(k_last_blank, k_last_blank.size(), 1);
     } else if (passes(character)) {
       add(text_.substr(at_, character.bytes),
           is_letter_in(character.point, k_wide_letters) ? 2 : 1,
@@ -153,6 +158,11 @@ class Writer {
       ++out_.characters;
       add(written, written.size(), character.bytes);
     }
+  }
+
+  bool is_last_of_line() const {
+    const std::size_t next = at_ + 1;
+    return next == text_.size() || (breaks_lines_ && text_[next] == '\n');
   }
 
   bool passes(const Character& character) {
@@ -193,6 +203,7 @@ class Writer {
   std::string_view text_;
   std::size_t columns_;
   bool breaks_lines_;
+  bool ends_in_break_ = false;
   std::size_t at_ = 0;
   Word word_;
   Row row_;

@@ -21,9 +21,10 @@ struct WrittenOut {
 };
 
 // Any bytes. A character that is written out is `\u{202e}`, a byte that is no UTF-8 is `\x{ff}`,
-// and where the text itself has `\u{` or `\x{` its backslash is `\u{5c}`: nothing can be mistaken
-// for another but a tab for blanks. Rows are at most `columns` (at least 12) wide. In time linear
-// in the text.
+// and where the text itself has `\u{` or `\x{` its backslash is `\u{5c}`. A tab is `→` and the
+// blanks up to the next eighth column, a blank at the end of a line `\u{20}`, and behind a line end
+// that is the last byte there is an empty row: nothing can be mistaken for another. Rows are at
+// most `columns` (at least 12) wide. In time linear in the text.
 WrittenOut written_out(std::string_view text, std::size_t columns);
 
 // The same in one line; line ends are written out, too.
