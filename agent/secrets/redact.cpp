@@ -296,10 +296,19 @@ void find_written(std::string_view text, const KnownValues& values, std::vector<
   }
 }
 
-// A text without the escapes of JSON, and where each of its bytes stood before.
+// A text without the escapes of JSON, and where its bytes stood before.
 struct Unescaped {
+  struct Shift {  // from here on, until the next one
+    std::size_t place = 0;
+    std::size_t was = 0;
+  };
   std::string text;
-  std::vector<std::size_t> places;  // one more than bytes: the end
+  std::vector<Shift> shifts;
+
+  std::size_t place_before(std::size_t at) const {
+    const auto next = std::ranges::upper_bound(shifts, at, {}, &Shift::place);
+    return next == shifts.begin() ? at : std::prev(next)->was + (at - std::prev(next)->place);
+  }
 };
 
 std::string utf8_of(char32_t unit) {
@@ -326,39 +335,63 @@ std::optional<char32_t> escaped_unit(std::string_view text) {
 
 constexpr std::string_view k_escapes = "\"\"\\\\//b\bf\fn\nr\rt\t";  // the sign, what it means
 
-// What stands for one character at the beginning of the text; backslashes may be escaped in turn,
-// as in JSON within JSON.
+// What backslashes at the beginning of the text stand for; they may be escaped in turn, as in JSON
+// within JSON.
 struct Escape {
-  std::size_t bytes = 0;  // 0: it is no escape
-  std::string means = {};
+  std::size_t bytes = 0;
+  std::optional<std::string> means = std::nullopt;  // nullopt: they are no escape
 };
 Escape escape_at(std::string_view text) {
   const std::size_t slashes = std::min(text.find_first_not_of('\\'), text.size());
-  if (slashes == 0 || slashes == text.size()) {
-    return {};
-  }
   const std::string_view last = text.substr(slashes - 1);
   if (const auto unit = escaped_unit(last)) {
     return {.bytes = slashes + 5, .means = utf8_of(*unit)};
   }
-  for (std::size_t at = 0; at < k_escapes.size(); at += 2) {
+  for (std::size_t at = 0; last.size() > 1 && at < k_escapes.size(); at += 2) {
     if (last[1] == k_escapes[at]) {
       return {.bytes = slashes + 1, .means = std::string(1, k_escapes[at + 1])};
     }
   }
-  return {};
+  return {.bytes = slashes};
+}
+
+// Whether a character is an escape that no writer of JSON needs, or one that none writes so.
+bool has_strange_escape(std::string_view text) {
+  for (std::size_t at = text.find("\\u"); at != std::string_view::npos;
+       at = text.find("\\u", at + 2)) {
+    const auto unit = escaped_unit(text.substr(at));
+    const auto is_capital = [](char c) { return c >= 'A' && c <= 'F'; };
+    if (unit && ((*unit >= ' ' && *unit < 0x7F) ||
+                 std::ranges::any_of(text.substr(at + 2, 4), is_capital))) {
+      return true;
+    }
+  }
+  return false;
 }
 
 Unescaped unescaped(std::string_view text) {
   Unescaped out;
   for (std::size_t at = 0; at < text.size();) {
-    const Escape escape = text[at] == '\\' ? escape_at(text.substr(at)) : Escape{};
-    const std::string_view means = escape.bytes > 0 ? escape.means : text.substr(at, 1);
-    out.text += means;
-    out.places.resize(out.text.size(), at);
-    at += std::max<std::size_t>(escape.bytes, 1);
+    const std::size_t slash = std::min(text.find('\\', at), text.size());
+    out.text += text.substr(at, slash - at);
+    at = slash;
+    if (at == text.size()) {
+      break;
+    }
+    const Escape escape = escape_at(text.substr(at));
+    if (!escape.means) {
+      out.text += text.substr(at, escape.bytes);
+      at += escape.bytes;
+      continue;
+    }
+    // What is found ends behind an escape, or begins with it, as a whole.
+    for (std::size_t byte = 0; byte < escape.means->size(); ++byte) {
+      out.shifts.push_back({.place = out.text.size() + byte, .was = at});
+    }
+    out.text += *escape.means;
+    at += escape.bytes;
+    out.shifts.push_back({.place = out.text.size(), .was = at});
   }
-  out.places.push_back(text.size());
   return out;
 }
 
@@ -371,12 +404,14 @@ std::vector<Span> secrets_in(std::string_view text,
     spans.push_back({guess.begin, guess.end, guess.begin});
   }
   find_written(text, values, spans);
-  if (text.contains("\\u")) {
+  if (has_strange_escape(text)) {
     const Unescaped read = unescaped(text);
     std::vector<Span> found;
     find_written(read.text, values, found);
     for (const Span& span : found) {
-      spans.push_back({read.places[span.begin], read.places[span.end], read.places[span.context]});
+      spans.push_back({read.place_before(span.begin),
+                       read.place_before(span.end),
+                       read.place_before(span.context)});
     }
   }
   return merged(std::move(spans));

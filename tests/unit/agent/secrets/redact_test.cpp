@@ -164,12 +164,26 @@ TEST_CASE("redact: a secret goes whichever of its characters are escapes of JSON
       {R"({"k": "hunter\u0032-h\u00FCnter2"} x)", R"({"k": "[redacted]"} x)"},
       {R"({"k": "\u0068unter2-hünter\u0032"})", R"({"k": "[redacted]"})"},
       {R"("{\"k\": \"hunter\\u0032-hünter2\"}")", R"("{\"k\": \"[redacted]\"}")"},
+      {R"({"k": "hunter2-h\u00FCnter2"})", R"({"k": "[redacted]"})"},
+      {R"(\\\u0068unter2-hünter2\n)", R"([redacted]\n)"},
       {R"(sk\u002dant-aaaaaaaaaaaaaaaaaaaa.)", "[redacted]."},
       {R"(\u0078 hunter\u0033-hünter2 \u)", R"(\u0078 hunter\u0033-hünter2 \u)"},
       {R"(C:\users\u12 \uzzzz \)", R"(C:\users\u12 \uzzzz \)"},
   }));
   CHECK(redactor.apply(text) == expected);
   CHECK(redactor.is_clean(text) == (text == expected));
+}
+
+TEST_CASE("redact: escapes take linear time", "[agent]") {
+  agent::Redactor redactor({});
+  redactor.add("hunter2-hunter2");
+  const std::string slashes(2'000'000, '\\');
+  CHECK(redactor.apply(R"(\u0041 )" + slashes + "q") == R"(\u0041 )" + slashes + "q");
+  std::string many;
+  for (int at = 0; at < 200'000; ++at) {
+    many += R"(\u0041\n)";
+  }
+  CHECK(redactor.apply(many + R"(hunter\u0032-hunter2)") == many + "[redacted]");
 }
 
 TEST_CASE("redact: of a value with several lines each long one goes, too", "[agent]") {
