@@ -104,12 +104,12 @@ void tell_source(const RunSource& source, const Parsed& parsed, std::ostream& er
   }
   if (source.earlier) {
     const agent::State& state = source.earlier->past.state;
-    err << fmt::format("carrying on {}{}: {} turn{}, {}\n",
+    err << fmt::format("carrying on {}{}: {} turn{}{} so far\n",
                        source.session.empty() ? "" : agent::one_line(source.session) + ", ",
                        source.earlier->run_id,
                        state.turns,
                        state.turns == 1 ? "" : "s",
-                       agent::format_money(state.cost));
+                       state.cost ? ", " + agent::format_money(state.cost) : "");
   } else if (!source.agent.is_named) {
     err << fmt::format("agent: {}, this folder's\n", source.agent.file);
   }
