@@ -51,7 +51,7 @@ bool lets_calls_run(StopReason reason) {
     case StopReason::tool_use:
     case StopReason::stop_sequence:
     case StopReason::pause:
-    case StopReason::unknown:  // servers differ in their words, and some have none
+    case StopReason::unknown:  // some servers have no word for it
       return true;
     case StopReason::max_tokens:
     case StopReason::content_filter:

@@ -48,7 +48,8 @@ struct ToolCall {
   bool operator==(const ToolCall&) const = default;
 };
 
-// Why the model stopped; the wire's own word is in Reply::stop_reason_raw.
+// Why the model stopped; the wire's own word is in Reply::stop_reason_raw. `error`: nothing says
+// that the answer is whole. `unknown`: it is, and the wire has no word for why.
 enum class StopReason : std::uint8_t {
   end_turn,
   tool_use,

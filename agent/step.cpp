@@ -152,7 +152,8 @@ Step judge(const State& state) {
       }
       return Say{{.text = std::string(k_call_again), .reason = "malformed_tool_call"}};
     case StopReason::error:
-      return Finish{failed(Code::provider_other, "the provider ended the answer with an error")};
+      return Finish{
+          failed(Code::provider_stream_broken, "the server ended the answer before it was whole")};
     case StopReason::pause:
       if (state.pauses > k_max_pauses) {
         return Finish{

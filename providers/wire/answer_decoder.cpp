@@ -148,7 +148,7 @@ std::optional<Json> parse_lenient(std::string_view text) {
 
 agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_view word) {
   const auto found = std::ranges::find(words, word, &StopWord::word);
-  return found == words.end() ? agent::StopReason::unknown : found->reason;
+  return found == words.end() ? agent::StopReason::error : found->reason;
 }
 
 void merge_usage(Json& known, const Json& usage) {
@@ -360,8 +360,11 @@ agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
       return agent::fail(garbage(body_));
     }
   }
-  if (form_ == Form::unknown || (form_ == Form::stream && !is_complete())) {
+  if (form_ == Form::unknown || !is_complete()) {
     return agent::fail(broken());
+  }
+  if (const Ending end = ending(); end.reason == agent::StopReason::error) {
+    return agent::fail(ended_without_end(end.word));
   }
   agent::Reply result = whole_reply();
   result.request_id = request_id(headers);
@@ -370,6 +373,7 @@ agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
 
 agent::Reply AnswerDecoder::whole_reply() {
   agent::Reply result = reply();
+  result.stop_reason_raw = ending().word;
   result.text = std::move(text_);
   result.reasoning = std::move(reasoning_);
   return result;
@@ -387,6 +391,15 @@ Error AnswerDecoder::broken() const {
   return Error{.code = Code::provider_stream_broken,
                .message = form_ == Form::unknown ? "the answer is empty"
                                                  : "the answer ended before its end mark"};
+}
+
+// What a server calls a cut of its own making is for it to say: an overload, a cancelled request.
+Error AnswerDecoder::ended_without_end(std::string_view word) {
+  return Error{.code = Code::provider_stream_broken,
+               .message = word.empty() ? "the server does not say that the answer is whole"
+                                       : fmt::format("the server ended the answer as {}, which is "
+                                                     "not known as the end of a whole one",
+                                                     excerpt(word))};
 }
 
 }  // namespace providers

@@ -19,6 +19,15 @@
 
 namespace providers {
 
+// A word for the end of an answer that a protocol knows. A table of them names all: what is in none
+// of its rows ends no answer, whatever it means.
+struct StopWord {
+  std::string_view word;
+  agent::StopReason reason;
+};
+// `error`: in no row.
+agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_view word);
+
 class AnswerDecoder : public Decoder {
  public:
   agent::Result<agent::Heard> feed(std::string_view bytes, const agent::Emit& emit) final;
@@ -27,6 +36,11 @@ class AnswerDecoder : public Decoder {
   std::optional<agent::Milliseconds> retry_after(agent::Clock::Wall now) const final;
 
  protected:
+  struct Ending {
+    agent::StopReason reason;
+    std::string word;  // empty: the server said none
+  };
+
   // One event of a stream; `data` is an object and reports no error, and what is large in it may be
   // moved away. What it says: an event that leaves the answer as it was, as an empty delta does, is
   // nothing.
@@ -45,7 +59,11 @@ class AnswerDecoder : public Decoder {
   virtual bool is_complete() const = 0;
   // Nothing that follows belongs to the answer.
   virtual bool is_over() const = 0;
-  // All but its text and reasoning, which are what was added. Also of an answer that broke off.
+  // How the server says that the answer ended, in its word: `error` where the word is none that
+  // ends a whole answer, and none but `error` does not stand.
+  virtual Ending ending() const = 0;
+  // All but its text and reasoning, which are what was added, and the server's word. Also of an
+  // answer that broke off.
   virtual agent::Reply reply() = 0;
 
   // A piece of the answer's text, or of its reasoning, for whoever listens: what people read while
@@ -67,6 +85,7 @@ class AnswerDecoder : public Decoder {
   agent::Reply whole_reply();
   agent::Result<void> read_document(const agent::Emit& emit);
   agent::Error broken() const;
+  static agent::Error ended_without_end(std::string_view word);
 
   Form form_ = Form::unknown;
   std::string body_;  // of a document; of anything else the first bytes, for messages
@@ -86,13 +105,6 @@ std::optional<agent::Money> reported_cost(const agent::Json& usage);
 
 // JSON as servers send it: bytes that are no UTF-8 and lone surrogates become U+FFFD.
 std::optional<agent::Json> parse_lenient(std::string_view text);
-
-// What a protocol calls the end of an answer; `unknown` where the word is in no row.
-struct StopWord {
-  std::string_view word;
-  agent::StopReason reason;
-};
-agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_view word);
 
 // Later values are totals and replace the earlier ones; what they leave out stands.
 void merge_usage(agent::Json& known, const agent::Json& usage);

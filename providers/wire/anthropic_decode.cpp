@@ -73,6 +73,9 @@ class AnthropicDecoder final : public AnswerDecoder {
   void take_done() override { is_over_ = is_over_ || !stop_reason_.empty(); }
   bool is_complete() const override { return is_over_; }
   bool is_over() const override { return is_over_; }
+  Ending ending() const override {
+    return {stop_reason_of(k_stop_words, stop_reason_), stop_reason_};
+  }
   agent::Reply reply() override;
 
  private:
@@ -199,7 +202,7 @@ void AnthropicDecoder::extend_block(Block& block, const Json& delta, const agent
 
 agent::Reply AnthropicDecoder::reply() {
   agent::Reply reply;
-  const bool is_cut = stop_reason_of(k_stop_words, stop_reason_) == StopReason::max_tokens;
+  const bool is_cut = ending().reason == StopReason::max_tokens;
   ToolCallAssembler assembler;
   for (auto& [index, block] : blocks_) {
     if (is_tool_use(block.json)) {
@@ -217,13 +220,9 @@ agent::Reply AnthropicDecoder::reply() {
                                 .name = std::move(call.name),
                                 .arguments = std::move(call.arguments)});
   }
-  reply.stop_reason = stop_reason_of(k_stop_words, stop_reason_);
-  const bool is_end =
-      reply.stop_reason == StopReason::end_turn || reply.stop_reason == StopReason::unknown;
-  if (is_end && !reply.tool_calls.empty()) {
-    reply.stop_reason = StopReason::tool_use;
-  }
-  reply.stop_reason_raw = stop_reason_;
+  const StopReason reason = ending().reason;
+  const bool calls_on = reason == StopReason::end_turn && !reply.tool_calls.empty();
+  reply.stop_reason = calls_on ? StopReason::tool_use : reason;
   reply.usage = normal_usage(usage_);
   reply.model = model_;
   reply.protocol = "anthropic_messages";

@@ -78,8 +78,11 @@ class BedrockDecoder final : public AnswerDecoder {
   void take_usage(const agent::Json& data) override;
   bool take_document(Json& document, const agent::Emit& emit) override;
   void take_done() override {}
-  bool is_complete() const override { return !stop_reason_.empty(); }
+  bool is_complete() const override { return has_stopped_; }
   bool is_over() const override { return is_over_; }
+  Ending ending() const override {
+    return {stop_reason_of(k_stop_words, stop_reason_), stop_reason_};
+  }
   agent::Reply reply() override;
 
  private:
@@ -90,6 +93,7 @@ class BedrockDecoder final : public AnswerDecoder {
 
   std::map<long long, Json> blocks_;  // by their index; a call's input is text until the end
   std::string stop_reason_;
+  bool has_stopped_ = false;
   agent::Usage usage_;
   bool is_over_ = false;
 };
@@ -113,7 +117,8 @@ Heard BedrockDecoder::take_event(std::string_view name, Json& data, const agent:
       return heard_if(!is_empty_delta(*delta));
     }
   } else if (name == "messageStop") {
-    stop_reason_ = agent::text_at(data, "stopReason", "unknown");
+    stop_reason_ = agent::text_at(data, "stopReason");
+    has_stopped_ = true;
   } else if (name == "metadata") {
     is_over_ = is_complete();
   }
@@ -146,12 +151,13 @@ bool BedrockDecoder::take_document(Json& document, const agent::Emit& emit) {
   Json* message = output == nullptr ? nullptr : agent::find(*output, "message");
   Json* content = message == nullptr ? nullptr : agent::find(*message, "content");
   stop_reason_ = agent::text_at(document, "stopReason");
+  has_stopped_ = true;
   if (content != nullptr && content->is_array()) {
     for (Json& block : *content) {
       take_block(std::move(block), emit);
     }
   }
-  return message != nullptr && is_complete();
+  return message != nullptr;
 }
 
 void BedrockDecoder::take_block(Json block, const agent::Emit& emit) {
@@ -164,7 +170,7 @@ void BedrockDecoder::take_block(Json block, const agent::Emit& emit) {
 
 agent::Reply BedrockDecoder::reply() {
   agent::Reply reply;
-  const StopReason reason = stop_reason_of(k_stop_words, stop_reason_);
+  const StopReason reason = ending().reason;
   ToolCallAssembler assembler;
   for (auto& [index, block] : blocks_) {
     if (Json* call = agent::find(block, "toolUse")) {
@@ -180,7 +186,6 @@ agent::Reply BedrockDecoder::reply() {
   }
   const bool calls = reason == StopReason::end_turn && !reply.tool_calls.empty();
   reply.stop_reason = calls ? StopReason::tool_use : reason;
-  reply.stop_reason_raw = stop_reason_;
   reply.usage = usage_;
   if (!is_plain(reply.tool_calls.size())) {
     reply.raw = content_to_send_back(reply.tool_calls);

@@ -35,6 +35,8 @@ constexpr auto k_stop_words = std::to_array<StopWord>({
     {"MODEL_ARMOR", StopReason::content_filter},
     {"IMAGE_SAFETY", StopReason::content_filter},
     {"IMAGE_PROHIBITED_CONTENT", StopReason::content_filter},
+    {"IMAGE_RECITATION", StopReason::content_filter},
+    {"JAILBREAK", StopReason::content_filter},
     {"MALFORMED_FUNCTION_CALL", StopReason::malformed_tool_call},
     {"UNEXPECTED_TOOL_CALL", StopReason::malformed_tool_call},
     {"TOO_MANY_TOOL_CALLS", StopReason::malformed_tool_call},
@@ -119,6 +121,9 @@ class GeminiDecoder final : public AnswerDecoder {
   void take_done() override {}
   bool is_complete() const override { return !finish_reason_.empty(); }
   bool is_over() const override { return false; }  // usage may come behind the reason
+  Ending ending() const override {
+    return {stop_reason_of(k_stop_words, finish_reason_), finish_reason_};
+  }
   agent::Reply reply() override;
 
  private:
@@ -156,10 +161,11 @@ Heard GeminiDecoder::take_event(std::string_view /*name*/, Json& data, const age
       }
     }
   }
-  // A prompt that was blocked has no candidate.
+  // A prompt that was blocked, for whatever reason, has no candidate.
   if (const Json* feedback = agent::find(data, "promptFeedback")) {
     if (const auto reason = agent::text_at(*feedback, "blockReason"); !reason.empty()) {
-      finish_reason_ = reason == "OTHER" ? "PROHIBITED_CONTENT" : reason;
+      const bool is_filter = stop_reason_of(k_stop_words, reason) == StopReason::content_filter;
+      finish_reason_ = is_filter ? reason : "PROHIBITED_CONTENT";
       says_something = true;
     }
   }
@@ -168,14 +174,16 @@ Heard GeminiDecoder::take_event(std::string_view /*name*/, Json& data, const age
 
 // One answer, or all chunks of a stream in an array.
 bool GeminiDecoder::take_document(Json& document, const agent::Emit& emit) {
+  bool is_answer = false;
   const auto take = [&](Json& chunk) {
     if (chunk.is_object()) {
       take_event({}, chunk, emit);
+      is_answer = is_answer || chunk.contains("candidates") || chunk.contains("promptFeedback");
     }
     return chunk.is_object();
   };
   const bool is_known = document.is_array() ? std::ranges::all_of(document, take) : take(document);
-  return is_known && is_complete();
+  return is_known && is_answer;
 }
 
 // Whether it says something; so of a part.
@@ -245,7 +253,7 @@ void GeminiDecoder::take_call(Json part) {
 
 agent::Reply GeminiDecoder::reply() {
   agent::Reply reply;
-  const StopReason reason = stop_reason_of(k_stop_words, finish_reason_);
+  const StopReason reason = ending().reason;
   ToolCallAssembler assembler;
   for (Json& part : parts_) {
     if (Json* call = agent::find(part, "functionCall")) {
@@ -269,13 +277,8 @@ agent::Reply GeminiDecoder::reply() {
                                 .name = std::move(call.name),
                                 .arguments = std::move(call.arguments)});
   }
-  reply.stop_reason = reason;
-  if (!reply.tool_calls.empty() && reason == StopReason::end_turn) {
-    reply.stop_reason = StopReason::tool_use;
-  } else if (!reply.tool_calls.empty() && reason == StopReason::unknown) {
-    reply.stop_reason = StopReason::error;  // the words that come new are those of failures
-  }
-  reply.stop_reason_raw = finish_reason_;
+  const bool calls = reason == StopReason::end_turn && !reply.tool_calls.empty();
+  reply.stop_reason = calls ? StopReason::tool_use : reason;
   reply.usage = normal_usage(usage_);
   reply.model = model_;
   reply.protocol = "gemini";

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <span>
 #include <string>
@@ -23,12 +24,11 @@ using agent::Heard;
 using agent::Json;
 using agent::StopReason;
 
-StopReason reason_of(std::string_view word) {
-  // Answers of old servers name no reason.
-  return word == "stop" || word.empty() ? StopReason::end_turn
-         : word == "length"             ? StopReason::max_tokens
-                                        : StopReason::unknown;
-}
+constexpr auto k_stop_words = std::to_array<StopWord>({
+    {"stop", StopReason::end_turn},
+    {"", StopReason::end_turn},  // of old servers
+    {"length", StopReason::max_tokens},
+});
 
 // A stream is one object a line, and an answer in one piece is a stream of one line.
 class OllamaDecoder final : public AnswerDecoder {
@@ -43,6 +43,7 @@ class OllamaDecoder final : public AnswerDecoder {
   bool streams_json() const override { return true; }
   bool is_complete() const override { return is_done_; }
   bool is_over() const override { return is_done_; }
+  Ending ending() const override { return {stop_reason_of(k_stop_words, reason_), reason_}; }
   agent::Reply reply() override;
 
  private:
@@ -96,7 +97,7 @@ Json OllamaDecoder::raw_message(std::span<const AssembledCall> calls) const {
 
 agent::Reply OllamaDecoder::reply() {
   agent::Reply reply;
-  const StopReason reason = reason_of(reason_);
+  const StopReason reason = ending().reason;
   ToolCallAssembler assembler;
   for (Json& call : calls_) {
     assembler.add_call(std::exchange(call, nullptr));
@@ -112,7 +113,6 @@ agent::Reply OllamaDecoder::reply() {
   }
   const bool calls = reason == StopReason::end_turn && !reply.tool_calls.empty();
   reply.stop_reason = calls ? StopReason::tool_use : reason;
-  reply.stop_reason_raw = reason_;
   reply.usage = usage_;
   reply.model = model_;
   reply.protocol = "ollama";

@@ -30,7 +30,10 @@ constexpr auto k_stop_words = std::to_array<StopWord>({
     {"stop", StopReason::end_turn},
     {"end_turn", StopReason::end_turn},
     {"eos", StopReason::end_turn},
+    {"eos_token", StopReason::end_turn},
+    {"complete", StopReason::end_turn},
     {"completed", StopReason::end_turn},
+    {"normal", StopReason::end_turn},
     {"stop_sequence", StopReason::stop_sequence},
     {"length", StopReason::max_tokens},
     {"max_tokens", StopReason::max_tokens},
@@ -40,15 +43,25 @@ constexpr auto k_stop_words = std::to_array<StopWord>({
     {"tool_use", StopReason::tool_use},
     {"function_call", StopReason::tool_use},
     {"content_filter", StopReason::content_filter},
+    {"sensitive", StopReason::content_filter},
     {"safety", StopReason::content_filter},
+    {"recitation", StopReason::content_filter},
+    {"blocklist", StopReason::content_filter},
+    {"prohibited_content", StopReason::content_filter},
+    {"spii", StopReason::content_filter},
     {"refusal", StopReason::refusal},
+    {"model_context_window_exceeded", StopReason::context_window},
+    {"function_call_filter", StopReason::malformed_tool_call},
     {"malformed_function_call", StopReason::malformed_tool_call},
-    {"error", StopReason::error},
-    {"insufficient_system_resource", StopReason::error},
+    {"unexpected_tool_call", StopReason::malformed_tool_call},
 });
 
+// As "content_filter: RECITATION" too. No word is none that is unknown: some servers end an answer
+// by its end mark alone.
 StopReason reason_of(std::string_view word) {
-  return stop_reason_of(k_stop_words, agent::to_lower(word));
+  return word.empty()
+             ? StopReason::unknown
+             : stop_reason_of(k_stop_words, agent::to_lower(word.substr(0, word.find(':'))));
 }
 
 long long first_integer(const Json& object, std::initializer_list<std::string_view> keys) {
@@ -113,6 +126,7 @@ class OpenaiChatDecoder final : public AnswerDecoder {
   void take_done() override { is_done_ = true; }
   bool is_complete() const override { return is_done_ || !finish_reason_.empty(); }
   bool is_over() const override { return is_done_; }
+  Ending ending() const override { return {reason_of(finish_reason_), finish_reason_}; }
   agent::Reply reply() override;
 
  private:
@@ -386,7 +400,6 @@ Json OpenaiChatDecoder::raw_message(const std::vector<AssembledCall>& calls) con
 agent::Reply OpenaiChatDecoder::reply() {
   agent::Reply reply;
   reply.stop_reason = stop_reason(!calls_.empty());
-  reply.stop_reason_raw = finish_reason_;
   auto calls = std::move(calls_).finish(id_, reply.stop_reason == StopReason::max_tokens);
   if (!is_plain(calls) && (!text().empty() || !refusal_.empty() || !calls.empty())) {
     reply.raw = agent::dump(raw_message(calls));

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <span>
 #include <string>
@@ -61,9 +62,16 @@ std::string reasoning_of(const Json& item) {
          joined_parts(item, "content", "reasoning_text", "text");
 }
 
-// Of an answer, whatever its event is called, or of one of its calls.
-bool says_failure(std::string_view status) {
-  return status == "incomplete" || status == "failed" || status == "cancelled";
+constexpr auto k_stop_words = std::to_array<StopWord>({
+    {"completed", StopReason::end_turn},
+    {"incomplete:max_output_tokens", StopReason::max_tokens},
+    {"incomplete:max_tokens", StopReason::max_tokens},
+    {"incomplete:content_filter", StopReason::content_filter},
+});
+
+// The status of a call: the whole answer's status tells whether one that was begun has ended.
+bool is_whole_call(std::string_view status) {
+  return status.empty() || status == "completed" || status == "in_progress";
 }
 
 bool is_call(std::string_view type) {
@@ -148,6 +156,7 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
   void take_done() override {}
   bool is_complete() const override { return !status_.empty(); }
   bool is_over() const override { return !status_.empty(); }
+  Ending ending() const override;
   agent::Reply reply() override;
 
  private:
@@ -200,8 +209,9 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
     take_response(*response);
     if (type == "response.completed" || type == "response.incomplete") {
       take_output(*response, emit);
-      const std::string_view status = agent::text_at(*response, "status");
-      status_ = says_failure(status) ? status : type.substr(type.find('.') + 1);
+      const std::string_view event = type.substr(type.find('.') + 1);
+      const std::string_view status = agent::text_at(*response, "status", event);
+      status_ = status == "completed" ? event : status;
     }
   }
   return type == "keepalive"        ? Heard::keep_alive
@@ -295,27 +305,25 @@ void OpenaiResponsesDecoder::add_calls(ToolCallAssembler& assembler) {
 bool OpenaiResponsesDecoder::has_cut_call() const {
   return std::ranges::any_of(items_, [](const auto& one) {
     return is_call(agent::text_at(one.second.json, "type")) &&
-           says_failure(agent::text_at(one.second.json, "status"));
+           !is_whole_call(agent::text_at(one.second.json, "status"));
   });
+}
+
+AnswerDecoder::Ending OpenaiResponsesDecoder::ending() const {
+  const std::string word = status_ == "incomplete" ? status_ + ":" + incomplete_ : status_;
+  return {stop_reason_of(k_stop_words, word), word};
 }
 
 // There is no reason for tools: an answer that calls some is `completed`.
 StopReason OpenaiResponsesDecoder::stop_reason(bool has_cut_call,
                                                bool has_calls,
                                                bool has_refusal) const {
-  if (status_ == "incomplete") {
-    return incomplete_ == "max_output_tokens" || incomplete_ == "max_tokens"
-               ? StopReason::max_tokens
-           : incomplete_ == "content_filter" ? StopReason::content_filter
-                                             : StopReason::error;
-  }
-  if (status_ != "completed") {
-    return StopReason::error;
-  }
-  return has_cut_call  ? StopReason::max_tokens
-         : has_calls   ? StopReason::tool_use
-         : has_refusal ? StopReason::refusal
-                       : StopReason::end_turn;
+  const StopReason reason = ending().reason;
+  return reason != StopReason::end_turn ? reason
+         : has_cut_call                 ? StopReason::max_tokens
+         : has_calls                    ? StopReason::tool_use
+         : has_refusal                  ? StopReason::refusal
+                                        : StopReason::end_turn;
 }
 
 agent::Reply OpenaiResponsesDecoder::reply() {
@@ -348,7 +356,6 @@ agent::Reply OpenaiResponsesDecoder::reply() {
     reply.raw = agent::dump(output);
   }
   reply.stop_reason = stop_reason(is_any_cut, !calls.empty(), has_refusal);
-  reply.stop_reason_raw = incomplete_.empty() ? status_ : status_ + ":" + incomplete_;
   reply.usage = normal_usage(usage_);
   reply.cost = reported_cost(usage_);
   reply.model = model_;

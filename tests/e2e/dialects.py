@@ -227,7 +227,7 @@ def responses_whole(reply, number):
     word = reply.stop_word(OpenaiResponses.stops)
     is_cut = word in ("max_output_tokens", "content_filter")
     return {"id": f"resp_{number}", "object": "response", "created_at": 1, "model": "model-1", "error": None,
-            "status": "incomplete" if is_cut else "completed",
+            "status": "incomplete" if is_cut else word if word == "abort" else "completed",
             "incomplete_details": {"reason": word} if is_cut else None,
             "output": list(responses_items(reply, number)), "usage": responses_usage(reply.usage)}
 

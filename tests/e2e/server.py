@@ -26,7 +26,7 @@ TABLES = {"usage": {"input", "output", "cache_read", "cache_write", "reasoning",
 TOOL_KEYS = {"name", "arguments", "raw", "id"}
 FAULTS = {"reset", "close", "stall", "end", "error_event"}
 STOPS = {"end_turn", "tool_use", "max_tokens", "stop_sequence", "refusal", "pause", "context_window",
-         "content_filter", "malformed_tool_call"}
+         "content_filter", "malformed_tool_call", "abort"}
 
 
 def mistakes(script):

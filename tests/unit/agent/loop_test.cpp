@@ -521,7 +521,7 @@ TEST_CASE("loop: stop reasons that are no answer end with their own codes", "[ag
                                          {StopReason::content_filter, 95},
                                          {StopReason::guardrail_intervened, 95},
                                          {StopReason::context_window, 84},
-                                         {StopReason::error, 65}}));
+                                         {StopReason::error, 75}}));
   Stage stage;
   const auto result = stage.run({answers(text_reply("partly", row.reason))});
   CHECK(result.exit_code == row.exit_code);

@@ -168,7 +168,6 @@ TEST_CASE("anthropic_messages: stop reasons", "[providers]") {
   CHECK(reason("stop_sequence") == StopReason::stop_sequence);
   CHECK(reason("refusal") == StopReason::refusal);
   CHECK(reason("model_context_window_exceeded") == StopReason::context_window);
-  CHECK(reason("something_new") == StopReason::unknown);
   CHECK(read(start() + block(0, k_tool) + stop("end_turn")).stop_reason == StopReason::tool_use);
 }
 

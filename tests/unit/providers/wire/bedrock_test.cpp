@@ -121,7 +121,6 @@ TEST_CASE("bedrock: why it stopped", "[providers]") {
       {"content_filtered", StopReason::content_filter},
       {"malformed_tool_use", StopReason::malformed_tool_call},
       {"model_context_window_exceeded", StopReason::context_window},
-      {"something_new", StopReason::unknown},
   }));
   CHECK(read(delta(0, R"({"text":"x"})") + stop(word) + k_usage).stop_reason == reason);
 }

@@ -135,7 +135,6 @@ TEST_CASE("gemini: why it stopped", "[providers]") {
       {"MAX_TOKENS", StopReason::max_tokens},
       {"SAFETY", StopReason::content_filter},
       {"MALFORMED_FUNCTION_CALL", StopReason::malformed_tool_call},
-      {"SOMETHING_NEW", StopReason::unknown},
   }));
   CAPTURE(word);
   CHECK(read(chunk("", word)).stop_reason == reason);
@@ -145,13 +144,16 @@ TEST_CASE("gemini: why it stopped", "[providers]") {
 }
 
 TEST_CASE("gemini: a blocked prompt has no candidates", "[providers]") {
-  const Reply reply = read(R"({"promptFeedback":{"blockReason":"SAFETY"}})");
-  CHECK(reply.stop_reason == StopReason::content_filter);
+  for (const std::string_view why : {"SAFETY", "OTHER", "STOP", "SOMETHING_NEW"}) {
+    CHECK(read(fmt::format(R"({{"promptFeedback":{{"blockReason":"{}"}}}})", why)).stop_reason ==
+          StopReason::content_filter);
+  }
 }
 
 TEST_CASE("gemini: a stream without a finish reason is broken, and what is no answer is bad",
           "[providers]") {
   CHECK(failure(chunk(R"({"text":"Hi"})")) == "provider.stream_broken");
+  CHECK(failure(object(R"({"text":"Hi"})")) == "provider.stream_broken");
   CHECK(failure("<html>") == "provider.bad_response");
   CHECK(failure("{}") == "provider.bad_response");
   CHECK(failure("[1]") == "provider.bad_response");

@@ -87,7 +87,6 @@ TEST_CASE("ollama: calls come whole, with or without an id", "[providers]") {
 
 TEST_CASE("ollama: why it stopped", "[providers]") {
   CHECK(read(end("length")).stop_reason == StopReason::max_tokens);
-  CHECK(read(end("load")).stop_reason == StopReason::unknown);
   CHECK(read(R"({"message":{"content":"x"},"done":true})").stop_reason == StopReason::end_turn);
 }
 
