@@ -3,6 +3,11 @@
 #include <utility>
 
 namespace providers {
+namespace {
+
+constexpr std::string_view k_between_values = " \t\r\n\xEF\xBB\xBF";  // and a byte-order mark
+
+}  // namespace
 
 void JsonLinesParser::feed(std::string_view bytes, const OnEvent& on_event) {
   std::size_t start = 0;
@@ -15,6 +20,9 @@ void JsonLinesParser::feed(std::string_view bytes, const OnEvent& on_event) {
     if (ends) {
       value_ += bytes.substr(start, at + 1 - start);
       is_stopped_ = !on_event({.name = {}, .data = std::exchange(value_, {})});
+    } else if (depth_ == 0 && !k_between_values.contains(bytes[at])) {
+      is_stopped_ = true;
+      on_event({.name = {}, .data = std::string(bytes.substr(at))});
     }
   }
   if (depth_ > 0) {

@@ -9,8 +9,8 @@
 
 namespace providers {
 
-// A value ends with its last bracket, wherever the lines end; what stands between two values is
-// skipped.
+// A value ends with its last bracket, wherever the lines end. What stands between two values and is
+// no space is an event too, the last one.
 class JsonLinesParser final : public StreamParser {
  public:
   void feed(std::string_view bytes, const OnEvent& on_event) override;

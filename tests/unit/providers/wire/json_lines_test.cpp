@@ -35,11 +35,22 @@ Parsed parse(std::string_view text, std::size_t piece = std::string_view::npos) 
 
 }  // namespace
 
-TEST_CASE("json_lines: values in a row, whatever stands between them", "[providers]") {
+TEST_CASE("json_lines: values in a row, and spaces between them", "[providers]") {
   CHECK(parse("{\"a\":1}\n{\"b\":2}\n").values == Values{"{\"a\":1}", "{\"b\":2}"});
   CHECK(parse("{\"a\":1}{\"b\":2}\r\n\r\n [3]").values == Values{"{\"a\":1}", "{\"b\":2}", "[3]"});
   CHECK(parse("{\n  \"a\": [1,\n 2]\n}\n").values == Values{"{\n  \"a\": [1,\n 2]\n}"});
   CHECK(parse("").values.empty());
+}
+
+TEST_CASE("json_lines: what is no value is the last event", "[providers]") {
+  const std::vector<std::string> strays = {std::string(1, '\0'), "oops", "}", "]", "\"a\"", "null"};
+  for (const std::string& stray : strays) {
+    CAPTURE(stray);
+    CHECK(parse("{\"a\":1}\n" + stray + "\n{\"b\":2}").values.size() == 2);
+    CHECK(parse("{\"a\":1}\n" + stray + "\n{\"b\":2}", 1).values.size() == 2);
+    CHECK(parse("{\"a\":1}\n" + stray).values.back() == stray);
+  }
+  CHECK(parse("\xEF\xBB\xBF{}\n").values == Values{"{}"});
 }
 
 TEST_CASE("json_lines: brackets and quotes in text end nothing", "[providers]") {

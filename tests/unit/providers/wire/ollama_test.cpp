@@ -98,7 +98,12 @@ TEST_CASE("ollama: what is no answer", "[providers]") {
   CHECK(failure(line(R"("content":"x")") + R"({"error":"an error was encountered"})"
                                            "\n") == "provider.unavailable");
   CHECK(failure("<html>") == "provider.bad_response");
-  CHECK(failure("[1]\n") == "provider.bad_response");
+  for (const std::string stray : {"[1]", "oops", "\xFF", "1", "null", "}"}) {
+    CHECK(failure(stray + "\n") == "provider.bad_response");
+    CHECK(failure(line(R"("content":"x")") + stray + "\n" + end()) == "provider.bad_response");
+  }
+  CHECK(failure(line(R"("content":"x")") + std::string(1, '\0') + "\n" + end()) ==
+        "provider.bad_response");
 }
 
 TEST_CASE("ollama: cut anywhere, and with broken bytes", "[providers]") {
