@@ -4,12 +4,14 @@
 #include "agent/json.h"
 #include "agent/outcome.h"
 #include "agent/text.h"
+#include "cli/folder_copy.h"
 #include "cli/open_sandbox.h"
 #include "cli/options.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -21,6 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using agent::Json;
+using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t k_events_bytes = 256u << 20;  // of one run
 constexpr std::size_t k_shown_bytes = 300;          // of a text in a failure
@@ -60,26 +63,6 @@ std::vector<std::string> command_line(const config::TestCase& test) {
   return words;
 }
 
-// Where the agent works: the case file's folder, or a copy of the workspace.
-agent::Result<fs::path> working_folder(const config::TestCase& test, const fs::path& copy) {
-  if (test.workspace.empty()) {
-    return test.file.parent_path();
-  }
-  std::error_code error;
-  fs::create_directories(copy, error);
-  const fs::path workspace = error ? fs::path() : fs::canonical(test.workspace, error);
-  if (!error) {
-    fs::copy(workspace, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
-  }
-  if (error) {
-    return agent::fail(
-        agent::Code::cli_cannot_create,
-        fmt::format(
-            "cannot copy the workspace `{}`: {}", test.workspace.string(), error.message()));
-  }
-  return copy;
-}
-
 // As it is written, from where the case really is.
 fs::path without_links(const fs::path& workspace, const fs::path& folder) {
   std::error_code error;
@@ -116,6 +99,32 @@ agent::Result<fs::path> closed_in(const fs::path& folder, const tools::sandbox::
 
 TestOutcome broken(std::string problem) {
   return {.end = TestOutcome::End::broken, .problem = std::move(problem)};
+}
+
+// Into a folder that is not there yet; nullopt: the case can run.
+std::optional<TestOutcome> copy_workspace(const config::TestCase& test,
+                                          const fs::path& copy,
+                                          const CopyLimits& limits) {
+  std::error_code error;
+  fs::create_directories(copy.parent_path(), error);
+  const fs::path workspace = error ? fs::path() : fs::canonical(test.workspace, error);
+  if (error) {
+    return broken(fmt::format(
+        "cannot copy the workspace `{}`: {}", test.workspace.string(), error.message()));
+  }
+  const auto end = copy_folder(workspace, copy, limits);
+  if (!end) {
+    return broken(fmt::format("the workspace: {}", end.error().message));
+  }
+  switch (*end) {
+    case CopyEnd::stopped:
+      return TestOutcome{.end = TestOutcome::End::stopped};
+    case CopyEnd::timed_out:
+      return TestOutcome{.end = TestOutcome::End::timed_out};
+    case CopyEnd::whole:
+      break;
+  }
+  return std::nullopt;
 }
 
 // As a shell tells it: errand dies by the signal that ended its run.
@@ -355,17 +364,22 @@ TestOutcome outcome_of(const tools::ProgramResult& process) {
 TestOutcome run_test_case(const config::TestCase& test,
                           std::size_t number,
                           const TestWorld& world) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto folder = working_folder(test, world.temporary / fmt::format("case-{}", number));
-  if (!folder) {
-    return broken(folder.error().message);
+  const auto begin = Steady::now();
+  const auto deadline = begin + test.timeout;
+  fs::path folder = test.file.parent_path();
+  if (!test.workspace.empty()) {
+    folder = world.temporary / fmt::format("case-{}", number);
+    if (auto end = copy_workspace(test, folder, {.stop = world.stop, .deadline = deadline})) {
+      return *std::move(end);
+    }
   }
+  const auto left = std::chrono::ceil<agent::Milliseconds>(deadline - Steady::now());
   const tools::ProgramRequest request{.argv = command_line(test),
                                       .environment = environment_of(world),
-                                      .cwd = *folder,
+                                      .cwd = folder,
                                       .temporary = world.temporary,
                                       .input = std::nullopt,
-                                      .timeout = test.timeout,
+                                      .timeout = std::max(left, agent::Milliseconds(1)),
                                       .idle_timeout = std::nullopt,
                                       .merge_stderr = false,
                                       .limits = {.memory = k_events_bytes}};
@@ -374,8 +388,7 @@ TestOutcome run_test_case(const config::TestCase& test,
   TestOutcome outcome = outcome_of(process);
   outcome.errors = agent::to_valid_utf8(process.errors.text);
   outcome.duration_ms =
-      std::chrono::duration_cast<agent::Milliseconds>(std::chrono::steady_clock::now() - begin)
-          .count();
+      std::chrono::duration_cast<agent::Milliseconds>(Steady::now() - begin).count();
   return outcome;
 }
 
