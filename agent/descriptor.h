@@ -51,6 +51,8 @@ class WritePatience {
   // The same for what cannot be waited for otherwise: sleeps. False: patience is over.
   bool wait_a_moment();
   bool is_over() const { return is_over_; }  // somebody has waited in vain
+  // For who waits for a reader that has not come yet: there is no line to finish for it.
+  bool is_stopped() const { return stop_.stop_requested() || kill_.stop_requested(); }
 
  private:
   using Waited = std::atomic<std::chrono::nanoseconds::rep>;  // all the waits are in it

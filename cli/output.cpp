@@ -91,13 +91,14 @@ Descriptor open_to_write(const std::string& file, agent::WritePatience* patience
   using Steady = std::chrono::steady_clock;
   constexpr std::chrono::seconds k_for_a_reader{10};
   agent::WritePatience endless({}, {});
+  agent::WritePatience& waits = patience != nullptr ? *patience : endless;
   const auto deadline = Steady::now() + k_for_a_reader;
   Descriptor opened;
   do {
     opened =
         Descriptor(::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK));
-  } while (!opened && errno == ENXIO && Steady::now() < deadline &&
-           (patience != nullptr ? *patience : endless).wait_a_moment());
+  } while (!opened && errno == ENXIO && Steady::now() < deadline && !waits.is_stopped() &&
+           waits.wait_a_moment());
   return opened;
 }
 
