@@ -50,7 +50,10 @@ void AnswerSink::on(const agent::Event& event) {
     }
   }
   if (std::holds_alternative<agent::RunFinished>(event.body)) {
-    output_.commit();
+    // A run without an answer leaves a file of text as it was.
+    if (has_written_ || options_.format != Format::text) {
+      output_.commit();
+    }
   }
 }
 
@@ -59,6 +62,7 @@ const agent::Error* AnswerSink::failure() const {
 }
 
 void AnswerSink::write(std::string_view text) {
+  has_written_ = true;
   output_.write(text);
   if (output_.reader_is_gone() && cancellation_.signal_number() == 0) {
     cancellation_.signal(SIGPIPE);

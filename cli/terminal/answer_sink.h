@@ -57,6 +57,7 @@ class AnswerSink final : public agent::EventSink {
   std::optional<MarkdownSetter> markdown_;
   std::function<void()> make_room_;
   std::atomic<bool> mid_line_ = false;
+  bool has_written_ = false;
   bool streamed_ = false;  // something of the last reply was shown
 };
 
