@@ -19,6 +19,7 @@ namespace config {
 namespace {
 
 constexpr std::size_t k_largest_context_file = 1'048'576;
+constexpr std::size_t k_most_context = 32u << 20;  // bytes of text in all
 constexpr const char* k_attaching = "attaching a file that the prompt names";
 
 using Values = std::map<std::string, std::string>;
@@ -163,13 +164,24 @@ agent::Result<void> attach_named(const std::string& name,
   });
 }
 
+// `left`: bytes of text that may still be added.
 agent::Result<void> add_context_file(const std::string& name,
                                      const NamedFiles& files,
+                                     std::size_t& left,
                                      Rendered& rendered) {
   if (is_medium(name)) {
     return attach_named(name, files, rendered);
   }
   TRY_ASSIGN(const std::string text, read_context_file(name, files));
+  if (text.size() > left) {
+    return agent::fail(
+        {.code = agent::Code::config_invalid,
+         .message = fmt::format("with `{}`, the text files of `context` are more than 32 MiB",
+                                agent::one_line(name)),
+         .help = "name fewer or smaller files",
+         .where = agent::Where{.file = files.locate(name).string(), .excerpt = {}}});
+  }
+  left -= text.size();
   std::string& instructions = rendered.instructions;
   instructions += fmt::format("{}# {}\n\n{}", instructions.empty() ? "" : "\n\n", name, text);
   while (instructions.ends_with('\n')) {
@@ -181,12 +193,13 @@ agent::Result<void> add_context_file(const std::string& name,
 agent::Result<void> add_context(const std::vector<agent::ContextFile>& context,
                                 const NamedFiles& files,
                                 Rendered& rendered) {
+  std::size_t left = k_most_context;
   for (const agent::ContextFile& file : context) {
     std::error_code failure;
     if (file.optional && !std::filesystem::exists(files.locate(file.path), failure) && !failure) {
       continue;
     }
-    if (auto added = add_context_file(file.path, files, rendered); !added) {
+    if (auto added = add_context_file(file.path, files, left, rendered); !added) {
       return agent::fail(
           std::move(added).error().while_(fmt::format("reading the context file `{}`", file.path)));
     }
