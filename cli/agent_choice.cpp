@@ -1,5 +1,6 @@
 #include "cli/agent_choice.h"
 
+#include "agent/absence.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
@@ -128,8 +129,7 @@ std::vector<std::string> agents_of_folder(const fs::path& folder) {
   std::vector<std::string> found;
   for (const std::string_view name : k_agent_files) {
     std::error_code error;
-    const auto status = fs::status(folder / name, error);
-    if (fs::exists(status) && !fs::is_directory(status)) {
+    if (!agent::is_absent(folder / name) && !fs::is_directory(folder / name, error)) {
       found.emplace_back(name);
     }
   }

@@ -1,5 +1,6 @@
 #include "cli/health.h"
 
+#include "agent/absence.h"
 #include "agent/clock.h"
 #include "agent/duration.h"
 #include "agent/store/sqlite_journal.h"
@@ -64,8 +65,7 @@ void add_settings(std::string_view whose,
                   const fs::path& file,
                   const std::vector<Error>& mistakes,
                   Health& health) {
-  std::error_code error;
-  const bool is_there = !file.empty() && fs::exists(file, error);
+  const bool is_there = !file.empty() && !agent::is_absent(file);
   const std::string shown = agent::one_line(file.string());
   Json errors = Json::array();
   for (const Error& mistake : mistakes) {

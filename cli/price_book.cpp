@@ -1,5 +1,6 @@
 #include "cli/price_book.h"
 
+#include "agent/absence.h"
 #include "agent/duration.h"
 #include "cli/user_folders.h"
 #include "config/yaml/source.h"
@@ -15,11 +16,6 @@ namespace {
 
 agent::Tariff always(agent::Price price) {
   return {.periods = {agent::PricePeriod{.price = std::move(price)}}};
-}
-
-bool is_there(const std::filesystem::path& file) {
-  std::error_code failure;
-  return !file.empty() && std::filesystem::exists(file, failure);
 }
 
 agent::Result<std::unique_ptr<OpenTable>> open_built_in() {
@@ -51,7 +47,7 @@ std::string OpenTable::name() const {
 
 agent::Result<std::unique_ptr<OpenTable>> open_table(const std::filesystem::path& imported) {
   TRY_ASSIGN(auto built_in, open_built_in());
-  if (!is_there(imported)) {
+  if (imported.empty() || agent::is_absent(imported)) {
     return built_in;
   }
   TRY_ASSIGN(auto own, open_imported(imported));

@@ -80,7 +80,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "parameters.*.enum[]", .type = Type::scalar, .help = "An allowed value.", .example = "short"},
 
     {.path = "context", .type = Type::list, .help = "Files that are added to the instructions, in this order; pictures and PDFs go with the prompt. Paths start at the agent file; what tools may not read, and links out of its folder, are refused.", .example = "[AGENTS.md, docs/style.md?]"},
-    {.path = "context[]", .type = Type::text, .help = "A path; with a `?` at its end the file may be missing.", .example = "AGENTS.md", .shape = Shape::filled},
+    {.path = "context[]", .type = Type::text, .help = "A path; with a `?` at its end the file may be missing; a link that leads nowhere is not missing.", .example = "AGENTS.md", .shape = Shape::filled},
 
     {.path = "tools", .type = Type::list, .help = "What the agent can do: built-in tools by name (read_file), built-in tools with settings ({shell: {timeout: 2m}}), and commands of your own as tools.", .example = "[read_file, {shell: {timeout: 2m}}]"},
     {.path = "tools[]", .type = Type::text_or_map, .help = "A built-in tool's name, or a map: settings under a built-in tool's name, or the keys of a command tool.", .example = "read_file", .shape = Shape::tool_name},

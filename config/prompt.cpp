@@ -1,5 +1,6 @@
 #include "config/prompt.h"
 
+#include "agent/absence.h"
 #include "agent/text.h"
 #include "config/attachment.h"
 #include "config/build/build.h"
@@ -195,8 +196,7 @@ agent::Result<void> add_context(const std::vector<agent::ContextFile>& context,
                                 Rendered& rendered) {
   std::size_t left = k_most_context;
   for (const agent::ContextFile& file : context) {
-    std::error_code failure;
-    if (file.optional && !std::filesystem::exists(files.locate(file.path), failure) && !failure) {
+    if (file.optional && agent::is_absent(files.locate(file.path))) {
       continue;
     }
     if (auto added = add_context_file(file.path, files, left, rendered); !added) {

@@ -1,10 +1,10 @@
 #include "config/settings.h"
 
+#include "agent/absence.h"
 #include "config/check.h"
 #include "config/yaml/source.h"
 #include "config/yaml/yaml.h"
 
-#include <system_error>
 #include <utility>
 
 namespace config {
@@ -29,8 +29,7 @@ std::vector<agent::Error> read_settings(std::string_view text,
 std::vector<agent::Error> read_settings_file(const std::filesystem::path& file,
                                              std::span<const Key> keys,
                                              const BuildSettings& build) {
-  std::error_code failure;
-  if (std::filesystem::status(file, failure).type() == std::filesystem::file_type::not_found) {
+  if (agent::is_absent(file)) {
     return {};
   }
   const auto text = read_text_file(file, k_largest_settings_file);

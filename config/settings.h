@@ -25,7 +25,7 @@ std::vector<agent::Error> read_settings(std::string_view text,
                                         const std::string& shown_file,
                                         std::span<const Key> keys,
                                         const BuildSettings& build);
-// A file that does not exist says nothing. Never throws.
+// A file of a name that is absent says nothing. Never throws.
 std::vector<agent::Error> read_settings_file(const std::filesystem::path& file,
                                              std::span<const Key> keys,
                                              const BuildSettings& build);

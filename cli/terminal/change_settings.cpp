@@ -1,5 +1,6 @@
 #include "cli/terminal/change_settings.h"
 
+#include "agent/absence.h"
 #include "cli/output.h"
 #include "config/yaml/source.h"
 
@@ -17,7 +18,7 @@ agent::Result<void> change_settings(
     const std::function<agent::Result<std::string>(const std::string& text)>& change) {
   std::string text;
   std::error_code error;
-  if (std::filesystem::exists(file, error)) {
+  if (!agent::is_absent(file)) {
     TRY_ASSIGN(text, config::read_text_file(file, k_largest_config));
   }
   TRY_ASSIGN(const std::string changed, change(text));

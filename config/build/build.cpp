@@ -1,5 +1,6 @@
 #include "config/build/build.h"
 
+#include "agent/absence.h"
 #include "agent/text.h"
 #include "config/attachment.h"
 #include "config/build/build_guardrails.h"
@@ -316,10 +317,11 @@ void check_file(const Value& item,
   std::error_code failure;
   const auto status = std::filesystem::status(files.locate(file.path), failure);
   if (status.type() == std::filesystem::file_type::not_found) {
+    const bool may_be_missing = file.optional && agent::is_absent(files.locate(file.path));
     constexpr std::string_view k_home =
         "`~` is an ordinary character here: write the whole path, and name it in `sandbox.read`";
     const bool starts_at_home = file.path.starts_with("~/");
-    if (file.optional && starts_at_home) {
+    if (may_be_missing && starts_at_home) {
       problems.warn(item.span,
                     fmt::format("there is no file `{}`", agent::one_line(file.path)),
                     std::string(k_home));
@@ -327,9 +329,11 @@ void check_file(const Value& item,
       problems.add(item.span,
                    fmt::format("there is no file `{}`", agent::one_line(file.path)),
                    std::string(k_home));
-    } else if (!file.optional) {
+    } else if (!may_be_missing) {
       problems.add(item.span,
-                   fmt::format("there is no file `{}`", agent::one_line(file.path)),
+                   fmt::format("{} `{}`",
+                               file.optional ? "there is no file behind" : "there is no file",
+                               agent::one_line(file.path)),
                    fmt::format("paths start at the agent file's folder; {}", help));
     }
   } else if (failure) {

@@ -73,6 +73,15 @@ std::optional<std::string> file_near(const std::filesystem::path& file) {
 
 agent::Error open_error(const std::filesystem::path& file, int number) {
   const std::string name = agent::one_line(file.string());
+  std::error_code error;
+  if (number == ENOENT && std::filesystem::is_symlink(file, error)) {
+    const auto target = std::filesystem::read_symlink(file, error);
+    return file_error(
+        file,
+        fmt::format(
+            "`{}` is a link that leads nowhere, to `{}`", name, agent::one_line(target.string())),
+        "put the file there, or remove the link");
+  }
   if (number == ENOENT || number == ENOTDIR) {
     const auto near = file_near(file);
     return file_error(file,

@@ -1,5 +1,6 @@
 #include "tools/guardrails/guardrails.h"
 
+#include "agent/absence.h"
 #include "agent/json.h"
 #include "tools/hooks/name_matcher.h"
 
@@ -106,7 +107,8 @@ std::optional<Error> killed_by(const fs::path& kill_file) {
     return std::nullopt;
   }
   const bool is_there = ::lstat(kill_file.c_str(), &status) == 0;
-  if (!is_there && (errno == ENOENT || errno == ENOTDIR)) {
+  const int number = errno;
+  if (!is_there && agent::is_absent(kill_file)) {
     return std::nullopt;
   }
   return Error{.code = Code::guardrail_killed,
@@ -114,7 +116,7 @@ std::optional<Error> killed_by(const fs::path& kill_file) {
                                                  kill_file.string())
                                    : fmt::format("cannot look for the kill switch `{}`: {}",
                                                  kill_file.string(),
-                                                 std::strerror(errno)),
+                                                 std::strerror(number)),
                .help = is_there ? "remove the file to let agents run again"
                                 : "make its folder readable, or change `guardrails.kill_switch`"};
 }
