@@ -172,8 +172,9 @@ constexpr auto k_run_options = std::to_array<Option>({
      .kind = Kind::file,
      .help = "write the output to FILE instead of stdout",
      .details =
-         "The file appears whole, at the end, or not at all. Devices, pipes and /dev/stdout are "
-         "written as they are; a link to another file is refused."},
+         "The file appears whole, at the end, or not at all; in text, a run without an answer "
+         "leaves it as it was. Devices, pipes and /dev/stdout are written as they are; a link to "
+         "another file is refused."},
     k_allow,
     k_deny,
     {.name = "--yes",
@@ -502,8 +503,10 @@ constexpr auto k_commands = std::to_array<Command>({
     {.name = "check",
      .summary = "find every mistake in agent files",
      .description = "Loads each file as run would, without network and without a key, and with "
-                    "them the user's config.yaml and imported prices. Exits with 78 where one of "
-                    "them has a mistake, with 93 where it is in what the sandbox names.",
+                    "them the user's config.yaml, the project's .errand/config.yaml and imported "
+                    "prices, whose mistakes stand beside the agents that are ok. Exits with 78 "
+                    "where one of all these has a mistake, with 93 where it is in what the sandbox "
+                    "names.",
      .positionals = k_check_positionals,
      .options = k_check_options,
      .examples = k_check_examples,
