@@ -87,7 +87,7 @@ struct Described {
   }
 };
 
-struct Row {
+struct NextStep {
   const char* when;
   std::vector<EventBody> events;
   std::string step;
@@ -100,8 +100,8 @@ RunPlan limited(agent::Limits limits) {
 const std::string k_any_object = R"({"type":"object"})";
 
 // The events until now, and what is to be done now.
-std::vector<Row> rows() {
-  std::vector<Row> all = {
+std::vector<NextStep> rows() {
+  std::vector<NextStep> all = {
       {"at the start", {began()}, "ask"},
       {"a hook said something first", {began(), said("hook")}, "ask"},
       {"an answer", {began(), replied(1, "done")}, "finish 0"},
@@ -149,8 +149,8 @@ std::vector<Row> rows() {
        {began(), replied(1, "", Stop::guardrail_intervened)},
        "finish 95"},
       {"the window is full", {began(), replied(1, "", Stop::context_window)}, "finish 84"},
-      {"the provider's error", {began(), replied(1, "", Stop::error)}, "finish 65"},
-      {"a reason that nobody knows", {began(), replied(1, "done", Stop::unknown)}, "finish 0"},
+      {"the provider's error", {began(), replied(1, "", Stop::error)}, "finish 75"},
+      {"an end without a word for it", {began(), replied(1, "done", Stop::unknown)}, "finish 0"},
 
       {"what the schema wants",
        {began({.output_schema = k_any_object}), replied(1, "{}")},
@@ -249,7 +249,7 @@ std::vector<Row> rows() {
 }  // namespace
 
 TEST_CASE("step: what is next follows from the events so far", "[agent]") {
-  for (const Row& row : rows()) {
+  for (const NextStep& row : rows()) {
     INFO(row.when);
     std::vector<agent::Event> events;
     for (const EventBody& body : row.events) {
@@ -264,14 +264,14 @@ TEST_CASE("step: what is next follows from the events so far", "[agent]") {
 // Those of agent/step.cpp: an ending that it learns needs a row above.
 TEST_CASE("step: each ending that it decides has its row", "[agent]") {
   std::set<std::string> seen;
-  for (const Row& row : rows()) {
+  for (const NextStep& row : rows()) {
     if (row.step.starts_with("finish ")) {
       seen.insert(row.step.substr(7, row.step.find(' ', 7) - 7));
     }
   }
   CHECK(seen == std::set<std::string>{"0",
                                       "1",
-                                      "65",
+                                      "75",
                                       "76",
                                       "80",
                                       "81",
