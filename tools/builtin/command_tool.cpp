@@ -82,7 +82,8 @@ Output failed(ProgramResult result, const ProgramRequest& request, const CallCon
     }
   }
   if (context.policy != nullptr) {
-    append_closed_places(output.text, *context.policy, context.environment);
+    append_closed_places(
+        output.text, *context.policy, {.folder = context.cwd, .own = context.environment});
   }
   tell_notes(output.text, result);
   return output;

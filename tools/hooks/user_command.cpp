@@ -125,7 +125,8 @@ std::expected<UserCommand::Done, std::string> UserCommand::run(
     return std::unexpected(failed_end(result, request).message);
   }
   if (result.exit_status != 0 && programs.policy != nullptr) {
-    append_closed_places(result.errors.text, *programs.policy, environment);
+    append_closed_places(
+        result.errors.text, *programs.policy, {.folder = programs.folder, .own = environment});
   }
   return Done{.exit_status = result.exit_status,
               .output = std::move(result.output.text),

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string_view>
@@ -86,9 +87,12 @@ bool is_a_speaker(std::string_view line, std::size_t begin, std::size_t end) {
          !comes_next(": read-only file system") && !comes_next(": no such file");
 }
 
+enum class Paths : std::uint8_t { whole, all };
+
 // What looks like a path: from a `/` or `~/` at the beginning of a word on, to the quote that
-// closes it or the end of the word.
-std::vector<std::string> paths_in(std::string_view line) {
+// closes it or the end of the word; of relative ones, words with a `/` and those that begin with a
+// dot.
+std::vector<std::string> paths_in(std::string_view line, Paths wanted) {
   std::vector<std::string> paths;
   for (std::size_t at = 0; at < line.size() && paths.size() < k_most_paths;) {
     const std::size_t begin = line.find_first_not_of(k_ends, at);
@@ -97,9 +101,11 @@ std::vector<std::string> paths_in(std::string_view line) {
     }
     const char before = begin > 0 ? line[begin - 1] : ' ';
     at = std::min(line.find_first_of(k_ends, begin), line.size());
-    const bool is_path = line.substr(begin).starts_with("~/") ||
-                         (line[begin] == '/' && !line.substr(begin).starts_with("//"));
-    if (!is_path || is_a_speaker(line, begin, at)) {
+    const std::string_view word = line.substr(begin, at - begin);
+    const bool is_whole = word.starts_with("~/") || (word[0] == '/' && !word.starts_with("//"));
+    const bool is_relative =
+        word[0] != '/' && word[0] != '~' && (word[0] == '.' || word.contains('/'));
+    if (!(is_whole || (is_relative && wanted == Paths::all)) || is_a_speaker(line, begin, at)) {
       continue;
     }
     if (k_quotes.contains(before)) {
@@ -124,8 +130,8 @@ fs::path git_folder_in(const fs::path& path) {
 
 class Hints {
  public:
-  Hints(const sandbox::Policy& policy, const agent::Environment& environment)
-      : policy_(policy), home_(agent::value_of(environment, "HOME")) {}
+  Hints(const sandbox::Policy& policy, const ProgramPlace& place)
+      : policy_(policy), folder_(place.folder), home_(agent::value_of(place.own, "HOME")) {}
 
   bool are_enough() const { return lines_.size() == k_most_lines; }
   const std::vector<std::string>& lines() const { return lines_; }
@@ -140,10 +146,13 @@ class Hints {
     if (!line.says_refused() && !line.says_absent()) {
       return;
     }
-    for (const std::string& word : paths_in(line.original)) {
-      const fs::path named = word.starts_with('~') ? home_ / word.substr(2) : fs::path(word);
+    for (const std::string& word : paths_in(line.original, Paths::all)) {
+      const fs::path named = word.starts_with('~') ? home_ / word.substr(2) : folder_ / word;
       std::error_code error;
-      if (const fs::path path = fs::weakly_canonical(named, error); !error && !are_enough()) {
+      const fs::path path = fs::weakly_canonical(named, error);
+      const bool is_plausible =
+          word[0] == '/' || word[0] == '~' || fs::exists(path.parent_path(), error);
+      if (!error && is_plausible && !are_enough()) {
         look_at_path(line, path);
       }
     }
@@ -157,7 +166,7 @@ class Hints {
     const bool is_refused =
         has_any(line.lower, k_refusals) || line.lower.contains("operation not permitted");
     return has_any(line.lower, k_unreachable) ||
-           (is_refused && paths_in(line.original).empty() &&
+           (is_refused && paths_in(line.original, Paths::whole).empty() &&
             (has_any(line.lower, k_socket_calls) || before.contains("socket.")));
   }
 
@@ -191,6 +200,8 @@ class Hints {
                       is_closed ? "closes" : "has for reading only",
                       agent::one_line(there.string()),
                       sandbox::key_opening(is_write ? "write" : "read", there)));
+    } else if (is_closed && there == path) {
+      add(fmt::format("[the sandbox closes `{}`]", agent::one_line(there.string())));
     }
   }
 
@@ -201,6 +212,7 @@ class Hints {
   }
 
   const sandbox::Policy& policy_;
+  fs::path folder_;
   fs::path home_;
   std::vector<std::string> lines_;
 };
@@ -209,8 +221,8 @@ class Hints {
 
 void append_closed_places(std::string& text,
                           const sandbox::Policy& policy,
-                          const agent::Environment& environment) {
-  Hints hints(policy, environment);
+                          const ProgramPlace& place) {
+  Hints hints(policy, place);
   std::string_view rest(text);
   rest = rest.size() > k_looked_at ? rest.substr(rest.size() - k_looked_at) : rest;
   std::array<std::string, 2> before;

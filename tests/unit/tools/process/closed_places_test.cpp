@@ -38,7 +38,9 @@ class Place {
     REQUIRE(policy);
     replace(text, "ROOT", root().string());
     const std::size_t size = text.size();
-    tools::append_closed_places(text, *policy, {{"HOME", home().string()}});
+    const agent::Environment own{{"HOME", home().string()}};
+    const fs::path folder = root() / "project";
+    tools::append_closed_places(text, *policy, {.folder = folder, .own = own});
     std::string added = text.substr(size);
     replace(added, root().string(), "ROOT");
     return std::string(added.starts_with('\n') ? added.substr(1) : added);
@@ -98,6 +100,12 @@ const std::vector<Row> k_rows = {
     {"touch: cannot touch 'ROOT/home/notes/new': No such file or directory", k_write_notes},
     {"/bin/sh: 1: ROOT/home/notes/n.txt: not found", k_read_notes},
     {"/bin/sh: 1: cannot create /tmp/no_such_folder_of_errand: Read-only file system", k_temporary},
+    // relative paths, from where the program began
+    {"cat: ../home/notes/n.txt: Permission denied", k_read_notes},
+    {"touch: cannot touch '../beside/new': Permission denied", k_write_beside},
+    {"/bin/sh: 1: cannot create ../beside/x: Read-only file system", k_write_beside},
+    {"/bin/sh: 1: cannot create .git/config: Read-only file system", k_git},
+    {"cat: ../home: Permission denied", "[the sandbox closes `ROOT/home`]"},
     // others
     {"Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\n"
      "OSError: [Errno 30] Read-only file system: 'ROOT/beside/x'\n[exit status 1]",
@@ -134,6 +142,9 @@ const std::vector<Row> k_rows = {
      k_network},
     // nothing that a key of ours would open, or nothing that was refused
     {"PermissionError: [Errno 13] Permission denied", ""},
+    {"cat: ../of/another/folder: Permission denied", ""},
+    {"cat: there/is and/or ./here: Permission denied", ""},
+    {"cat: ../nowhere: No such file or directory", ""},
     {"permission denied while trying to connect to the Docker daemon socket at "
      "unix:///var/run/docker.sock: dial unix /var/run/docker.sock: socket: permission denied",
      ""},
@@ -175,7 +186,9 @@ TEST_CASE("closed places: with a network, an unknown name is no matter of the sa
 TEST_CASE("closed places: what the file's own permissions refuse is no matter of the sandbox",
           "[tools]") {
   if (::geteuid() == 0) {
-    return;  // root is refused nothing
+    CHECK(Place().hints("cat: /etc/shadow: Permission denied") ==
+          "[the sandbox closes `/etc/shadow`]");
+    return;  // root is refused nothing else
   }
   CHECK(Place().hints("cat: /etc/shadow: Permission denied").empty());
 }
