@@ -188,6 +188,14 @@ bool FileTree::has_other_names() const {
   });
 }
 
+void FileTree::add_other_names(std::set<std::pair<dev_t, ino_t>>& to) const {
+  for (const auto& [path, entry] : entries_) {
+    if (S_ISREG(entry.status.st_mode) && entry.status.st_nlink > 1) {
+      to.emplace(entry.status.st_dev, entry.status.st_ino);
+    }
+  }
+}
+
 bool FileTree::looks_untouched() const {
   return std::ranges::all_of(entries_, [](const auto& one) {
     struct stat now = {};

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <sys/stat.h>
+#include <utility>
 
 namespace tools::sandbox {
 
@@ -21,6 +23,8 @@ class FileTree {
   bool is_there() const { return !entries_.empty(); }
   // Whether a file of it could be written elsewhere: it has more than one link.
   bool has_other_names() const;
+  // The devices and numbers of these files.
+  void add_other_names(std::set<std::pair<dev_t, ino_t>>& to) const;
   // Content, kind and mode are the same.
   bool is_same(const FileTree& other) const;
   // Whether nothing has been changed, added or taken away since, by what the file system tells.

@@ -269,6 +269,7 @@ fs::path nearest_there(fs::path path) {
 Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
   Policy policy;
   policy.is_read_only_ = spec.mode == SandboxSpec::Mode::read_only;
+  policy.is_for_git_ = around.writes_repository;
   std::erase_if(around.own, [](const fs::path& folder) { return folder.is_relative(); });
   const Paths as_named = around.own;
   for (fs::path& folder : around.own) {
@@ -441,7 +442,11 @@ Verdict Policy::writing_by_file_tools(const fs::path& path) const {
 }
 
 ProtectedFiles::Options Policy::protection() const {
-  return {.roots = roots_, .files = obeyed_, .crossed = crossed_, .allowed = allowed_};
+  return {.roots = roots_,
+          .files = obeyed_,
+          .crossed = crossed_,
+          .allowed = allowed_,
+          .is_for_git = is_for_git_};
 }
 
 Profile Policy::profile() const {

@@ -108,6 +108,7 @@ class Policy {
   std::vector<std::filesystem::path> homes_;
   std::vector<std::filesystem::path> whole_;  // homes, those inside others, too
   bool is_read_only_ = false;
+  bool is_for_git_ = false;
   Profile limits_;  // network and numbers
 };
 

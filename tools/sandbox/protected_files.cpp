@@ -9,6 +9,7 @@
 #include <array>
 #include <dirent.h>
 #include <fcntl.h>
+#include <iterator>
 #include <memory>
 #include <ranges>
 #include <string_view>
@@ -50,16 +51,18 @@ void note(const fs::path& path, std::vector<struct stat>& all) {
   }
 }
 
-// Objects by their folders, refs one by one: enough to see that something was written.
+// Objects by their folders, refs and their logs one by one: enough to see that something was
+// written.
 std::vector<struct stat> data_of(const fs::path& git) {
   std::vector<struct stat> all;
-  for (const char* name : {"HEAD", "index", "packed-refs", "objects/pack"}) {
+  for (const char* name :
+       {"HEAD", "index", "packed-refs", "ORIG_HEAD", "FETCH_HEAD", "objects/pack"}) {
     note(git / name, all);
   }
   for (int first = 0; first < 256; ++first) {
     note(git / "objects" / fmt::format("{:02x}", first), all);
   }
-  std::vector<fs::path> left{git / "refs"};
+  std::vector<fs::path> left{git / "reftable", git / "logs", git / "refs"};
   while (!left.empty() && all.size() < k_most_refs) {
     const fs::path at = std::move(left.back());
     left.pop_back();
@@ -71,6 +74,12 @@ std::vector<struct stat> data_of(const fs::path& git) {
     }
   }
   return all;
+}
+
+std::vector<fs::path> odd_indexes_of(const fs::path& git) {
+  std::vector<fs::path> odd = indexes_of(git);
+  std::erase_if(odd, is_plain_index);
+  return odd;
 }
 
 bool is_same(const timespec& a, const timespec& b) {
@@ -123,6 +132,12 @@ bool ProtectedFiles::is_allowed(const Path& place) const {
   return std::ranges::any_of(options_.allowed, [&](const Path& allowed) {
     return is_below(place, allowed) || is_below(allowed, place);
   });
+}
+
+bool ProtectedFiles::is_ours(const Path& place) const {
+  return std::ranges::any_of(options_.roots,
+                             [&](const Path& root) { return is_below(place, root); }) &&
+         !is_allowed(place);
 }
 
 bool ProtectedFiles::is_mounted(const Path& place) const {
@@ -208,11 +223,6 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
     return state;
   }
   std::size_t room = k_most_bytes;
-  const auto is_ours = [&](const Path& path) {
-    return std::ranges::any_of(options_.roots,
-                               [&](const Path& root) { return is_below(path, root); }) &&
-           !is_allowed(path);
-  };
   const auto add_place = [&](const Path& path) {
     if (!is_ours(path) || !is_there(path)) {
       return;
@@ -228,6 +238,9 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
                           ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))};
       if (is_ours(folder) && found.handle && ::fstat(found.handle.get(), &found.status) == 0) {
         found.data = scope == Scope::all ? data_of(folder) : std::vector<struct stat>();
+        if (scope == Scope::all || !is_mounted(folder)) {
+          found.odd_indexes = odd_indexes_of(folder);
+        }
         state.folders.emplace(folder, std::move(found));
         std::vector<Path> telling{folder, folder / "modules", folder / "worktrees"};
         if (is_below(folder.parent_path(), tops[at] / ".git")) {
@@ -260,12 +273,42 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
     }
   }
   state.tops = std::move(tops);
+  look_beside_data(state, before, room);
   state.is_behind_mounts = std::ranges::all_of(state.places, [&](const auto& one) {
     return holds(one.second, one.first) ||
            (std::ranges::find(state.tops, one.first.parent_path()) != state.tops.end() &&
             is_obeyed_name(one.first.filename().native()) && !is_mounted(one.first));
   });
   return state;
+}
+
+// After all else, which then has its room.
+void ProtectedFiles::look_beside_data(State& state, const State* before, std::size_t& room) const {
+  if (options_.is_for_git) {
+    return;
+  }
+  std::vector<Path> with_other_names;
+  const auto add = [&](const Path& path) {
+    if (is_ours(path) && !state.places.contains(path) && !aside_.contains(path)) {
+      const auto known = before != nullptr ? before->places.find(path) : state.places.end();
+      const bool is_known = before != nullptr && known != before->places.end();
+      state.places.emplace(path, FileTree::read(path, room, is_known ? &known->second : nullptr));
+    }
+  };
+  for (const auto& [git, folder] : state.folders) {
+    const bool is_top = std::ranges::find(state.tops, git) != state.tops.end();
+    BesideData beside = beside_data(git, is_top ? git : Path());
+    std::ranges::for_each(beside.obeyed, add);
+    std::ranges::move(beside.with_other_names, std::back_inserter(with_other_names));
+  }
+  std::set<std::pair<dev_t, ino_t>> obeyed;
+  std::ranges::for_each(state.places, [&](const auto& one) { one.second.add_other_names(obeyed); });
+  for (const Path& path : with_other_names) {
+    struct stat status = {};
+    if (::lstat(path.c_str(), &status) == 0 && obeyed.contains({status.st_dev, status.st_ino})) {
+      add(path);
+    }
+  }
 }
 
 std::uint64_t ProtectedFiles::begin(bool has_mounts) {
@@ -275,6 +318,7 @@ std::uint64_t ProtectedFiles::begin(bool has_mounts) {
   }
   if (!has_mounts || !is_untouched(base_)) {
     const State before = std::exchange(base_, {});
+    aside_.clear();
     base_ = look(options_.roots, &before, has_mounts ? Scope::without_data : Scope::all);
   }
   for (auto& [path, folder] : base_.folders) {
@@ -338,6 +382,7 @@ class ProtectedFiles::Undoing {
         add(moved(path));
       }
     }
+    move_odd_indexes();
     for (const auto& [path, folder] : base_.folders) {
       const auto found = now.folders.find(path);
       // Behind mounts nobody has looked at them before.
@@ -351,6 +396,21 @@ class ProtectedFiles::Undoing {
 
  private:
   void add(ProtectedChange change) { changes_.push_back(std::move(change)); }
+
+  // Judged by the settings that are there again.
+  void move_odd_indexes() {
+    for (const auto& [path, folder] : base_.folders) {
+      if (is_behind_a_mount(path) || !folder.odd_indexes) {
+        continue;
+      }
+      for (const Path& index : odd_indexes_of(path)) {
+        if (std::ranges::find(*folder.odd_indexes, index) == folder.odd_indexes->end() &&
+            files_.is_ours(index)) {
+          add(moved(index));
+        }
+      }
+    }
+  }
 
   bool is_behind_a_mount(const Path& path) const {
     return have_mounts_held_ && files_.is_mounted(path);
@@ -414,7 +474,11 @@ class ProtectedFiles::Undoing {
 std::vector<ProtectedChange> ProtectedFiles::end(bool have_mounts_held) {
   const std::scoped_lock lock(mutex_);
   --running_;
-  return Undoing(*this, have_mounts_held).take();
+  std::vector<ProtectedChange> changes = Undoing(*this, have_mounts_held).take();
+  for (const ProtectedChange& change : changes) {
+    aside_.insert(change.found_as);
+  }
+  return changes;
 }
 
 void ProtectedFiles::survey() {

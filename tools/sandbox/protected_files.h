@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <sys/stat.h>
 #include <utility>
@@ -39,6 +41,7 @@ class ProtectedFiles {
     std::vector<std::filesystem::path> files;    // single places in them that are obeyed
     std::vector<std::filesystem::path> crossed;  // folders in them that must not become links
     std::vector<std::filesystem::path> allowed;  // places in them that are not protected
+    bool is_for_git = false;  // git itself runs, and no other program: it writes beside its data
   };
   explicit ProtectedFiles(Options options) : options_(std::move(options)) {}
 
@@ -66,6 +69,8 @@ class ProtectedFiles {
     struct stat status = {};
     agent::Descriptor handle;
     std::vector<struct stat> data;  // objects, refs, index
+    // That name more than files of the work; none where nobody has looked.
+    std::optional<std::vector<Path>> odd_indexes;
   };
   struct State {
     std::vector<Path> tops;                             // folders where names are obeyed
@@ -85,7 +90,9 @@ class ProtectedFiles {
 
   State look(std::vector<Path> tops, const State* before, Scope scope) const;
   void look_by_name(State& state, const State& before, const Path& top) const;
+  void look_beside_data(State& state, const State* before, std::size_t& room) const;
   bool is_untouched(const State& state) const;
+  bool is_ours(const Path& place) const;
   bool is_allowed(const Path& place) const;
   bool is_mounted(const Path& place) const;
   bool holds(const FileTree& tree, const Path& place) const;
@@ -95,6 +102,7 @@ class ProtectedFiles {
   Options options_;
   std::mutex mutex_;
   State base_;
+  std::set<Path> aside_;  // what was moved since then, by its other name
   Survey survey_;
   std::vector<struct stat> mounted_;  // what stood at the places of mounts
   int running_ = 0;

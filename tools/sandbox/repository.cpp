@@ -1,6 +1,8 @@
 #include "tools/sandbox/repository.h"
 
+#include "agent/descriptor.h"
 #include "agent/text.h"
+#include "tools/sandbox/git_index.h"
 #include "tools/sandbox/places.h"
 
 #include <fmt/format.h>
@@ -8,10 +10,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <fcntl.h>
 #include <fstream>
 #include <ranges>
 #include <string>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace tools::sandbox {
@@ -27,6 +32,13 @@ constexpr auto k_obeyed_by_git = std::to_array<std::string_view>({"config",
                                                                   "info",
                                                                   "objects/info/alternates",
                                                                   "objects/info/http-alternates"});
+// Git's data: files at the top of its folder, which it locks as NAME.lock, and whole folders.
+constexpr auto k_data_files = std::to_array<std::string_view>(
+    {"HEAD", "index", "packed-refs", "ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE", "COMMIT_EDITMSG"});
+constexpr auto k_data_folders =
+    std::to_array<std::string_view>({"objects", "refs", "logs", "reftable", "lfs"});
+constexpr auto k_data_of_object_info =
+    std::to_array<std::string_view>({"packs", "commit-graph", "commit-graphs"});
 // What `run` takes where no agent is named.
 constexpr auto k_agents =
     std::to_array<std::string_view>({"agent.yaml", "agent.yml", "errand.yaml", "agent.md"});
@@ -34,6 +46,7 @@ constexpr std::size_t k_most_modules = 1'000;
 constexpr std::size_t k_most_in_place = 10'000;  // files of hooks and the like
 constexpr int k_deepest_module = 8;              // names of modules may have slashes
 constexpr std::size_t k_most_text = 1u << 16;    // of a file that names another
+constexpr std::size_t k_most_index = 1u << 30;
 
 std::string text_of(const fs::path& file) {
   std::error_code error;
@@ -135,6 +148,38 @@ constexpr auto k_obeyed_settings = std::to_array<ObeyedSetting>({
     {.section = "alias", .key = "", .is_program = true},
 });
 
+bool has_setting(const fs::path& file,
+                 std::string_view section,
+                 std::string_view key,
+                 std::string_view value) {
+  return std::ranges::any_of(settings_in(file), [&](const Setting& one) {
+    return one.section == section && agent::to_lower(one.key) == key &&
+           agent::to_lower(one.value) == value;
+  });
+}
+
+// All of a file that is no link and no more than `limit`.
+std::string bytes_of(const fs::path& file, std::size_t limit) {
+  const agent::Descriptor open(
+      ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status = {};
+  if (!open || ::fstat(open.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<std::size_t>(status.st_size) > limit) {
+    return {};
+  }
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::read(open.get(), bytes.data() + done, bytes.size() - done);
+    if (got <= 0) {
+      break;
+    }
+    done += static_cast<std::size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
 // The first word that is a path; empty: there is none.
 std::string_view path_in(std::string_view command) {
   for (const auto part : std::views::split(command, ' ')) {
@@ -210,7 +255,131 @@ class Finder {
   Repository found_;
 };
 
+class BesideFinder {
+ public:
+  void look_in(const fs::path& git, bool is_worktree = false) {
+    for_each_in(git, [&](const fs::path& entry, mode_t kind) {
+      const std::string name = entry.filename();
+      if (S_ISREG(kind) && is_data_file(name)) {
+        add_file(entry);
+      } else if (S_ISDIR(kind) && std::ranges::find(k_data_folders, name) != k_data_folders.end()) {
+        look_in_data(entry, name);
+      } else if (S_ISDIR(kind) && name == "modules") {
+        look_in_modules(entry, k_deepest_module);
+      } else if (S_ISDIR(kind) && name == "worktrees" && !is_worktree) {
+        for_each_in(entry, [&](const fs::path& inner, mode_t inner_kind) {
+          if (S_ISDIR(inner_kind)) {
+            look_in(inner, true);
+          } else {
+            found_.obeyed.push_back(inner);
+          }
+        });
+      } else {
+        found_.obeyed.push_back(entry);
+      }
+    });
+  }
+
+  BesideData take() { return std::move(found_); }
+
+ private:
+  static bool is_data_file(std::string_view name) {
+    constexpr std::string_view k_lock = ".lock";
+    name.remove_suffix(name.ends_with(k_lock) ? k_lock.size() : 0);
+    return std::ranges::find(k_data_files, name) != k_data_files.end();
+  }
+
+  // With the kind of each, as st_mode has it.
+  template <typename Found>
+  static void for_each_in(const fs::path& folder, const Found& found) {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      struct stat status = {};
+      if (::lstat(entry->path().c_str(), &status) == 0) {
+        found(entry->path(), status.st_mode);
+      }
+    }
+  }
+
+  void add_file(const fs::path& file) {
+    struct stat status = {};
+    if (::lstat(file.c_str(), &status) == 0 && status.st_nlink > 1) {
+      found_.with_other_names.push_back(file);
+    }
+  }
+
+  // Of objects only what is told of them is looked at, and of git-lfs nothing: both write what is
+  // new by names that are hashes.
+  void look_in_data(const fs::path& folder, std::string_view name) {
+    if (name == "objects") {
+      for_each_in(folder / "info", [&](const fs::path& entry, mode_t /*kind*/) {
+        if (std::ranges::find(k_data_of_object_info, entry.filename().native()) ==
+            k_data_of_object_info.end()) {
+          found_.obeyed.push_back(entry);
+        }
+      });
+    } else if (name != "lfs") {
+      std::error_code error;
+      for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+           entry.increment(error)) {
+        std::error_code ignored;
+        const fs::file_type kind = entry->symlink_status(ignored).type();
+        if (kind == fs::file_type::regular) {
+          add_file(entry->path());
+        } else if (kind != fs::file_type::directory) {
+          found_.obeyed.push_back(entry->path());
+        }
+      }
+    }
+  }
+
+  // Those that are git's folders are looked at by themselves.
+  void look_in_modules(const fs::path& folder, int depth) {
+    for_each_in(folder, [&](const fs::path& entry, mode_t kind) {
+      if (!S_ISDIR(kind) || depth == 0) {
+        found_.obeyed.push_back(entry);
+      } else if (!is_git_folder(entry)) {
+        look_in_modules(entry, depth - 1);
+      }
+    });
+  }
+
+  BesideData found_;
+};
+
 }  // namespace
+
+BesideData beside_data(const fs::path& git, const fs::path& top) {
+  BesideFinder finder;
+  if (git != top || !has_setting(git / "config", "core", "bare", "true")) {
+    finder.look_in(git);
+  }
+  return finder.take();
+}
+
+std::vector<fs::path> indexes_of(const fs::path& git) {
+  std::vector<fs::path> indexes{git / "index"};
+  for (const fs::path& worktree : folders_in(git / "worktrees")) {
+    indexes.push_back(worktree / "index");
+  }
+  return indexes;
+}
+
+bool is_plain_index(const fs::path& index) {
+  constexpr std::size_t k_sha1 = 20;
+  constexpr std::size_t k_sha256 = 32;
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(index, error))) {
+    return true;
+  }
+  const fs::path git = index.parent_path();
+  const std::string common = text_of(git / "commondir");
+  const fs::path settings =
+      (common.empty() ? git : based_on(git, agent::trimmed(common))) / "config";
+  const bool is_sha256 = has_setting(settings, "extensions", "objectformat", "sha256");
+  return names_only_work(bytes_of(index, k_most_index), is_sha256 ? k_sha256 : k_sha1);
+}
 
 bool is_name_in_git_folder(std::string_view name) {
   const std::string lower = agent::to_lower(name);  // a file system may not tell case

@@ -23,6 +23,22 @@ Repository find_repository(const std::filesystem::path& folder);
 // too: else empty. A link alone leads to anybody's repository.
 Repository own_repository(const std::filesystem::path& top);
 
+// What stands in git's own folder beside its data: settings, hooks, and what it has of a rebase,
+// merge or bisect that is under way, whose commands it runs when that goes on. Data is what it
+// reads as objects, names of commits and lists of files alone: what a commit writes. A link in the
+// place of data is none. Of a bare repository whose folder is the work's own: nothing.
+struct BesideData {
+  std::vector<std::filesystem::path> obeyed;
+  std::vector<std::filesystem::path> with_other_names;  // data that may be one of these by a link
+};
+BesideData beside_data(const std::filesystem::path& git, const std::filesystem::path& top);
+
+// The indexes in git's own folder, of its worktrees too.
+std::vector<std::filesystem::path> indexes_of(const std::filesystem::path& git);
+// Whether it names files of the work alone, as one that git has written does; also where there is
+// none. Read as a whole.
+bool is_plain_index(const std::filesystem::path& index);
+
 // A setting of the repository that names a file or folder which git runs or obeys, too.
 struct NamedByGit {
   std::string setting;  // "core.hooksPath"

@@ -195,6 +195,85 @@ TEST_CASE("protected files: objects, refs and the index are noticed and stay", "
   CHECK(project.text(".git/refs/heads/main") == "0123");
 }
 
+TEST_CASE("protected files: what git has of a rebase or merge is no data", "[tools]") {
+  const Project project;
+  project.end();
+  fs::create_directories(project.at(".git/rebase-merge"));
+  project.write(".git/rebase-merge/git-rebase-todo", "pick 1");
+  fs::create_directories(project.at(".git/worktrees/w/sequencer"));
+  project.write(".git/worktrees/w/sequencer/todo", "pick 2");
+  project.files().begin();
+  project.write(".git/rebase-merge/git-rebase-todo", "exec evil");
+  project.write(".git/worktrees/w/sequencer/todo", "exec evil");
+  for (const char* made : {"BISECT_RUN", "MERGE_HEAD", "modules/a/b/NEVER_HEARD_OF", "modules/c"}) {
+    project.write(std::string(".git/") + made, "evil");
+  }
+  CHECK(project.end() == Project::Told{".git/BISECT_RUN: moved",
+                                       ".git/MERGE_HEAD: moved",
+                                       ".git/modules/a/b/NEVER_HEARD_OF: moved",
+                                       ".git/modules/c: moved",
+                                       ".git/rebase-merge: put back",
+                                       ".git/worktrees/w/sequencer: put back"});
+  CHECK(project.text(".git/rebase-merge/git-rebase-todo") == "pick 1");
+  CHECK(project.text(".git/worktrees/w/sequencer/todo") == "pick 2");
+}
+
+TEST_CASE("protected files: what a commit writes is data, and a link in its place is none",
+          "[tools]") {
+  const Project project;
+  fs::create_directories(project.at(".git/logs/refs/heads"));
+  fs::create_directories(project.at(".git/objects/info/commit-graphs"));
+  for (const char* name :
+       {"COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD", "packed-refs", "index.lock", "logs/HEAD"}) {
+    project.write(std::string(".git/") + name, "x");
+  }
+  CHECK(project.end() == Project::Told{".git: noticed"});
+  project.files().begin();
+  for (const char* name : {"COMMIT_EDITMSG", "ORIG_HEAD", "logs/refs/heads/main"}) {
+    fs::remove(project.at(std::string(".git/") + name));
+  }
+  fs::create_symlink("../.bashrc", project.at(".git/COMMIT_EDITMSG"));
+  fs::create_symlink("../../../.bashrc", project.at(".git/logs/refs/heads/main"));
+  fs::create_hard_link(project.at(".git/config"), project.at(".git/ORIG_HEAD"));
+  CHECK(project.end() == Project::Told{".git/COMMIT_EDITMSG: moved",
+                                       ".git/ORIG_HEAD: moved",
+                                       ".git/logs/refs/heads/main: moved",
+                                       ".git: noticed"});
+}
+
+TEST_CASE("protected files: an index that names more than the work is moved", "[tools]") {
+  const Project project;
+  const auto index_of = [](std::string_view name) {
+    const std::string bytes = std::string("DIRC\0\0\0\2\0\0\0\1", 12) + std::string(61, '\0') +
+                              static_cast<char>(name.size()) + std::string(name);
+    return bytes + std::string(8 - (bytes.size() - 12) % 8, '\0') + std::string(20, 'h');
+  };
+  project.write(".git/index", index_of("a/.gitignore"));
+  CHECK(project.end() == Project::Told{".git: noticed"});
+  for (const char* name : {".git/hooks/x", "a/.GIT/x", "../x", "/etc/x", "a//x", "a/./x"}) {
+    project.files().begin();
+    project.write(".git/index", index_of(name));
+    const auto told = project.end();
+    CHECK(std::ranges::find(told, ".git/index: moved") != told.end());
+    CHECK_FALSE(fs::exists(project.at(".git/index")));
+  }
+  project.write(".git/index", index_of("../the user's own"));
+  project.files().begin();
+  project.write(".git/index", index_of("../of a program"));
+  CHECK(project.end() == Project::Told{".git: noticed"});
+}
+
+TEST_CASE("protected files: git itself goes on with what it has of a merge", "[tools]") {
+  const Project project;
+  project.write(".git/MERGE_HEAD", "0123");
+  ProtectedFiles files(
+      {.roots = {project.root()}, .files = {}, .crossed = {}, .allowed = {}, .is_for_git = true});
+  files.begin();
+  fs::remove(project.at(".git/MERGE_HEAD"));
+  project.write(".git/config", "evil");
+  CHECK(project.told(files.end(false)) == Project::Told{".git/config: put back"});
+}
+
 TEST_CASE("protected files: behind mounts that held, changes are the user's own", "[tools]") {
   const Project project;
   project.write(".git/config", "by the user");
