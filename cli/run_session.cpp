@@ -9,6 +9,7 @@
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
 #include "cli/prompt_input.h"
+#include "cli/run_inputs.h"
 #include "cli/terminal/approver.h"
 #include "cli/terminal/render_error.h"
 #include "config/replay_script.h"
@@ -166,6 +167,7 @@ Result<void> RunSession::open_workshop(bool is_replay) {
                  plan_.agent,
                  {.folder_id = is_replay ? agent::new_run_id() : run_id_,
                   .outputs = world_.outputs,
+                  .obeyed = obeyed_inputs(world_.parsed, plan_),
                   .before_question =
                       [progress = world_.sinks.progress.get()] { progress->fall_silent(); }},
                  world_.context,
