@@ -21,6 +21,7 @@ namespace cli {
 namespace {
 
 namespace fs = std::filesystem;
+using agent::Code;
 using agent::Descriptor;
 using agent::Result;
 
@@ -288,6 +289,33 @@ std::optional<FileIdentity> identity_of(const std::string& file) {
     return std::nullopt;
   }
   return FileIdentity{status.st_dev, status.st_ino, fs::path(file).filename().string()};
+}
+
+Result<void> check_stays_inside(const std::string& file) {
+  std::error_code error;
+  const fs::path inside = fs::current_path(error);
+  const auto is_inside = [&](const fs::path& path) {
+    return std::ranges::mismatch(inside, path).in1 == inside.end();
+  };
+  fs::path at = inside;
+  for (const fs::path& part : fs::path(file).is_relative() ? fs::path(file).parent_path() : "") {
+    const fs::path next = part == ".." ? at.parent_path() : part == "." ? at : at / part;
+    const fs::path real = fs::weakly_canonical(next, error);
+    if (error) {
+      break;  // who opens it says what is wrong
+    }
+    if (is_inside(next) && !is_inside(real)) {
+      return agent::fail(Code::cli_cannot_create,
+                         fmt::format("cannot create `{}`: `{}` is a link out of the working "
+                                     "folder, to {}",
+                                     file,
+                                     next.lexically_relative(inside).string(),
+                                     real.string()),
+                         "remove the link if you do not know it, or name the folder itself");
+    }
+    at = real;
+  }
+  return {};
 }
 
 Result<void> check_is_no_link(const std::string& file) {

@@ -82,6 +82,11 @@ struct FileIdentity {
 };
 std::optional<FileIdentity> identity_of(const std::string& file);  // none: no regular file
 
+// cli.cannot_create where a relative path goes by a link that leads out of the working folder: what
+// is below that may be another's, a run's among them. Links to folders that are in it are as good
+// as these.
+agent::Result<void> check_stays_inside(const std::string& file);
+
 // cli.cannot_create where the last part of the path is a link.
 agent::Result<void> check_is_no_link(const std::string& file);
 

@@ -52,6 +52,7 @@ agent::Result<void> check_outputs(const Parsed& parsed) {
                            fmt::format("`{} -` names no file", k_outputs[at]),
                            "write /dev/stdout or /dev/stderr, or `./-` for a file of that name");
       }
+      TRY(check_stays_inside(*file));
       TRY(check_is_no_output(parsed,
                              std::span(k_outputs).first(at),
                              fmt::format("`{} {}`", k_outputs[at], *file),

@@ -31,7 +31,8 @@ agent::Result<RunOutputs> open_outputs(const Parsed& parsed,
 
 // cli.usage where one of the options that name files to write is `-`, which some would take for
 // standard output and some for a file, or where two name one file: it would lose one of
-// them. The second: where `what` is to be written to one of these.
+// them; cli.cannot_create where one leads out of the working folder by a link. The second: where
+// `what` is to be written to one of these.
 agent::Result<void> check_outputs(const Parsed& parsed);
 agent::Result<void> check_is_no_output(const Parsed& parsed,
                                        std::string_view what,

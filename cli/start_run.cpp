@@ -8,6 +8,7 @@
 #include "cli/early_end.h"
 #include "cli/key_hosts.h"
 #include "cli/plan.h"
+#include "cli/run_inputs.h"
 #include "cli/run_session.h"
 #include "cli/run_sinks.h"
 #include "cli/signals.h"
@@ -148,6 +149,9 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   std::string run_id = agent::new_run_id();
   Parsed parsed = given;
   auto source = find(parsed, context);
+  if (source && !source->earlier) {
+    TRY(check_inputs(parsed, source->agent));
+  }
   const auto end_with = [&](std::vector<Error> errors) {
     AnswerSink answer({.format = format_of(parsed)}, *outputs.answer, redactor, cancellation);
     return end_early({.errors = std::move(errors),
@@ -179,6 +183,9 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   }
   if (!plan) {
     return end_with(std::move(plan).error());
+  }
+  if (!source->earlier) {
+    TRY(check_inputs(parsed, *plan));
   }
   const RunSinks sinks = open_audience(parsed,
                                        context,
