@@ -114,7 +114,7 @@ RunFolder::RunFolder(const agent::Environment& environment, const std::string& r
 }
 
 RunFolder::~RunFolder() {
-  remove(path_, is_kept_);
+  remove(path_, is_kept_ || is_left_);
 }
 
 void RunFolder::keep() {

@@ -9,25 +9,28 @@
 namespace cli {
 
 // While it is there it is locked, so that a later run can tell the folders of the living from those
-// that a killed run left behind, and sweeps a few of these away.
+// that a run or a single call left behind, and sweeps a few of these away.
 class RunFolder {
  public:
   // Under TMPDIR where that is absolute, else under /tmp. Where it cannot be made, who writes to it
   // says so.
   RunFolder(const agent::Environment& environment, const std::string& run_id);
-  // Removes it and what is in it; where it is kept, what programs left in their part of it.
+  // Removes it and what is in it; where it is kept or left, what programs left in their part of it.
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
   // Somebody names what is in it: it stays, also where this run is killed.
   void keep();
+  // A text names what is in it, and nobody else: it stays until a later command sweeps.
+  void leave() { is_left_ = true; }
   const std::filesystem::path& path() const { return path_; }
 
  private:
   std::filesystem::path path_;
   agent::Descriptor lock_;  // none: there is no folder
   bool is_kept_ = false;
+  bool is_left_ = false;
 };
 
 }  // namespace cli

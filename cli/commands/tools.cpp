@@ -235,7 +235,7 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
     }
   }
   if (result.truncated) {
-    tool_environment->folder().keep();  // the result names the file
+    tool_environment->folder().leave();  // the result names the file
   }
   context.out << result.content << (result.content.ends_with('\n') ? "" : "\n");
   return ending(result, cancellation.signal_number());
