@@ -173,8 +173,9 @@ constexpr auto k_run_options = std::to_array<Option>({
      .help = "write the output to FILE instead of stdout",
      .details =
          "The file appears whole, at the end, or not at all; in text, a run without an answer "
-         "leaves it as it was. Devices, pipes and /dev/stdout are written as they are; a link to "
-         "another file is refused."},
+         "leaves it as it was. Devices, pipes and /dev/stdout are written as they are. A link to "
+         "another file is refused, and in a relative path a link out of the working folder; so it "
+         "is with --log-file and --record. It can be no file that the run reads."},
     k_allow,
     k_deny,
     {.name = "--yes",
@@ -665,9 +666,8 @@ constexpr auto k_variables = std::to_array<Variable>({
     {"HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE", "Proxy and certificates, as curl knows them."},
     {"NO_COLOR", "Where it is set and not empty, nothing is coloured."},
     {"TMPDIR",
-     "Where a run keeps the long outputs of its tools; /tmp by default. What killed runs left "
-     "there "
-     "is swept by later ones, but for what a session names."},
+     "Where a run keeps the long outputs of its tools; /tmp by default. What killed runs and "
+     "`errand tools call` left there is swept by later ones, but for what a session names."},
     {"XDG_CONFIG_HOME",
      "Where config.yaml is, in errand/: what holds for all agents; ~/.config by default."},
     {"XDG_DATA_HOME", "Where imported prices are kept, in errand/; ~/.local/share by default."},
