@@ -273,7 +273,7 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
     }
   }
   state.tops = std::move(tops);
-  look_beside_data(state, before, room);
+  look_beside_data(state, before, room, scope);
   state.is_behind_mounts = std::ranges::all_of(state.places, [&](const auto& one) {
     return holds(one.second, one.first) ||
            (std::ranges::find(state.tops, one.first.parent_path()) != state.tops.end() &&
@@ -283,7 +283,10 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
 }
 
 // After all else, which then has its room.
-void ProtectedFiles::look_beside_data(State& state, const State* before, std::size_t& room) const {
+void ProtectedFiles::look_beside_data(State& state,
+                                      const State* before,
+                                      std::size_t& room,
+                                      Scope scope) const {
   if (options_.is_for_git) {
     return;
   }
@@ -297,7 +300,8 @@ void ProtectedFiles::look_beside_data(State& state, const State* before, std::si
   };
   for (const auto& [git, folder] : state.folders) {
     const bool is_top = std::ranges::find(state.tops, git) != state.tops.end();
-    BesideData beside = beside_data(git, is_top ? git : Path());
+    const bool looks_into_data = scope == Scope::all || !is_mounted(git);
+    BesideData beside = beside_data(git, is_top ? git : Path(), looks_into_data);
     std::ranges::for_each(beside.obeyed, add);
     std::ranges::move(beside.with_other_names, std::back_inserter(with_other_names));
   }

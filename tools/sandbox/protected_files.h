@@ -90,7 +90,7 @@ class ProtectedFiles {
 
   State look(std::vector<Path> tops, const State* before, Scope scope) const;
   void look_by_name(State& state, const State& before, const Path& top) const;
-  void look_beside_data(State& state, const State* before, std::size_t& room) const;
+  void look_beside_data(State& state, const State* before, std::size_t& room, Scope scope) const;
   bool is_untouched(const State& state) const;
   bool is_ours(const Path& place) const;
   bool is_allowed(const Path& place) const;

@@ -257,6 +257,8 @@ class Finder {
 
 class BesideFinder {
  public:
+  explicit BesideFinder(bool looks_into_data) : looks_into_data_(looks_into_data) {}
+
   void look_in(const fs::path& git, bool is_worktree = false) {
     for_each_in(git, [&](const fs::path& entry, mode_t kind) {
       const std::string name = entry.filename();
@@ -319,7 +321,7 @@ class BesideFinder {
           found_.obeyed.push_back(entry);
         }
       });
-    } else if (name != "lfs") {
+    } else if (name != "lfs" && looks_into_data_) {
       std::error_code error;
       for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
            entry.increment(error)) {
@@ -345,13 +347,14 @@ class BesideFinder {
     });
   }
 
+  bool looks_into_data_;
   BesideData found_;
 };
 
 }  // namespace
 
-BesideData beside_data(const fs::path& git, const fs::path& top) {
-  BesideFinder finder;
+BesideData beside_data(const fs::path& git, const fs::path& top, bool looks_into_data) {
+  BesideFinder finder(looks_into_data);
   if (git != top || !has_setting(git / "config", "core", "bare", "true")) {
     finder.look_in(git);
   }

@@ -26,12 +26,15 @@ Repository own_repository(const std::filesystem::path& top);
 // What stands in git's own folder beside its data: settings, hooks, and what it has of a rebase,
 // merge or bisect that is under way, whose commands it runs when that goes on. Data is what it
 // reads as objects, names of commits and lists of files alone: what a commit writes. A link in the
-// place of data is none. Of a bare repository whose folder is the work's own: nothing.
+// place of data is none; among refs and logs that is looked for where it is asked for. Of a bare
+// repository whose folder is the work's own: nothing.
 struct BesideData {
   std::vector<std::filesystem::path> obeyed;
   std::vector<std::filesystem::path> with_other_names;  // data that may be one of these by a link
 };
-BesideData beside_data(const std::filesystem::path& git, const std::filesystem::path& top);
+BesideData beside_data(const std::filesystem::path& git,
+                       const std::filesystem::path& top,
+                       bool looks_into_data);
 
 // The indexes in git's own folder, of its worktrees too.
 std::vector<std::filesystem::path> indexes_of(const std::filesystem::path& git);
