@@ -1,5 +1,7 @@
 #include "tools/sandbox/places.h"
 
+#include "tools/sandbox/way.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -329,6 +331,10 @@ void add_people(std::vector<fs::path>& homes) {
   }
 }
 
+fs::path target_of(const fs::path& path) {
+  return way_to(path).back().path;
+}
+
 }  // namespace
 
 bool is_below(const fs::path& path, const fs::path& folder) {
@@ -388,6 +394,34 @@ std::vector<std::string> secret_places(std::span<const fs::path> homes) {
     }
   }
   return places;
+}
+
+std::vector<std::string> led_to(std::span<const std::string> places) {
+  std::vector<std::string> targets;
+  const auto add = [&](const std::string& place, const fs::path& real) {
+    const bool is_wide = std::ranges::find(k_of_the_system, real.native()) != k_of_the_system.end();
+    if (real.native() != place && !is_wide) {
+      targets.push_back(real.native());
+    }
+  };
+  for (const std::string& place : places) {
+    if (!place.ends_with('*')) {
+      add(place, target_of(place));
+      continue;
+    }
+    const fs::path pattern(place);
+    const fs::path folder = target_of(pattern.parent_path());
+    add(place, folder / pattern.filename());
+    const std::string begin =
+        pattern.filename().string().substr(0, pattern.filename().native().size() - 1);
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+      if (at->is_symlink(error) && at->path().filename().native().starts_with(begin)) {
+        add(at->path().native(), target_of(at->path()));
+      }
+    }
+  }
+  return targets;
 }
 
 std::vector<std::string> open_place_names() {

@@ -35,6 +35,9 @@ bool is_of_system(const std::filesystem::path& path);
 
 // What stays closed inside whatever is open. A `*` at the end stands for any rest of the name.
 std::vector<std::string> secret_places(std::span<const std::filesystem::path> homes);
+// Where links at these places lead, and links on the way there, as places of their own: without
+// links, and none a folder of the system as a whole.
+std::vector<std::string> led_to(std::span<const std::string> places);
 std::vector<std::string> secret_place_names();  // for people: "~/.ssh", "/etc/shadow"
 
 // Of /dev: those that are no way to anything, no disk, no memory, no terminal but the program's

@@ -189,6 +189,14 @@ std::vector<std::string> texts(const Paths& paths) {
 // Homes and errand's own folders, their secrets, and what is open there all the same.
 ReadingRules reading_rules(const Surroundings& around, const Paths& shown, const Paths& writable) {
   ReadingRules rules{.closed = secret_places(around.homes.own), .open = {}};
+  // The kernel's rules cannot close a part of what may be written (private_places), and what the
+  // work is about is open to all tools alike.
+  std::error_code error;
+  const fs::path workspace = fs::weakly_canonical(around.workspace, error);
+  std::ranges::copy_if(
+      led_to(rules.closed), std::back_inserter(rules.closed), [&](const std::string& target) {
+        return !is_below(target, workspace) && !is_below_any(target, writable);
+      });
   rules.closed.emplace_back("/dev");
   rules.open.assign(harmless_devices().begin(), harmless_devices().end());
   for (const Paths* places : {&around.homes.closed, &around.homes.own, &around.own}) {
