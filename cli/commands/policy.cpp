@@ -2,6 +2,7 @@
 #include "agent/clock.h"
 #include "agent/id.h"
 #include "agent/outcome.h"
+#include "agent/schema/json_schema.h"
 #include "agent/text.h"
 #include "cli/commands/commands.h"
 #include "cli/help.h"
@@ -16,6 +17,7 @@
 #include "tools/files/regular_file.h"
 #include "tools/permissions/shell_script.h"
 #include "tools/process/supervisor.h"
+#include "tools/runner/call_validation.h"
 #include "tools/runner/runner.h"
 
 #include <fmt/format.h>
@@ -57,6 +59,17 @@ Json arguments_of(const std::string& text) {
   return {{"command", text}, {"path", text}, {"url", text}, {"pattern", "*"}, {"patch", patch}};
 }
 
+// Whether the tool takes them: those that are no JSON are made up here.
+Result<void> check_fit(const tools::Tool& tool, const std::string& text) {
+  const auto json = agent::parse_json(text);
+  if (!json || !json->is_object()) {
+    return {};
+  }
+  const Json parameters = agent::parse_json(tool.info().parameters).value_or(Json());
+  TRY_ASSIGN(const agent::JsonSchema schema, agent::JsonSchema::compile(parameters));
+  return tools::check_arguments(schema, *json);
+}
+
 fs::path place_of(const std::string& word, const Context& context) {
   const fs::path home(agent::value_of(context.environment, "HOME"));
   return (word.starts_with("~/") ? home / word.substr(2) : context.cwd / word).lexically_normal();
@@ -65,12 +78,12 @@ fs::path place_of(const std::string& word, const Context& context) {
 // A file that the command line itself reads or writes (`> FILE`) and the sandbox would not let it.
 Result<void> check_line(const std::string& line,
                         const Context& context,
-                        const tools::sandbox::Policy& policy) {
+                        const tools::Sandbox& sandbox) {
   for (const tools::ShellCommand& command : tools::read_shell(line).commands) {
     for (const tools::ShellFile& file : command.files) {
-      if (!tools::has_unknown(file.path)) {
-        const tools::NamedPath named{
-            .shown = file.path, .path = place_of(file.path, context), .policy = &policy};
+      const fs::path path = place_of(file.path, context);
+      if (!tools::has_unknown(file.path) && !sandbox.has_own(path)) {
+        const tools::NamedPath named{.shown = file.path, .path = path, .policy = &sandbox.policy()};
         TRY(file.writes ? tools::check_place_to_write(named) : tools::check_reading(named));
       }
     }
@@ -82,7 +95,7 @@ Result<void> check_line(const std::string& line,
 // it is their own business.
 std::vector<std::string> closed_in(const std::string& line,
                                    const Context& context,
-                                   const tools::sandbox::Policy& policy) {
+                                   const tools::Sandbox& sandbox) {
   std::vector<std::string> closed;
   for (const tools::ShellCommand& command : tools::read_shell(line).commands) {
     for (const std::string& word : command.words) {
@@ -93,8 +106,9 @@ std::vector<std::string> closed_in(const std::string& line,
       std::error_code error;
       const fs::path named = place_of(path, context);
       const fs::path real = fs::weakly_canonical(named, error);
-      if (policy.reading(error ? named : real) != tools::sandbox::Verdict::allowed &&
-          std::ranges::find(closed, path) == closed.end()) {
+      const fs::path& there = error ? named : real;
+      if (sandbox.policy().reading(there) != tools::sandbox::Verdict::allowed &&
+          !sandbox.has_own(there) && std::ranges::find(closed, path) == closed.end()) {
         closed.push_back(path);
       }
     }
@@ -110,8 +124,7 @@ Result<void> check_call(const tools::Tool& tool,
   const fs::path temporary;
   const tools::Access access = tool.access(arguments);
   if (access.kind == tools::Access::Kind::commands) {
-    return sandbox != nullptr ? check_line(access.target, context, sandbox->policy())
-                              : Result<void>();
+    return sandbox != nullptr ? check_line(access.target, context, *sandbox) : Result<void>();
   }
   return tool.check(arguments,
                     {.cwd = context.cwd,
@@ -190,15 +203,17 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
              permissions_of(*report.agent, *settings, parsed, context, {}, sandbox.get()));
   const std::string text = parsed.positionals.size() > 2 ? parsed.positionals[2] : "{}";
   const Json arguments = arguments_of(text);
-  const tools::PermissionDecision decision =
-      permissions.judge(name, configured.tool->access(arguments));
+  const auto fits = check_fit(*configured.tool, text);
+  const tools::Access access = fits ? configured.tool->access(arguments)
+                                    : tools::Access{.kind = tools::Access::Kind::nothing};
+  const tools::PermissionDecision decision = permissions.judge(name, access);
   const auto opened = sandbox.opened();
-  const auto passes =
-      opened ? check_call(*configured.tool, arguments, sandbox.get(), context) : opened;
-  const tools::Access access = configured.tool->access(arguments);
+  const auto passes = !fits    ? fits
+                      : opened ? check_call(*configured.tool, arguments, sandbox.get(), context)
+                               : opened;
   const std::vector<std::string> closed =
       access.kind == tools::Access::Kind::commands && sandbox.get() != nullptr
-          ? closed_in(access.target, context, sandbox.get()->policy())
+          ? closed_in(access.target, context, *sandbox.get())
           : std::vector<std::string>();
   const bool is_refused = !passes && decision.verdict != tools::Verdict::deny;
   const std::string_view permission = to_string(decision.verdict);
@@ -225,14 +240,14 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
                 << "\n";
   } else {
     context.out << fmt::format("{}: {}\n", verdict, shown(reason));
-    if (is_refused) {
+    if (is_refused && fits) {
       context.out << fmt::format("permissions alone: {}: {}\n", permission, shown(decision.reason));
-    } else if (!decision.yes_rule.empty()) {
+    } else if (fits && !decision.yes_rule.empty()) {
       const std::string rule = context.redactor.apply(decision.yes_rule);
       context.out << fmt::format("the rule that allows it: {}\n",
                                  agent::one_line(rule, 10 * rule.size()));
     }
-    if (runs_programs && decision.verdict != tools::Verdict::deny) {
+    if (runs_programs && fits && decision.verdict != tools::Verdict::deny) {
       context.out << fmt::format("sandbox: {}\n", network_of(report.agent->sandbox));
       for (const std::string& path : closed) {
         context.out << fmt::format("sandbox: `{}` is closed to what it runs\n", shown(path));

@@ -1,6 +1,7 @@
 #include "tools/process/sandbox.h"
 
 #include "tools/process/cache_variables.h"
+#include "tools/sandbox/mounts.h"
 #include "tools/sandbox/places.h"
 #include "tools/sandbox/repository.h"
 
@@ -271,6 +272,14 @@ Result<void> Sandbox::make_own_folders() const {
     }
   }
   return {};
+}
+
+bool Sandbox::has_own(const fs::path& path) const {
+  return in_force_.has(Layer::mounts) &&
+         std::ranges::any_of(
+             std::to_array(
+                 {sandbox::k_shared_memory, sandbox::k_terminals, sandbox::k_terminal_maker}),
+             [&](const char* place) { return sandbox::is_below(path, place); });
 }
 
 void Sandbox::close(std::vector<fs::path> reading, std::vector<fs::path> writing) {

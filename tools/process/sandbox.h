@@ -67,6 +67,10 @@ class Sandbox {
   // write.
   std::vector<std::string> warnings() const;
 
+  // Whether programs find something of their own at the path (shared memory, terminals), which they
+  // may read and write.
+  bool has_own(const std::filesystem::path& path) const;
+
   // What is not to be read is hidden from programs from the next begin() on, what is not to be
   // written locked, as what errand itself writes is: as far as it is there then, and mounts can be
   // made.
