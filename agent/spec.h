@@ -92,6 +92,8 @@ struct ToolSpec {
 struct PermissionRule {
   std::string text;
   std::string origin;  // who says so, for messages: "agent.yaml", "--deny"
+  // Where its relative paths start; empty: at the working folder.
+  std::string folder = {};
 };
 
 // What tool calls need. A rule in `deny` wins over all others, `granted` over `ask`, and that over

@@ -15,6 +15,7 @@
 #include "config/replay_script.h"
 #include "config/yaml/source.h"
 #include "tools/hooks/hooks.h"
+#include "tools/permissions/offered_rule.h"
 
 #include <fmt/format.h>
 
@@ -209,7 +210,10 @@ Result<void> RunSession::settle_permissions() {
   }
   approver_ = open_approver({.says_yes = says_yes,
                              .color = world_.context.color_err,
-                             .user_config = plan_.settings.user.file});
+                             .user_config = plan_.settings.user.file,
+                             .lasting = [cwd = world_.context.cwd](const std::string& rule) {
+                               return tools::lasting_rule(rule, cwd);
+                             }});
   return {};
 }
 

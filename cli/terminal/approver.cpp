@@ -77,8 +77,10 @@ class Person final : public agent::Approver {
         continue;
       }
       const auto answer = meaning(word, offers_always);
+      const std::string rule =
+          answer == Answer::always ? options_.lasting(request.rule) : request.rule;
       if (answer == Answer::always || answer == Answer::run) {
-        const auto keeps = confirm_rule(request.rule, *answer, size, stop);
+        const auto keeps = confirm_rule(rule, *answer, size, stop);
         if (!keeps) {
           return Answer::nobody;
         }
@@ -87,7 +89,7 @@ class Person final : public agent::Approver {
         }
       }
       if (answer == Answer::always) {
-        keep(request.rule);
+        keep(rule);
       }
       if (answer) {
         return *answer;

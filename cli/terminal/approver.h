@@ -4,7 +4,9 @@
 #include "agent/toolbox.h"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <string>
 
 namespace cli {
 
@@ -12,6 +14,8 @@ struct ApproverOptions {
   bool says_yes = false;  // --yes: nobody is asked
   bool color = false;
   std::filesystem::path user_config;  // where `always` is written; empty: nowhere
+  // The rule for every run of one that was offered here.
+  std::function<std::string(const std::string& rule)> lasting = {};
 };
 
 // Null where there is nobody to ask: stdin or stderr is no terminal, or it belongs to another job.

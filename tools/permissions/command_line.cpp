@@ -119,6 +119,11 @@ std::expected<void, std::string> covered_by(std::span<const CommandPattern* cons
 
 }  // namespace
 
+std::string_view bare_line(std::string_view text) {
+  const std::string_view bare = agent::trimmed(text);
+  return bare.ends_with('\\') ? text : bare;
+}
+
 CommandLine::CommandLine(std::string text, PathPattern::Folders folders)
     : text_(std::move(text)), folders_(std::move(folders)) {
   ShellScript script = read_shell(text_);
@@ -247,7 +252,7 @@ Match CommandLine::forbidden_by(const PathPattern& paths, Effect effect) const {
 }
 
 bool CommandLine::is_exactly(const TextPattern& rule) const {
-  return rule.is_literal() && agent::trimmed(text_) == agent::trimmed(rule.literal());
+  return rule.is_literal() && bare_line(text_) == bare_line(rule.literal());
 }
 
 std::expected<void, std::string> CommandLine::allowed_by(

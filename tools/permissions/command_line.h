@@ -17,6 +17,9 @@
 
 namespace tools {
 
+// Without the blanks around it; those behind a backslash may be part of a name.
+std::string_view bare_line(std::string_view text);
+
 class CommandLine {
  public:
   // Reads it; nothing is run. The folders are where relative paths and `~` lead.

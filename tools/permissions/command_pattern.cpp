@@ -2,6 +2,7 @@
 
 #include "tools/permissions/text_pattern.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace tools {
@@ -45,6 +46,12 @@ CommandPattern::CommandPattern(std::string_view pattern) {
 CommandPattern::Fit CommandPattern::fit(std::span<const std::string> words,
                                         const std::vector<bool>& coverable) const {
   return fits(words, &coverable) ? Fit::yes : fits(words, nullptr) ? Fit::but_for_options : Fit::no;
+}
+
+bool CommandPattern::is(std::span<const std::string> words) const {
+  return std::ranges::equal(words_, words, [](const Word& word, const std::string& other) {
+    return word.is_literal && word.items == other;
+  });
 }
 
 // reachable[at] says that the pattern's words so far can stand for words[0, at).

@@ -23,6 +23,8 @@ class CommandPattern {
   };
   // `coverable`: which of the words a wildcard may stand for.
   Fit fit(std::span<const std::string> words, const std::vector<bool>& coverable) const;
+  // Without wildcards, these very words.
+  bool is(std::span<const std::string> words) const;
 
  private:
   struct Word {

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <deque>
 #include <optional>
+#include <sys/stat.h>
 #include <system_error>
 #include <utility>
 
@@ -33,12 +34,47 @@ std::string without_slash(std::string path) {
 // What follows `folder` in `path`; nullopt: it is elsewhere.
 std::optional<std::string_view> below(std::string_view path, std::string_view folder) {
   if (folder == "/") {
-    return path.substr(1);
+    return path == "/" ? std::nullopt : std::optional(path.substr(1));
   }
   if (!path.starts_with(folder) || path.size() <= folder.size() || path[folder.size()] != '/') {
     return std::nullopt;
   }
   return path.substr(folder.size() + 1);
+}
+
+// Names with a `\` in them belong to the folder, too: `a\*b/**` is all of the folder `a*b`.
+void move_names_to_folder(SplitPattern& split) {
+  for (std::size_t end = split.rest.find('/'); end != std::string::npos;
+       end = split.rest.find('/')) {
+    std::string name;
+    for (std::size_t at = 0; at < end; ++at) {
+      if (std::string_view("*?[{").contains(split.rest[at])) {
+        return;
+      }
+      at += split.rest[at] == '\\' ? 1 : 0;
+      name += split.rest[at];
+    }
+    const bool is_last = end + 1 == split.rest.size();
+    if (name.empty() || name == "." || name == ".." || name.contains('/') || is_last) {
+      return;
+    }
+    split.folder += (split.folder.empty() || split.folder.ends_with('/') ? "" : "/") + name;
+    split.rest.erase(0, end + 1);
+  }
+}
+
+bool has_marks(std::string_view pattern) {
+  return pattern.find_first_of("*?[{\\") != std::string_view::npos;
+}
+
+// No wildcard but `{a,b}`.
+bool has_only_names(std::string_view pattern) {
+  for (std::size_t at = 0; at < pattern.size(); at += pattern[at] == '\\' ? 2 : 1) {
+    if (std::string_view("*?[").contains(pattern[at])) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // The pattern as a text pattern that matches all that it matches, and more.
@@ -93,11 +129,13 @@ std::string literal_path(const fs::path& path) {
 
 Result<PathPattern> PathPattern::compile(std::string_view pattern, const Folders& folders) {
   const bool at_home = pattern == "~" || pattern.starts_with("~/");
-  const fs::path base = at_home ? folders.home : folders.cwd;
+  const fs::path base = at_home                 ? folders.home
+                        : folders.start.empty() ? folders.cwd
+                                                : folders.start;
   SplitPattern split =
       split_pattern(at_home ? pattern.substr(std::min<std::size_t>(2, pattern.size())) : pattern);
-  const bool is_file = split.rest.find_first_of("*?[{\\") == std::string::npos;
-  if (is_file && (split.rest == "." || split.rest == ".." || split.rest.empty())) {
+  move_names_to_folder(split);
+  if (!has_marks(split.rest) && (split.rest == "." || split.rest == ".." || split.rest.empty())) {
     return agent::fail(Code::config_invalid,
                        fmt::format("the path pattern `{}` names a folder", pattern),
                        "write `FOLDER/**` for all that is in it");
@@ -113,19 +151,19 @@ Result<PathPattern> PathPattern::compile(std::string_view pattern, const Folders
   fs::path folder = without_slash((base / split.folder).lexically_normal().string());
   const std::string cwd = folders.cwd.string() + "/";
   const bool is_around = (cwd).starts_with(folder.string() == "/" ? "/" : folder.string() + "/");
-  PathPattern made(
-      std::move(folder), std::move(split.rest), std::move(*strict), std::move(*wide), is_file);
+  PathPattern made(std::move(folder), std::move(split.rest), std::move(*strict), std::move(*wide));
   made.is_apart_ = !is_around;
   return made;
 }
 
-PathPattern::PathPattern(fs::path folder, std::string rest, Glob strict, Glob wide, bool is_file)
+PathPattern::PathPattern(fs::path folder, std::string rest, Glob strict, Glob wide)
     : folder_(std::move(folder)),
       rest_(std::move(rest)),
       strict_(std::move(strict)),
       wide_(std::move(wide)),
       outline_(outline((folder_ / rest_).string())),
-      is_file_(is_file),
+      is_file_(!has_marks(rest_)),
+      is_of_names_(has_only_names(rest_)),
       is_apart_(false) {}
 
 bool PathPattern::allows(const fs::path& true_path) const {
@@ -151,6 +189,17 @@ bool PathPattern::forbids(const fs::path& path, bool folder) const {
     }
   }
   return false;
+}
+
+Match PathPattern::forbids_other_name(const fs::path& path) const {
+  struct stat file = {};
+  struct stat place = {};
+  if (::stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode) || file.st_nlink < 2 ||
+      ::stat((is_file_ ? folder_ / rest_ : folder_).c_str(), &place) != 0) {
+    return Match::no;
+  }
+  const bool is_it = file.st_dev == place.st_dev && file.st_ino == place.st_ino;
+  return is_it ? Match::yes : is_file_ ? Match::no : Match::maybe;
 }
 
 std::optional<fs::path> PathPattern::place() const {

@@ -1,6 +1,6 @@
 // The pattern of a permission rule on paths, as glob.h reads it, but that wildcards match hidden
-// names, too, and that `FOLDER/**` is also the folder itself. It starts at the working folder, at
-// `/`, or with `~/` at the home folder.
+// names, too, and that `FOLDER/**` is also the folder itself. It starts at the working folder or
+// another one that is given, at `/`, or with `~/` at the home folder.
 #pragma once
 #include "agent/result.h"
 #include "tools/files/glob.h"
@@ -23,8 +23,9 @@ std::string literal_path(const std::filesystem::path& path);
 class PathPattern {
  public:
   struct Folders {
-    std::filesystem::path cwd;   // absolute
-    std::filesystem::path home;  // may be empty
+    std::filesystem::path cwd;         // absolute
+    std::filesystem::path home;        // may be empty
+    std::filesystem::path start = {};  // where relative patterns start; empty: at `cwd`
   };
 
   // config.invalid where it is no pattern.
@@ -37,6 +38,11 @@ class PathPattern {
   // really is, under the pattern's folder by its name or by where that really is. The case of
   // letters does not count. With `folder`, the folder that the pattern begins in is forbidden, too.
   bool forbids(const std::filesystem::path& path, bool folder = false) const;
+  // Whether a file that it does not forbid may be so by another of its names (hard links): yes
+  // where the pattern is that name, maybe where nobody can tell.
+  Match forbids_other_name(const std::filesystem::path& path) const;
+  // Whether all of the pattern is names, and no wildcard is in it.
+  bool is_of_names() const { return is_of_names_; }
   // The one place that the pattern is about: a file, or a folder with all that is in it (but none
   // that the work goes on in). nullopt: it is about names.
   std::optional<std::filesystem::path> place() const;
@@ -44,7 +50,7 @@ class PathPattern {
   bool may_forbid(std::string_view path) const;
 
  private:
-  PathPattern(std::filesystem::path folder, std::string rest, Glob strict, Glob wide, bool is_file);
+  PathPattern(std::filesystem::path folder, std::string rest, Glob strict, Glob wide);
 
   std::filesystem::path folder_;  // absolute, in front of the first wildcard
   std::string rest_;
@@ -52,7 +58,8 @@ class PathPattern {
   Glob wide_;
   TextPattern outline_;  // wider than the pattern
   bool is_file_;         // there are no wildcards
-  bool is_apart_;        // the folder is not one that the work goes on in
+  bool is_of_names_;
+  bool is_apart_;  // the folder is not one that the work goes on in
 };
 
 }  // namespace tools

@@ -2,11 +2,12 @@
 
 #include "agent/text.h"
 #include "tools/permissions/command_line.h"
+#include "tools/permissions/offered_rule.h"
+#include "tools/permissions/plain_command.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -64,6 +65,43 @@ Result<Parts> split(std::string_view rule) {
                .argument = parts.argument->substr(0, parts.argument->size() - 1)};
 }
 
+std::string named(std::string_view list, const agent::PermissionRule& rule) {
+  return fmt::format("`{}: {}` ({})", list, rule.text, rule.origin);
+}
+
+constexpr std::string_view k_other_name = "it has other names (hard links)";
+
+// By the name at hand, or perhaps by another one.
+Match forbids_file(const PathPattern& pattern, const fs::path& file) {
+  return pattern.forbids(file) ? Match::yes : pattern.forbids_other_name(file);
+}
+
+std::string denied_by(const agent::PermissionRule& rule, Match match) {
+  return match == Match::yes
+             ? named("deny", rule) + " forbids it"
+             : fmt::format("{}, and {} may forbid it", k_other_name, named("deny", rule));
+}
+
+// A rule without wildcards, as one that is offered for a line, stands for that line as it is. It is
+// a rule for a command, however that is quoted, only where a shell takes its text for that command:
+// `rm -r a; ls b` is none for `rm -r 'a;' ls b`.
+std::optional<CommandPattern> command_of(std::string_view argument, const TextPattern& text) {
+  CommandPattern pattern(argument);
+  if (!text.is_literal()) {
+    return pattern;
+  }
+  const auto line = read_plain(text.literal());
+  const bool is_it = line && line->size() == 1 && line->front().files.empty() &&
+                     line->front().assignments.empty() && pattern.is(line->front().words);
+  return is_it ? std::optional(std::move(pattern)) : std::nullopt;
+}
+
+// From the working folder or `/`: a `~` in front would be the home folder.
+std::string pattern_from(const fs::path& path) {
+  const std::string pattern = literal_path(path);
+  return pattern.starts_with('~') ? "./" + pattern : pattern;
+}
+
 bool is_below(const fs::path& path, const fs::path& folder) {
   const std::string one = path.string();
   const std::string start = folder.string();
@@ -110,15 +148,7 @@ Result<void> check_rule(std::string_view rule, std::span<const std::string> tool
               : fmt::format("one of: {}", fmt::join(tool_names, ", ")));
   }
   const bool is_of_files =
-      std::ranges::any_of(std::to_array<std::string_view>({"apply_patch",
-                                                           "edit_file",
-                                                           "git_commit",
-                                                           "glob",
-                                                           "grep",
-                                                           "list_directory",
-                                                           k_reader,
-                                                           k_writer}),
-                          [&](std::string_view name) { return tool.covers(name); });
+      std::ranges::any_of(file_tools(), [&](std::string_view name) { return tool.covers(name); });
   if (parts.argument && is_of_files && !tool.covers("shell")) {
     TRY(PathPattern::compile(*parts.argument, {.cwd = "/", .home = "/"}));
   }
@@ -134,8 +164,12 @@ Result<Permissions::Rule> Permissions::parse(const agent::PermissionRule& source
   Rule rule{.source = source, .tool = TextPattern(parts.tool)};
   if (parts.argument) {
     rule.text = TextPattern(*parts.argument);
-    rule.command = CommandPattern(*parts.argument);
-    if (auto path = PathPattern::compile(*parts.argument, {.cwd = world.cwd, .home = world.home})) {
+    rule.command = command_of(*parts.argument, *rule.text);
+    const PathPattern::Folders folders{
+        .cwd = world.cwd,
+        .home = world.home,
+        .start = source.folder.empty() ? fs::path() : true_path(source.folder)};
+    if (auto path = PathPattern::compile(*parts.argument, folders)) {
       rule.path = std::move(*path);
     }
     if (auto url = UrlPattern::compile(*parts.argument)) {
@@ -195,10 +229,19 @@ bool Permissions::covers(std::string_view rule, std::string_view tool, const Acc
   return parsed && call.is_file() && allows(*parsed, call);
 }
 
-bool Permissions::may_read(const fs::path& file) const {
-  return std::ranges::none_of(deny_, [&](const Rule& rule) {
-    return rule.path && rule.tool.covers(k_reader) && rule.path->forbids(file);
-  });
+std::optional<std::string> Permissions::reading_denied(const fs::path& file) const {
+  std::optional<std::string> doubt;
+  for (const Rule& rule : deny_) {
+    const Match match =
+        rule.path && rule.tool.covers(k_reader) ? forbids_file(*rule.path, file) : Match::no;
+    if (match == Match::yes) {
+      return denied_by(rule.source, match);
+    }
+    if (match == Match::maybe && !doubt) {
+      doubt = denied_by(rule.source, match);
+    }
+  }
+  return doubt;
 }
 
 bool Permissions::may_write(const fs::path& file) const {
@@ -252,7 +295,7 @@ Match Permissions::forbids(const Rule& rule, const Call& call) const {
       const bool is_written = call.access.kind == Kind::writes;
       const bool is_about_it =
           names_it || (is_of_reading && is_read) || (is_of_writing && is_written);
-      return is_about_it && rule.path && rule.path->forbids(call.path) ? Match::yes : Match::no;
+      return is_about_it && rule.path ? forbids_file(*rule.path, call.path) : Match::no;
     }
     case Kind::commands: {
       using Effect = CommandLine::Effect;
@@ -317,6 +360,9 @@ bool Permissions::is_allowed_to_write(const fs::path& file) const {
 }
 
 std::string Permissions::unclear_reason(const Call& call) const {
+  if (call.is_file()) {
+    return std::string(k_other_name);
+  }
   return call.line != nullptr && !call.line->unclear().empty()
              ? fmt::format("it cannot be determined what the command runs ({})",
                            call.line->unclear().front())
@@ -329,15 +375,15 @@ std::string Permissions::yes_rule(const Call& call) const {
     return std::string(call.tool);
   }
   if (!call.is_file()) {
-    return fmt::format("{}({})", call.tool, literal_pattern(agent::trimmed(call.access.target)));
+    return fmt::format("{}({})", call.tool, literal_pattern(bare_line(call.access.target)));
   }
   const fs::path real = true_path(call.path);
   const fs::path shown = is_below(real, world_.cwd) ? real.lexically_relative(world_.cwd) : real;
   std::error_code error;
   if (call.access.kind != Kind::names && !fs::is_directory(real, error)) {
-    return fmt::format("{}({})", call.tool, literal_path(shown));
+    return fmt::format("{}({})", call.tool, pattern_from(shown));
   }
-  const std::string folder = shown == "." ? "" : shown == "/" ? "/" : literal_path(shown) + "/";
+  const std::string folder = shown == "." ? "" : shown == "/" ? "/" : pattern_from(shown) + "/";
   return fmt::format("{}({}**)", call.tool, folder);
 }
 
@@ -360,7 +406,9 @@ PermissionDecision Permissions::asked_for(std::string_view tool,
   std::string pattern = fmt::format("{}{{{}}}", start, list);
   if (!PathPattern::compile(pattern, {.cwd = world_.cwd, .home = world_.home})) {
     const fs::path folder = common.lexically_relative(base);
-    pattern = folder == "." ? start + "**" : start + literal_path(folder) + "/**";
+    pattern = folder == "." ? start + "**"
+              : are_here    ? pattern_from(folder) + "/**"
+                            : start + literal_path(folder) + "/**";
     decision.may_always = false;
   }
   decision.yes_rule = fmt::format("{}({})", tool, pattern);
@@ -479,19 +527,17 @@ PermissionDecision Permissions::judge_one(std::string_view tool,
       call.url = std::move(*url);
     }
   }
-  const auto named = [](std::string_view list, const Rule& rule) {
-    return fmt::format("`{}: {}` ({})", list, rule.source.text, rule.source.origin);
-  };
   std::string doubt;
   for (const Rule& rule : deny_) {
     const Match match = forbids(rule, call);
     if (match == Match::yes) {
-      return {.verdict = Verdict::deny, .reason = named("deny", rule) + " forbids it"};
+      return {.verdict = Verdict::deny, .reason = named("deny", rule.source) + " forbids it"};
     }
     if (match == Match::maybe && doubt.empty()) {
       const std::string why = unclear_reason(call);
-      doubt = why.empty() ? named("deny", rule) + " may forbid it"
-                          : fmt::format("{}, and {} may forbid it", why, named("deny", rule));
+      doubt = why.empty()
+                  ? named("deny", rule.source) + " may forbid it"
+                  : fmt::format("{}, and {} may forbid it", why, named("deny", rule.source));
     }
   }
   const auto finish = [&](PermissionDecision decision) {
@@ -504,6 +550,9 @@ PermissionDecision Permissions::judge_one(std::string_view tool,
     return std::ranges::find_if(rules, [&](const Rule& rule) { return allows(rule, call); });
   };
   const auto is_exact = [&](const Rule& rule) {
+    if (call.is_file()) {
+      return rule.path && rule.path->is_of_names();
+    }
     if (call.url) {
       return rule.text && rule.text->is_literal() &&
              rule.text->covers(agent::trimmed(access.target));
@@ -516,7 +565,7 @@ PermissionDecision Permissions::judge_one(std::string_view tool,
   };
   const auto granted = doubt.empty() ? first_of(granted_) : first_exact(granted_);
   if (granted != granted_.end()) {
-    return {.reason = named("allow", *granted)};
+    return {.reason = named("allow", granted->source)};
   }
   if (hook.question) {
     return finish({.verdict = Verdict::ask, .reason = *hook.question, .may_always = false});
@@ -524,7 +573,7 @@ PermissionDecision Permissions::judge_one(std::string_view tool,
   const auto allowed = doubt.empty() ? first_of(allow_) : first_exact(allow_);
   if (!doubt.empty()) {
     if (allowed != allow_.end()) {
-      return {.reason = named("allow", *allowed)};
+      return {.reason = named("allow", allowed->source)};
     }
     return finish({.verdict = Verdict::ask, .reason = std::move(doubt), .may_be_denied = true});
   }
@@ -533,14 +582,14 @@ PermissionDecision Permissions::judge_one(std::string_view tool,
     if (match != Match::no) {
       const std::string why = match == Match::yes ? std::string() : unclear_reason(call);
       return finish({.verdict = Verdict::ask,
-                     .reason = named("ask", rule) +
+                     .reason = named("ask", rule.source) +
                                (match == Match::yes ? "" : " may be about it") +
                                (why.empty() ? "" : ": " + why),
                      .may_always = false});
     }
   }
   if (allowed != allow_.end()) {
-    return {.reason = named("allow", *allowed)};
+    return {.reason = named("allow", allowed->source)};
   }
   const auto allowed_line = is_allowed_line(call);
   if (allowed_line) {

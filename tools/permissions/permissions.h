@@ -81,8 +81,10 @@ class Permissions {
   bool always_denies(std::string_view tool) const;
   // Whether a rule that a person said yes to, or would have in `allow`, is about the call.
   bool covers(std::string_view rule, std::string_view tool, const Access& access) const;
-  // Whether rules of `deny` let a file be read, by tools that go through folders.
-  bool may_read(const std::filesystem::path& file) const;
+  // Why rules of `deny` that name paths keep a file from being read, in a sentence; nullopt: they
+  // do not. For what goes through folders, or reads what nobody's call has named.
+  std::optional<std::string> reading_denied(const std::filesystem::path& file) const;
+  bool may_read(const std::filesystem::path& file) const { return !reading_denied(file); }
   // The same of writing, by tools that change what nobody has named.
   bool may_write(const std::filesystem::path& file) const;
   DeniedPlaces denied_places() const;

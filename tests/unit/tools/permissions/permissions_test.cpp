@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -163,6 +164,50 @@ TEST_CASE("permissions: a path is judged by what it really is", "[tools]") {
   CHECK(verdict("/proc/self/cwd/../../../proc/self/root/etc/hosts") == Verdict::ask);
 }
 
+TEST_CASE("permissions: a file's other names are doubted beside a rule that denies", "[tools]") {
+  const Place place;
+  place.folder.write("conf", "c");
+  for (const auto& [from, to] :
+       {std::pair{"secrets/key", "src/key"}, std::pair{"conf", "src/conf"}}) {
+    fs::create_hard_link(place.folder.at(from), place.folder.at(to));
+  }
+  const auto verdict = [&](const std::vector<std::string>& denied,
+                           const std::vector<std::string>& allowed,
+                           const Access& access) {
+    PermissionSpec spec;
+    spec.deny = rules(denied);
+    spec.allow = rules(allowed);
+    const Permissions permissions = place.permissions(spec);
+    const Verdict found = permissions.judge("read_file", access).verdict;
+    CHECK(permissions.may_read(place.folder.at(access.target)) ==
+          (found == Verdict::allow && allowed.empty()));
+    return found;
+  };
+  // One that is named is known, of a folder's files nobody knows which it is.
+  CHECK(verdict({"read_file(conf)"}, {}, reads("src/conf")) == Verdict::deny);
+  CHECK(verdict({"read_file(conf)"}, {}, reads("src/key")) == Verdict::allow);
+  CHECK(verdict({"read_file(secrets/**)"}, {}, reads("src/key")) == Verdict::ask);
+  CHECK(verdict({"read_file(secrets/**)"}, {"read_*"}, reads("src/key")) == Verdict::ask);
+  CHECK(verdict({"read_file(secrets/**)"}, {"read_file(src/*)"}, reads("src/key")) == Verdict::ask);
+  CHECK(verdict({"read_file(secrets/**)"}, {"read_file(src/key)"}, reads("src/key")) ==
+        Verdict::allow);
+  CHECK(verdict({"read_file(secrets/**)"}, {}, reads("src/main.c")) == Verdict::allow);
+  CHECK(verdict({"read_file(nothing/**)"}, {}, reads("src/key")) == Verdict::allow);
+  CHECK(verdict({"write_file(secrets/**)"}, {}, reads("src/key")) == Verdict::allow);
+}
+
+TEST_CASE("permissions: a rule's relative path starts at the rule's folder", "[tools]") {
+  const Place place;
+  PermissionSpec spec;
+  spec.deny = {{.text = "read_file(key)",
+                .origin = "config.yaml",
+                .folder = place.folder.at("secrets").string()}};
+  const Permissions permissions = place.permissions(spec);
+  CHECK(permissions.judge("read_file", reads("secrets/key")).verdict == Verdict::deny);
+  CHECK(permissions.judge("read_file", reads("key")).verdict == Verdict::allow);
+  CHECK(permissions.judge("shell", runs("cat secrets/key")).verdict == Verdict::deny);
+}
+
 TEST_CASE("permissions: a link in an allowed pattern gives no right", "[tools]") {
   const Place place;
   fs::create_directory_symlink("/etc", place.folder.at("build"));
@@ -248,6 +293,11 @@ TEST_CASE("permissions: the rule that is offered says yes to this very call", "[
       {"write_file", writes("src/../new.c"), "write_file(new.c)"},
       {"write_file", writes("/etc/hosts"), "write_file(/etc/hosts)"},
       {"write_file", writes("a [1]{b},*.c"), "write_file(a \\[1\\]\\{b\\}\\,\\*.c)"},
+      {"write_file", writes("~/a"), "write_file(./~/a)"},
+      {"grep", {.kind = Access::Kind::names, .target = "./~"}, "grep(./~/**)"},
+      {"list_directory",
+       {.kind = Access::Kind::names, .target = "a*b"},
+       "list_directory(a\\*b/**)"},
       {"list_directory", {.kind = Access::Kind::names, .target = "."}, "list_directory(**)"},
       {"list_directory", {.kind = Access::Kind::names, .target = "src"}, "list_directory(src/**)"},
       {"grep", reads("/etc"), "grep(/etc/**)"},
