@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -19,7 +20,7 @@ using Standard = agent::PermissionSpec::Standard;
 constexpr auto k_project_keys = std::to_array<Key>({
     // clang-format off
     {.path = "key_hosts", .type = Type::anything, .help = "Not here: a project does not say where the user's keys go.", .example = {}},
-    {.path = "permissions", .type = Type::map, .help = "Rules for agents that work in this project, beside those of the agent file (`errand-agent(5)`). They can only tighten.", .example = "{deny: [\"write_file(vendor/**)\"]}"},
+    {.path = "permissions", .type = Type::map, .help = "Rules for agents that work in this project, beside those of the agent file (`errand-agent(5)`). They can only tighten. Relative paths start at the folder that holds `.errand`.", .example = "{deny: [\"write_file(vendor/**)\"]}"},
     {.path = "permissions.default", .type = Type::choice, .help = "What holds where no rule speaks of a call; the stricter of this and the agent file's.", .example = "ask", .choices = "auto|allow|ask|deny"},
     {.path = "permissions.allow", .type = Type::anything, .help = "Not here: a project gives no rights.", .example = {}},
     {.path = "permissions.ask", .type = Type::list, .help = "Calls that need a person's approval.", .example = "[\"shell(git push *)\"]"},
@@ -104,6 +105,9 @@ std::expected<ProjectConfig, std::vector<agent::Error>> load_project_config(
                               });
   if (!errors.empty()) {
     return std::unexpected(std::move(errors));
+  }
+  for (auto* rules : {&config.permissions.ask, &config.permissions.deny}) {
+    std::ranges::for_each(*rules, [&](agent::PermissionRule& rule) { rule.folder = at.string(); });
   }
   return config;
 }
