@@ -1,5 +1,6 @@
 #include "cli/open_sandbox.h"
 
+#include "cli/permissions.h"
 #include "cli/user_folders.h"
 #include "config/test_case.h"
 #include "tools/builtin/registry.h"
@@ -162,16 +163,27 @@ std::optional<tools::sandbox::Policy> places_of_tools(const agent::AgentSpec& ag
 }
 
 config::ReadingPolicy reading_policy(agent::AgentSpec agent,
+                                     const Settings& settings,
                                      const Parsed& parsed,
                                      const Context& context) {
   using config::Reading;
+  // A rule that is none has been, or will be, said.
+  auto rules = permissions_of(agent, settings, parsed, context, {}, nullptr);
+  const auto permissions =
+      rules ? std::make_shared<const tools::Permissions>(std::move(*rules)) : nullptr;
   apply_sandbox_option(agent.sandbox, parsed);
   const bool is_off = agent.sandbox.mode == Mode::off;
   tools::SandboxOptions options = options_for(agent, context);
   options.writes = false;
   auto made = tools::policy_of(agent.sandbox, options);
-  return [is_off,
-          made = std::move(made)](const std::filesystem::path& real) -> agent::Result<Reading> {
+  return [is_off, made = std::move(made), permissions](
+             const std::filesystem::path& name,
+             const std::filesystem::path& real) -> agent::Result<Reading> {
+    for (const std::filesystem::path& one : {name, real}) {
+      if (auto why = permissions ? permissions->reading_denied(one) : std::nullopt) {
+        return agent::fail(agent::Code::tool_policy_blocked, *std::move(why));
+      }
+    }
     TRY_ASSIGN(const auto& policy, made);
     if (policy.is_opened_by_name(real)) {
       return Reading::named;

@@ -4,6 +4,7 @@
 #include "agent/spec.h"
 #include "cli/commands/commands.h"
 #include "cli/run_folder.h"
+#include "cli/settings.h"
 #include "config/named_files.h"
 #include "tools/process/sandbox.h"
 
@@ -55,8 +56,9 @@ std::optional<tools::sandbox::Policy> places_of_tools(const agent::AgentSpec& ag
                                                       const Context& context);
 
 // What the agent lets a model read of the files that it names, by its sandbox (and --sandbox in
-// place of its mode). Where that is off every file is open.
+// place of its mode), and by what permissions deny. Where the sandbox is off every file is open.
 config::ReadingPolicy reading_policy(agent::AgentSpec agent,
+                                     const Settings& settings,
                                      const Parsed& parsed,
                                      const Context& context);
 

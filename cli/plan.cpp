@@ -293,8 +293,9 @@ std::expected<Plan, std::vector<Error>> prepare(
   }
   const std::vector<std::string> words = prompt_words(parsed, source.agent);
   config::KnownNames known = known_names();
+  auto settings = load_settings(context.environment, context.cwd);
   known.reading_policy = [&](const agent::AgentSpec& agent) {
-    return reading_policy(agent, parsed, context);
+    return reading_policy(agent, settings ? *settings : Settings(), parsed, context);
   };
   auto report = load_agent(source, context.environment, known);
   if (!report.agent) {
@@ -308,16 +309,19 @@ std::expected<Plan, std::vector<Error>> prepare(
         {.message = std::move(warning.message), .help = std::move(warning.help)});
   }
   plan.agent = std::move(*report.agent);
-  TRY_ASSIGN(plan.settings, load_settings(context.environment, context.cwd));
+  TRY_ASSIGN(plan.settings, std::move(settings));
   PriceBook book(plan.settings.user, context.environment);
   const auto rest = [&]() -> Result<void> {
     TRY(apply_options(plan, parsed, context.cwd));
     keep_picked_model(plan.agent.model, source, parsed);
     TRY_ASSIGN(const auto prompt,
                prompt_from_outside(plan, parsed, words, source.earlier.has_value()));
-    TRY_ASSIGN(
-        plan.text,
-        render(plan.agent, source, prompt, parsed, reading_policy(plan.agent, parsed, context)));
+    TRY_ASSIGN(plan.text,
+               render(plan.agent,
+                      source,
+                      prompt,
+                      parsed,
+                      reading_policy(plan.agent, plan.settings, parsed, context)));
     TRY(attach_mentioned(words, plan.text.attachments));
     TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
     TRY(allow_settings(plan.settings.user, hosts));

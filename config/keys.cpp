@@ -79,7 +79,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "parameters.*.enum", .type = Type::list, .help = "The only values that are allowed.", .example = "[short, long]"},
     {.path = "parameters.*.enum[]", .type = Type::scalar, .help = "An allowed value.", .example = "short"},
 
-    {.path = "context", .type = Type::list, .help = "Files that are added to the instructions, in this order; pictures and PDFs go with the prompt. Paths start at the agent file; what tools may not read, and links out of its folder, are refused.", .example = "[AGENTS.md, docs/style.md?]"},
+    {.path = "context", .type = Type::list, .help = "Files that are added to the instructions, in this order; pictures and PDFs go with the prompt. Paths start at the agent file; what tools may not read (`sandbox`, `permissions.deny`), and links out of its folder, are refused.", .example = "[AGENTS.md, docs/style.md?]"},
     {.path = "context[]", .type = Type::text, .help = "A path; with a `?` at its end the file may be missing; a link that leads nowhere is not missing.", .example = "AGENTS.md", .shape = Shape::filled},
 
     {.path = "tools", .type = Type::list, .help = "What the agent can do: built-in tools by name (read_file), built-in tools with settings ({shell: {timeout: 2m}}), and commands of your own as tools.", .example = "[read_file, {shell: {timeout: 2m}}]"},

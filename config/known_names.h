@@ -32,7 +32,8 @@ struct KnownNames {
                                             const agent::HookSpec& hook,
                                             std::span<const agent::ToolSpec> tools)>
       hook_warning = {};
-  // What a model may read of the files that the agent names, by its `directory` and its `sandbox`.
+  // What a model may read of the files that the agent names, by its `directory`, `sandbox` and
+  // `permissions`.
   std::function<ReadingPolicy(const agent::AgentSpec& agent)> reading_policy = {};
   // The agent is out of a log: of the files that it names, none is looked at, and the schema is
   // this one (JSON text; empty: there is none).

@@ -40,22 +40,33 @@ std::optional<fs::path> start_of(const fs::path& written, const fs::path& folder
 }  // namespace
 
 agent::Result<void> NamedFiles::judge(const fs::path& written, const fs::path& real) const {
-  Reading reading = Reading::open;
-  if (policy_) {
-    TRY_ASSIGN(reading, policy_(real));
-  }
-  const auto refuse = [&](std::string why) {
+  const auto refuse_and_say = [&](std::string_view why, std::string help) {
     return agent::fail({.code = agent::Code::config_invalid,
                         .message = fmt::format("`{}` {}", agent::one_line(written.string()), why),
-                        .help = fmt::format(
-                            "`sandbox: {{read: [\"{}\"]}}` in the agent file opens it to the agent",
-                            agent::one_line(real.string())),
+                        .help = std::move(help),
                         .where = agent::Where{.file = locate(written).string(), .excerpt = {}}});
   };
-  if (reading == Reading::named) {
+  const auto refuse = [&](std::string_view why) {
+    return refuse_and_say(
+        why,
+        fmt::format("`sandbox: {{read: [\"{}\"]}}` in the agent file opens it to the agent",
+                    agent::one_line(real.string())));
+  };
+  std::error_code error;
+  const auto reading =
+      policy_ ? policy_(fs::absolute(locate(written), error), real) : Reading::open;
+  if (!reading && reading.error().code == agent::Code::tool_policy_blocked) {
+    return refuse_and_say("may not be read by tools: " + reading.error().message,
+                          "a model is shown what its tools may read: name another file, or take "
+                          "out the rule");
+  }
+  if (!reading) {
+    return agent::fail(reading.error());
+  }
+  if (*reading == Reading::named) {
     return {};
   }
-  if (reading == Reading::closed) {
+  if (*reading == Reading::closed) {
     return refuse("is in a home folder or a secret place, which the sandbox closes to the agent");
   }
   const auto start = start_of(written, folder_);

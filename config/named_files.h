@@ -12,9 +12,12 @@
 namespace config {
 
 // What the sandbox of an agent says of a path without links; `named`: it opens that by name.
-// sandbox.setup: there can be no such sandbox.
 enum class Reading : std::uint8_t { closed, open, named };
-using ReadingPolicy = std::function<agent::Result<Reading>(const std::filesystem::path& real)>;
+// Of a file by the name that it was found by (absolute), and without links. sandbox.setup: there
+// can be no such sandbox; tool.policy_blocked: permissions deny it to tools, for the reason that is
+// the message.
+using ReadingPolicy = std::function<agent::Result<Reading>(const std::filesystem::path& name,
+                                                           const std::filesystem::path& real)>;
 
 class NamedFiles {
  public:
@@ -26,9 +29,9 @@ class NamedFiles {
   std::filesystem::path locate(const std::filesystem::path& written) const {
     return folder_ / written;
   }
-  // config.invalid, or the policy's own error, where what the path leads to (`real`, without links)
-  // is closed, or is not below the folder that the path starts at: the agent file's, or one above
-  // it for each `..`.
+  // config.invalid, or sandbox.setup of the policy, where what the path leads to (`real`, without
+  // links) is closed or denied, or is not below the folder that the path starts at: the agent
+  // file's, or one above it for each `..`.
   agent::Result<void> judge(const std::filesystem::path& written,
                             const std::filesystem::path& real) const;
   // The same before anything runs: a sandbox that cannot be made will end the run by itself.

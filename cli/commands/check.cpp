@@ -55,17 +55,20 @@ class Checker {
   Checker(const Parsed& parsed, const Context& context, providers::KeyHosts hosts)
       : context_(context), hosts_(std::move(hosts)), known_(known_names()) {
     known_.reading_policy = [&](const agent::AgentSpec& agent) {
-      return reading_policy(agent, parsed, context);
+      return reading_policy(agent, settings_, parsed, context);
     };
-    if (const auto user = load_user_settings(context.environment)) {
+    if (auto user = load_user_settings(context.environment)) {
       book_.emplace(*user, context.environment);
       if (const auto allowed = allow_settings(*user, hosts_); !allowed) {
         add_own(allowed.error());
       }
+      settings_.user = std::move(*user);
     } else {
       add_own(user.error());
     }
-    if (const auto project = config::load_project_config(context.cwd, known_); !project) {
+    if (auto project = config::load_project_config(context.cwd, known_)) {
+      settings_.project = std::move(*project);
+    } else {
       add_own(project.error());
     }
   }
@@ -228,6 +231,7 @@ class Checker {
   const Context& context_;
   providers::KeyHosts hosts_;
   config::KnownNames known_;
+  Settings settings_;              // what of them can be read
   std::optional<PriceBook> book_;  // of a config.yaml that can be read
   std::vector<Checked> own_files_;
 };

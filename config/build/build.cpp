@@ -479,12 +479,6 @@ agent::AgentSpec build_agent(const Value& root,
     }
   }
   spec.sandbox = build_sandbox(map_at(root, "sandbox"), known, problems);
-  const NamedFiles files(directory,
-                         known.reading_policy ? known.reading_policy(spec) : ReadingPolicy());
-  if (!known.recorded_schema) {
-    check_prompt_files(value_at(root, "prompt"), files, problems);
-    spec.context = build_context(map_at(root, "context"), files, problems);
-  }
   ToolWorld world{.directory = directory,
                   .known = known,
                   .environment = environment,
@@ -498,6 +492,12 @@ agent::AgentSpec build_agent(const Value& root,
   std::vector<std::string> tool_names = known.tools;
   std::ranges::transform(spec.tools, std::back_inserter(tool_names), &agent::ToolSpec::name);
   spec.permissions = build_permissions(map_at(root, "permissions"), tool_names, known, problems);
+  const NamedFiles files(directory,
+                         known.reading_policy ? known.reading_policy(spec) : ReadingPolicy());
+  if (!known.recorded_schema) {
+    check_prompt_files(value_at(root, "prompt"), files, problems);
+    spec.context = build_context(map_at(root, "context"), files, problems);
+  }
   spec.hooks = build_hooks(map_at(root, "hooks"), spec.tools, world, problems);
   spec.output = known.recorded_schema ? agent::OutputSpec{.schema = *known.recorded_schema}
                                       : build_output(map_at(root, "output"), files, problems);

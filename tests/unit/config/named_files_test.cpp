@@ -27,7 +27,8 @@ struct Ground {
   }
 
   config::ReadingPolicy policy() const {
-    return [root = fs::canonical(folder.path())](const fs::path& real) -> agent::Result<Reading> {
+    return [root = fs::canonical(folder.path())](const fs::path&,
+                                                 const fs::path& real) -> agent::Result<Reading> {
       const std::string inner = real.lexically_relative(root).string();
       return inner.starts_with("secret") ? Reading::closed : Reading::open;
     };
@@ -82,8 +83,9 @@ TEST_CASE("named files: a whole path starts nowhere, but in the agent's folder",
 
 TEST_CASE("named files: what the sandbox opens by name may be behind a link", "[config]") {
   const Ground ground;
-  const NamedFiles files(ground.folder.path() / "agent",
-                         [](const fs::path&) -> agent::Result<Reading> { return Reading::named; });
+  const NamedFiles files(
+      ground.folder.path() / "agent",
+      [](const fs::path&, const fs::path&) -> agent::Result<Reading> { return Reading::named; });
   CHECK(files.read("near_link.md", 100));
   CHECK(files.read("secret_link/id", 100));
 }
@@ -91,7 +93,7 @@ TEST_CASE("named files: what the sandbox opens by name may be behind a link", "[
 TEST_CASE("named files: a sandbox that cannot be made is the run's own failure", "[config]") {
   const Ground ground;
   const NamedFiles files(ground.folder.path() / "agent",
-                         [](const fs::path&) -> agent::Result<Reading> {
+                         [](const fs::path&, const fs::path&) -> agent::Result<Reading> {
                            return agent::fail(agent::Code::sandbox_setup, "no");
                          });
   const auto text = files.read("docs/style.md", 100);

@@ -242,7 +242,8 @@ TEST_CASE("prompt: a path is the person's word where all of it was given", "[con
   const auto report = config::load_agent(file, {}, known());
   REQUIRE(report.agent);
   const config::ReadingPolicy closes_home =
-      [&](const std::filesystem::path& real) -> agent::Result<config::Reading> {
+      [&](const std::filesystem::path&,
+          const std::filesystem::path& real) -> agent::Result<config::Reading> {
     const bool is_mine =
         real.string().starts_with(std::filesystem::canonical(home.path()).string());
     return is_mine ? config::Reading::closed : config::Reading::open;
