@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// With what the index of names is limited to: else it is not used.
+constexpr const char* k_has_name = "session != '' AND session = ?";
 constexpr std::size_t k_shortest_prefix = 4;
 constexpr std::size_t k_candidates = 5;  // that a message names
 
@@ -85,7 +87,7 @@ Query query_for(const RunFilter& filter) {
     query.require("cwd = ?", filter.folder);
   }
   if (!filter.session.empty()) {
-    query.require("session = ?", filter.session);
+    query.require(k_has_name, filter.session);
   }
   if (!filter.agent.empty()) {
     query.require("agent = ?", filter.agent);
@@ -163,8 +165,8 @@ Result<std::string> find_in(SQLite::Database& database,
                             const std::string& folder) {
   using Conditions = std::vector<std::pair<std::string, std::string>>;
   std::vector<Conditions> choices = {{{"run_id = ?", selector}},
-                                     {{"session = ?", selector}, {"cwd = ?", folder}},
-                                     {{"session = ?", selector}}};
+                                     {{k_has_name, selector}, {"cwd = ?", folder}},
+                                     {{k_has_name, selector}}};
   if (selector.empty()) {
     choices = {{{"cwd = ?", folder}}};
   }

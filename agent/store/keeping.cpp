@@ -1,0 +1,255 @@
+#include "agent/store/keeping.h"
+
+#include "agent/json.h"
+#include "agent/store/journal_file.h"
+#include "agent/store/owner.h"
+#include "agent/store/runs.h"
+#include "agent/text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace agent::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Written anew while runs are at work, these are still there within the patience of their writers.
+constexpr std::uintmax_t k_soon_written = 256u << 20;
+// Removed at once: others write in between.
+constexpr std::size_t k_runs_at_once = 100;
+
+Result<SQLite::Database> open_to_remove(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) {
+    return fail(Code::storage_not_found, fmt::format("there is no journal {}", file.string()));
+  }
+  TRY_ASSIGN(SQLite::Database database, open_to_write(file, SessionSpec::Durability::full));
+  database.exec("PRAGMA secure_delete = ON");
+  return database;
+}
+
+void remove_from(SQLite::Database& database, const char* table, const std::string& run_id) {
+  SQLite::Statement statement(database, fmt::format("DELETE FROM {} WHERE run_id = ?", table));
+  statement.bind(1, run_id);
+  statement.exec();
+}
+
+std::optional<std::int64_t> updated_at(SQLite::Database& database, const std::string& run_id) {
+  SQLite::Statement query(database, "SELECT updated FROM runs WHERE run_id = ?");
+  query.bind(1, run_id);
+  return query.executeStep() ? std::optional(query.getColumn(0).getInt64()) : std::nullopt;
+}
+
+// Those that nobody has, and that are still as old as that.
+Result<void> remove_some(SQLite::Database& database,
+                         const fs::path& file,
+                         std::span<const std::string> run_ids,
+                         std::int64_t before,
+                         Removal& removal) {
+  std::vector<RunClaim> claims;  // until it is committed
+  Transaction transaction(database, Transaction::Kind::write);
+  std::vector<std::string> gone;
+  for (const std::string& run_id : run_ids) {
+    TRY_ASSIGN(auto claim, RunClaim::take(file, run_id));
+    if (!claim) {
+      removal.in_use.push_back(run_id);
+      continue;
+    }
+    claims.push_back(*std::move(claim));
+    if (updated_at(database, run_id).value_or(before) >= before) {
+      continue;  // another process was faster, or has carried it on meanwhile
+    }
+    remove_from(database, "events", run_id);
+    remove_from(database, "runs", run_id);
+    gone.push_back(run_id);
+  }
+  transaction.commit();
+  removal.run_ids.insert(removal.run_ids.end(), gone.begin(), gone.end());
+  return {};
+}
+
+// Empty where no trace is left; else why.
+std::string erase_traces(SQLite::Database& database, const fs::path& file) {
+  std::error_code error;
+  if (RunClaims(file).is_any_claimed() && fs::file_size(file, error) > k_soon_written) {
+    return "runs are at work, and the file is too large to write anew beside them";
+  }
+  try {
+    database.exec("VACUUM");
+    SQLite::Statement checkpoint(database, "PRAGMA wal_checkpoint(TRUNCATE)");
+    const bool is_busy = !checkpoint.executeStep() || checkpoint.getColumn(0).getInt() != 0;
+    return is_busy ? "another process reads the journal" : "";
+  } catch (const SQLite::Exception& exception) {
+    return exception.what();
+  }
+}
+
+Result<Removal> remove_all(SQLite::Database& database,
+                           const fs::path& file,
+                           std::span<const std::string> run_ids,
+                           std::int64_t before,
+                           Traces traces) {
+  Removal removal;
+  for (std::size_t at = 0; at < run_ids.size(); at += k_runs_at_once) {
+    const std::size_t count = std::min(k_runs_at_once, run_ids.size() - at);
+    TRY(remove_some(database, file, run_ids.subspan(at, count), before, removal));
+  }
+  const bool has_freed = database.execAndGet("PRAGMA freelist_count").getInt() > 0;
+  if (traces == Traces::erase && (has_freed || !removal.run_ids.empty())) {
+    removal.remains = erase_traces(database, file);
+  }
+  return removal;
+}
+
+std::unexpected<Error> not_a_run(const std::string& name, int line, std::string message) {
+  return fail({.code = Code::config_invalid,
+               .message = std::move(message),
+               .help = "`errand runs export RUN --raw` writes what can be imported",
+               .where = Where{.file = name, .line = line}});
+}
+
+struct ImportedRun {
+  std::vector<Event> events;
+  std::vector<std::string> texts;
+};
+
+// What holds between an event and those before it.
+std::string what_is_wrong(const std::vector<Event>& before, const Event& event, const Json& json) {
+  const auto* started = std::get_if<RunStarted>(&event.body);
+  if (before.empty()) {
+    if (started == nullptr || event.seq != 1) {
+      return "a run begins with run.started";
+    }
+    if (find(json, "plan") == nullptr) {
+      return "this was exported for people, and a run cannot be carried on from it";
+    }
+  } else if (event.run_id != before.back().run_id) {
+    return fmt::format("this event is of another run, {}", one_line(event.run_id, 60));
+  } else if (event.seq <= before.back().seq) {
+    return fmt::format("event {} cannot follow event {}", event.seq, before.back().seq);
+  }
+  return is_journaled(event.body) ? "" : "this event is not one that is kept";
+}
+
+Result<ImportedRun> read_lines(std::string_view text,
+                               const std::string& name,
+                               const Redactor& redactor) {
+  ImportedRun run;
+  int number = 0;
+  for (const std::string_view line : split_lines(text)) {
+    ++number;
+    if (trimmed(line).empty()) {
+      continue;
+    }
+    const auto json = parse_json(line);
+    auto event = json ? event_from_json(*json) : Result<Event>(fail(Code::storage_corrupt, ""));
+    if (!event) {
+      return not_a_run(name, number, "this line is not an event");
+    }
+    if (auto wrong = what_is_wrong(run.events, *event, *json); !wrong.empty()) {
+      return not_a_run(name, number, std::move(wrong));
+    }
+    run.texts.push_back(redactor.dump(std::string(line), [&] { return *json; }));
+    run.events.push_back(*std::move(event));
+  }
+  if (run.events.empty()) {
+    return not_a_run(name, 0, "there is no event in it");
+  }
+  return run;
+}
+
+void put_events(SQLite::Database& database, const ImportedRun& run) {
+  SQLite::Statement insert(
+      database, "INSERT INTO events(run_id, seq, time, type, json) VALUES(?, ?, ?, ?, ?)");
+  for (std::size_t at = 0; at < run.events.size(); ++at) {
+    const Event& event = run.events[at];
+    insert.tryReset();
+    insert.bind(1, event.run_id);
+    insert.bind(2, event.seq);
+    insert.bind(3, to_milliseconds(event.time));
+    insert.bind(4, std::string(type_name(event.body)));
+    insert.bind(5, run.texts[at]);
+    insert.exec();
+  }
+}
+
+}  // namespace
+
+Result<Removal> remove_runs(const fs::path& file,
+                            std::span<const std::string> run_ids,
+                            Traces traces) {
+  for (const std::string& run_id : run_ids) {
+    TRY(run_info(file, run_id));
+  }
+  try {
+    TRY_ASSIGN(SQLite::Database database, open_to_remove(file));
+    return remove_all(database, file, run_ids, INT64_MAX, traces);
+  } catch (const SQLite::Exception& exception) {
+    return failed("cannot remove runs from", file, exception);
+  }
+}
+
+Result<std::vector<std::string>> runs_before(const fs::path& file,
+                                             std::chrono::system_clock::time_point time) {
+  try {
+    TRY_ASSIGN(SQLite::Database database, open_to_read(file));
+    // No run was heard of before it was begun, and there is an index of that.
+    SQLite::Statement query(
+        database, "SELECT run_id FROM runs WHERE begun < ?1 AND updated < ?1 ORDER BY begun");
+    query.bind(1, to_milliseconds(time));
+    const RunClaims claims(file);
+    std::vector<std::string> run_ids;
+    while (query.executeStep()) {
+      if (std::string run_id = query.getColumn(0).getString(); !claims.is_claimed(run_id)) {
+        run_ids.push_back(std::move(run_id));
+      }
+    }
+    return run_ids;
+  } catch (const SQLite::Exception& exception) {
+    return failed("cannot read", file, exception);
+  }
+}
+
+Result<Removal> prune(const fs::path& file,
+                      std::chrono::system_clock::time_point before,
+                      Traces traces) {
+  TRY_ASSIGN(const std::vector<std::string> run_ids, runs_before(file, before));
+  try {
+    TRY_ASSIGN(SQLite::Database database, open_to_remove(file));
+    return remove_all(database, file, run_ids, to_milliseconds(before), traces);
+  } catch (const SQLite::Exception& exception) {
+    return failed("cannot remove runs from", file, exception);
+  }
+}
+
+Result<std::string> import_run(const fs::path& file,
+                               std::string_view text,
+                               const std::string& name,
+                               const Redactor& redactor) {
+  TRY_ASSIGN(const ImportedRun run, read_lines(text, name, redactor));
+  const std::string& run_id = run.events.front().run_id;
+  try {
+    TRY_ASSIGN(SQLite::Database database, open_to_write(file, SessionSpec::Durability::full));
+    Transaction transaction(database, Transaction::Kind::write);
+    if (updated_at(database, run_id)) {
+      return fail(Code::cli_usage,
+                  fmt::format("the run {} is in {} already", run_id, file.string()),
+                  fmt::format("`errand runs rm {}` takes it out first", run_id));
+    }
+    put_events(database, run);
+    for_each_row(
+        database, run_id, [&](const RunRow& row) { put_row(database, row, std::nullopt); });
+    transaction.commit();
+    return run_id;
+  } catch (const SQLite::Exception& exception) {
+    return failed("cannot write to", file, exception);
+  }
+}
+
+}  // namespace agent::store

@@ -1,0 +1,50 @@
+// Looking after a journal: taking runs out of it, and in again.
+#pragma once
+#include "agent/result.h"
+#include "agent/secrets/redact.h"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace agent::store {
+
+struct Removal {
+  std::vector<std::string> run_ids;  // of those that are gone
+  std::vector<std::string> in_use;   // of those that stay: a living process has them
+  std::string remains;  // why bytes of what is gone may still be in the file; empty: they are not
+};
+
+// Whether the file is written anew, so that no bytes of the runs are left in it, nor in its -wal
+// file; that holds up other processes, and takes as much room again. Else they are overwritten
+// where they stood, and what SQLite has copied to and fro can stay.
+enum class Traces : std::uint8_t { erase, leave };
+
+// storage.not_found where one of them is not there: nothing is removed then.
+Result<Removal> remove_runs(const std::filesystem::path& file,
+                            std::span<const std::string> run_ids,
+                            Traces traces);
+
+// The runs of which nothing was heard since then, and which no living process has; the oldest is
+// first.
+Result<std::vector<std::string>> runs_before(const std::filesystem::path& file,
+                                             std::chrono::system_clock::time_point time);
+// Removes these.
+Result<Removal> prune(const std::filesystem::path& file,
+                      std::chrono::system_clock::time_point before,
+                      Traces traces);
+
+// Puts a run into the file, which is made where it is not there, and returns its id. The text is
+// what read_run_texts() gave, a line each; `name` is what messages call it. It is kept as it is,
+// but for secrets. config.invalid, with the line, where it is no whole run; cli.usage where the run
+// is there already.
+Result<std::string> import_run(const std::filesystem::path& file,
+                               std::string_view text,
+                               const std::string& name,
+                               const Redactor& redactor);
+
+}  // namespace agent::store

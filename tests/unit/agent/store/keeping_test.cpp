@@ -1,0 +1,241 @@
+#include "agent/store/keeping.h"
+
+#include "agent/store/owner.h"
+#include "agent/store/runs.h"
+#include "tests/support/journal.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using agent::Code;
+using agent::store::import_run;
+using agent::store::list_runs;
+using agent::store::read_run_texts;
+using agent::store::remove_runs;
+using agent::store::Traces;
+using tests::bytes_of;
+using tests::event;
+using tests::finished_tool;
+using tests::keep;
+using tests::no_secrets;
+using tests::opened;
+using tests::TemporaryFolder;
+
+using Ids = std::vector<std::string>;
+
+std::string all_bytes(const fs::path& file) {
+  std::string bytes;
+  for (const char* part : {"", "-wal", "-shm"}) {
+    bytes += bytes_of(fs::path(file) += part);
+  }
+  return bytes;
+}
+
+// A run whose every row holds its id, and all texts of which say `mark`.
+void add_run(const fs::path& file,
+             const std::string& run_id,
+             const std::string& mark,
+             std::int64_t seconds = 0) {
+  const auto journal = opened(file);
+  auto later = [&](agent::Event made) {
+    made.time += std::chrono::seconds(seconds);
+    return made;
+  };
+  agent::RunStarted started;
+  started.agent_name = mark;
+  started.prompt = mark + " " + mark;
+  started.cwd = "/" + mark;
+  journal->append(later(event(run_id, 1, started)));
+  for (std::int64_t seq = 2; seq < 8; ++seq) {
+    std::string text;
+    while (text.size() < static_cast<std::size_t>(seq * seq * 60)) {
+      text += mark + ".";
+    }
+    journal->append(later(event(run_id, seq, finished_tool(text))));
+    REQUIRE(journal->commit());
+  }
+  agent::RunFinished end;
+  end.result.text = mark;
+  journal->append(later(event(run_id, 8, end)));
+  REQUIRE(journal->commit());
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("keeping: a run that is removed leaves no byte in the file", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  std::vector<std::string> names;
+  for (int run = 0; run < 40; ++run) {
+    names.push_back(fmt::format("run-{:04}", (run * 7'919) % 10'000));
+    add_run(file, names.back(), "mark" + names.back());
+  }
+  const auto writer = opened(file);  // another process has the file open, and keeps its -wal
+  std::mt19937 random(1);
+  std::shuffle(names.begin(), names.end(), random);
+  for (std::size_t at = 0; at < names.size(); at += 8) {
+    const Ids gone(names.begin() + static_cast<long>(at),
+                   names.begin() + static_cast<long>(at) + 8);
+    REQUIRE(all_bytes(file).find("mark" + gone.front()) != std::string::npos);
+    const auto removal = remove_runs(file, gone, Traces::erase);
+    REQUIRE(removal);
+    CHECK(removal->run_ids == gone);
+    CHECK(removal->in_use.empty());
+    CHECK(removal->remains == "");
+    const std::string bytes = all_bytes(file);
+    for (const std::string& name : gone) {
+      CHECK(bytes.find(name) == std::string::npos);
+    }
+  }
+  CHECK(list_runs(file, {}).value().empty());
+  REQUIRE(keep(*writer, event("next", 1, agent::RunStarted{.agent_name = "a"})));
+  CHECK(list_runs(file, {}).value().size() == 1);
+}
+
+TEST_CASE("keeping: where one of the runs is not there, nothing is removed", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  add_run(file, "here", "mark");
+  const Ids both = {"here", "gone"};
+  CHECK(remove_runs(file, both, Traces::erase).error().code == Code::storage_not_found);
+  CHECK(list_runs(file, {}).value().size() == 1);
+  CHECK(remove_runs(folder / "none.db", both, Traces::erase).error().code ==
+        Code::storage_not_found);
+  CHECK_FALSE(fs::exists(folder / "none.db"));
+}
+
+TEST_CASE("keeping: a run that is being written stays", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  add_run(file, "old", "mark");
+  const auto journal = opened(file);
+  REQUIRE(keep(*journal, event("busy", 1, agent::RunStarted{.agent_name = "a"})));
+  const Ids both = {"busy", "old"};
+  const auto removal = remove_runs(file, both, Traces::erase);
+  REQUIRE(removal);
+  CHECK(removal->run_ids == Ids{"old"});
+  CHECK(removal->in_use == Ids{"busy"});
+  CHECK(removal->remains == "");
+  REQUIRE(keep(*journal, event("busy", 2, agent::TurnStarted{1})));
+  CHECK(agent::store::read_run(file, "busy").value().size() == 2);
+}
+
+TEST_CASE("keeping: runs of which nothing was heard are pruned, and no others", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  for (const int day : {1, 2, 3, 4}) {
+    add_run(file, fmt::format("day-{}", day), "mark", day * 86'400);
+  }
+  const auto first = event("x", 0, agent::TurnStarted{}).time;
+  // The first one was carried on since.
+  agent::Event resumed = event("day-1", 9, agent::RunStarted{.agent_name = "a", .resumes = 8});
+  resumed.time = first + std::chrono::days(3);
+  REQUIRE(keep(*opened(file), resumed));
+  // And the second one is being carried on.
+  const auto busy = opened(file);
+  REQUIRE(busy->claim("day-2"));
+  const auto before = first + std::chrono::days(4);
+  CHECK(agent::store::runs_before(file, before).value() == Ids{"day-1", "day-3"});
+  CHECK(agent::store::runs_before(file, first + std::chrono::days(3)).value().empty());
+  const auto traces = GENERATE(Traces::erase, Traces::leave);
+  const auto removal = agent::store::prune(file, before, traces);
+  REQUIRE(removal);
+  CHECK(removal->run_ids == Ids{"day-1", "day-3"});
+  CHECK(removal->remains == "");
+  const auto left = list_runs(file, {});
+  REQUIRE(left->size() == 2);
+  CHECK(left->front().row.run_id == "day-4");
+  CHECK(left->back().row.run_id == "day-2");
+}
+
+TEST_CASE("keeping: what was exported is imported byte for byte, row and all", "[agent]") {
+  const TemporaryFolder folder;
+  add_run(folder / "from.db", "moved", "mark");
+  add_run(folder / "to.db", "other", "mark");
+  const auto texts = read_run_texts(folder / "from.db", "moved");
+  REQUIRE(texts);
+  CHECK(import_run(folder / "to.db", joined(*texts), "run.jsonl", no_secrets()).value() == "moved");
+  CHECK(read_run_texts(folder / "to.db", "moved").value() == *texts);
+  CHECK(agent::store::run_info(folder / "to.db", "moved")->row ==
+        agent::store::run_info(folder / "from.db", "moved")->row);
+  // Once.
+  const auto again = import_run(folder / "to.db", joined(*texts), "run.jsonl", no_secrets());
+  REQUIRE_FALSE(again);
+  CHECK(again.error().code == Code::cli_usage);
+  CHECK(read_run_texts(folder / "to.db", "moved").value() == *texts);
+}
+
+TEST_CASE("keeping: an import holds no secrets", "[agent]") {
+  const TemporaryFolder folder;
+  add_run(folder / "from.db", "moved", "hunter22-hunter22");
+  agent::Redactor redactor({});
+  redactor.add("hunter22-hunter22");
+  const auto texts = read_run_texts(folder / "from.db", "moved");
+  REQUIRE(import_run(folder / "to.db", joined(*texts), "run.jsonl", redactor));
+  CHECK(all_bytes(folder / "to.db").find("hunter22") == std::string::npos);
+  CHECK(agent::store::read_run(folder / "to.db", "moved").value().size() == 8);
+}
+
+TEST_CASE("keeping: what is no whole run is not imported, and the line is said", "[agent]") {
+  const TemporaryFolder folder;
+  add_run(folder / "from.db", "moved", "mark");
+  const auto texts = read_run_texts(folder / "from.db", "moved");
+  std::vector<std::string> lines = *texts;
+  const auto [what, line, message] = GENERATE(table<std::string, int, std::string>({
+      {"nothing", 0, "there is no event"},
+      {"no json", 3, "not an event"},
+      {"cut", 8, "not an event"},
+      {"no beginning", 1, "begins with run.started"},
+      {"twice", 3, "event 2 cannot follow event 2"},
+      {"backwards", 4, "event 3 cannot follow event 4"},
+      {"another run", 4, "of another run, other"},
+      {"for people", 1, "exported for people"},
+      {"a piece", 3, "not one that is kept"},
+  }));
+  INFO(what);
+  if (what == "nothing") {
+    lines = {"", ""};
+  } else if (what == "no json") {
+    lines[2] = "hello";
+  } else if (what == "cut") {
+    lines.back().resize(lines.back().size() / 2);
+  } else if (what == "no beginning") {
+    lines.erase(lines.begin());
+  } else if (what == "twice") {
+    lines.insert(lines.begin() + 2, lines[1]);
+  } else if (what == "backwards") {
+    std::swap(lines[2], lines[3]);
+  } else if (what == "another run") {
+    lines[3] = agent::dump(event("other", 4, agent::TurnStarted{1}));
+  } else if (what == "for people") {
+    lines[0] = agent::dump(agent::store::read_run(folder / "from.db", "moved")->front());
+  } else {
+    lines.insert(lines.begin() + 2, agent::dump(event("moved", 3, agent::ModelDelta{})));
+  }
+  const auto imported = import_run(folder / "to.db", joined(lines), "run.jsonl", no_secrets());
+  REQUIRE_FALSE(imported);
+  CHECK(imported.error().code == Code::config_invalid);
+  REQUIRE(imported.error().where);
+  CHECK(imported.error().where->file == "run.jsonl");
+  CHECK(imported.error().where->line == line);
+  CHECK_THAT(imported.error().message, Catch::Contains(message));
+  CHECK_FALSE(fs::exists(folder / "to.db"));
+}
