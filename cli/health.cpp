@@ -108,8 +108,8 @@ std::uintmax_t size_of(const fs::path& file) {
 
 void look_at_journal(const Context& context, Health& health) {
   const fs::path folder = state_folder(context.environment);
-  const fs::path file = folder.empty() ? fs::path() : folder / "journal.db";
-  if (file.is_relative()) {
+  const fs::path file = default_journal(context.environment);
+  if (file.empty()) {
     health.report["journal"] = {{"file", nullptr}, {"exists", false}, {"usable", false}};
     health.lines.push_back(
         {"journal", "no session is kept: neither XDG_STATE_HOME nor HOME is set"});

@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include "agent/store/runs.h"
 #include "cli/commands/commands.h"
 
 #include <algorithm>
@@ -21,6 +22,8 @@ constexpr auto k_sandbox_modes = std::to_array<Names>({"read_only", "workspace_w
 constexpr auto k_not_verbose = std::to_array<Names>({"--verbose"});
 constexpr auto k_other_prompts = std::to_array<Names>({"--prompt-file", "PROMPT"});
 constexpr auto k_no_prompt_words = std::to_array<Names>({"PROMPT"});
+constexpr auto k_export_formats = std::to_array<Names>({"jsonl", "markdown"});
+constexpr auto k_not_raw = std::to_array<Names>({"--raw"});
 constexpr auto k_not_record = std::to_array<Names>({"--record"});
 
 constexpr Option k_help{
@@ -96,6 +99,19 @@ constexpr Option k_key_host{
         "is every server, also for programs that have the network.",
     .repeated = true,
     .lasts = true,
+};
+
+constexpr Option k_store{
+    .name = "--store",
+    .value = "FILE",
+    .kind = Kind::file,
+    .help = "the journal, where an agent file names one as session.store",
+    .details = "By default that of this user, in $XDG_STATE_HOME/errand.",
+};
+
+constexpr Option k_last{
+    .name = "--last",
+    .help = "the run that began last in this folder, or was carried on",
 };
 
 constexpr auto k_run_options = std::to_array<Option>({
@@ -238,15 +254,12 @@ constexpr bool is_of_resume(std::string_view name) {
 constexpr std::size_t k_run_options_of_resume = static_cast<std::size_t>(std::ranges::count_if(
     k_run_options, [](const Option& option) { return is_of_resume(option.name); }));
 constexpr auto k_resume_own_options = std::to_array<Option>({
-    {.name = "--last", .help = "the last run of this folder"},
+    k_last,
     {.name = "--agent",
      .value = "FILE",
      .kind = Kind::agent,
      .help = "go on by this agent file, not by the recorded one"},
-    {.name = "--store",
-     .value = "FILE",
-     .kind = Kind::file,
-     .help = "the journal that has the run, where session.store names one"},
+    k_store,
 });
 constexpr auto k_resume_options = [] {
   std::array<Option, k_resume_own_options.size() + k_run_options_of_resume> options{};
@@ -312,6 +325,79 @@ constexpr auto k_call_options = std::to_array<Option>({
     k_sandbox,
 });
 
+constexpr auto k_runs_list_options = std::to_array<Option>({
+    {.name = "--all", .short_name = "-a", .help = "the runs of all folders, not of this one alone"},
+    {.name = "--agent",
+     .value = "NAME",
+     .kind = Kind::text,
+     .help = "those of the agent that the agent file calls so"},
+    {.name = "--status",
+     .value = "STATUS",
+     .kind = Kind::choice,
+     .help = "those that ended so, go on, or were interrupted",
+     .details = "ok, failed, stopped, error and cancelled are those of the result object. A run "
+                "without an ending is running while a living process has it, and interrupted "
+                "otherwise.",
+     .choices = agent::store::k_run_statuses},
+    {.name = "--since",
+     .value = "TIME",
+     .kind = Kind::text,
+     .help = "those begun or carried on since: 2h, 7d, 2026-11-21"},
+    {.name = "--name", .value = "NAME", .kind = Kind::text, .help = "those of the session NAME"},
+    {.name = "--limit",
+     .short_name = "-n",
+     .value = "N",
+     .kind = Kind::text,
+     .help = "at most N, the newest; 50 by default, `all` for no limit"},
+    k_store,
+    k_output,
+    k_color,
+});
+constexpr auto k_runs_show_options = std::to_array<Option>({
+    k_last,
+    {.name = "--turn",
+     .value = "N",
+     .kind = Kind::count,
+     .help = "turn N alone, with all that was said in it"},
+    k_store,
+    k_output,
+    k_color,
+});
+constexpr auto k_runs_export_options = std::to_array<Option>({
+    k_last,
+    {.name = "--format",
+     .value = "FORMAT",
+     .kind = Kind::choice,
+     .help = "jsonl (the default), an event a line; or markdown, a document",
+     .choices = k_export_formats,
+     .excludes = k_not_raw},
+    {.name = "--raw",
+     .help = "all that the journal holds of it, for `errand runs import`",
+     .details = "Secrets were taken out when the run was written. What only looks like one is "
+                "still there, and so is the agent file that the run was made from."},
+    {.name = "--output-file",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "write it to FILE instead of stdout"},
+    k_store,
+});
+constexpr auto k_runs_import_options = std::to_array<Option>({k_store});
+constexpr auto k_runs_rm_options = std::to_array<Option>({k_last, k_store, k_output, k_color});
+constexpr auto k_runs_prune_options = std::to_array<Option>({
+    {.name = "--older-than",
+     .value = "DURATION",
+     .kind = Kind::duration,
+     .help = "what was last heard of before that: 30d"},
+    {.name = "--dry-run", .help = "remove nothing; list what would be"},
+    k_store,
+    k_output,
+    k_color,
+});
+constexpr auto k_runs_doctor_options = std::to_array<Option>({
+    {.name = "--fix", .help = "keep a copy, and mend what can be"},
+    k_store,
+    k_output,
+});
 constexpr auto k_policy_options = std::to_array<Option>({k_allow, k_deny, k_sandbox, k_output});
 
 constexpr auto k_run_positionals = std::to_array<Positional>({
@@ -369,6 +455,18 @@ constexpr auto k_import_positionals = std::to_array<Positional>({
     {.name = "FILE",
      .kind = Kind::file,
      .help = "prices/new_data/v2/data_slim.json of pydantic/genai-prices",
+     .required = true},
+});
+constexpr auto k_run_id_positionals = std::to_array<Positional>({
+    {.name = "RUN", .help = "a run's id, its beginning, or a session's name"},
+});
+constexpr auto k_run_ids_positionals = std::to_array<Positional>({
+    {.name = "RUN", .help = "a run's id, its beginning, or a session's name", .repeated = true},
+});
+constexpr auto k_runs_import_positionals = std::to_array<Positional>({
+    {.name = "FILE",
+     .kind = Kind::file,
+     .help = "what `errand runs export --raw` wrote",
      .required = true},
 });
 constexpr auto k_codes_positionals = std::to_array<Positional>({
@@ -454,6 +552,33 @@ constexpr auto k_price_examples = std::to_array<Example>({
 });
 constexpr auto k_import_examples = std::to_array<Example>({
     {"errand prices import data_slim.json --date 2026-11-21", "newer prices, for this user"},
+});
+constexpr auto k_runs_list_examples = std::to_array<Example>({
+    {"errand runs list", "this folder's runs, the newest first"},
+    {"errand runs list --all --status interrupted", "what was cut off, anywhere"},
+    {"errand runs list --since 7d --limit all -o json", "a week, for scripts"},
+});
+constexpr auto k_runs_show_examples = std::to_array<Example>({
+    {"errand runs show --last", "what the last run here did"},
+    {"errand runs show 01a206b7-b626 --turn 3", "one turn of a run as a whole"},
+});
+constexpr auto k_runs_export_examples = std::to_array<Example>({
+    {"errand runs export --last --format markdown", "a document to send to somebody"},
+    {"errand runs export --last --raw >run.jsonl", "all of it, to import elsewhere"},
+});
+constexpr auto k_runs_import_examples = std::to_array<Example>({
+    {"errand runs import run.jsonl", "prints the run's id"},
+});
+constexpr auto k_runs_rm_examples = std::to_array<Example>({
+    {"errand runs rm 01a206b7-b626", "no bytes of it are left in the file"},
+});
+constexpr auto k_runs_prune_examples = std::to_array<Example>({
+    {"errand runs prune --older-than 30d --dry-run", "what would go"},
+    {"errand runs prune --older-than 30d", "as a daily task"},
+});
+constexpr auto k_runs_doctor_examples = std::to_array<Example>({
+    {"errand runs doctor", "whether all runs can be read"},
+    {"errand runs doctor --fix", "after a crash of the machine"},
 });
 constexpr auto k_codes_examples = std::to_array<Example>({
     {"errand exit-codes", "the whole contract"},
@@ -590,6 +715,72 @@ constexpr auto k_commands = std::to_array<Command>({
      .options = k_import_options,
      .examples = k_import_examples,
      .run = command_prices_import},
+    {.name = "runs list",
+     .summary = "list the runs that are kept",
+     .description = "Lists the runs that began in this folder, the newest first: when, by which "
+                    "agent, how each ended, its turns and what it cost.",
+     .positionals = {},
+     .options = k_runs_list_options,
+     .examples = k_runs_list_examples,
+     .run = command_runs_list},
+    {.name = "runs show",
+     .summary = "tell what a run did",
+     .description =
+         "Tells a run from its log, a line for each thing that happened: turns with what they "
+         "cost, calls and what came of them, waits, approvals, warnings, and the ending. With "
+         "--turn, one turn and all that was said in it.",
+     .positionals = k_run_id_positionals,
+     .options = k_runs_show_options,
+     .examples = k_runs_show_examples,
+     .run = command_runs_show},
+    {.name = "runs export",
+     .summary = "write a run out: for people, programs or another journal",
+     .description =
+         "Writes the events of a run as `errand run -o jsonl` does, but for streamed pieces, or a "
+         "Markdown document. Secrets, and what looks like one, are taken out. With --raw it is "
+         "what the journal holds, byte for byte, and `errand runs import` takes it back.",
+     .positionals = k_run_id_positionals,
+     .options = k_runs_export_options,
+     .examples = k_runs_export_examples,
+     .run = command_runs_export},
+    {.name = "runs import",
+     .summary = "put an exported run into the journal",
+     .description = "Reads what `errand runs export --raw` wrote, checks it, and keeps it as it "
+                    "is. Exits with 78 where it is no whole run, and with 2 where the journal has "
+                    "that run already.",
+     .positionals = k_runs_import_positionals,
+     .options = k_runs_import_options,
+     .examples = k_runs_import_examples,
+     .run = command_runs_import},
+    {.name = "runs rm",
+     .summary = "remove runs, and every byte of them",
+     .description =
+         "Removes runs from the journal, and writes its file anew, so that no bytes of them are "
+         "left in it. One that a living process has stays, and the exit code is 2.",
+     .positionals = k_run_ids_positionals,
+     .options = k_runs_rm_options,
+     .examples = k_runs_rm_examples,
+     .run = command_runs_rm},
+    {.name = "runs prune",
+     .summary = "remove old runs",
+     .description =
+         "Removes the runs of which nothing was heard for that long, as `errand runs rm` does, and "
+         "lists them. One that a living process has stays.",
+     .positionals = {},
+     .options = k_runs_prune_options,
+     .examples = k_runs_prune_examples,
+     .run = command_runs_prune},
+    {.name = "runs doctor",
+     .summary = "say whether the journal is whole, and mend it",
+     .description =
+         "Reads all of the journal: whether the file is sound, each event can be read, and the "
+         "list of runs says what their events say. With --fix a copy of the file is kept, and what "
+         "can be mended is: the list is made anew, and of a damaged file all events that can still "
+         "be read are saved. Exits with 74 where something is wrong, or stays so.",
+     .positionals = {},
+     .options = k_runs_doctor_options,
+     .examples = k_runs_doctor_examples,
+     .run = command_runs_doctor},
     {.name = "exit-codes",
      .summary = "explain exit codes and error codes",
      .description = "Prints the contract of exit codes and error codes, or the rows of one code.",
@@ -657,7 +848,7 @@ constexpr auto k_commands = std::to_array<Command>({
 });
 
 constexpr auto k_planned =
-    std::to_array<Names>({"chat", "runs", "mcp", "config", "submit", "worker"});
+    std::to_array<Names>({"chat", "mcp", "config", "submit", "worker"});
 
 constexpr auto k_variables = std::to_array<Variable>({
     {"ANTHROPIC_API_KEY, OPENAI_API_KEY",
@@ -710,6 +901,8 @@ constexpr auto k_other_names = std::to_array<OtherName>({
     {"completion", "completions"},
     {"exit_codes", "exit-codes"},
     {"codes", "exit-codes"},
+    {"history", "runs list"},
+    {"sessions", "runs list"},
 });
 
 }  // namespace

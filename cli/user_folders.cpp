@@ -31,4 +31,9 @@ std::filesystem::path state_folder(const agent::Environment& environment) {
   return folder(environment, "XDG_STATE_HOME", ".local/state");
 }
 
+std::filesystem::path default_journal(const agent::Environment& environment) {
+  const std::filesystem::path state = state_folder(environment);
+  return state.is_absolute() ? state / "journal.db" : std::filesystem::path();
+}
+
 }  // namespace cli

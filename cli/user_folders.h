@@ -11,4 +11,7 @@ std::filesystem::path config_folder(const agent::Environment& environment);
 std::filesystem::path data_folder(const agent::Environment& environment);
 std::filesystem::path state_folder(const agent::Environment& environment);
 
+// The journal of all runs that name no other; empty as above.
+std::filesystem::path default_journal(const agent::Environment& environment);
+
 }  // namespace cli

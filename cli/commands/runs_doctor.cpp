@@ -1,0 +1,80 @@
+// `errand runs doctor`: whether the journal is whole, and what can be mended.
+#include "agent/json.h"
+#include "agent/store/check.h"
+#include "agent/text.h"
+#include "cli/commands/commands.h"
+#include "cli/run_choice.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace cli {
+namespace {
+
+using agent::store::CheckReport;
+using agent::store::Finding;
+using agent::store::Mending;
+
+std::string text_of(const Finding& finding) {
+  return fmt::format("{}{}{}\n",
+                     finding.run_id.empty() ? "" : agent::one_line(finding.run_id, 60) + ": ",
+                     agent::one_line(finding.what, 300),
+                     finding.can_be_mended ? " (can be mended)" : "");
+}
+
+agent::Json json_of(const CheckReport& report,
+                    const std::filesystem::path& journal,
+                    const std::filesystem::path& copy) {
+  agent::Json json = {{"schema", "errand.journal_check/1"},
+                      {"store", journal.string()},
+                      {"runs", report.runs},
+                      {"events", report.events},
+                      {"copy", copy.empty() ? agent::Json() : agent::Json(copy.string())}};
+  json["findings"] = agent::Json::array();
+  for (const Finding& finding : report.findings) {
+    json["findings"].push_back(
+        {{"run_id", finding.run_id.empty() ? agent::Json() : agent::Json(finding.run_id)},
+         {"what", finding.what},
+         {"can_be_mended", finding.can_be_mended}});
+  }
+  return json;
+}
+
+}  // namespace
+
+agent::Result<int> command_runs_doctor(const Parsed& parsed, Context& context) {
+  TRY_ASSIGN(const std::filesystem::path journal, journal_of(parsed, context));
+  Mending mending;
+  if (parsed.has("--fix")) {
+    TRY_ASSIGN(mending, agent::store::mend_journal(journal));
+  } else {
+    TRY_ASSIGN(mending.after, agent::store::check_journal(journal));
+  }
+  const CheckReport& report = mending.after;
+  if (parsed.value("--output") == "json") {
+    context.out << agent::dump(json_of(report, journal, mending.copy)) << "\n";
+  } else {
+    for (const Finding& finding : report.findings) {
+      context.out << text_of(finding);
+    }
+    if (!mending.copy.empty()) {
+      context.out << fmt::format("mended; as it was, it is kept in {}\n", mending.copy.string());
+    }
+    if (report.findings.empty()) {
+      context.out << fmt::format(
+          "{}: runs: {}, events: {}; all whole\n", journal.string(), report.runs, report.events);
+    }
+  }
+  if (report.findings.empty()) {
+    return 0;
+  }
+  const bool is_mendable = std::ranges::any_of(report.findings, &Finding::can_be_mended);
+  return agent::fail(agent::Code::storage_corrupt,
+                     fmt::format("{} is not whole", journal.string()),
+                     is_mendable ? "`errand runs doctor --fix` keeps a copy and mends what can be"
+                                 : "`errand runs export` or `rm` those runs; the others are whole");
+}
+
+}  // namespace cli
