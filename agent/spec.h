@@ -160,6 +160,7 @@ struct SessionSpec {
   enum class Durability : std::uint8_t { process, full };
   std::string store = "auto";  // auto, none, or a path to the journal file
   Durability durability = Durability::process;
+  std::optional<Milliseconds> keep = std::nullopt;  // older runs are removed; nullopt: none
 };
 
 // What tools can reach. Paths are as written: absolute, below `~/`, or from the agent file's

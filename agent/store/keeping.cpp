@@ -195,14 +195,16 @@ Result<Removal> remove_runs(const fs::path& file,
   }
 }
 
-Result<std::vector<std::string>> runs_before(const fs::path& file,
-                                             std::chrono::system_clock::time_point time) {
+Result<std::vector<std::string>> find_old_runs(const fs::path& file, const OldRuns& which) {
   try {
     TRY_ASSIGN(SQLite::Database database, open_to_read(file));
     // No run was heard of before it was begun, and there is an index of that.
-    SQLite::Statement query(
-        database, "SELECT run_id FROM runs WHERE begun < ?1 AND updated < ?1 ORDER BY begun");
-    query.bind(1, to_milliseconds(time));
+    SQLite::Statement query(database,
+                            "SELECT run_id FROM runs WHERE begun < ?1 AND updated < ?1 AND "
+                            "(?2 = '' OR agent = ?2) AND (?3 = '' OR cwd = ?3) ORDER BY begun");
+    query.bind(1, to_milliseconds(which.before));
+    query.bind(2, which.agent);
+    query.bind(3, which.folder);
     const RunClaims claims(file);
     std::vector<std::string> run_ids;
     while (query.executeStep()) {
@@ -216,13 +218,14 @@ Result<std::vector<std::string>> runs_before(const fs::path& file,
   }
 }
 
-Result<Removal> prune(const fs::path& file,
-                      std::chrono::system_clock::time_point before,
-                      Traces traces) {
-  TRY_ASSIGN(const std::vector<std::string> run_ids, runs_before(file, before));
+Result<Removal> prune(const fs::path& file, const OldRuns& which, Traces traces) {
+  TRY_ASSIGN(const std::vector<std::string> run_ids, find_old_runs(file, which));
+  if (run_ids.empty() && traces == Traces::leave) {
+    return Removal{};
+  }
   try {
     TRY_ASSIGN(SQLite::Database database, open_to_remove(file));
-    return remove_all(database, file, run_ids, to_milliseconds(before), traces);
+    return remove_all(database, file, run_ids, to_milliseconds(which.before), traces);
   } catch (const SQLite::Exception& exception) {
     return failed("cannot remove runs from", file, exception);
   }

@@ -21,7 +21,7 @@ struct Removal {
 
 // Whether the file is written anew, so that no bytes of the runs are left in it, nor in its -wal
 // file; that holds up other processes, and takes as much room again. Else they are overwritten
-// where they stood, and what SQLite has copied to and fro can stay.
+// where they stood, and copies that SQLite made while it moved them can stay.
 enum class Traces : std::uint8_t { erase, leave };
 
 // storage.not_found where one of them is not there: nothing is removed then.
@@ -29,14 +29,17 @@ Result<Removal> remove_runs(const std::filesystem::path& file,
                             std::span<const std::string> run_ids,
                             Traces traces);
 
-// The runs of which nothing was heard since then, and which no living process has; the oldest is
-// first.
-Result<std::vector<std::string>> runs_before(const std::filesystem::path& file,
-                                             std::chrono::system_clock::time_point time);
-// Removes these.
-Result<Removal> prune(const std::filesystem::path& file,
-                      std::chrono::system_clock::time_point before,
-                      Traces traces);
+struct OldRuns {
+  std::chrono::system_clock::time_point before;  // nothing was heard of them since
+  std::string agent;                             // of this name alone; empty: of any
+  std::string folder;                            // begun in this one; empty: in any
+};
+
+// Those that no living process has; the oldest is first.
+Result<std::vector<std::string>> find_old_runs(const std::filesystem::path& file,
+                                               const OldRuns& which);
+// Removes them.
+Result<Removal> prune(const std::filesystem::path& file, const OldRuns& which, Traces traces);
 
 // Puts a run into the file, which is made where it is not there, and returns its id. The text is
 // what read_run_texts() gave, a line each; `name` is what messages call it. It is kept as it is,

@@ -158,12 +158,12 @@ Result<int> command_runs_prune(const Parsed& parsed, Context& context) {
                        "--older-than is missing",
                        "`errand runs prune --older-than 30d` removes what is older than that");
   }
-  const auto before = std::chrono::system_clock::now() - *age;
+  const agent::store::OldRuns which{.before = std::chrono::system_clock::now() - *age};
   Removal removal;
   if (parsed.has("--dry-run")) {
-    TRY_ASSIGN(removal.run_ids, agent::store::runs_before(journal, before));
+    TRY_ASSIGN(removal.run_ids, agent::store::find_old_runs(journal, which));
   } else {
-    TRY_ASSIGN(removal, agent::store::prune(journal, before, agent::store::Traces::erase));
+    TRY_ASSIGN(removal, agent::store::prune(journal, which, agent::store::Traces::erase));
   }
   warn_of_remains(removal, journal, context);
   if (parsed.value("--output") == "json") {

@@ -391,6 +391,7 @@ agent::SessionSpec build_session(const Value& map) {
   if (text_at(map, "durability") == "full") {
     session.durability = agent::SessionSpec::Durability::full;
   }
+  session.keep = duration_at(map, "keep");
   return session;
 }
 

@@ -153,10 +153,15 @@ TEST_CASE("keeping: runs of which nothing was heard are pruned, and no others", 
   const auto busy = opened(file);
   REQUIRE(busy->claim("day-2"));
   const auto before = first + std::chrono::days(4);
-  CHECK(agent::store::runs_before(file, before).value() == Ids{"day-1", "day-3"});
-  CHECK(agent::store::runs_before(file, first + std::chrono::days(3)).value().empty());
+  using agent::store::find_old_runs;
+  CHECK(find_old_runs(file, {.before = before}).value() == Ids{"day-1", "day-3"});
+  CHECK(find_old_runs(file, {.before = first + std::chrono::days(3)}).value().empty());
+  CHECK(find_old_runs(file, {.before = before, .agent = "mark", .folder = "/mark"}).value() ==
+        Ids{"day-3"});  // who carried on day-1 did so elsewhere
+  CHECK(find_old_runs(file, {.before = before, .agent = "other"}).value().empty());
+  CHECK(find_old_runs(file, {.before = before, .folder = "/other"}).value().empty());
   const auto traces = GENERATE(Traces::erase, Traces::leave);
-  const auto removal = agent::store::prune(file, before, traces);
+  const auto removal = agent::store::prune(file, {.before = before}, traces);
   REQUIRE(removal);
   CHECK(removal->run_ids == Ids{"day-1", "day-3"});
   CHECK(removal->remains == "");
