@@ -8,6 +8,7 @@
 #include "cli/commands/commands.h"
 #include "cli/run_choice.h"
 #include "cli/terminal/columns.h"
+#include "cli/terminal/event_lines.h"
 #include "cli/terminal/render_error.h"
 #include "cli/terminal/run_account.h"
 #include "cli/terminal/terminal.h"

@@ -69,7 +69,7 @@ class Account {
   void show(const agent::ModelRequested& asked, const agent::Event&) {
     if (is_whole()) {
       note(k_quiet_style,
-           fmt::format("asked {}: {} messages, about {} tokens",
+           fmt::format("asked {}: messages: {}, about {} tokens",
                        asked.model,
                        asked.messages,
                        asked.estimated_input));
@@ -147,10 +147,15 @@ class Account {
   void show(const agent::ApprovalRequested& asked, const agent::Event&) {
     const agent::ApprovalRequest& request = asked.request;
     cut("approval asked for: " + shown(request.call.name, request.call.arguments));
-    note(k_quiet_style,
-         fmt::format("  {}{}",
-                     request.reason,
-                     request.rule.empty() ? "" : fmt::format(" (rule {})", request.rule)));
+    const std::string why =
+        fmt::format("  {}{}",
+                    request.reason,
+                    request.rule.empty() ? "" : fmt::format(" (rule {})", request.rule));
+    if (is_whole()) {
+      note("", why);
+    } else {
+      cut(why);
+    }
   }
   void show(const agent::ApprovalAnswered& answered, const agent::Event&) {
     note(k_quiet_style,
@@ -217,7 +222,7 @@ class Account {
     const std::string redacted = redactor_.apply(agent::trimmed(text));
     const auto lines = agent::split_lines(redacted);
     for (std::size_t at = 0; at < std::min(lines.size(), k_text_lines); ++at) {
-      cut("  " + std::string(lines[at]));
+      cut(lines[at].empty() ? "" : "  " + std::string(lines[at]));
     }
     if (lines.size() > k_text_lines) {
       note(k_quiet_style, fmt::format("  … {} more lines", lines.size() - k_text_lines));
