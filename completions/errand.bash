@@ -65,7 +65,7 @@ _errand() {
   command=${words[0]-}
   first=1
   if [[ ${#words[@]} -eq 0 ]]; then
-    _errand_words 'run resume check test init tools policy models prices exit-codes doctor schema completions help --help --version'
+    _errand_words 'run resume check test init tools policy models prices runs exit-codes doctor schema completions help --help --version'
     return
   fi
   if [[ $command = tools ]]; then
@@ -90,6 +90,14 @@ _errand() {
       return
     fi
     command="prices ${words[1]}"
+    first=2
+  fi
+  if [[ $command = runs ]]; then
+    if [[ ${#words[@]} -lt 2 ]]; then
+      _errand_words 'list show export import rm prune doctor'
+      return
+    fi
+    command="runs ${words[1]}"
     first=2
   fi
   case $command in
@@ -301,6 +309,125 @@ _errand() {
         *) ;;
       esac
       ;;
+    'runs list')
+      options='--all -a --agent --status --since --name --limit -n --store --output -o --color --help -h'
+      valued='|--agent|--status|--since|--name|-n|--limit|--store|-o|--output|--color|'
+      _errand_scan
+      case $option in
+        --agent) : ;;
+        --status) _errand_words 'ok failed stopped error cancelled running interrupted' ;;
+        --since) : ;;
+        --name) : ;;
+        -n|--limit) : ;;
+        --store) _errand_files ;;
+        -o|--output) _errand_words 'text json' ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        *) ;;
+      esac
+      ;;
+    'runs show')
+      options='--last --turn --store --output -o --color --help -h'
+      valued='|--turn|--store|-o|--output|--color|'
+      _errand_scan
+      case $option in
+        --turn) : ;;
+        --store) _errand_files ;;
+        -o|--output) _errand_words 'text json' ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) : ;;
+        *) ;;
+      esac
+      ;;
+    'runs export')
+      options='--last --format --raw --output-file --store --help -h'
+      valued='|--format|--output-file|--store|'
+      _errand_scan
+      case $option in
+        --format) _errand_words 'jsonl markdown' ;;
+        --output-file) _errand_files ;;
+        --store) _errand_files ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) : ;;
+        *) ;;
+      esac
+      ;;
+    'runs import')
+      options='--store --help -h'
+      valued='|--store|'
+      _errand_scan
+      case $option in
+        --store) _errand_files ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_files ;;
+        *) ;;
+      esac
+      ;;
+    'runs rm')
+      options='--last --store --output -o --color --help -h'
+      valued='|--store|-o|--output|--color|'
+      _errand_scan
+      case $option in
+        --store) _errand_files ;;
+        -o|--output) _errand_words 'text json' ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        *) : ;;
+      esac
+      ;;
+    'runs prune')
+      options='--older-than --dry-run --store --output -o --color --help -h'
+      valued='|--older-than|--store|-o|--output|--color|'
+      _errand_scan
+      case $option in
+        --older-than) : ;;
+        --store) _errand_files ;;
+        -o|--output) _errand_words 'text json' ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        *) ;;
+      esac
+      ;;
+    'runs doctor')
+      options='--fix --store --output -o --help -h'
+      valued='|--store|-o|--output|'
+      _errand_scan
+      case $option in
+        --store) _errand_files ;;
+        -o|--output) _errand_words 'text json' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        *) ;;
+      esac
+      ;;
     'exit-codes')
       options='--output -o --help -h'
       valued='|-o|--output|'
@@ -369,7 +496,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run resume check test init tools policy models prices exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails sandbox web secrets settings providers hooks recordings' ;;
+        *) _errand_words 'run resume check test init tools policy models prices runs exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails sandbox web secrets settings providers hooks recordings' ;;
       esac
       ;;
     *) ;;
