@@ -6,6 +6,7 @@
 #include "agent/text.h"
 #include "cli/find_run.h"
 #include "cli/known_names.h"
+#include "cli/old_runs.h"
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
 #include "cli/prompt_input.h"
@@ -157,7 +158,8 @@ Result<void> RunSession::open_recorded_journal() {
 void RunSession::keep_in(std::unique_ptr<agent::Journal> journal, const fs::path& file) {
   journal_ = std::move(journal);
   store_ = file == default_store(world_.context.environment) ? "auto" : file.string();
-  for (const std::string_view part : {"", "-wal", "-shm"}) {
+  journal_file_ = file;
+  for (const std::string_view part : {"", "-wal", "-shm", "-lock"}) {
     world_.outputs.meanwhile.push_back(fs::path(file) += part);
   }
 }
@@ -429,6 +431,11 @@ int RunSession::run() {
                                            world_.redactor)
                          << std::endl;
     }
+  }
+  if (const auto done = remove_old_runs(plan_.agent, journal_file_, world_.context.cwd);
+      !done && !world_.parsed.has("--quiet")) {
+    world_.context.err << render_warning(done.error(), world_.context.color_err, world_.redactor)
+                       << std::endl;
   }
   if (const auto done = io_->finish(); !done && result.exit_code == 0) {
     world_.context.err << render_warning(done.error(), world_.context.color_err, world_.redactor)

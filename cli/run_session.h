@@ -87,6 +87,7 @@ class RunSession {
   // Made by the steps above, in this order: each borrows from those before it.
   std::unique_ptr<agent::Journal> journal_;  // null: none is kept
   std::string store_;                        // as providers::RecordedRun's
+  std::filesystem::path journal_file_;
   std::unique_ptr<ToolEnvironment> tool_environment_;
   std::filesystem::path kill_file_;  // empty: there is no kill switch
   std::optional<tools::Permissions> permissions_;

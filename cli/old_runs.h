@@ -1,0 +1,17 @@
+// What `session.keep` removes when a run has ended.
+#pragma once
+#include "agent/result.h"
+#include "agent/spec.h"
+
+#include <filesystem>
+#include <string>
+
+namespace cli {
+
+// In the user's own journal the runs of this agent in this folder alone: an agent file is often
+// somebody else's. Nothing where the agent file does not ask for it.
+agent::Result<void> remove_old_runs(const agent::AgentSpec& agent,
+                                    const std::filesystem::path& journal,
+                                    const std::filesystem::path& folder);
+
+}  // namespace cli
