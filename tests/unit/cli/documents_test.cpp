@@ -292,7 +292,7 @@ TEST_CASE("documents: bash completes", "[cli]") {
   CHECK(bash_offers({"errand", "exit-codes", "max_"}) == Words{"max_turns"});
   CHECK(bash_offers({"errand", "schema", ""}) == Words{"agent", "events", "result"});
   CHECK(bash_offers({"errand", "completions", "f"}) == Words{"fish"});
-  CHECK(bash_offers({"errand", "help", "ru"}) == Words{"run"});
+  CHECK(bash_offers({"errand", "help", "ru"}) == Words{"run", "runs"});
   CHECK(bash_offers({"errand", "help", "test"}) == Words{"test"});
   CHECK(bash_offers({"errand", "help", "p"}) ==
         Words{"permissions", "policy", "prices", "providers"});

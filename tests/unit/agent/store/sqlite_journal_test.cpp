@@ -509,6 +509,7 @@ TEST_CASE("journal: cost", "[.bench]") {
     auto begin = std::chrono::steady_clock::now();
     auto journal = opened(file, durability);
     WARN("create: " << since(begin) << " us");
+    REQUIRE(keep(*journal, event("run", 1, agent::RunStarted{.agent_name = "a"})));
     for (const std::size_t size : {200u, 30'000u}) {
       const Event each = event(
           "run", static_cast<std::int64_t>(size) * 10'000, finished_tool(std::string(size, 'x')));
