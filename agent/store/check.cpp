@@ -143,7 +143,7 @@ std::string stamp_now() {
 
 // As it lies there, with what waits in the -wal file.
 Result<fs::path> keep_copy(const fs::path& file) {
-  const fs::path copy = fs::path(file) += ".copy-" + stamp_now();
+  fs::path copy = fs::path(file) += ".copy-" + stamp_now();
   for (const char* part : {"", "-wal"}) {
     const fs::path from = fs::path(file) += part;
     std::error_code error;

@@ -7,6 +7,7 @@
 #include "agent/text.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
