@@ -40,9 +40,7 @@ concept IsOneOf = (std::same_as<Body, Bodies> || ...);
 //     field.arguments(key, text)        JSON text, as the object that it is
 //     field.constant(key, text)
 //     field.group(key, [](auto& field)) an object of its own
-//     field.kept(key, value)            in the journal alone: what a run is carried on by, and
-//     nobody
-//                                       reads
+//     field.kept(key, value)            in the journal alone: what a run is carried on by
 //     field.members(value)              the fields of `value`, among those of the event
 //     field.reported(key, usage)        as a provider has it: nothing says that it can be
 template <typename Value>

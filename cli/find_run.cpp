@@ -32,14 +32,10 @@ Result<void> change_to_folder_of(const agent::RunStarted& begun, Context& contex
 
 }  // namespace
 
-fs::path default_store(const agent::Environment& environment) {
-  return state_folder(environment) / "journal.db";
-}
-
 fs::path store_of(const agent::AgentSpec& agent, const agent::Environment& environment) {
   const std::string& store = agent.session.store;
   return store == "none"   ? fs::path()
-         : store == "auto" ? default_store(environment)
+         : store == "auto" ? default_journal(environment)
                            : fs::path(agent.directory) / store;
 }
 

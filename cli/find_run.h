@@ -12,9 +12,7 @@
 
 namespace cli {
 
-// The journal of whoever names none; relative where neither XDG_STATE_HOME nor HOME is set.
-std::filesystem::path default_store(const agent::Environment& environment);
-// The same, but where the agent names one; empty: it keeps none.
+// The journal that the agent names, else the user's own; empty: it keeps none, or there is none.
 std::filesystem::path store_of(const agent::AgentSpec& agent,
                                const agent::Environment& environment);
 

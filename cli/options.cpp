@@ -847,8 +847,7 @@ constexpr auto k_commands = std::to_array<Command>({
      .hidden = true},
 });
 
-constexpr auto k_planned =
-    std::to_array<Names>({"chat", "mcp", "config", "submit", "worker"});
+constexpr auto k_planned = std::to_array<Names>({"chat", "mcp", "config", "submit", "worker"});
 
 constexpr auto k_variables = std::to_array<Variable>({
     {"ANTHROPIC_API_KEY, OPENAI_API_KEY",

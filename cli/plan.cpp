@@ -177,9 +177,9 @@ Result<void> check_has_exchanges(const Parsed& parsed, const providers::Resolved
 
 // ---- from the file to a plan ----
 
-config::Report load_agent(const RunSource& source,
-                          const agent::Environment& environment,
-                          config::KnownNames known) {
+config::Report report_on(const RunSource& source,
+                         const agent::Environment& environment,
+                         config::KnownNames known) {
   if (!source.is_by_record) {
     return config::load_agent(source.agent.file, environment, known);
   }
@@ -201,11 +201,11 @@ void keep_picked_model(agent::ModelSpec& model, const RunSource& source, const P
 }
 
 // What the model is told: of a run that is carried on, what it was told before.
-Result<config::Rendered> render(const agent::AgentSpec& agent,
-                                const RunSource& source,
-                                const std::optional<std::string>& prompt,
-                                const Parsed& parsed,
-                                const config::ReadingPolicy& reading) {
+Result<config::Rendered> texts_of(const agent::AgentSpec& agent,
+                                  const RunSource& source,
+                                  const std::optional<std::string>& prompt,
+                                  const Parsed& parsed,
+                                  const config::ReadingPolicy& reading) {
   if (source.is_by_record) {
     return config::Rendered{.instructions = source.earlier->begun.instructions,
                             .prompt = prompt.value_or(""),
@@ -297,7 +297,7 @@ std::expected<Plan, std::vector<Error>> prepare(
   known.reading_policy = [&](const agent::AgentSpec& agent) {
     return reading_policy(agent, settings ? *settings : Settings(), parsed, context);
   };
-  auto report = load_agent(source, context.environment, known);
+  auto report = report_on(source, context.environment, known);
   if (!report.agent) {
     if (!parsed.has("--model")) {
       add_unknown_providers(report, context.environment);
@@ -317,11 +317,11 @@ std::expected<Plan, std::vector<Error>> prepare(
     TRY_ASSIGN(const auto prompt,
                prompt_from_outside(plan, parsed, words, source.earlier.has_value()));
     TRY_ASSIGN(plan.text,
-               render(plan.agent,
-                      source,
-                      prompt,
-                      parsed,
-                      reading_policy(plan.agent, plan.settings, parsed, context)));
+               texts_of(plan.agent,
+                        source,
+                        prompt,
+                        parsed,
+                        reading_policy(plan.agent, plan.settings, parsed, context)));
     TRY(attach_mentioned(words, plan.text.attachments));
     TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
     TRY(allow_settings(plan.settings.user, hosts));

@@ -13,6 +13,7 @@
 #include "cli/run_inputs.h"
 #include "cli/terminal/approver.h"
 #include "cli/terminal/render_error.h"
+#include "cli/user_folders.h"
 #include "config/replay_script.h"
 #include "config/yaml/source.h"
 #include "tools/hooks/hooks.h"
@@ -157,7 +158,7 @@ Result<void> RunSession::open_recorded_journal() {
 
 void RunSession::keep_in(std::unique_ptr<agent::Journal> journal, const fs::path& file) {
   journal_ = std::move(journal);
-  store_ = file == default_store(world_.context.environment) ? "auto" : file.string();
+  store_ = file == default_journal(world_.context.environment) ? "auto" : file.string();
   journal_file_ = file;
   for (const std::string_view part : {"", "-wal", "-shm", "-lock"}) {
     world_.outputs.meanwhile.push_back(fs::path(file) += part);

@@ -1,11 +1,12 @@
 // `errand resume`: a recorded run, carried on from its last event.
 #include "cli/commands/commands.h"
 #include "cli/find_run.h"
+#include "cli/run_choice.h"
 #include "cli/start_run.h"
 
-#include <filesystem>
-#include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -17,15 +18,11 @@ agent::Result<RunSource> resumed_source(Parsed& parsed, Context& context) {
                        "`errand resume` wants a run",
                        "`errand resume RUN`, or `errand resume --last`");
   }
-  const auto store = parsed.value("--store");
   const std::string run = is_last ? "" : parsed.positionals.front();
   std::vector<std::string> prompt(parsed.positionals.begin() + (is_last ? 0 : 1),
                                   parsed.positionals.end());
-  TRY_ASSIGN(
-      auto earlier,
-      find_run(store ? std::filesystem::absolute(*store) : default_store(context.environment),
-               run,
-               context));
+  TRY_ASSIGN(const auto journal, journal_of(parsed, context));
+  TRY_ASSIGN(auto earlier, find_run(journal, run, context));
   return carried_on(std::move(earlier), std::move(prompt), parsed, context);
 }
 

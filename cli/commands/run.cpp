@@ -4,6 +4,7 @@
 #include "cli/find_run.h"
 #include "cli/known_names.h"
 #include "cli/start_run.h"
+#include "cli/user_folders.h"
 #include "config/load.h"
 
 #include <filesystem>
@@ -19,7 +20,7 @@ using agent::Result;
 std::filesystem::path store_of(const AgentChoice& choice, const Context& context) {
   const auto report = config::load_agent(choice.file, context.environment, known_names());
   return report.agent ? cli::store_of(*report.agent, context.environment)
-                      : default_store(context.environment);
+                      : default_journal(context.environment);
 }
 
 Result<RunSource> source_of(Parsed& parsed, Context& context) {

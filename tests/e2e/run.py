@@ -20,6 +20,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import termios
 import threading
 import time
@@ -857,7 +858,9 @@ def lack_of_terminals():
 
 def ask_the_doctor(options):
     """Which layers of the sandbox errand itself says it has not here, and whether it can do without."""
-    said = subprocess.run([options.errand, "doctor", "-o", "json"], capture_output=True, timeout=20)
+    with tempfile.TemporaryDirectory(prefix="errand-doctor-") as state:  # not what this user's journal is like
+        said = subprocess.run([options.errand, "doctor", "-o", "json"], capture_output=True, timeout=20,
+                              env=os.environ | {"XDG_STATE_HOME": state})
     options.missing_layers = json.loads(said.stdout)["sandbox"]["missing"]
     options.has_sandbox = said.returncode == 0
     if not options.has_sandbox:
