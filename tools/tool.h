@@ -123,8 +123,8 @@ class Tool {
   }
   virtual bool parallel() const { return false; }    // may run beside other parallel calls
   virtual bool idempotent() const { return false; }  // may be repeated after a transient failure
-  // What an earlier process of the run has left in the tool itself: asked before the first call, for
-  // each call that went well, in their order.
+  // What an earlier process of the run has left in the tool itself: told before the first call,
+  // call by call of those that went well.
   virtual void recall(const agent::Json& /*arguments*/) {}
   // `arguments` is an object that has passed the tool's schema. Must come back soon after
   // context.stop; never throws.
