@@ -73,6 +73,7 @@ Result<RunSource> carried_on(RecordedRun run,
                 .prompt = std::move(prompt)},
       .is_by_record = !agent_file,
       .session = run.begun.session};
+  source.paths_from = context.cwd;
   TRY(take_over_options(run, parsed));
   if (!parsed.has("--cwd")) {
     TRY(change_to_folder_of(run.begun, context));

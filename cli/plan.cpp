@@ -133,12 +133,18 @@ std::vector<std::string> prompt_words(const Parsed& parsed, const AgentChoice& c
   return parsed.has("--prompt") ? parsed.all("--prompt") : chosen.prompt;
 }
 
+std::optional<std::string> prompt_file(const Parsed& parsed, const std::filesystem::path& from) {
+  const auto file = parsed.value("--prompt-file");
+  return file && *file != "-" ? std::optional((from / *file).string()) : file;
+}
+
 Result<std::optional<std::string>> prompt_from_outside(Plan& plan,
                                                        const Parsed& parsed,
                                                        const std::vector<std::string>& words,
+                                                       const std::filesystem::path& paths_from,
                                                        bool is_begun) {
   const PromptSources sources{.words = words,
-                              .file = parsed.value("--prompt-file"),
+                              .file = prompt_file(parsed, paths_from),
                               .agent_has_prompt = is_begun || !plan.agent.prompt.empty()};
   plan.reads_stdin = reads_stdin(sources);
   return read_prompt(sources);
@@ -147,10 +153,11 @@ Result<std::optional<std::string>> prompt_from_outside(Plan& plan,
 // The files that the user's own words name. What comes from a file or a pipe names none: it may be
 // somebody else's text.
 Result<void> attach_mentioned(const std::vector<std::string>& words,
+                              const std::filesystem::path& from,
                               std::vector<agent::Attachment>& attachments) {
   for (const std::string& word : words) {
     for (const config::Mention& mention : config::find_mentions(word)) {
-      if (auto added = config::attach(mention.path, attachments); !added) {
+      if (auto added = config::attach(from / mention.path, attachments); !added) {
         Error error = std::move(added).error();
         error.code = Code::cli_no_input;
         return agent::fail(std::move(error).while_("attaching a file that the prompt names"));
@@ -314,15 +321,16 @@ std::expected<Plan, std::vector<Error>> prepare(
   const auto rest = [&]() -> Result<void> {
     TRY(apply_options(plan, parsed, context.cwd));
     keep_picked_model(plan.agent.model, source, parsed);
-    TRY_ASSIGN(const auto prompt,
-               prompt_from_outside(plan, parsed, words, source.earlier.has_value()));
+    TRY_ASSIGN(
+        const auto prompt,
+        prompt_from_outside(plan, parsed, words, source.paths_from, source.earlier.has_value()));
     TRY_ASSIGN(plan.text,
                texts_of(plan.agent,
                         source,
                         prompt,
                         parsed,
                         reading_policy(plan.agent, plan.settings, parsed, context)));
-    TRY(attach_mentioned(words, plan.text.attachments));
+    TRY(attach_mentioned(words, source.paths_from, plan.text.attachments));
     TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
     TRY(allow_settings(plan.settings.user, hosts));
     KeyRequests keys(std::move(hosts), plan.agent);

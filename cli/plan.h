@@ -28,7 +28,9 @@ struct RunSource {
   AgentChoice agent;
   std::optional<RecordedRun> earlier;  // to be carried on
   bool is_by_record = false;           // the agent is the recorded one, not its file
-  std::string session;                 // what a new run is to be called; may be empty
+  std::string session;                 // what the run is called; may be empty
+  // Where the paths of the command line start; empty: the working folder.
+  std::filesystem::path paths_from = {};
 };
 
 struct Plan {

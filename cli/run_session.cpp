@@ -2,6 +2,7 @@
 
 #include "agent/id.h"
 #include "agent/interceptor_chain.h"
+#include "agent/store/runs.h"
 #include "agent/store/sqlite_journal.h"
 #include "agent/text.h"
 #include "cli/find_run.h"
@@ -132,6 +133,7 @@ Result<void> RunSession::open_journal() {
   TRY(check_is_no_output(world_.parsed, "the session store", file.string()));
   auto journal = agent::store::SqliteJournal::open(file, session.durability, world_.redactor);
   if (journal) {
+    TRY(claim_name(file));
     keep_in(*std::move(journal), file);
   } else if (is_named || journal.error().write_failed ||
              journal.error().code == agent::Code::os_failed) {
@@ -141,6 +143,27 @@ Result<void> RunSession::open_journal() {
          "--no-session switches this warning off");
   }
   return {};
+}
+
+// Of two processes that begin a run of one name, one does.
+Result<void> RunSession::claim_name(const fs::path& file) {
+  if (source_.session.empty()) {
+    return {};
+  }
+  const std::string folder = world_.context.cwd.string();
+  TRY_ASSIGN(
+      name_claim_,
+      agent::store::RunClaim::take(file, fmt::format("name {} in {}", source_.session, folder)));
+  TRY_ASSIGN(
+      const auto runs,
+      agent::store::list_runs(file, {.folder = folder, .session = source_.session, .limit = 1}));
+  if (name_claim_ && runs.empty()) {
+    return {};
+  }
+  return agent::fail(agent::Code::cli_usage,
+                     fmt::format("another process has just begun the run `{}` of this folder",
+                                 agent::one_line(source_.session)),
+                     "wait for its end, then carry it on");
 }
 
 // Nobody else may carry the run on meanwhile, and without the journal nobody may at all.

@@ -6,6 +6,7 @@
 #include "agent/replay_script.h"
 #include "agent/result.h"
 #include "agent/secrets/redact.h"
+#include "agent/store/owner.h"
 #include "agent/toolbox.h"
 #include "cli/commands/commands.h"
 #include "cli/guardrail_set.h"
@@ -59,6 +60,7 @@ class RunSession {
 
   agent::Result<void> open_journal();
   agent::Result<void> open_recorded_journal();
+  agent::Result<void> claim_name(const std::filesystem::path& file);
   void keep_in(std::unique_ptr<agent::Journal> journal, const std::filesystem::path& file);
   agent::Result<void> open_workshop(bool is_replay);
   agent::Result<void> read_kill_switch();
@@ -85,8 +87,9 @@ class RunSession {
   bool told_of_input_ = false;  // that there is some, and nobody read it
 
   // Made by the steps above, in this order: each borrows from those before it.
-  std::unique_ptr<agent::Journal> journal_;  // null: none is kept
-  std::string store_;                        // as providers::RecordedRun's
+  std::unique_ptr<agent::Journal> journal_;           // null: none is kept
+  std::optional<agent::store::RunClaim> name_claim_;  // of a run that begins with a name
+  std::string store_;                                 // as providers::RecordedRun's
   std::filesystem::path journal_file_;
   std::unique_ptr<ToolEnvironment> tool_environment_;
   std::filesystem::path kill_file_;  // empty: there is no kill switch

@@ -146,6 +146,7 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
                                                             : std::move(opened).error());
   }
   RunOutputs outputs = *std::move(opened);
+  const tools::sandbox::Outputs written = files_written(given, outputs);
   std::string run_id = agent::new_run_id();
   Parsed parsed = given;
   auto source = find(parsed, context);
@@ -207,7 +208,7 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
                                          .supervisor = *supervisor,
                                          .redactor = redactor,
                                          .sinks = sinks,
-                                         .outputs = files_written(parsed, outputs),
+                                         .outputs = written,
                                          .cancellation = cancellation},
                                         run_id,
                                         *std::move(source),
