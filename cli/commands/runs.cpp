@@ -294,8 +294,11 @@ std::string state_line(const RunInfo& run) {
                      : "running\n";
   }
   if (run.status == RunStatus::interrupted) {
-    return fmt::format("interrupted: its last event is of {}, and no process has it\n",
-                       local_time(wall(run.row.updated)));
+    return fmt::format(
+        "interrupted: its last event is of {}, and no process has it; "
+        "`errand resume {}` carries it on\n",
+        local_time(wall(run.row.updated)),
+        run.row.run_id);
   }
   return {};
 }
