@@ -68,11 +68,13 @@ struct MadeFrom {
   std::string agent_text;            // of the agent file
   std::string agent_folder;          // absolute: where paths in it start
   std::vector<std::string> options;  // of the command line: "--max-turns=5"; what outlives it
+  std::string seal;                  // by which this user's errand knows that it made this
 
   static void fields(auto& self, auto& field) {
     field("agent_text", self.agent_text);
     field("agent_folder", self.agent_folder);
     field("options", self.options);
+    field("seal", self.seal);
   }
 };
 // A process has begun the run, or carries it on.

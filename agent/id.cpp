@@ -1,5 +1,6 @@
 #include "agent/id.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <string_view>
@@ -66,6 +67,13 @@ std::string uuid_v7(std::chrono::system_clock::time_point time,
 
 std::string new_run_id() {
   return uuid_v7(std::chrono::system_clock::now(), random_bytes());
+}
+
+bool is_run_id(std::string_view text) {
+  constexpr std::string_view k_form = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return std::ranges::equal(text, k_form, [](char c, char form) {
+    return form == '-' ? c == '-' : (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  });
 }
 
 }  // namespace agent

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace agent {
 
@@ -12,5 +13,7 @@ std::string uuid_v7(std::chrono::system_clock::time_point time,
                     const std::array<std::uint8_t, 10>& random);
 // The machine's clock and getrandom(2).
 std::string new_run_id();
+// Whether a text has the form of one: it becomes part of paths and of command lines.
+bool is_run_id(std::string_view text);
 
 }  // namespace agent

@@ -139,7 +139,8 @@ bool is_resumable(int exit_code) {
 
 bool needs_message(int exit_code) {
   const Status status = status_of(exit_code);
-  return status == Status::ok || status == Status::failed;
+  return status == Status::ok || status == Status::failed ||
+         exit_code == row(Code::run_loop_detected).exit_code;
 }
 
 Status status_of(int exit_code) {

@@ -72,6 +72,9 @@ void Recorder::finish(RunResult& result, const std::function<std::optional<Endin
     told.exit_code = exit_code(*ending);
     told.error = ending->error;
     told.stop = ending->stop;
+    if (!is_resumable(told.exit_code)) {
+      told.resume_cmd.clear();
+    }
   }
   keep(event);
   commit();

@@ -1,5 +1,6 @@
 #include "cli/find_run.h"
 
+#include "agent/outcome.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
 #include "cli/user_folders.h"
@@ -43,7 +44,7 @@ Result<RecordedRun> find_run(const fs::path& store,
                              const std::string& run,
                              const Context& context) {
   TRY_ASSIGN(const std::string id, agent::store::find_run(store, run, context.cwd.string()));
-  return recall(store, id);
+  return recall(store, id, context.environment);
 }
 
 Result<std::optional<RecordedRun>> find_session(const fs::path& store,
@@ -59,7 +60,7 @@ Result<std::optional<RecordedRun>> find_session(const fs::path& store,
   if (runs.empty()) {
     return std::nullopt;
   }
-  return recall(store, runs.front().row.run_id);
+  return recall(store, runs.front().row.run_id, context.environment);
 }
 
 Result<RunSource> carried_on(RecordedRun run,
@@ -68,16 +69,38 @@ Result<RunSource> carried_on(RecordedRun run,
                              Context& context) {
   TRY(check_resumable(run, !prompt.empty() || parsed.has("--prompt-file")));
   const auto agent_file = parsed.value("--agent");
+  if (!run.is_own && !agent_file) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("the run {} was not begun by you, or its record was changed: what it says of "
+                    "its agent, options and folder does not count",
+                    run.run_id),
+        "`errand resume RUN --agent FILE` carries it on in this folder, by an agent of your "
+        "choice");
+  }
   RunSource source{
       .agent = {.file = agent_file ? fs::absolute(*agent_file).string() : run.begun.agent_file,
                 .prompt = std::move(prompt)},
       .is_by_record = !agent_file,
-      .session = run.begun.session};
-  source.paths_from = context.cwd;
-  TRY(take_over_options(run, parsed));
-  if (!parsed.has("--cwd")) {
-    TRY(change_to_folder_of(run.begun, context));
+      .says_own_prompt = false,
+      .session = run.begun.session,
+      .paths_from = context.cwd};
+  if (run.is_own) {
+    TRY(take_over_options(run, parsed));
+    if (!parsed.has("--cwd")) {
+      TRY(change_to_folder_of(run.begun, context));
+    }
   }
+  source.earlier = std::move(run);
+  return source;
+}
+
+Result<RunSource> carried_on_anew(RecordedRun run, AgentChoice agent) {
+  TRY(check_resumable(run, true));
+  const auto& finished = run.past.state.finished;
+  RunSource source{.agent = std::move(agent),
+                   .says_own_prompt = finished && agent::needs_message(finished->exit_code),
+                   .session = run.begun.session};
   source.earlier = std::move(run);
   return source;
 }

@@ -26,11 +26,15 @@ agent::Result<std::optional<RecordedRun>> find_session(const std::filesystem::pa
                                                        const std::string& name,
                                                        const Context& context);
 
-// Takes the recorded options into `parsed`, and changes to the folder of the run. config.invalid
-// where that is gone, and the errors of check_resumable().
+// By the record: takes its options into `parsed`, and changes to the folder of the run. Of a run
+// that is not the user's own nothing counts but what was said, and an agent has to be named.
+// config.invalid where the folder is gone, cli.usage, and the errors of check_resumable().
 agent::Result<RunSource> carried_on(RecordedRun run,
                                     std::vector<std::string> prompt,
                                     Parsed& parsed,
                                     Context& context);
+
+// By what the command line says, as a new run: the record is what was said and done alone.
+agent::Result<RunSource> carried_on_anew(RecordedRun run, AgentChoice agent);
 
 }  // namespace cli

@@ -1,6 +1,7 @@
 #include "cli/old_runs.h"
 
 #include "agent/store/keeping.h"
+#include "cli/user_folders.h"
 
 #include <chrono>
 
@@ -8,12 +9,16 @@ namespace cli {
 
 agent::Result<void> remove_old_runs(const agent::AgentSpec& agent,
                                     const std::filesystem::path& journal,
-                                    const std::filesystem::path& folder) {
+                                    const std::filesystem::path& folder,
+                                    const agent::Environment& environment) {
   const agent::SessionSpec& session = agent.session;
   if (!session.keep || journal.empty()) {
     return {};
   }
-  const bool is_own = session.store != "auto";
+  std::error_code error;  // by whatever name: the user's journal has the runs of others, too
+  const bool is_users = session.store == "auto" ||
+                        std::filesystem::equivalent(journal, default_journal(environment), error);
+  const bool is_own = !is_users;
   TRY(agent::store::prune(journal,
                           {.before = std::chrono::system_clock::now() - *session.keep,
                            .agent = is_own ? "" : agent.name,

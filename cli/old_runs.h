@@ -12,6 +12,7 @@ namespace cli {
 // somebody else's. Nothing where the agent file does not ask for it.
 agent::Result<void> remove_old_runs(const agent::AgentSpec& agent,
                                     const std::filesystem::path& journal,
-                                    const std::filesystem::path& folder);
+                                    const std::filesystem::path& folder,
+                                    const agent::Environment& environment);
 
 }  // namespace cli

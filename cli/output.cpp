@@ -169,6 +169,7 @@ Result<std::unique_ptr<Output>> Output::to_file(const std::string& file,
   ::fchmod(beside.get(), mode_for(file));
   std::unique_ptr<Output> output(new Output(std::move(beside), file, patience));
   output->folder_ = std::move(folder);
+  output->folder_name_ = fs::absolute(folder_of(file));  // the working folder may become another
   output->temporary_ = std::move(temporary);
   return output;
 }
@@ -239,7 +240,7 @@ bool Output::give_name() {
 bool Output::leads_elsewhere() const {
   struct stat opened{};
   struct stat named{};
-  return ::fstat(folder_.get(), &opened) != 0 || ::stat(folder_of(name_).c_str(), &named) != 0 ||
+  return ::fstat(folder_.get(), &opened) != 0 || ::stat(folder_name_.c_str(), &named) != 0 ||
          opened.st_dev != named.st_dev || opened.st_ino != named.st_ino;
 }
 

@@ -60,7 +60,8 @@ class Output {
   int descriptor_;
   std::string name_;
   agent::WritePatience* patience_;
-  agent::Descriptor folder_;  // of the file that is replaced; empty: written in place
+  agent::Descriptor folder_;           // of the file that is replaced; empty: written in place
+  std::filesystem::path folder_name_;  // the same, absolute
   std::string temporary_;
   bool reader_is_gone_ = false;
   bool is_given_up_ = false;

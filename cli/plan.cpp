@@ -220,7 +220,7 @@ Result<config::Rendered> texts_of(const agent::AgentSpec& agent,
   }
   TRY_ASSIGN(const auto parameters, parameters_of(parsed));
   TRY_ASSIGN(auto text, config::render(agent, parameters, prompt, reading));
-  if (source.earlier && !prompt) {
+  if (!source.says_own_prompt && !prompt) {
     text.prompt.clear();  // it was said
     text.attachments.clear();
   }
@@ -323,7 +323,7 @@ std::expected<Plan, std::vector<Error>> prepare(
     keep_picked_model(plan.agent.model, source, parsed);
     TRY_ASSIGN(
         const auto prompt,
-        prompt_from_outside(plan, parsed, words, source.paths_from, source.earlier.has_value()));
+        prompt_from_outside(plan, parsed, words, source.paths_from, !source.says_own_prompt));
     TRY_ASSIGN(plan.text,
                texts_of(plan.agent,
                         source,

@@ -28,6 +28,7 @@ struct RunSource {
   AgentChoice agent;
   std::optional<RecordedRun> earlier;  // to be carried on
   bool is_by_record = false;           // the agent is the recorded one, not its file
+  bool says_own_prompt = true;         // the agent's, where the command line has none
   std::string session;                 // what the run is called; may be empty
   // Where the paths of the command line start; empty: the working folder.
   std::filesystem::path paths_from = {};

@@ -130,7 +130,9 @@ class Program {
     return wants_color(descriptor, parsed.value("--color").value_or("auto"), environment_);
   }
 
-  bool is_run() const { return !arguments_.empty() && arguments_.front() == "run"; }
+  bool is_run() const {
+    return !arguments_.empty() && (arguments_.front() == "run" || arguments_.front() == "resume");
+  }
 
   int fail(const agent::Error& error) {
     if (!is_run()) {

@@ -1,8 +1,11 @@
 #include "cli/recorded_run.h"
 
+#include "agent/id.h"
 #include "agent/outcome.h"
 #include "agent/secrets/redact.h"
 #include "agent/store/runs.h"
+#include "agent/text.h"
+#include "cli/run_seal.h"
 
 #include <fmt/format.h>
 
@@ -67,7 +70,15 @@ bool has_gap(const agent::Message& message) {
 
 }  // namespace
 
-Result<RecordedRun> recall(const std::filesystem::path& store, const std::string& run_id) {
+Result<RecordedRun> recall(const std::filesystem::path& store,
+                           const std::string& run_id,
+                           const agent::Environment& environment) {
+  if (!agent::is_run_id(run_id)) {
+    return agent::fail(
+        Code::storage_corrupt,
+        fmt::format("`{}` is no id that errand gives to a run", agent::one_line(run_id)),
+        "`errand runs rm` removes what is no run of yours");
+  }
   TRY_ASSIGN(const std::vector<agent::Event> events, agent::store::read_run(store, run_id));
   RecordedRun run{.store = store,
                   .run_id = run_id,
@@ -80,6 +91,8 @@ Result<RecordedRun> recall(const std::filesystem::path& store, const std::string
       run.begun = *started;
     }
   }
+  const auto key = seal_key(environment);
+  run.is_own = key && run.begun.made_from.seal == seal_of(*key, run_id, run.begun);
   return run;
 }
 
@@ -105,7 +118,7 @@ Result<void> check_resumable(const RecordedRun& run, bool has_message) {
   }
   if (!has_message && agent::needs_message(row.exit_code)) {
     return refuse(ended + ": only a new message carries it on",
-                  fmt::format("errand resume {} \"and now …\"", run.run_id));
+                  "give it one: `errand resume RUN \"and now …\"`");
   }
   return {};
 }

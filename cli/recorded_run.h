@@ -21,10 +21,13 @@ struct RecordedRun {
   agent::RunStarted begun;     // as the last process began it
   std::int64_t worked_ms = 0;  // by all of them
   std::chrono::system_clock::time_point updated;
+  bool is_own = false;  // begun by this user's errand, and unchanged since (run_seal.h)
 };
 
 // storage.not_found where there is no such run, and what else can be wrong with a journal.
-agent::Result<RecordedRun> recall(const std::filesystem::path& store, const std::string& run_id);
+agent::Result<RecordedRun> recall(const std::filesystem::path& store,
+                                  const std::string& run_id,
+                                  const agent::Environment& environment);
 
 // cli.usage where the run cannot be carried on: because of how it ended, because it has its answer
 // and nothing new is said, or because it is older than what that takes.

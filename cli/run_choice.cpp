@@ -25,7 +25,7 @@ Result<fs::path> journal_of(const Parsed& parsed, const Context& context) {
 Result<std::string> chosen_run(const Parsed& parsed,
                                const Context& context,
                                const fs::path& journal) {
-  const bool is_named = !parsed.positionals.empty();
+  const bool is_named = !parsed.positionals.empty() && !parsed.positionals.front().empty();
   if (is_named == parsed.has("--last")) {
     return agent::fail(Code::cli_usage,
                        is_named ? "RUN and --last name a run each" : "no run is named",

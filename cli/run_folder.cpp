@@ -96,11 +96,15 @@ void sweep(const fs::path& temporary) {
   }
 }
 
+fs::path temporary_folder(const agent::Environment& environment) {
+  const auto named = agent::value_of(environment, "TMPDIR");
+  return named.starts_with('/') ? fs::path(named) : "/tmp";
+}
+
 }  // namespace
 
 RunFolder::RunFolder(const agent::Environment& environment, const std::string& run_id) {
-  const auto named = agent::value_of(environment, "TMPDIR");
-  const fs::path temporary = named.starts_with('/') ? fs::path(named) : "/tmp";
+  const fs::path temporary = temporary_folder(environment);
   path_ = temporary / (std::string(k_prefix) + run_id);
   constexpr int k_attempts = 3;  // a sweep may come between making it and locking it
   for (int attempt = 0; attempt < k_attempts && !lock_; ++attempt) {
@@ -122,6 +126,14 @@ void RunFolder::keep() {
   if (lock_) {
     ::fchmod(lock_.get(), k_folder_mode | k_kept);
   }
+}
+
+fs::path kept_folder(const agent::Environment& environment, const std::string& run_id) {
+  const fs::path folder = temporary_folder(environment) / (std::string(k_prefix) + run_id);
+  struct stat status{};
+  const bool is_ours = ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+                       status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
+  return is_ours ? folder : fs::path();
 }
 
 }  // namespace cli

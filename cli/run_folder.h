@@ -33,4 +33,7 @@ class RunFolder {
   bool is_left_ = false;
 };
 
+// The one that an earlier process of the run has left, if it is this user's; empty: there is none.
+std::filesystem::path kept_folder(const agent::Environment& environment, const std::string& run_id);
+
 }  // namespace cli

@@ -12,6 +12,7 @@
 #include "cli/permissions.h"
 #include "cli/prompt_input.h"
 #include "cli/run_inputs.h"
+#include "cli/run_seal.h"
 #include "cli/terminal/approver.h"
 #include "cli/terminal/render_error.h"
 #include "cli/user_folders.h"
@@ -96,9 +97,12 @@ void RunSession::tell_what_is_carried_on() {
   if (has_gaps(*source_.earlier)) {
     warn("secrets of the conversation are not in the journal: the model reads `[redacted]`");
   }
+  if (!source_.is_by_record) {
+    return;
+  }
   const agent::RunStarted& begun = source_.earlier->begun;
   const auto text = config::read_text_file(begun.agent_file, begun.made_from.agent_text.size() + 1);
-  if (source_.is_by_record && (!text || *text != begun.made_from.agent_text)) {
+  if (!text || *text != begun.made_from.agent_text) {
     warn(fmt::format("the agent file {} has changed since: the run goes on by the recorded one",
                      agent::one_line(begun.agent_file)),
          "`errand resume --agent FILE` takes the file");
@@ -117,13 +121,19 @@ Result<void> RunSession::open_journal() {
     return open_recorded_journal();
   }
   const agent::SessionSpec& session = plan_.agent.session;
+  const bool has_name = !source_.session.empty();
+  if (has_name && session.store == "none") {
+    return agent::fail(agent::Code::cli_usage,
+                       "`--session` names a run that is kept, and `session.store` is none",
+                       "leave one of them out");
+  }
   if (world_.parsed.has("--no-session") || world_.parsed.has("--replay") ||
       session.store == "none") {
     return {};
   }
   const bool is_named = session.store != "auto";
   const fs::path file = store_of(plan_.agent, world_.context.environment);
-  if (file.is_relative()) {
+  if (file.is_relative() && !has_name) {
     warn("no session is kept: neither XDG_STATE_HOME nor HOME is set");
     return {};
   }
@@ -135,7 +145,7 @@ Result<void> RunSession::open_journal() {
   if (journal) {
     TRY(claim_name(file));
     keep_in(*std::move(journal), file);
-  } else if (is_named || journal.error().write_failed ||
+  } else if (is_named || has_name || journal.error().write_failed ||
              journal.error().code == agent::Code::os_failed) {
     return agent::fail(std::move(journal).error().while_("opening the session store"));
   } else {
@@ -188,11 +198,18 @@ void RunSession::keep_in(std::unique_ptr<agent::Journal> journal, const fs::path
   }
 }
 
+// A process works in a folder of its own: one that is there already may be anybody's. What earlier
+// ones have kept in theirs can be read.
 Result<void> RunSession::open_workshop(bool is_replay) {
+  if (source_.earlier) {
+    if (const fs::path kept = kept_folder(world_.context.environment, run_id_); !kept.empty()) {
+      plan_.agent.sandbox.read.push_back(kept.string());
+    }
+  }
   TRY_ASSIGN(tool_environment_,
              ToolEnvironment::open(
                  plan_.agent,
-                 {.folder_id = is_replay ? agent::new_run_id() : run_id_,
+                 {.folder_id = is_replay || source_.earlier ? agent::new_run_id() : run_id_,
                   .outputs = world_.outputs,
                   .obeyed = obeyed_inputs(world_.parsed, plan_),
                   .before_question =
@@ -366,10 +383,12 @@ Result<void> RunSession::open_gates() {
   if (!plan_.agent.hooks.hooks.empty()) {
     hooks_ = std::make_unique<tools::Hooks>(
         plan_.agent.hooks,
-        tools::HookOptions{
-            .world = {.run_id = run_id_, .model = plan_.model().name(), .cwd = world_.context.cwd},
-            .programs_of = programs_of,
-            .clock = &io_->clock()});
+        tools::HookOptions{.world = {.run_id = run_id_,
+                                     .model = plan_.model().name(),
+                                     .cwd = world_.context.cwd,
+                                     .is_carried_on = source_.earlier.has_value()},
+                           .programs_of = programs_of,
+                           .clock = &io_->clock()});
   }
   TRY_ASSIGN(guarded_,
              open_guardrails(plan_,
@@ -391,32 +410,56 @@ std::string RunSession::resume_command() const {
   return store_ == "auto" ? command : command + " --store " + agent::shell_word(store_);
 }
 
+// As the journal will have it: without secrets.
+void RunSession::seal(agent::RunStarted& started) const {
+  if (journal_ == nullptr) {
+    return;
+  }
+  for (std::string& option : started.made_from.options) {
+    option = world_.redactor.apply(option);
+  }
+  if (const auto key = seal_key(world_.context.environment)) {
+    agent::RunStarted kept = started;
+    for (std::string* text : {&kept.instructions,
+                              &kept.plan.output_schema,
+                              &kept.cwd,
+                              &kept.agent_file,
+                              &kept.made_from.agent_folder}) {
+      *text = world_.redactor.apply(*text);
+    }
+    started.made_from.seal = seal_of(*key, run_id_, kept);
+  }
+}
+
 agent::RunRequest RunSession::make_request() {
   if (auto unread = unread_input()) {
     plan_.warnings.push_back(*std::move(unread));
   }
   auto& earlier = source_.earlier;
-  return {.run_id = run_id_,
-          .started = {.version = ERRAND_VERSION,
-                      .agent_name = plan_.agent.name,
-                      .agent_file = plan_.agent.file,
-                      .model = plan_.model().name(),
-                      .cwd = world_.context.cwd.string(),
-                      .instructions = std::move(plan_.text.instructions),
-                      .prompt = std::move(plan_.text.prompt),
-                      .attachments = std::move(plan_.text.attachments),
-                      .tools = tool_names(*toolbox_),
-                      .sandbox = describe(plan_.agent.sandbox, tool_environment_->sandbox()),
-                      .session = source_.session,
-                      .resumes = earlier ? std::optional(earlier->past.seq) : std::nullopt,
-                      .plan = run_plan(plan_, *toolbox_, io_->clock().wall()),
-                      .made_from = {.agent_text = plan_.agent.source,
-                                    .agent_folder = plan_.agent.directory,
-                                    .options = lasting_options(world_.parsed)},
-                      .worked_ms = earlier ? earlier->worked_ms : 0},
-          .warnings = std::move(plan_.warnings),
-          .past = earlier ? std::move(earlier->past) : agent::Past(),
-          .resume_cmd = resume_command()};
+  agent::RunRequest request{
+      .run_id = run_id_,
+      .started = {.version = ERRAND_VERSION,
+                  .agent_name = plan_.agent.name,
+                  .agent_file = plan_.agent.file,
+                  .model = plan_.model().name(),
+                  .cwd = world_.context.cwd.string(),
+                  .instructions = std::move(plan_.text.instructions),
+                  .prompt = std::move(plan_.text.prompt),
+                  .attachments = std::move(plan_.text.attachments),
+                  .tools = tool_names(*toolbox_),
+                  .sandbox = describe(plan_.agent.sandbox, tool_environment_->sandbox()),
+                  .session = source_.session,
+                  .resumes = earlier ? std::optional(earlier->past.seq) : std::nullopt,
+                  .plan = run_plan(plan_, *toolbox_, io_->clock().wall()),
+                  .made_from = {.agent_text = world_.redactor.apply(plan_.agent.source),
+                                .agent_folder = plan_.agent.directory,
+                                .options = lasting_options(world_.parsed)},
+                  .worked_ms = earlier ? earlier->worked_ms : 0},
+      .warnings = std::move(plan_.warnings),
+      .past = earlier ? std::move(earlier->past) : agent::Past(),
+      .resume_cmd = resume_command()};
+  seal(request.started);
+  return request;
 }
 
 int RunSession::run() {
@@ -456,7 +499,8 @@ int RunSession::run() {
                          << std::endl;
     }
   }
-  if (const auto done = remove_old_runs(plan_.agent, journal_file_, world_.context.cwd);
+  if (const auto done = remove_old_runs(
+          plan_.agent, journal_file_, world_.context.cwd, world_.context.environment);
       !done && !world_.parsed.has("--quiet")) {
     world_.context.err << render_warning(done.error(), world_.context.color_err, world_.redactor)
                        << std::endl;

@@ -74,6 +74,7 @@ class RunSession {
   void warn(std::string message, std::string help = {});
   providers::Dependencies provider_dependencies();
   agent::RunRequest make_request();
+  void seal(agent::RunStarted& started) const;
   std::string resume_command() const;
   agent::Result<agent::ReplayScript> load_script(const std::string& path);
   std::vector<agent::Warning> last_words();

@@ -235,6 +235,7 @@ Result<void> write_anew(SQLite::Database& damaged, const fs::path& file) {
 }
 
 Result<void> mend_by_report(const fs::path& file, const CheckReport& report) {
+  TRY(look_at(file));
   try {
     SQLite::Database database(
         file.string(), SQLite::OPEN_READWRITE, static_cast<int>(k_patience.count()));

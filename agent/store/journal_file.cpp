@@ -143,6 +143,16 @@ Result<void> make_file(const fs::path& file) {
   return {};
 }
 
+// One that came with wider rights, as in a clone: what SQLite puts beside it gets the same.
+Result<void> make_private(const fs::path& file) {
+  struct stat status{};
+  if (::stat(file.c_str(), &status) == 0 && (status.st_mode & 077) != 0 &&
+      ::chmod(file.c_str(), status.st_mode & 0700) != 0) {
+    return failed_with_errno("cannot close to others the journal", file, errno);
+  }
+  return {};
+}
+
 int pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();
 }
@@ -291,9 +301,36 @@ std::unexpected<Error> failed(std::string_view doing,
        .write_failed = kind == SQLITE_FULL || kind == SQLITE_IOERR});
 }
 
+// What is no journal of ours is not even opened: SQLite would wait for a pipe, and obey a rollback
+// journal, which may name any file to be deleted. Ours has none but while it is being made.
+Result<void> look_at(const fs::path& file) {
+  struct stat status{};
+  if (::stat(file.c_str(), &status) != 0) {
+    return failed_with_errno("cannot look at the journal", file, errno);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return not_ours(file, "it is no regular file");
+  }
+  const fs::path rollback = fs::path(file) += "-journal";
+  const auto deadline = std::chrono::steady_clock::now() + k_patience;
+  while (::lstat(rollback.c_str(), &status) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return agent::fail(Code::storage_corrupt,
+                         fmt::format("{} lies beside the journal, and this errand has not put it "
+                                     "there",
+                                     rollback.string()),
+                         "take it away: it would have SQLite change or delete files");
+    }
+    std::this_thread::sleep_for(milliseconds{10});
+  }
+  return {};
+}
+
 Result<SQLite::Database> open_to_write(const fs::path& file, SessionSpec::Durability durability) {
   TRY(make_folders(file.parent_path()));
   TRY(make_file(file));
+  TRY(look_at(file));
+  TRY(make_private(file));
   SQLite::Database database(
       file.string(), SQLite::OPEN_READWRITE, static_cast<int>(k_patience.count()));
   TRY_ASSIGN(const int version, version_now(database, file));
@@ -314,6 +351,7 @@ Result<SQLite::Database> open_to_read(const fs::path& file) {
     return agent::fail(Code::storage_not_found,
                        fmt::format("there is no journal {}", file.string()));
   }
+  TRY(look_at(file));
   TRY_ASSIGN(Reading reading, read_or_look_at_it(file));
   if (reading.version < k_version) {
     reading.database.exec(k_rows_in_memory);

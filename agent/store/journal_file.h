@@ -53,6 +53,9 @@ class Transaction {
 
 // For writers: creates the file (mode 0600, missing folders 0700), and brings an older one up to
 // date. storage.corrupt where the file is no journal of ours, or a newer one.
+// storage.corrupt where SQLite is not to open it. open_to_write() and open_to_read() ask it.
+Result<void> look_at(const std::filesystem::path& file);
+
 Result<SQLite::Database> open_to_write(const std::filesystem::path& file,
                                        SessionSpec::Durability durability);
 

@@ -73,13 +73,16 @@ std::optional<Owner> owner_from_text(std::string_view text) {
 }
 
 std::filesystem::path claims_file(std::filesystem::path journal) {
-  return journal += "-lock";
+  std::error_code error;
+  std::filesystem::path real = std::filesystem::canonical(journal, error);
+  return (error ? journal : real) += "-lock";  // one for all names of the journal
 }
 
 Result<std::optional<RunClaim>> RunClaim::take(const std::filesystem::path& journal,
                                                const std::string& run_id) {
   const std::filesystem::path path = claims_file(journal);
-  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  Descriptor file(
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!file) {
     return cannot("open", path, errno);
   }
@@ -94,7 +97,7 @@ Result<std::optional<RunClaim>> RunClaim::take(const std::filesystem::path& jour
 }
 
 RunClaims::RunClaims(const std::filesystem::path& journal)
-    : file_(::open(claims_file(journal).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {}
+    : file_(::open(claims_file(journal).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {}
 
 bool RunClaims::is_claimed(const std::string& run_id) const {
   return is_locked(file_, place_of(run_id), 1);

@@ -13,7 +13,7 @@ namespace {
 
 agent::Result<RunSource> resumed_source(Parsed& parsed, Context& context) {
   const bool is_last = parsed.has("--last");
-  if (!is_last && parsed.positionals.empty()) {
+  if (!is_last && (parsed.positionals.empty() || parsed.positionals.front().empty())) {
     return agent::fail(agent::Code::cli_usage,
                        "`errand resume` wants a run",
                        "`errand resume RUN`, or `errand resume --last`");

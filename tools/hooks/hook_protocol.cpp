@@ -327,7 +327,7 @@ std::string hook_input(const HookDialect& dialect,
                 {"turn", hook_context.turn}};
   switch (hook_context.point) {
     case HookPoint::run_start:
-      input["source"] = "startup";
+      input["source"] = world.is_carried_on ? "resume" : "startup";
       input["prompt"] = hook_context.text;
       input["model"] = world.model;
       break;

@@ -17,6 +17,7 @@ struct HookWorld {
   std::string run_id;
   std::string model;          // of the run
   std::filesystem::path cwd;  // absolute
+  bool is_carried_on = false;
 };
 
 // One JSON object.
