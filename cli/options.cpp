@@ -776,7 +776,8 @@ constexpr auto k_commands = std::to_array<Command>({
          "Reads all of the journal: whether the file is sound, each event can be read, and the "
          "list of runs says what their events say. With --fix a copy of the file is kept, and what "
          "can be mended is: the list is made anew, and of a damaged file all events that can still "
-         "be read are saved. Exits with 74 where something is wrong, or stays so.",
+         "be read are saved. What is lost is said, run by run, and listed in the JSON as `lost`. "
+         "Exits with 74 where something is wrong, or stays so, or is lost.",
      .positionals = {},
      .options = k_runs_doctor_options,
      .examples = k_runs_doctor_examples,

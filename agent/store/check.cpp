@@ -3,6 +3,7 @@
 #include "agent/duration.h"
 #include "agent/store/journal_file.h"
 #include "agent/store/owner.h"
+#include "agent/text.h"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <sys/stat.h>
 #include <utility>
 #include <variant>
@@ -23,6 +25,19 @@ constexpr int k_most_damages = 20;  // that SQLite lists
 
 bool is_damage(const SQLite::Exception& exception) {
   return (exception.getErrorCode() & 0xFF) == SQLITE_CORRUPT;
+}
+
+// The usual help would send people here.
+std::unexpected<Error> failed_here(std::string_view doing,
+                                   const fs::path& file,
+                                   const SQLite::Exception& exception) {
+  auto error = failed(doing, file, exception);
+  if (is_damage(exception)) {
+    error.error().help =
+        "nothing of it can be saved here: put a backup in its place, or move it away: the next run "
+        "creates a new one";
+  }
+  return error;
 }
 
 class Check {
@@ -62,10 +77,14 @@ class Check {
   void list_damages() {
     SQLite::Statement query(database_, fmt::format("PRAGMA integrity_check({})", k_most_damages));
     while (query.executeStep()) {
-      if (std::string line = query.getColumn(0).getString(); line != "ok") {
-        report_.is_sound = report_.is_sound && (line.contains("missing from index") ||
-                                                line.contains("wrong # of entries in index"));
-        add({}, std::move(line), true);
+      // One answer may have several lines, below a headline that names the database.
+      const std::string answer = query.getColumn(0).getString();
+      for (const std::string_view line : split_lines(answer)) {
+        if (line != "ok" && !line.empty() && !line.starts_with("***")) {
+          report_.is_sound = report_.is_sound && (line.contains("missing from index") ||
+                                                  line.contains("wrong # of entries in index"));
+          add({}, std::string(line), true);
+        }
       }
     }
   }
@@ -183,42 +202,138 @@ void mend_in_place(SQLite::Database& database) {
   transaction.commit();
 }
 
-// Events one way through the table, from one end up to where it is damaged.
-void save_events(SQLite::Database& from, SQLite::Database& to, const char* order) {
-  SQLite::Statement insert(
-      to, "INSERT OR IGNORE INTO events(run_id, seq, time, type, json) VALUES(?, ?, ?, ?, ?)");
+// Hands over the rows up to where they are damaged; whether that was all of them.
+template <typename Take>
+bool read_rows(SQLite::Statement& query, const Take& take) {
   try {
-    SQLite::Statement query(
-        from,
-        fmt::format(
-            "SELECT run_id, seq, time, type, json FROM events NOT INDEXED ORDER BY rowid {}",
-            order));
     while (query.executeStep()) {
-      insert.tryReset();
-      insert.bind(1, query.getColumn(0).getString());
-      insert.bind(2, query.getColumn(1).getInt64());
-      insert.bind(3, query.getColumn(2).getInt64());
-      insert.bind(4, query.getColumn(3).getString());
-      insert.bind(5, query.getColumn(4).getString());
-      insert.exec();
+      take(query);
     }
+    return true;
   } catch (const SQLite::Exception& exception) {
     if (!is_damage(exception)) {
       throw;
     }
+    return false;
   }
 }
 
-// All that can be read, in a new file that takes the place of the damaged one.
-Result<void> write_anew(SQLite::Database& damaged, const fs::path& file) {
+// From both ends, where one way does not reach the other one. `{0}` is the direction.
+template <typename Take>
+bool read_both_ways(SQLite::Database& database, fmt::format_string<const char*&> sql, Take take) {
+  for (const char* direction : {"ASC", "DESC"}) {
+    SQLite::Statement query(database, fmt::format(sql, direction));
+    if (read_rows(query, take)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What a file is said to hold, by what lies apart from the events themselves: their index and the
+// list of runs.
+struct Inventory {
+  using Places = std::map<std::int64_t, std::int64_t>;  // of a run's events: number, row
+  std::map<std::string, Places> events;
+  std::set<std::string> listed;
+  std::set<std::string> finished;
+  bool has_all_events = true;
+
+  explicit Inventory(SQLite::Database& database) {
+    has_all_events =
+        read_both_ways(database,
+                       "SELECT run_id, seq, rowid FROM events INDEXED BY sqlite_autoindex_events_1 "
+                       "ORDER BY run_id {0}, seq {0}",
+                       [&](SQLite::Statement& query) {
+                         events[query.getColumn(0).getString()].emplace(
+                             query.getColumn(1).getInt64(), query.getColumn(2).getInt64());
+                       });
+    read_both_ways(database,
+                   "SELECT run_id, finished IS NOT NULL FROM runs ORDER BY run_id {0}",
+                   [&](SQLite::Statement& query) {
+                     listed.insert(query.getColumn(0).getString());
+                     if (query.getColumn(1).getInt() != 0) {
+                       finished.insert(query.getColumn(0).getString());
+                     }
+                   });
+  }
+
+  const Places& places_of(const std::string& run_id) const {
+    static const Places none;
+    const auto found = events.find(run_id);
+    return found == events.end() ? none : found->second;
+  }
+};
+
+// Puts events of a damaged file into a new one.
+class Rescue {
+ public:
+  Rescue(SQLite::Database& from, SQLite::Database& to)
+      : from_(from),
+        to_(to),
+        insert_(to,
+                "INSERT OR IGNORE INTO events(run_id, seq, time, type, json) "
+                "VALUES(?, ?, ?, ?, ?)") {}
+
+  // Whether no event is lost. What lies between two damages only the index leads to.
+  bool run(const Inventory& inventory) {
+    const bool is_all = read_both_ways(
+        from_,
+        "SELECT run_id, seq, time, type, json FROM events NOT INDEXED ORDER BY rowid {}",
+        [&](SQLite::Statement& query) { save(query); });
+    if (!is_all) {
+      save_by_index(inventory);
+    }
+    return is_all;
+  }
+
+ private:
+  void save(SQLite::Statement& query) {
+    insert_.tryReset();
+    insert_.bind(1, query.getColumn(0).getString());
+    insert_.bind(2, query.getColumn(1).getInt64());
+    insert_.bind(3, query.getColumn(2).getInt64());
+    insert_.bind(4, query.getColumn(3).getString());
+    insert_.bind(5, query.getColumn(4).getString());
+    insert_.exec();
+  }
+
+  void save_by_index(const Inventory& inventory) {
+    const Inventory saved(to_);
+    SQLite::Statement query(from_,
+                            "SELECT run_id, seq, time, type, json FROM events NOT INDEXED "
+                            "WHERE rowid = ? AND run_id = ? AND seq = ?");
+    for (const auto& [run_id, places] : inventory.events) {
+      const Inventory::Places& there = saved.places_of(run_id);
+      for (const auto& [seq, row] : places) {
+        if (!there.contains(seq)) {
+          query.tryReset();
+          query.bind(1, row);
+          query.bind(2, run_id);
+          query.bind(3, seq);
+          read_rows(query, [&](SQLite::Statement& found) { save(found); });
+        }
+      }
+    }
+  }
+
+  SQLite::Database& from_;
+  SQLite::Database& to_;
+  SQLite::Statement insert_;
+};
+
+// All that can be read, in a new file that takes the place of the damaged one. Whether that is all.
+Result<bool> write_anew(SQLite::Database& damaged,
+                        const fs::path& file,
+                        const Inventory& inventory) {
   const fs::path fresh = fs::path(file) += ".mended";
   std::error_code ignored;
   fs::remove(fresh, ignored);
+  bool is_all = false;
   {
     TRY_ASSIGN(SQLite::Database database, open_to_write(fresh, SessionSpec::Durability::full));
     Transaction transaction(database, Transaction::Kind::write);
-    save_events(damaged, database, "ASC");
-    save_events(damaged, database, "DESC");
+    is_all = Rescue(damaged, database).run(inventory);
     make_all_rows(database);
     transaction.commit();
   }  // closed: all of it is in the one file
@@ -231,21 +346,75 @@ Result<void> write_anew(SQLite::Database& damaged, const fs::path& file) {
     return fail(Code::storage_io,
                 fmt::format("cannot put {} in its place: {}", fresh.string(), error.message()));
   }
-  return {};
+  return is_all;
 }
 
-Result<void> mend_by_report(const fs::path& file, const CheckReport& report) {
+std::optional<Loss> loss_of(const std::string& run_id,
+                            const Inventory& before,
+                            const Inventory& after) {
+  const Inventory::Places& there = after.places_of(run_id);
+  const std::int64_t lost = std::ranges::count_if(
+      before.places_of(run_id), [&](const auto& place) { return !there.contains(place.first); });
+  const bool has_lost_end = before.finished.contains(run_id) && !after.finished.contains(run_id);
+  if (lost == 0 && !there.empty() && !has_lost_end) {
+    return std::nullopt;
+  }
+  return Loss{.run_id = run_id,
+              .events_lost = lost > 0 && before.has_all_events ? std::optional(lost) : std::nullopt,
+              .events_kept = static_cast<std::int64_t>(there.size())};
+}
+
+std::vector<Loss> losses_between(const Inventory& before, const Inventory& after, bool is_all) {
+  std::set<std::string> run_ids = before.listed;
+  for (const auto& [run_id, places] : before.events) {
+    run_ids.insert(run_id);
+  }
+  std::vector<Loss> lost;
+  for (const std::string& run_id : run_ids) {
+    if (auto loss = loss_of(run_id, before, after)) {
+      lost.push_back(*std::move(loss));
+    }
+  }
+  if (!is_all && !before.has_all_events) {
+    lost.emplace_back();
+  }
+  return lost;
+}
+
+std::string words_of(const Loss& loss) {
+  if (loss.run_id.empty()) {
+    return "more may be lost: neither the events nor their index could be read whole";
+  }
+  if (loss.events_kept == 0) {
+    return loss.events_lost ? fmt::format("the whole run is lost (events: {})", *loss.events_lost)
+                            : "the whole run is lost: no event of it can be read";
+  }
+  return loss.events_lost ? fmt::format("events of it are lost: {} of {}",
+                                        *loss.events_lost,
+                                        *loss.events_lost + loss.events_kept)
+                          : "events of it are lost";
+}
+
+// What that has lost.
+Result<std::vector<Loss>> mend_by_report(const fs::path& file, const CheckReport& report) {
   TRY(look_at(file));
   try {
-    SQLite::Database database(
-        file.string(), SQLite::OPEN_READWRITE, static_cast<int>(k_patience.count()));
-    if (!report.is_sound) {
-      return write_anew(database, file);
-    }
-    mend_in_place(database);
-    return {};
+    std::optional<Inventory> before;
+    bool is_all = true;
+    {
+      SQLite::Database database(
+          file.string(), SQLite::OPEN_READWRITE, static_cast<int>(k_patience.count()));
+      before.emplace(database);
+      if (report.is_sound) {
+        mend_in_place(database);
+      } else {
+        TRY_ASSIGN(is_all, write_anew(database, file, *before));
+      }
+    }  // closed: it may be of another file than the one that is there now
+    TRY_ASSIGN(SQLite::Database mended, open_to_read(file));
+    return losses_between(*before, Inventory(mended), is_all);
   } catch (const SQLite::Exception& exception) {
-    return failed("cannot mend", file, exception);
+    return failed_here("cannot mend", file, exception);
   }
 }
 
@@ -257,14 +426,14 @@ Result<CheckReport> check_journal(const fs::path& file) {
     const Transaction snapshot(database, Transaction::Kind::read);
     return Check(database).run();
   } catch (const SQLite::Exception& exception) {
-    return failed("cannot check", file, exception);
+    return failed_here("cannot check", file, exception);
   }
 }
 
 Result<Mending> mend_journal(const fs::path& file) {
   TRY_ASSIGN(CheckReport report, check_journal(file));
   if (std::ranges::none_of(report.findings, &Finding::can_be_mended)) {
-    return Mending{.copy = {}, .after = std::move(report)};
+    return Mending{.copy = {}, .lost = {}, .after = std::move(report)};
   }
   if (RunClaims(file).is_any_claimed()) {
     return fail(Code::cli_usage,
@@ -272,9 +441,13 @@ Result<Mending> mend_journal(const fs::path& file) {
                 "wait for its end: `errand runs list --all --status running`");
   }
   TRY_ASSIGN(fs::path copy, keep_copy(file));
-  TRY(mend_by_report(file, report));
+  TRY_ASSIGN(std::vector<Loss> lost, mend_by_report(file, report));
   TRY_ASSIGN(CheckReport after, check_journal(file));
-  return Mending{.copy = std::move(copy), .after = std::move(after)};
+  for (const Loss& loss : lost) {
+    after.findings.push_back(
+        {.run_id = loss.run_id, .what = words_of(loss), .can_be_mended = false});
+  }
+  return Mending{.copy = std::move(copy), .lost = std::move(lost), .after = std::move(after)};
 }
 
 }  // namespace agent::store

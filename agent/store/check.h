@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,16 @@ struct CheckReport {
 // storage.corrupt where it is no journal of ours or a newer one.
 Result<CheckReport> check_journal(const std::filesystem::path& file);
 
+struct Loss {
+  std::string run_id;                       // empty: of runs that are named nowhere any more
+  std::optional<std::int64_t> events_lost;  // nothing: it is not known how many
+  std::int64_t events_kept = 0;             // none: the run is gone
+};
+
 struct Mending {
   std::filesystem::path copy;  // of the file as it was; empty: nothing was to be mended
-  CheckReport after;
+  std::vector<Loss> lost;      // what the file's list or index named, and nobody can read
+  CheckReport after;           // its findings say what is lost as well
 };
 
 // Puts indexes in order and makes rows of runs from their events; where the file itself is damaged,

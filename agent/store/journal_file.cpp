@@ -83,8 +83,9 @@ Code code_of(int sqlite_code) {
 
 std::string help_for(int sqlite_code) {
   switch (sqlite_code & 0xFF) {
-    case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
+      return "name another file, or move this one away: the next run creates a new one";
+    case SQLITE_CORRUPT:
       return "`errand runs doctor` says what can be saved; or move the file away: the next run "
              "creates a new one";
     case SQLITE_BUSY:

@@ -15,6 +15,7 @@ namespace {
 
 using agent::store::CheckReport;
 using agent::store::Finding;
+using agent::store::Loss;
 using agent::store::Mending;
 
 std::string text_of(const Finding& finding) {
@@ -24,9 +25,15 @@ std::string text_of(const Finding& finding) {
                      finding.can_be_mended ? " (can be mended)" : "");
 }
 
-agent::Json json_of(const CheckReport& report,
-                    const std::filesystem::path& journal,
-                    const std::filesystem::path& copy) {
+agent::Json json_of(const Loss& loss) {
+  return {{"run_id", loss.run_id.empty() ? agent::Json() : agent::Json(loss.run_id)},
+          {"events_lost", loss.events_lost ? agent::Json(*loss.events_lost) : agent::Json()},
+          {"events_kept", loss.events_kept}};
+}
+
+agent::Json json_of(const Mending& mending, const std::filesystem::path& journal) {
+  const CheckReport& report = mending.after;
+  const std::filesystem::path& copy = mending.copy;
   agent::Json json = {{"schema", "errand.journal_check/1"},
                       {"store", journal.string()},
                       {"runs", report.runs},
@@ -39,7 +46,22 @@ agent::Json json_of(const CheckReport& report,
          {"what", finding.what},
          {"can_be_mended", finding.can_be_mended}});
   }
+  json["lost"] = agent::Json::array();
+  for (const Loss& loss : mending.lost) {
+    json["lost"].push_back(json_of(loss));
+  }
   return json;
+}
+
+// What to do about what stays wrong.
+std::string help_for(const Mending& mending) {
+  if (!mending.lost.empty()) {
+    return fmt::format("{} is the file as it was; a backup may have what is lost",
+                       mending.copy.string());
+  }
+  return std::ranges::any_of(mending.after.findings, &Finding::can_be_mended)
+             ? "`errand runs doctor --fix` keeps a copy and mends what can be"
+             : "`errand runs export` or `rm` those runs; the others are whole";
 }
 
 }  // namespace
@@ -54,7 +76,7 @@ agent::Result<int> command_runs_doctor(const Parsed& parsed, Context& context) {
   }
   const CheckReport& report = mending.after;
   if (parsed.value("--output") == "json") {
-    context.out << agent::dump(json_of(report, journal, mending.copy)) << "\n";
+    context.out << agent::dump(json_of(mending, journal)) << "\n";
   } else {
     for (const Finding& finding : report.findings) {
       context.out << text_of(finding);
@@ -70,11 +92,11 @@ agent::Result<int> command_runs_doctor(const Parsed& parsed, Context& context) {
   if (report.findings.empty()) {
     return 0;
   }
-  const bool is_mendable = std::ranges::any_of(report.findings, &Finding::can_be_mended);
   return agent::fail(agent::Code::storage_corrupt,
-                     fmt::format("{} is not whole", journal.string()),
-                     is_mendable ? "`errand runs doctor --fix` keeps a copy and mends what can be"
-                                 : "`errand runs export` or `rm` those runs; the others are whole");
+                     mending.lost.empty() ? fmt::format("{} is not whole", journal.string())
+                                          : fmt::format("{} is mended, and not all of it is saved",
+                                                        journal.string()),
+                     help_for(mending));
 }
 
 }  // namespace cli

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,28 @@ std::vector<std::string> words(const CheckReport& report) {
 
 using Words = std::vector<std::string>;
 
+// Leaf pages of the events' table or of their index, in order.
+std::vector<int> leaves_of(const fs::path& file, const std::string& name) {
+  SQLite::Database database(file.string());
+  SQLite::Statement query(
+      database, "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path");
+  query.bind(1, name);
+  std::vector<int> pages;
+  while (query.executeStep()) {
+    pages.push_back(query.getColumn(0).getInt());
+  }
+  return pages;
+}
+
+void overwrite(const fs::path& file, const std::vector<int>& pages) {
+  std::string bytes = bytes_of(file);
+  for (const int page : pages) {
+    REQUIRE(page > 1);
+    bytes.replace(static_cast<std::size_t>(page - 1) * 4'096, 4'096, std::string(4'096, '\xA5'));
+  }
+  tests::write_bytes(file, bytes);
+}
+
 }  // namespace
 
 TEST_CASE("check: a journal that is whole has nothing to be found", "[agent]") {
@@ -92,7 +115,11 @@ TEST_CASE("check: what the list of runs lacks, or has too much, is found and men
   const std::string damaged = bytes_of(file);
   const auto mended = mend_journal(file);
   REQUIRE(mended);
-  CHECK(words(mended->after) == Words{});
+  CHECK(words(mended->after) ==
+        Words{"ghost: the whole run is lost: no event of it can be read !"});
+  REQUIRE(mended->lost.size() == 1);
+  CHECK(mended->lost.front().run_id == "ghost");
+  CHECK_FALSE(mended->lost.front().events_lost);
   CHECK(bytes_of(mended->copy) == damaged);
   const auto after = list_runs(file, {});
   REQUIRE(after->size() == before->size());
@@ -138,20 +165,8 @@ TEST_CASE("check: of a damaged file all that can be read is saved", "[agent]") {
   const TemporaryFolder folder;
   const fs::path file = folder / "journal.db";
   make_journal(file, 60, 4);
-  // A page of the events, somewhere in the middle.
-  int page = 0;
-  {
-    SQLite::Database database(file.string());
-    page = database
-               .execAndGet(
-                   "SELECT pageno FROM dbstat WHERE name = 'events' AND pagetype = 'leaf' "
-                   "ORDER BY path LIMIT 1 OFFSET 30")
-               .getInt();
-  }
-  REQUIRE(page > 1);
-  std::string bytes = bytes_of(file);
-  bytes.replace(static_cast<std::size_t>(page - 1) * 4'096, 4'096, std::string(4'096, '\xA5'));
-  tests::write_bytes(file, bytes);
+  overwrite(file, {leaves_of(file, "events").at(30)});
+  const std::string bytes = bytes_of(file);
   const auto report = check_journal(file);
   if (!report) {
     FAIL(report.error().message);
@@ -178,4 +193,84 @@ TEST_CASE("check: of a damaged file all that can be read is saved", "[agent]") {
   CHECK(whole >= 57);
   // And the next run is written to it.
   REQUIRE(keep(*opened(file), event("next", 1, agent::RunStarted{.agent_name = "a"})));
+}
+
+TEST_CASE("check: what a damaged file has lost is said, run by run", "[agent]") {
+  constexpr int k_runs = 20;
+  constexpr std::int64_t k_events = 8;
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_journal(file, k_runs, 3);
+  // Two damages, with whole pages between them.
+  const std::vector<int> leaves = leaves_of(file, "events");
+  overwrite(file, {leaves.at(8), leaves.at(9), leaves.at(10), leaves.at(16)});
+  CHECK(list_runs(file, {}).value().size() == k_runs);
+  const auto report = check_journal(file);
+  REQUIRE(report);
+  for (const Finding& finding : report->findings) {
+    CHECK(finding.what.find_first_of("\n*") == std::string::npos);
+  }
+  const auto mended = mend_journal(file);
+  REQUIRE(mended);
+  CHECK(fs::exists(mended->copy));
+  // Nothing is lost that is not said, and nothing is said that is not lost.
+  std::map<std::string, std::int64_t> lost;
+  for (const auto& loss : mended->lost) {
+    REQUIRE(loss.events_lost);
+    CHECK(*loss.events_lost + loss.events_kept == k_events);
+    lost[loss.run_id] = *loss.events_lost;
+  }
+  std::int64_t all_lost = 0;
+  for (int run = 0; run < k_runs; ++run) {
+    const std::string id = fmt::format("run-{:03}", run);
+    const auto events = agent::store::read_run(file, id);
+    const auto kept = events ? static_cast<std::int64_t>(events->size()) : 0;
+    INFO(id);
+    CHECK(lost[id] == k_events - kept);
+    all_lost += k_events - kept;
+  }
+  CHECK(all_lost > 8);
+  CHECK(all_lost < 36);  // about five a page: what lies between the damages is saved
+  CHECK(mended->after.events == k_runs * k_events - all_lost);
+  std::size_t said = 0;
+  std::size_t whole_runs = 0;
+  for (const std::string& word : words(mended->after)) {
+    said += word.contains(" lost") ? 1U : 0U;
+    whole_runs += word.contains("the whole run is lost (events: 8)") ? 1U : 0U;
+  }
+  CHECK(said == mended->lost.size());
+  CHECK(whole_runs > 0);
+}
+
+TEST_CASE("check: where the index is damaged as well, what is lost is said as far as it is known",
+          "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_journal(file, 400, 1);
+  const std::vector<int> leaves = leaves_of(file, "events");
+  const std::vector<int> index = leaves_of(file, "sqlite_autoindex_events_1");
+  REQUIRE(index.size() > 3);
+  overwrite(file, {leaves.at(40), leaves.at(41), leaves.at(42), index.at(1)});
+  const auto mended = mend_journal(file);
+  REQUIRE(mended);
+  REQUIRE_FALSE(mended->lost.empty());
+  CHECK(words(mended->after).back() ==
+        ": more may be lost: neither the events nor their index could be read whole !");
+  for (const auto& loss : mended->lost) {
+    CHECK_FALSE(loss.events_lost);
+  }
+  // The list still names those of which nothing is left.
+  const auto is_gone = [](const auto& loss) {
+    return !loss.run_id.empty() && loss.events_kept == 0;
+  };
+  CHECK(static_cast<std::size_t>(std::ranges::count_if(mended->lost, is_gone)) ==
+        400 - list_runs(file, {}).value().size());
+}
+
+TEST_CASE("check: what is no database is not sent to the doctor", "[agent]") {
+  const TemporaryFolder folder;
+  tests::write_bytes(folder / "garbage.db", std::string(5'000, 'g'));
+  const auto error = check_journal(folder / "garbage.db").error();
+  CHECK(error.code == Code::storage_corrupt);
+  CHECK_THAT(error.help, !Catch::Contains("doctor") && Catch::Contains("move this one away"));
 }
