@@ -43,6 +43,17 @@ constexpr Option k_color{
     .choices = k_when,
 };
 
+constexpr Option k_color_of_text{
+    .name = "--color",
+    .value = "WHEN",
+    .kind = Kind::choice,
+    .help = "colours: auto, always or never",
+    .details =
+        "The default, auto, colours stdout and messages, each where it goes to a terminal and "
+        "NO_COLOR is not set.",
+    .choices = k_when,
+};
+
 constexpr Option k_output{
     .name = "--output",
     .short_name = "-o",
@@ -290,7 +301,7 @@ constexpr auto k_test_options = std::to_array<Option>({
      .kind = Kind::file,
      .help = "write the results to FILE in JUnit's XML, too"},
     {.name = "--quiet", .short_name = "-q", .help = "do not list cases that pass"},
-    k_color,
+    k_color_of_text,
 });
 constexpr auto k_init_options = std::to_array<Option>({
     {.name = "--force", .help = "overwrite the file where it exists"},
@@ -351,7 +362,7 @@ constexpr auto k_runs_list_options = std::to_array<Option>({
      .help = "at most N, the newest; 50 by default, `all` for no limit"},
     k_store,
     k_output,
-    k_color,
+    k_color_of_text,
 });
 constexpr auto k_runs_show_options = std::to_array<Option>({
     k_last,
@@ -361,7 +372,7 @@ constexpr auto k_runs_show_options = std::to_array<Option>({
      .help = "turn N alone, with all that was said in it"},
     k_store,
     k_output,
-    k_color,
+    k_color_of_text,
 });
 constexpr auto k_runs_export_options = std::to_array<Option>({
     k_last,

@@ -21,7 +21,8 @@ struct Context {
   const agent::Redactor& redactor;  // of what the environment holds
   bool color_out = false;
   bool color_err = false;
-  // Set by a command whose product has styles, which are its own: it holds nothing of anybody else.
+  // Set by a command whose product has styles, which are its own: words of anybody else in it went
+  // through agent::one_line or agent::printable.
   bool has_styles = false;
 };
 

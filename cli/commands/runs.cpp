@@ -269,6 +269,7 @@ class RunTable {
 
 void write_list(const std::vector<RunInfo>& runs, const Parsed& parsed, Context& context) {
   if (!runs.empty()) {
+    context.has_styles = context.color_out;
     RunTable(runs, context.color_out).write(context.out);
   } else if (parsed.has("--all")) {
     context.err << "no such run is kept\n";
@@ -298,7 +299,7 @@ std::string state_line(const RunInfo& run) {
         "interrupted: its last event is of {}, and no process has it; "
         "`errand resume {}` carries it on\n",
         local_time(wall(run.row.updated)),
-        run.row.run_id);
+        agent::one_line(run.row.run_id, 100));
   }
   return {};
 }
@@ -355,6 +356,7 @@ agent::Result<int> command_runs_show(const Parsed& parsed, Context& context) {
     return 0;
   }
   const std::size_t columns = Terminal::columns(STDOUT_FILENO);
+  context.has_styles = context.color_out;
   context.out << account_of(events,
                             {.columns = columns == 0 ? k_default_columns : columns,
                              .color = context.color_out,
