@@ -74,6 +74,23 @@ Result<void> remove_some(SQLite::Database& database,
   return {};
 }
 
+// Takes what was there before out of the -wal file. Empty where that is done; else why not.
+std::string empty_wal(SQLite::Database& database) {
+  SQLite::Statement checkpoint(database, "PRAGMA wal_checkpoint(TRUNCATE)");
+  const bool is_busy = !checkpoint.executeStep() || checkpoint.getColumn(0).getInt() != 0;
+  return is_busy ? "another process is at work in the journal" : "";
+}
+
+// Without waiting for anybody: nobody has asked for it just now.
+std::string empty_wal_at_once(SQLite::Database& database) {
+  try {
+    database.setBusyTimeout(0);
+    return empty_wal(database);
+  } catch (const SQLite::Exception& exception) {
+    return exception.what();
+  }
+}
+
 // Empty where no trace is left; else why.
 std::string erase_traces(SQLite::Database& database, const fs::path& file) {
   std::error_code error;
@@ -82,9 +99,7 @@ std::string erase_traces(SQLite::Database& database, const fs::path& file) {
   }
   try {
     database.exec("VACUUM");
-    SQLite::Statement checkpoint(database, "PRAGMA wal_checkpoint(TRUNCATE)");
-    const bool is_busy = !checkpoint.executeStep() || checkpoint.getColumn(0).getInt() != 0;
-    return is_busy ? "another process reads the journal" : "";
+    return empty_wal(database);
   } catch (const SQLite::Exception& exception) {
     return exception.what();
   }
@@ -100,8 +115,12 @@ Result<Removal> remove_all(SQLite::Database& database,
     const std::size_t count = std::min(k_runs_at_once, run_ids.size() - at);
     TRY(remove_some(database, file, run_ids.subspan(at, count), before, removal));
   }
+  if (traces == Traces::leave) {
+    removal.remains = removal.run_ids.empty() ? "" : empty_wal_at_once(database);
+    return removal;
+  }
   const bool has_freed = database.execAndGet("PRAGMA freelist_count").getInt() > 0;
-  if (traces == Traces::erase && (has_freed || !removal.run_ids.empty())) {
+  if (has_freed || !removal.run_ids.empty()) {
     removal.remains = erase_traces(database, file);
   }
   return removal;

@@ -21,7 +21,8 @@ struct Removal {
 
 // Whether the file is written anew, so that no bytes of the runs are left in it, nor in its -wal
 // file; that holds up other processes, and takes as much room again. Else they are overwritten
-// where they stood, and copies that SQLite made while it moved them can stay.
+// where they stood, and the -wal file is emptied unless another process is at work in it just then;
+// copies that SQLite made while it moved them can stay.
 enum class Traces : std::uint8_t { erase, leave };
 
 // storage.not_found where one of them is not there: nothing is removed then.

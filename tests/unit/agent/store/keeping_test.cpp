@@ -171,6 +171,38 @@ TEST_CASE("keeping: runs of which nothing was heard are pruned, and no others", 
   CHECK(left->back().row.run_id == "day-2");
 }
 
+TEST_CASE("keeping: runs removed on the way are in no file any more, once nobody reads",
+          "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  add_run(file, "old", "oldmark");
+  add_run(file, "new", "newmark", 10 * 86'400);
+  const auto writer = opened(file);  // it keeps the -wal file
+  const auto before = event("x", 0, agent::TurnStarted{}).time + std::chrono::days(5);
+  REQUIRE(all_bytes(file).find("oldmark") != std::string::npos);
+  REQUIRE(fs::file_size(fs::path(file) += "-wal") > 0);
+  {
+    SQLite::Database reader(file.string());
+    reader.exec("BEGIN");
+    reader.execAndGet("SELECT count(*) FROM events");
+    const auto start = std::chrono::steady_clock::now();
+    const auto removal = agent::store::prune(file, {.before = before}, Traces::leave);
+    REQUIRE(removal);
+    CHECK(removal->run_ids == Ids{"old"});
+    CHECK_FALSE(removal->remains.empty());  // who reads is not waited for
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(4));
+  }
+  add_run(file, "older", "oldermark");
+  const auto removal = agent::store::prune(file, {.before = before}, Traces::leave);
+  REQUIRE(removal);
+  CHECK(removal->run_ids == Ids{"older"});
+  CHECK(removal->remains == "");
+  CHECK(fs::file_size(fs::path(file) += "-wal") == 0);
+  CHECK(all_bytes(file).find("oldmark") == std::string::npos);
+  CHECK(all_bytes(file).find("oldermark") == std::string::npos);
+  CHECK(all_bytes(file).find("newmark") != std::string::npos);
+}
+
 TEST_CASE("keeping: what was exported is imported byte for byte, row and all", "[agent]") {
   const TemporaryFolder folder;
   add_run(folder / "from.db", "moved", "mark");
