@@ -776,7 +776,8 @@ constexpr auto k_commands = std::to_array<Command>({
      .summary = "remove old runs",
      .description =
          "Removes the runs of which nothing was heard for that long, as `errand runs rm` does, and "
-         "lists them. One that a living process has stays.",
+         "lists them: those of all folders, while `errand runs list` and --last are about this "
+         "folder's alone. One that a living process has stays.",
      .positionals = {},
      .options = k_runs_prune_options,
      .examples = k_runs_prune_examples,

@@ -131,9 +131,8 @@ std::vector<std::string> ids_with_prefix(SQLite::Database& database, const std::
 }
 
 bool can_begin_an_id(std::string_view text) {
-  return text.size() >= k_shortest_prefix && std::ranges::all_of(text, [](char c) {
-           return is_digit(c) || (c >= 'a' && c <= 'f') || c == '-';
-         });
+  return std::ranges::all_of(
+      text, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || c == '-'; });
 }
 
 std::unexpected<Error> ambiguous(SQLite::Database& database,
@@ -181,6 +180,13 @@ Result<std::string> find_in(SQLite::Database& database,
         fmt::format(
             "no run has begun in the folder {}, as {} has it", one_line(folder), file.string()),
         "`errand runs list --all` lists those of all folders");
+  }
+  if (selector.size() < k_shortest_prefix) {
+    return fail(Code::storage_not_found,
+                fmt::format("there is no run `{}` in {}", one_line(selector), file.string()),
+                fmt::format("the beginning of an id needs {} characters; `errand runs list --all` "
+                            "lists them",
+                            k_shortest_prefix));
   }
   if (!can_begin_an_id(selector)) {
     return no_run(file, fmt::format("`{}`", one_line(selector, 100)));

@@ -221,6 +221,9 @@ TEST_CASE("runs: what names no run, or several, is refused", "[agent]") {
   REQUIRE_FALSE(found);
   CHECK(found.error().code == code);
   CHECK_FALSE(found.error().help.empty());
+  if (selector == "01b") {
+    CHECK_THAT(found.error().help, Catch::Contains("needs 4 characters"));
+  }
   if (code == Code::cli_usage) {
     CHECK_THAT(found.error().help,
                Catch::Contains(k_first) && Catch::Contains(k_second) && Catch::Contains(k_third));
