@@ -69,6 +69,11 @@ Result<std::vector<std::string>> chosen_runs(const Parsed& parsed,
                                              const fs::path& journal) {
   std::vector<std::string> run_ids;
   for (const std::string& selector : parsed.positionals) {
+    if (selector.empty()) {  // a variable that is not set is not the last run
+      return agent::fail(agent::Code::cli_usage,
+                         "an empty RUN names no run",
+                         "RUN is an id, its beginning or a name; --last is this folder's last run");
+    }
     TRY_ASSIGN(run_ids.emplace_back(),
                agent::store::find_run(journal, selector, context.cwd.string()));
   }
