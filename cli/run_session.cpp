@@ -203,7 +203,7 @@ void RunSession::keep_in(std::unique_ptr<agent::Journal> journal, const fs::path
 Result<void> RunSession::open_workshop(bool is_replay) {
   if (source_.earlier) {
     if (const fs::path kept = kept_folder(world_.context.environment, run_id_); !kept.empty()) {
-      plan_.agent.sandbox.read.push_back(kept.string());
+      plan_.agent.sandbox.read.push_back(kept.string() + "?");  // swept where it was empty
     }
   }
   TRY_ASSIGN(tool_environment_,

@@ -168,9 +168,6 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   if (!source) {
     return end_with({source.error()});
   }
-  if (source->earlier) {
-    run_id = source->earlier->run_id;
-  }
   tell_source(*source, parsed, context.err);
   Result<std::optional<providers::Cassette>> recording(std::nullopt);
   auto plan = [&] {
@@ -203,6 +200,7 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
       !refused.empty()) {
     return end_with(std::move(refused));
   }
+  const std::string session_id = source->earlier ? source->earlier->run_id : run_id;
   const auto session = RunSession::open({.parsed = parsed,
                                          .context = context,
                                          .supervisor = *supervisor,
@@ -210,7 +208,7 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
                                          .sinks = sinks,
                                          .outputs = written,
                                          .cancellation = cancellation},
-                                        run_id,
+                                        session_id,
                                         *std::move(source),
                                         *std::move(plan),
                                         *std::move(recording));
