@@ -310,7 +310,9 @@ Result<void> look_at(const fs::path& file) {
     return failed_with_errno("cannot look at the journal", file, errno);
   }
   if (!S_ISREG(status.st_mode)) {
-    return not_ours(file, "it is no regular file");
+    return agent::fail(Code::storage_io,
+                       fmt::format("{} is no regular file, as a journal is", file.string()),
+                       "name another file, or move this one away");
   }
   const fs::path rollback = fs::path(file) += "-journal";
   const auto deadline = std::chrono::steady_clock::now() + k_patience;
