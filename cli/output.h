@@ -3,6 +3,7 @@
 #include "agent/descriptor.h"
 #include "agent/result.h"
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
