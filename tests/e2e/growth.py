@@ -124,7 +124,16 @@ def grows(errand, scratch, make, count):
     return text, "its CPU time grows faster than the work"
 
 
-def holds(errand, scratch, protocol, streamed, what, form):
+def holds(errand, scratch, *row):
+    """Which thread frees first differs from run to run: what is held every time is what counts."""
+    for _ in range(3):
+        text, wrong = holds_once(errand, scratch, *row)
+        if wrong is None:
+            break
+    return text, wrong
+
+
+def holds_once(errand, scratch, protocol, streamed, what, form):
     mib, *most = ANSWER_MIB[protocol]
     most = most[what == "arguments"]
     size = mib << 20
