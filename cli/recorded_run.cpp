@@ -2,7 +2,6 @@
 
 #include "agent/id.h"
 #include "agent/outcome.h"
-#include "agent/secrets/redact.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
 #include "cli/run_seal.h"
@@ -28,16 +27,13 @@ std::int64_t milliseconds_between(const agent::Event& from, const agent::Event& 
 
 // What the processes have spent on the run: each counts those before it.
 std::int64_t worked_in(std::span<const agent::Event> events) {
-  const agent::Event* start = nullptr;
+  const agent::Event* start = &events.front();
   std::int64_t before = 0;
   for (const agent::Event& event : events) {
     if (const auto* started = std::get_if<agent::RunStarted>(&event.body)) {
       start = &event;
       before = started->worked_ms;
     }
-  }
-  if (start == nullptr) {
-    return 0;
   }
   const auto* finished = std::get_if<agent::RunFinished>(&events.back().body);
   return finished != nullptr ? finished->result.duration_ms
@@ -80,6 +76,11 @@ Result<RecordedRun> recall(const std::filesystem::path& store,
         "`errand runs rm` removes what is no run of yours");
   }
   TRY_ASSIGN(const std::vector<agent::Event> events, agent::store::read_run(store, run_id));
+  if (!std::holds_alternative<agent::RunStarted>(events.front().body)) {
+    return agent::fail(Code::storage_corrupt,
+                       fmt::format("the beginning of the run {} is not in the journal", run_id),
+                       "`errand runs show` has what is left of it");
+  }
   RecordedRun run{.store = store,
                   .run_id = run_id,
                   .past = {.seq = events.back().seq},
@@ -91,7 +92,7 @@ Result<RecordedRun> recall(const std::filesystem::path& store,
       run.begun = *started;
     }
   }
-  const auto key = seal_key(environment);
+  const auto key = seal_key(environment, run.begun.cwd);
   run.is_own = key && run.begun.made_from.seal == seal_of(*key, run_id, run.begun);
   return run;
 }

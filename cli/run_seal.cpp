@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <fcntl.h>
 #include <filesystem>
 #include <random>
-#include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace cli {
@@ -19,18 +19,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t k_key_bytes = 64;  // hexadecimal digits
+constexpr std::size_t k_key_digits = 64;
 
 std::optional<std::string> read_key(const fs::path& file) {
-  auto text = config::read_text_file(file, k_key_bytes);
-  return text && text->size() == k_key_bytes ? std::optional(*std::move(text)) : std::nullopt;
+  auto text = config::read_text_file(file, k_key_digits);
+  return text && text->size() == k_key_digits ? std::optional(*std::move(text)) : std::nullopt;
 }
 
 // Whole from the first moment on: of two processes that make one, one is the first.
 void make_key(const fs::path& file) {
   std::random_device random;
   std::string key;
-  while (key.size() < k_key_bytes) {
+  while (key.size() < k_key_digits) {
     key += fmt::format("{:08x}", random());
   }
   const std::string temporary = fmt::format("{}.{}", file.string(), ::getpid());
@@ -44,37 +44,26 @@ void make_key(const fs::path& file) {
   }
 }
 
-std::string bytes_of(std::string_view hex) {
-  std::string bytes;
-  for (std::size_t at = 0; at + 1 < hex.size(); at += 2) {
-    bytes += static_cast<char>(std::stoi(std::string(hex.substr(at, 2)), nullptr, 16));
-  }
-  return bytes;
-}
-
-// RFC 2104.
-std::string hmac_sha256(std::string_view key, std::string_view text) {
-  constexpr std::size_t k_block = 64;
-  std::string inner(k_block, '\x36');
-  std::string outer(k_block, '\x5c');
-  for (std::size_t at = 0; at < key.size() && at < k_block; ++at) {
-    inner[at] = static_cast<char>(inner[at] ^ key[at]);
-    outer[at] = static_cast<char>(outer[at] ^ key[at]);
-  }
-  return agent::sha256_hex(outer + bytes_of(agent::sha256_hex(inner.append(text))));
+// Whether tools can reach it: what is in the working folder is theirs to read.
+bool is_in_work(const fs::path& folder, const fs::path& work) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(folder, error);
+  return error || std::ranges::mismatch(work, real).in1 == work.end();
 }
 
 }  // namespace
 
-std::optional<std::string> seal_key(const agent::Environment& environment) {
+std::optional<std::string> seal_key(const agent::Environment& environment, const fs::path& cwd) {
   const fs::path folder = state_folder(environment);
-  if (!folder.is_absolute()) {
+  if (!folder.is_absolute() || is_in_work(folder, cwd)) {
     return std::nullopt;
   }
   const fs::path file = folder / "run-seal.key";
   if (auto key = read_key(file)) {
     return key;
   }
+  std::error_code error;
+  fs::create_directories(folder, error);  // a journal elsewhere has not made it
   make_key(file);
   return read_key(file);
 }
@@ -95,7 +84,7 @@ std::string seal_of(const std::string& key,
   for (const std::string& option : started.made_from.options) {
     add(option);
   }
-  return hmac_sha256(key, text);
+  return agent::hmac_sha256_hex(key, text);
 }
 
 }  // namespace cli

@@ -418,7 +418,7 @@ void RunSession::seal(agent::RunStarted& started) const {
   for (std::string& option : started.made_from.options) {
     option = world_.redactor.apply(option);
   }
-  if (const auto key = seal_key(world_.context.environment)) {
+  if (const auto key = seal_key(world_.context.environment, world_.context.cwd)) {
     agent::RunStarted kept = started;
     for (std::string* text : {&kept.instructions,
                               &kept.plan.output_schema,
