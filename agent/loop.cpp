@@ -4,6 +4,7 @@
 #include "agent/recorder.h"
 #include "agent/sha256.h"
 #include "agent/step.h"
+#include "agent/text.h"
 
 #include <fmt/format.h>
 
@@ -316,8 +317,11 @@ class Run {
       if (started == state.started_calls.end()) {
         if (has_news) {
           leave_out(call, "the user said something else before this call");
+        } else if (call.arguments.contains(k_redacted)) {
+          leave_out(call, "a secret in its arguments is not in the journal; make it again");
         }
-      } else if (has_news || !is_idempotent(started->second)) {
+      } else if (has_news || !is_idempotent(started->second) ||
+                 call.arguments.contains(k_redacted)) {
         record_interrupted(call, started->second);
       }
     }

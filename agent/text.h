@@ -9,6 +9,9 @@
 
 namespace agent {
 
+// What stands where a secret stood.
+constexpr std::string_view k_redacted = "[redacted]";
+
 bool is_valid_utf8(std::string_view text);
 // Each invalid sequence becomes U+FFFD; NUL and other control bytes stay.
 std::string to_valid_utf8(std::string_view bytes);

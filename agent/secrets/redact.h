@@ -14,9 +14,6 @@
 
 namespace agent {
 
-// What stands where a secret stood.
-constexpr std::string_view k_redacted = "[redacted]";
-
 class Redactor {
  public:
   // The values of variables whose names say that they are secret (*_KEY, *_TOKEN, *_SECRET,

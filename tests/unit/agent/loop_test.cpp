@@ -947,6 +947,34 @@ TEST_CASE("loop: wherever its log ends, a run is carried on to the same end", "[
   }
 }
 
+TEST_CASE("loop: a call whose arguments the journal has not whole does not run", "[agent]") {
+  const bool has_begun = GENERATE(false, true);
+  Stage stage;
+  agent::State& state = stage.request.past.state;
+  agent::advance(state, agent::RunStarted{.model = "test/model", .prompt = "hello"});
+  agent::advance(state,
+                 agent::ModelResponded{.turn = 1,
+                                       .reply = call_reply({{"a", "x", R"({"key":"[redacted]"})"},
+                                                            {"b", "x", "{}"}})});
+  if (has_begun) {
+    agent::advance(state, agent::ToolStarted{.turn = 1, .call_id = "a", .name = "x"});
+  }
+  stage.request.past.seq = 3;
+  stage.request.started.resumes = 3;
+  stage.request.started.prompt.clear();
+  std::vector<std::string> ran;
+  stage.toolbox = tests::FakeToolbox([&](const agent::ToolCall& call) {
+    ran.push_back(call.id);
+    return says("x");
+  });
+  stage.toolbox.infos = {{.name = "x", .idempotent = true}};
+  const auto result = stage.run({answers(text_reply("done"))});
+  CHECK(result.exit_code == 0);
+  CHECK(ran == std::vector<std::string>{"b"});
+  CHECK(tool_message(stage.conversations.at(0).at(2))
+            .content.contains(has_begun ? "tool.interrupted" : "make it again"));
+}
+
 TEST_CASE("loop: a message to a run that was cut off leaves its calls out", "[agent]") {
   Stage stage;
   agent::State& state = stage.request.past.state;
