@@ -18,11 +18,10 @@ agent::Result<void> remove_old_runs(const agent::AgentSpec& agent,
   std::error_code error;  // by whatever name: the user's journal has the runs of others, too
   const bool is_users = session.store == "auto" ||
                         std::filesystem::equivalent(journal, default_journal(environment), error);
-  const bool is_own = !is_users;
   TRY(agent::store::prune(journal,
                           {.before = std::chrono::system_clock::now() - *session.keep,
-                           .agent = is_own ? "" : agent.name,
-                           .folder = is_own ? "" : folder.string()},
+                           .agent = is_users ? agent.name : "",
+                           .folder = is_users ? folder.string() : ""},
                           agent::store::Traces::leave));
   return {};
 }

@@ -1,6 +1,6 @@
 #include "cli/run_folder.h"
 
-#include "agent/text.h"
+#include "agent/id.h"
 #include "tools/process/sandbox.h"
 
 #include <algorithm>
@@ -28,7 +28,6 @@ constexpr int k_most_removed = 4;
 
 // What this program calls its folders: no other is ever touched.
 bool is_run_folder(std::string_view name) {
-  constexpr std::string_view k_shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
   if (!name.starts_with(k_prefix)) {
     return false;
   }
@@ -36,9 +35,7 @@ bool is_run_folder(std::string_view name) {
   if (name.starts_with("test-")) {
     name.remove_prefix(5);
   }
-  return std::ranges::equal(name, k_shape, [](char c, char shape) {
-    return shape == '-' ? c == '-' : agent::is_digit(c) || (c >= 'a' && c <= 'f');
-  });
+  return agent::is_run_id(name);
 }
 
 // The folder, locked against every other process; none where somebody has it, or it is another

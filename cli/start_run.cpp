@@ -153,11 +153,12 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   if (source && !source->earlier) {
     TRY(check_inputs(parsed, source->agent));
   }
+  const std::string agent_file = source ? source->agent.file : "";
   const auto end_with = [&](std::vector<Error> errors) {
     AnswerSink answer({.format = format_of(parsed)}, *outputs.answer, redactor, cancellation);
     return end_early({.errors = std::move(errors),
                       .run_id = run_id,
-                      .agent_file = source ? source->agent.file : "",
+                      .agent_file = agent_file,
                       .cwd = context.cwd.string(),
                       .signal = cancellation.signal_number(),
                       .color = context.color_err},

@@ -38,3 +38,16 @@ TEST_CASE("id: new ids are well formed, of now, and differ", "[agent]") {
   CHECK(made <= now);
   CHECK(now - made < std::chrono::minutes{5});
 }
+
+TEST_CASE("id: what has the form of one", "[agent]") {
+  CHECK(agent::is_run_id(agent::new_run_id()));
+  for (const std::string_view text : {"",
+                                      "x/../../.ssh",
+                                      "01a20716-1fec-7c0f-80ca-42177bec68b",
+                                      "01a20716-1fec-7c0f-80ca-42177bec68b44",
+                                      "01A20716-1fec-7c0f-80ca-42177bec68b4",
+                                      "01a20716-1fec-7c0f-80ca-42177bec68b/",
+                                      "$(touch x)"}) {
+    CHECK_FALSE(agent::is_run_id(text));
+  }
+}

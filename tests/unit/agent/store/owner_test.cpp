@@ -222,3 +222,16 @@ TEST_CASE("journal: of many processes that claim one run, one has it", "[agent]"
   close(told[1]);
   CHECK(owners == 1);
 }
+
+TEST_CASE("owner: a run has one, by whichever name of its journal", "[agent]") {
+  const tests::TemporaryFolder folder;
+  tests::write_bytes(folder / "j.db", "");
+  std::filesystem::create_symlink(folder / "j.db", folder / "l.db");
+  const auto first = agent::store::RunClaim::take(folder / "j.db", "r");
+  REQUIRE(first);
+  REQUIRE(*first);
+  const auto second = agent::store::RunClaim::take(folder / "l.db", "r");
+  REQUIRE(second);
+  CHECK_FALSE(*second);
+  CHECK(agent::store::RunClaims(folder / "l.db").is_claimed("r"));
+}

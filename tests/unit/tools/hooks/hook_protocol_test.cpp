@@ -33,12 +33,14 @@ agent::Result<HookAnswer> answer(std::string_view output,
       *tools::hook_dialect(dialect), hook_context, exit_status, output, errors, counts);
 }
 
-Json input(std::string_view dialect, const agent::HookContext& hook_context) {
-  const std::string text =
-      tools::hook_input(*tools::hook_dialect(dialect),
-                        hook_context,
-                        {.run_id = "r1", .model = "a/b", .cwd = "/srv/x"},
-                        agent::Clock::Wall(std::chrono::seconds(1'800'000'000)));
+Json input(std::string_view dialect,
+           const agent::HookContext& hook_context,
+           bool is_carried_on = false) {
+  const std::string text = tools::hook_input(
+      *tools::hook_dialect(dialect),
+      hook_context,
+      {.run_id = "r1", .model = "a/b", .cwd = "/srv/x", .is_carried_on = is_carried_on},
+      agent::Clock::Wall(std::chrono::seconds(1'800'000'000)));
   CHECK(text.ends_with("}\n"));
   return agent::parse_json(text).value();
 }
@@ -230,4 +232,10 @@ TEST_CASE("hook: what an observer writes has no shape to keep", "[tools]") {
     CHECK_FALSE(answer(output));
   }
   CHECK_FALSE(answer(R"({"id": )", 0, "", "claude", end, false));
+}
+
+TEST_CASE("hook: the start of a run that is carried on is called so", "[tools]") {
+  const agent::HookContext start{.point = HookPoint::run_start, .text = "and now"};
+  CHECK(input("claude", start).at("source") == "startup");
+  CHECK(input("claude", start, true).at("source") == "resume");
 }
