@@ -2,6 +2,7 @@
 
 #include "agent/event.h"
 #include "agent/state.h"
+#include "agent/step.h"
 #include "cli/terminal/render_error.h"
 
 #include <chrono>
@@ -17,14 +18,24 @@ void tell(AnswerSink& answer, const EarlyEnd& end, std::int64_t seq, agent::Even
              .body = std::move(body)});
 }
 
+agent::Ending ending_of(const EarlyEnd& end) {
+  agent::Ending ending{.error = end.errors.front(), .signal = end.signal};
+  if (ending.error->code == agent::Code::run_timeout) {
+    const auto ms = end.timeout.value_or(agent::Milliseconds{0}).count();
+    const double seconds = static_cast<double>(ms) / 1000;
+    ending.stop =
+        agent::stopped_at(ending.error->code, seconds, seconds, ending.error->message).stop;
+  }
+  return ending;
+}
+
 }  // namespace
 
 int end_early(const EarlyEnd& end,
               AnswerSink& answer,
               const agent::Redactor& redactor,
               std::ostream& err) {
-  agent::RunResult result =
-      agent::make_result(agent::State({}), {.error = end.errors.front(), .signal = end.signal});
+  agent::RunResult result = agent::make_result(agent::State({}), ending_of(end));
   result.run_id = end.run_id;
   err << render_ending(end.errors, result.exit_code, "", end.color, redactor) << "\n";
   err.flush();

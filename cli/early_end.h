@@ -3,8 +3,10 @@
 #pragma once
 #include "agent/error.h"
 #include "agent/secrets/redact.h"
+#include "agent/spec.h"
 #include "cli/terminal/answer_sink.h"
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -17,6 +19,7 @@ struct EarlyEnd {
   std::string agent_file;
   std::string cwd;
   int signal = 0;  // but where a signal does; 0: none
+  std::optional<agent::Milliseconds> timeout = {};  // --timeout, which may have ended it
   bool color = false;
 };
 

@@ -161,6 +161,7 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
                       .agent_file = agent_file,
                       .cwd = context.cwd.string(),
                       .signal = cancellation.signal_number(),
+                      .timeout = timeout_of(parsed),
                       .color = context.color_err},
                      answer,
                      redactor,
