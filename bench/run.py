@@ -42,10 +42,10 @@ class Run:
 
 class Bench:
     def __init__(self, options):
-        self.build, self.pairs = options.build, options.pairs
+        self.build, self.pairs = options.build.resolve(), options.pairs
         self.scratch = Scratch("bench")
-        self.folder = self.scratch.path
-        home = self.folder / "home"  # a home folder itself is no workspace
+        self.folder, home = self.scratch.path / "work", self.scratch.path / "home"
+        self.folder.mkdir()
         home.mkdir()
         self.env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
         self.servers = []
