@@ -120,8 +120,9 @@ void Rules::allow_open(const std::string& path, std::uint64_t rights, const Read
   if (inner.size() > k_most_entries) {
     return;
   }
+  const ReadingRules rules = rules_around(reading, path);
   for (const std::string& one : inner) {
-    allow_open(one, rights, reading);
+    allow_open(one, rights, rules);
   }
 }
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <system_error>
 #include <unistd.h>
+#include <unordered_map>
+#include <utility>
 
 namespace tools::sandbox {
 namespace {
@@ -331,9 +333,39 @@ void add_people(std::vector<fs::path>& homes) {
   }
 }
 
-fs::path target_of(const fs::path& path) {
-  return way_to(path).back().path;
-}
+// Where absolute paths lead; each folder on the way is looked at once.
+class Targets {
+ public:
+  const fs::path& of(const fs::path& path) { return find(path).path; }
+
+ private:
+  struct Target {
+    fs::path path;
+    bool may_be_there = true;
+  };
+
+  const Target& find(const fs::path& path) {
+    if (const auto known = found_.find(path.native()); known != found_.end()) {
+      return known->second;
+    }
+    Target target{.path = path};
+    if (path.has_relative_path()) {
+      const Target& folder = find(path.parent_path());
+      target.path = folder.path / path.filename();
+      std::error_code error;
+      const fs::file_status status = folder.may_be_there
+                                         ? fs::symlink_status(target.path, error)
+                                         : fs::file_status(fs::file_type::not_found);
+      target.may_be_there = fs::exists(status);
+      if (fs::is_symlink(status)) {
+        target.path = way_to(target.path).back().path;
+      }
+    }
+    return found_.emplace(path.native(), std::move(target)).first->second;
+  }
+
+  std::unordered_map<std::string, Target> found_;
+};
 
 }  // namespace
 
@@ -397,6 +429,7 @@ std::vector<std::string> secret_places(std::span<const fs::path> homes) {
 }
 
 std::vector<std::string> led_to(std::span<const std::string> places) {
+  Targets leads;
   std::vector<std::string> targets;
   const auto add = [&](const std::string& place, const fs::path& real) {
     const bool is_wide = std::ranges::find(k_of_the_system, real.native()) != k_of_the_system.end();
@@ -406,18 +439,18 @@ std::vector<std::string> led_to(std::span<const std::string> places) {
   };
   for (const std::string& place : places) {
     if (!place.ends_with('*')) {
-      add(place, target_of(place));
+      add(place, leads.of(place));
       continue;
     }
     const fs::path pattern(place);
-    const fs::path folder = target_of(pattern.parent_path());
+    const fs::path folder = leads.of(pattern.parent_path());
     add(place, folder / pattern.filename());
     const std::string begin =
         pattern.filename().string().substr(0, pattern.filename().native().size() - 1);
     std::error_code error;
     for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
       if (at->is_symlink(error) && at->path().filename().native().starts_with(begin)) {
-        add(at->path().native(), target_of(at->path()));
+        add(at->path().native(), leads.of(at->path()));
       }
     }
   }

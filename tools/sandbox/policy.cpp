@@ -216,6 +216,9 @@ std::optional<std::uint64_t> number(const std::optional<std::int64_t>& number) {
 // rest of it beforehand, so that programs could make nothing new in it.
 std::vector<agent::Error> private_places(const SandboxSpec& spec, const Surroundings& around) {
   std::vector<agent::Error> wrong;
+  if (spec.write.empty()) {
+    return wrong;
+  }
   const ReadingRules reading = reading_rules(around, {}, {});
   for (const std::string& name : spec.write) {
     std::error_code error;

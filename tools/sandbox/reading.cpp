@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 
 namespace tools::sandbox {
 namespace {
@@ -32,6 +33,18 @@ std::size_t deepest(const std::vector<std::string>& rules, std::string_view path
 
 bool may_read(const ReadingRules& rules, std::string_view path) {
   return deepest(rules.open, path) >= deepest(rules.closed, path);
+}
+
+ReadingRules rules_around(const ReadingRules& rules, std::string_view folder) {
+  const auto copy = [&](const std::vector<std::string>& from, std::vector<std::string>& to) {
+    std::ranges::copy_if(from, std::back_inserter(to), [&](const std::string& rule) {
+      return is_inside(rule, folder) || depth(rule, folder) > 0;
+    });
+  };
+  ReadingRules around;
+  copy(rules.closed, around.closed);
+  copy(rules.open, around.open);
+  return around;
 }
 
 bool has_closed_inside(const ReadingRules& rules, std::string_view folder) {

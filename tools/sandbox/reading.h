@@ -19,6 +19,9 @@ struct ReadingRules {
 // Of a path without links in it.
 bool may_read(const ReadingRules& rules, std::string_view path);
 
+// Those that say anything of the folder, or of what is below it.
+ReadingRules rules_around(const ReadingRules& rules, std::string_view folder);
+
 // Whether something below the folder is closed by a rule of its own.
 bool has_closed_inside(const ReadingRules& rules, std::string_view folder);
 
