@@ -217,8 +217,10 @@ Result<void> bring_up_to_date(SQLite::Database& database, const fs::path& file) 
 }
 
 // Where surviving SIGKILL is enough, nothing waits for the disk but a checkpoint: not the making
-// of the file, and not the end of each run, which leaves its events in the -wal file.
+// of the file, and not the end of each run, which leaves its events in the -wal file. The next
+// process reads all of that, so it is kept short.
 void make_durable(SQLite::Database& database, SessionSpec::Durability durability, bool is_new) {
+  database.exec("PRAGMA wal_autocheckpoint = 256");  // pages
   if (durability == SessionSpec::Durability::full) {
     database.exec("PRAGMA synchronous = FULL");
     return;
