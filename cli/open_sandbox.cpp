@@ -175,8 +175,9 @@ config::ReadingPolicy reading_policy(agent::AgentSpec agent,
   const bool is_off = agent.sandbox.mode == Mode::off;
   tools::SandboxOptions options = options_for(agent, context);
   options.writes = false;
-  auto made = tools::policy_of(agent.sandbox, options);
-  return [is_off, made = std::move(made), permissions](
+  // Made for the first file: most agents name none.
+  auto made = std::make_shared<std::optional<agent::Result<tools::sandbox::Policy>>>();
+  return [is_off, sandbox = agent.sandbox, options = std::move(options), made, permissions](
              const std::filesystem::path& name,
              const std::filesystem::path& real) -> agent::Result<Reading> {
     for (const std::filesystem::path& one : {name, real}) {
@@ -184,7 +185,13 @@ config::ReadingPolicy reading_policy(agent::AgentSpec agent,
         return agent::fail(agent::Code::tool_policy_blocked, *std::move(why));
       }
     }
-    TRY_ASSIGN(const auto& policy, made);
+    if (!*made) {
+      made->emplace(tools::policy_of(sandbox, options));
+    }
+    if (!made->value()) {
+      return std::unexpected(made->value().error());
+    }
+    const tools::sandbox::Policy& policy = *made->value();
     if (policy.is_opened_by_name(real)) {
       return Reading::named;
     }

@@ -205,9 +205,12 @@ Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& cont
 
 std::vector<tools::MissingProgram> missing_programs(const agent::AgentSpec& agent,
                                                     const Context& context) {
-  const auto places = places_of_tools(agent, context);
+  std::optional<std::optional<tools::sandbox::Policy>> places;  // for the first program there is
   const auto is_open = [&](const fs::path& path) {
-    return !places || places->reading(path) == tools::sandbox::Verdict::allowed;
+    if (!places) {
+      places = places_of_tools(agent, context);
+    }
+    return !*places || (*places)->reading(path) == tools::sandbox::Verdict::allowed;
   };
   return tools::missing_programs(
       agent, {.cwd = context.cwd, .environment = context.environment, .is_open = is_open});
