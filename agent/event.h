@@ -77,6 +77,16 @@ struct MadeFrom {
     field("seal", self.seal);
   }
 };
+// Whose beginning a run has: the events until then are that run's, word for word.
+struct ForkedFrom {
+  std::string run_id;
+  std::int64_t turn = 0;  // the last one that they have; 0: none
+
+  static void fields(auto& self, auto& field) {
+    field("run_id", self.run_id);
+    field("turn", self.turn);
+  }
+};
 // A process has begun the run, or carries it on.
 struct RunStarted {
   static constexpr std::string_view k_type = "run.started";
@@ -91,8 +101,9 @@ struct RunStarted {
   std::vector<Attachment> attachments;
   std::vector<std::string> tools;
   SandboxInForce sandbox;
-  std::string session;                  // what the user calls the run; may be empty
-  std::optional<std::int64_t> resumes;  // the event that it is carried on from; prompt: a new one
+  std::string session;                    // what the user calls the run; may be empty
+  std::optional<std::int64_t> resumes;    // the event that it is carried on from; prompt: a new one
+  std::optional<ForkedFrom> forked_from;  // from here on, the run has a bill of its own
   RunPlan plan;
   MadeFrom made_from;
   std::int64_t worked_ms = 0;  // what earlier processes have spent on it
@@ -102,6 +113,7 @@ struct RunStarted {
     field("version", self.version);
     field.or_null("session", self.session);
     field("resumes", self.resumes);
+    field("forked_from", self.forked_from);
     field.group("agent", [&](auto& agent) {
       agent("name", self.agent_name);
       agent("file", self.agent_file);

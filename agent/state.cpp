@@ -69,7 +69,20 @@ void hear_prompt(State& state, const RunStarted& event) {
   say(state, std::move(message));
 }
 
+// What another run has paid for is on its bill.
+void begin_bill(State& state) {
+  state.usage = {};
+  state.cost = Money{};
+  state.models.clear();
+  state.fallbacks.clear();
+  state.warned_limits.clear();
+}
+
 void fold(State& state, const RunStarted& event) {
+  if (event.forked_from) {
+    state.ancestors.push_back(event.forked_from->run_id);
+    begin_bill(state);
+  }
   state.plan = event.plan;
   state.output = compiled(event.plan.output_schema);
   state.first_model = event.model;

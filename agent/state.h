@@ -73,6 +73,7 @@ struct State {
   bool has_estimates = false;                    // of the tokens of a reply; it was said
   std::map<std::string, int, std::less<>> said;  // by UserSaid::reason: how often
   std::optional<RunResult> finished;
+  std::vector<std::string> ancestors;  // ids of the runs whose beginning this is, the oldest first
 };
 
 void advance(State& state, const EventBody& event);

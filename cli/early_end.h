@@ -18,7 +18,7 @@ struct EarlyEnd {
   std::string run_id;
   std::string agent_file;
   std::string cwd;
-  int signal = 0;  // but where a signal does; 0: none
+  int signal = 0;                                   // but where a signal does; 0: none
   std::optional<agent::Milliseconds> timeout = {};  // --timeout, which may have ended it
   bool color = false;
 };

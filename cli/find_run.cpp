@@ -1,6 +1,7 @@
 #include "cli/find_run.h"
 
 #include "agent/outcome.h"
+#include "agent/refusal.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
 #include "cli/user_folders.h"
@@ -50,6 +51,11 @@ Result<RecordedRun> find_run(const fs::path& store,
 Result<std::optional<RecordedRun>> find_session(const fs::path& store,
                                                 const std::string& name,
                                                 const Context& context) {
+  if (const auto why = agent::why_not_text(name)) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("the name of the run is not valid text: {}", *why),
+                       "give it as UTF-8");
+  }
   std::error_code error;
   if (!fs::exists(store, error)) {
     return std::nullopt;

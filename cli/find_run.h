@@ -21,7 +21,8 @@ agent::Result<RecordedRun> find_run(const std::filesystem::path& store,
                                     const std::string& run,
                                     const Context& context);
 
-// The run of this folder that is called so; nullopt: there is none.
+// The run of this folder that is called so; nullopt: there is none. cli.usage for a name that is
+// no text.
 agent::Result<std::optional<RecordedRun>> find_session(const std::filesystem::path& store,
                                                        const std::string& name,
                                                        const Context& context);

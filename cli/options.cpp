@@ -264,17 +264,30 @@ constexpr bool is_of_resume(std::string_view name) {
 }
 constexpr std::size_t k_run_options_of_resume = static_cast<std::size_t>(std::ranges::count_if(
     k_run_options, [](const Option& option) { return is_of_resume(option.name); }));
-constexpr auto k_resume_own_options = std::to_array<Option>({
+constexpr Option k_other_agent{
+    .name = "--agent",
+    .value = "FILE",
+    .kind = Kind::agent,
+    .help = "go on by this agent file, not by the recorded one",
+};
+constexpr auto k_resume_own_options = std::to_array<Option>({k_last, k_other_agent, k_store});
+constexpr auto k_fork_own_options = std::to_array<Option>({
+    {.name = "--at",
+     .value = "N",
+     .kind = Kind::number,
+     .help = "go on after turn N; 0 is before the first"},
     k_last,
-    {.name = "--agent",
-     .value = "FILE",
-     .kind = Kind::agent,
-     .help = "go on by this agent file, not by the recorded one"},
+    {.name = "--session",
+     .value = "NAME",
+     .kind = Kind::text,
+     .help = "call the new run NAME, which no run of this folder is called yet"},
+    k_other_agent,
     k_store,
 });
-constexpr auto k_resume_options = [] {
-  std::array<Option, k_resume_own_options.size() + k_run_options_of_resume> options{};
-  auto end = std::ranges::copy(k_resume_own_options, options.begin()).out;
+template <std::size_t Own>
+constexpr auto with_run_options(const std::array<Option, Own>& own) {
+  std::array<Option, Own + k_run_options_of_resume> options{};
+  auto end = std::ranges::copy(own, options.begin()).out;
   for (const Option& option : k_run_options) {
     if (is_of_resume(option.name)) {
       *end = option;
@@ -285,7 +298,9 @@ constexpr auto k_resume_options = [] {
     }
   }
   return options;
-}();
+}
+constexpr auto k_resume_options = with_run_options(k_resume_own_options);
+constexpr auto k_fork_options = with_run_options(k_fork_own_options);
 
 constexpr auto k_output_options = std::to_array<Option>({k_output});
 constexpr auto k_check_options = std::to_array<Option>({k_output, k_key_host, k_color});
@@ -427,6 +442,13 @@ constexpr auto k_resume_positionals = std::to_array<Positional>({
      .help = "what is to be done next; - reads standard input. A run that has its answer needs one",
      .repeated = true},
 });
+constexpr auto k_fork_positionals = std::to_array<Positional>({
+    {.name = "RUN", .help = "the run: its id, the beginning of it, or its name; not with --last"},
+    {.name = "PROMPT",
+     .help = "what is to be done from there on; - reads standard input. After a turn that is an "
+             "answer, one is needed",
+     .repeated = true},
+});
 constexpr auto k_check_positionals = std::to_array<Positional>({
     {.name = "FILE",
      .kind = Kind::agent,
@@ -525,6 +547,11 @@ constexpr auto k_resume_examples = std::to_array<Example>({
     {"errand resume --last", "the run of this folder that was killed, from where it was"},
     {"errand resume 019a0a4c \"Now mend the second one, too\"", "a finished run, with more to do"},
     {"errand resume --last --max-cost 5", "one that came to a limit, with a higher one"},
+});
+constexpr auto k_fork_examples = std::to_array<Example>({
+    {"errand fork --last --at 3", "turn 4 once more, as a run of its own"},
+    {"errand fork 019a0a4c --at 3 \"Try it without a new class\"", "another way from there on"},
+    {"errand fork shopping --at 0 -m openai/gpt-5", "the same question to another model"},
 });
 constexpr auto k_check_examples = std::to_array<Example>({
     {"errand check", "every mistake of the folder's agent, with line and column"},
@@ -636,6 +663,18 @@ constexpr auto k_commands = std::to_array<Command>({
      .options = k_resume_options,
      .examples = k_resume_examples,
      .run = command_resume,
+     .is_work = true},
+    {.name = "fork",
+     .summary = "begin a run with the beginning of a recorded one",
+     .description =
+         "Makes a new run of all that another one has until the end of turn N, the results of that "
+         "turn's calls included, and carries it on as resume does. What the other run has paid for "
+         "is on its own bill; turns and calls count on. Files are as they are now, not as they "
+         "were at that turn. The other run stays as it is.",
+     .positionals = k_fork_positionals,
+     .options = k_fork_options,
+     .examples = k_fork_examples,
+     .run = command_fork,
      .is_work = true},
     {.name = "check",
      .summary = "find every mistake in agent files",

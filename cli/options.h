@@ -20,6 +20,7 @@ enum class Kind : std::uint8_t {
   choice,     // one of `choices`
   duration,   // 90s, 10m: more than nothing
   count,      // a whole number from 1; 500k
+  number,     // a whole number, 0 as well
   money,      // US dollars: more than nothing
   key_value,  // K=V
   file,

@@ -342,6 +342,9 @@ Result<void> check_value(const std::string& what,
                     "a whole number from 1; leave it out for no limit");
     }
   }
+  if (kind == Kind::number && !agent::parse_count(value)) {
+    return refuse(fmt::format("`{}` is not a number for {}", value, what), "a whole number from 0");
+  }
   if (kind == Kind::money) {
     const auto amount = agent::Money::parse(value);
     if (!amount || *amount == agent::Money{}) {

@@ -131,7 +131,8 @@ class Program {
   }
 
   bool is_run() const {
-    return !arguments_.empty() && (arguments_.front() == "run" || arguments_.front() == "resume");
+    const auto command = arguments_.empty() ? std::string_view() : arguments_.front();
+    return command == "run" || command == "resume" || command == "fork";
   }
 
   int fail(const agent::Error& error) {

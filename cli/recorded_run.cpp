@@ -50,6 +50,13 @@ std::unexpected<agent::Error> refuse(std::string message, std::string help) {
   return agent::fail(Code::cli_usage, std::move(message), std::move(help));
 }
 
+// Nothing is outstanding: the model would only be asked to say it again.
+bool has_answer(const agent::State& state) {
+  return state.answer != nullptr && state.open_calls.empty() && !state.next_message &&
+         !state.conversation.messages.empty() &&
+         std::holds_alternative<agent::AssistantMessage>(state.conversation.messages.back());
+}
+
 bool has_gap(const agent::Message& message) {
   return std::visit(
       [](const auto& one) {
@@ -66,21 +73,30 @@ bool has_gap(const agent::Message& message) {
 
 }  // namespace
 
-Result<RecordedRun> recall(const std::filesystem::path& store,
-                           const std::string& run_id,
-                           const agent::Environment& environment) {
+namespace {
+
+Result<std::vector<agent::Event>> read_whole(const std::filesystem::path& store,
+                                             const std::string& run_id) {
   if (!agent::is_run_id(run_id)) {
     return agent::fail(
         Code::storage_corrupt,
         fmt::format("`{}` is no id that errand gives to a run", agent::one_line(run_id)),
         "`errand runs rm` removes what is no run of yours");
   }
-  TRY_ASSIGN(const std::vector<agent::Event> events, agent::store::read_run(store, run_id));
+  TRY_ASSIGN(std::vector<agent::Event> events, agent::store::read_run(store, run_id));
   if (!std::holds_alternative<agent::RunStarted>(events.front().body)) {
     return agent::fail(Code::storage_corrupt,
                        fmt::format("the beginning of the run {} is not in the journal", run_id),
                        "`errand runs show` has what is left of it");
   }
+  return events;
+}
+
+// The state that the events, one at least, lead to.
+RecordedRun folded(const std::filesystem::path& store,
+                   std::span<const agent::Event> events,
+                   const agent::Environment& environment) {
+  const std::string& run_id = events.front().run_id;
   RecordedRun run{.store = store,
                   .run_id = run_id,
                   .past = {.seq = events.back().seq},
@@ -97,6 +113,84 @@ Result<RecordedRun> recall(const std::filesystem::path& store,
   return run;
 }
 
+std::int64_t last_turn(std::span<const agent::Event> events) {
+  std::int64_t turn = 0;
+  for (const agent::Event& event : events) {
+    if (const auto* responded = std::get_if<agent::ModelResponded>(&event.body)) {
+      turn = responded->turn;
+    }
+  }
+  return turn;
+}
+
+// Under the new id what was this user's under the old one.
+void seal_again(agent::RunStarted& started,
+                const std::string& old_id,
+                const std::string& new_id,
+                const agent::Environment& environment) {
+  std::string& seal = started.made_from.seal;
+  const auto key = seal_key(environment, started.cwd);
+  seal = key && seal == seal_of(*key, old_id, started) ? seal_of(*key, new_id, started) : "";
+}
+
+// How many of the events are there when the turn, with the results of its calls, is over.
+std::size_t events_until(std::span<const agent::Event> events, std::int64_t turn) {
+  std::int64_t now = 0;
+  for (std::size_t at = 1; at < events.size(); ++at) {
+    const agent::EventBody& body = events[at].body;
+    const bool is_behind = std::holds_alternative<agent::TurnStarted>(body) ||
+                           std::holds_alternative<agent::RunFinished>(body) ||
+                           std::holds_alternative<agent::RunStarted>(body);
+    if (now == turn && is_behind) {
+      return at;
+    }
+    if (const auto* responded = std::get_if<agent::ModelResponded>(&body)) {
+      now = responded->turn;
+    }
+  }
+  return events.size();
+}
+
+}  // namespace
+
+Result<RecordedRun> recall(const std::filesystem::path& store,
+                           const std::string& run_id,
+                           const agent::Environment& environment) {
+  TRY_ASSIGN(const std::vector<agent::Event> events, read_whole(store, run_id));
+  return folded(store, events, environment);
+}
+
+Result<RecordedRun> fork(const std::filesystem::path& store,
+                         const std::string& run_id,
+                         std::int64_t turn,
+                         const agent::Environment& environment) {
+  TRY_ASSIGN(std::vector<agent::Event> events, read_whole(store, run_id));
+  if (const std::int64_t last = last_turn(events); turn > last) {
+    return refuse(fmt::format("the run {} has {} turn{}: there is no turn {}",
+                              run_id,
+                              last,
+                              last == 1 ? "" : "s",
+                              turn),
+                  "`errand runs show` has its turns");
+  }
+  events.erase(events.begin() + static_cast<std::ptrdiff_t>(events_until(events, turn)),
+               events.end());
+  RecordedRun run = folded(store, events, environment);
+  run.run_id = agent::new_run_id();
+  run.worked_ms = 0;
+  run.forked_from = {.run_id = run_id, .turn = turn};
+  for (agent::Event& event : events) {
+    event.run_id = run.run_id;
+    if (auto* started = std::get_if<agent::RunStarted>(&event.body)) {
+      started->session.clear();  // the name stays with the other one
+      seal_again(*started, run_id, run.run_id, environment);
+    }
+  }
+  run.begun.session.clear();
+  run.beginning = std::move(events);
+  return run;
+}
+
 Result<void> check_resumable(const RecordedRun& run, bool has_message) {
   if (run.begun.made_from.agent_text.empty()) {
     return refuse(fmt::format("the run {} was begun by a version ({}) that kept no agent file",
@@ -105,6 +199,13 @@ Result<void> check_resumable(const RecordedRun& run, bool has_message) {
                   "begin a new one");
   }
   const auto& finished = run.past.state.finished;
+  if (!finished && run.forked_from && !has_message && has_answer(run.past.state)) {
+    return refuse(fmt::format("turn {} of the run {} is an answer: only a new message goes on "
+                              "from there",
+                              run.forked_from->turn,
+                              run.forked_from->run_id),
+                  "give it one, or fork at an earlier turn");
+  }
   if (!finished) {
     return {};
   }
@@ -112,7 +213,8 @@ Result<void> check_resumable(const RecordedRun& run, bool has_message) {
   const std::string ended =
       fmt::format("the run {} ended as {} ({})", run.run_id, row.name, row.exit_code);
   if (row.resumable == "fork") {
-    return refuse(ended + ", and would go on from an earlier point only", "begin a new run");
+    return refuse(ended + ", and goes on from an earlier turn only",
+                  fmt::format("`errand fork {} --at TURN`", run.run_id));
   }
   if (!agent::is_resumable(row.exit_code)) {
     return refuse(ended + ", which cannot be carried on", "begin a new run");

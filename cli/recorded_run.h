@@ -22,12 +22,22 @@ struct RecordedRun {
   std::int64_t worked_ms = 0;  // by all of them
   std::chrono::system_clock::time_point updated;
   bool is_own = false;  // begun by this user's errand, and unchanged since (run_seal.h)
+  // Of a fork, which is not in the journal yet: whose beginning it has, and that.
+  std::optional<agent::ForkedFrom> forked_from = {};
+  std::vector<agent::Event> beginning = {};
 };
 
 // storage.not_found where there is no such run, and what else can be wrong with a journal.
 agent::Result<RecordedRun> recall(const std::filesystem::path& store,
                                   const std::string& run_id,
                                   const agent::Environment& environment);
+
+// A new run, of the beginning of that one: all until the turn, 0 for what comes before the first.
+// cli.usage where the run has no such turn. Else as recall().
+agent::Result<RecordedRun> fork(const std::filesystem::path& store,
+                                const std::string& run_id,
+                                std::int64_t turn,
+                                const agent::Environment& environment);
 
 // cli.usage where the run cannot be carried on: because of how it ended, because it has its answer
 // and nothing new is said, or because it is older than what that takes.

@@ -29,7 +29,13 @@ class Document {
 
  private:
   void write(const agent::RunStarted& run, const agent::Event& event) {
-    if (run.resumes) {
+    if (run.forked_from) {
+      heading(2,
+              fmt::format("Forked {} from {} after turn {}",
+                          agent::format_time(event.time),
+                          code(run.forked_from->run_id),
+                          run.forked_from->turn));
+    } else if (run.resumes) {
       heading(2, fmt::format("Carried on {}", agent::format_time(event.time)));
     } else {
       heading(1, fmt::format("Run {}", code(event.run_id)));

@@ -184,7 +184,14 @@ Result<void> RunSession::open_recorded_journal() {
       auto journal,
       agent::store::SqliteJournal::open(file, plan_.agent.session.durability, world_.redactor));
   TRY(journal->claim(run_id_));
-  TRY(check_is_unchanged(*source_.earlier));  // since it was read
+  if (source_.earlier->forked_from) {
+    TRY(claim_name(file));
+    for (const agent::Event& event : std::exchange(source_.earlier->beginning, {})) {
+      journal->append(event);  // written with the first event of its own
+    }
+  } else {
+    TRY(check_is_unchanged(*source_.earlier));  // since it was read
+  }
   keep_in(std::move(journal), file);
   return {};
 }
@@ -198,11 +205,21 @@ void RunSession::keep_in(std::unique_ptr<agent::Journal> journal, const fs::path
   }
 }
 
+// The runs that the conversation is of.
+std::vector<std::string> RunSession::recorded_in() const {
+  if (!source_.earlier) {
+    return {};
+  }
+  std::vector<std::string> runs = source_.earlier->past.state.ancestors;
+  runs.push_back(source_.earlier->forked_from ? source_.earlier->forked_from->run_id : run_id_);
+  return runs;
+}
+
 // A process works in a folder of its own: one that is there already may be anybody's. What earlier
 // ones have kept in theirs can be read.
 Result<void> RunSession::open_workshop(bool is_replay) {
-  if (source_.earlier) {
-    if (const fs::path kept = kept_folder(world_.context.environment, run_id_); !kept.empty()) {
+  for (const std::string& run_id : recorded_in()) {
+    if (const fs::path kept = kept_folder(world_.context.environment, run_id); !kept.empty()) {
       plan_.agent.sandbox.read.push_back(kept.string() + "?");  // swept where it was empty
     }
   }
@@ -450,6 +467,7 @@ agent::RunRequest RunSession::make_request() {
                   .sandbox = describe(plan_.agent.sandbox, tool_environment_->sandbox()),
                   .session = source_.session,
                   .resumes = earlier ? std::optional(earlier->past.seq) : std::nullopt,
+                  .forked_from = earlier ? earlier->forked_from : std::nullopt,
                   .plan = run_plan(plan_, *toolbox_, io_->clock().wall()),
                   .made_from = {.agent_text = world_.redactor.apply(plan_.agent.source),
                                 .agent_folder = plan_.agent.directory,

@@ -61,6 +61,7 @@ class RunSession {
   agent::Result<void> open_journal();
   agent::Result<void> open_recorded_journal();
   agent::Result<void> claim_name(const std::filesystem::path& file);
+  std::vector<std::string> recorded_in() const;
   void keep_in(std::unique_ptr<agent::Journal> journal, const std::filesystem::path& file);
   agent::Result<void> open_workshop(bool is_replay);
   agent::Result<void> read_kill_switch();

@@ -103,7 +103,14 @@ void tell_source(const RunSource& source, const Parsed& parsed, std::ostream& er
   if (parsed.has("--quiet")) {
     return;
   }
-  if (source.earlier) {
+  if (source.earlier && source.earlier->forked_from) {
+    const agent::ForkedFrom& from = *source.earlier->forked_from;
+    err << fmt::format("forked from {} after turn {}: {}{}\n",
+                       from.run_id,
+                       from.turn,
+                       source.session.empty() ? "" : agent::one_line(source.session) + ", ",
+                       source.earlier->run_id);
+  } else if (source.earlier) {
     const agent::State& state = source.earlier->past.state;
     err << fmt::format("carrying on {}{}: {} turn{}{} so far\n",
                        source.session.empty() ? "" : agent::one_line(source.session) + ", ",

@@ -65,7 +65,7 @@ _errand() {
   command=${words[0]-}
   first=1
   if [[ ${#words[@]} -eq 0 ]]; then
-    _errand_words 'run resume check test init tools policy models prices runs exit-codes doctor schema completions help --help --version'
+    _errand_words 'run resume fork check test init tools policy models prices runs exit-codes doctor schema completions help --help --version'
     return
   fi
   if [[ $command = tools ]]; then
@@ -139,6 +139,38 @@ _errand() {
       valued='|--agent|--store|-f|--prompt-file|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--log-file|--color|'
       _errand_scan
       case $option in
+        --agent) _errand_agents ;;
+        --store) _errand_files ;;
+        -f|--prompt-file) _errand_files ;;
+        -m|--model) : ;;
+        -C|--cwd) _errand_directories ;;
+        --key-host) : ;;
+        --sandbox) _errand_words 'read_only workspace_write off' ;;
+        --timeout) : ;;
+        --max-turns) : ;;
+        --max-cost) : ;;
+        -o|--output) _errand_words 'text json jsonl' ;;
+        --output-file) _errand_files ;;
+        --allow) : ;;
+        --deny) : ;;
+        --log-file) _errand_files ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) : ;;
+        *) : ;;
+      esac
+      ;;
+    'fork')
+      options='--at --last --session --agent --store --prompt-file -f --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|--at|--session|--agent|--store|-f|--prompt-file|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--log-file|--color|'
+      _errand_scan
+      case $option in
+        --at) : ;;
+        --session) : ;;
         --agent) _errand_agents ;;
         --store) _errand_files ;;
         -f|--prompt-file) _errand_files ;;
@@ -496,7 +528,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run resume check test init tools policy models prices runs exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails sandbox web secrets settings providers hooks recordings' ;;
+        *) _errand_words 'run resume fork check test init tools policy models prices runs exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails sandbox web secrets settings providers hooks recordings' ;;
       esac
       ;;
     *) ;;

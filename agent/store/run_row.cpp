@@ -22,6 +22,10 @@ class Fold {
 
   void operator()(const RunStarted& started) {
     const std::int64_t time = to_milliseconds(event_.time);
+    if (started.forked_from) {
+      row_.started = time;
+      row_.cost = Money{};
+    }
     if (row_.agent.empty()) {
       row_.started = time;
       row_.agent = redactor_.apply(started.agent_name);

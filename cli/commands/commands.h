@@ -29,6 +29,7 @@ struct Context {
 // Each returns the exit code of an ending that is no error (normally 0), or the error.
 agent::Result<int> command_run(const Parsed& parsed, Context& context);
 agent::Result<int> command_resume(const Parsed& parsed, Context& context);
+agent::Result<int> command_fork(const Parsed& parsed, Context& context);
 agent::Result<int> command_check(const Parsed& parsed, Context& context);
 agent::Result<int> command_test(const Parsed& parsed, Context& context);
 agent::Result<int> command_init(const Parsed& parsed, Context& context);

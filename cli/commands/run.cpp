@@ -1,5 +1,4 @@
 // `errand run`: from an agent file and a prompt to one named ending.
-#include "agent/refusal.h"
 #include "cli/agent_choice.h"
 #include "cli/commands/commands.h"
 #include "cli/find_run.h"
@@ -7,8 +6,6 @@
 #include "cli/start_run.h"
 #include "cli/user_folders.h"
 #include "config/load.h"
-
-#include <fmt/format.h>
 
 #include <filesystem>
 #include <string>
@@ -36,11 +33,6 @@ Result<RunSource> source_of(Parsed& parsed, Context& context) {
     return agent::fail(agent::Code::cli_usage,
                        "`--session` names a run that is kept, and this one is not",
                        "leave out `--no-session` and `--replay`");
-  }
-  if (const auto why = agent::why_not_text(session)) {
-    return agent::fail(agent::Code::cli_usage,
-                       fmt::format("the name of the run is not valid text: {}", *why),
-                       "give it as UTF-8");
   }
   TRY_ASSIGN(auto earlier, find_session(store_of(agent, context), session, context));
   if (!earlier) {

@@ -48,7 +48,14 @@ class Account {
   bool is_whole() const { return options_.turn.has_value(); }
 
   void show(const agent::RunStarted& run, const agent::Event& event) {
-    if (run.resumes) {
+    if (run.forked_from) {
+      blank_line();
+      note(k_turn_style,
+           fmt::format("forked {} from {} after turn {}",
+                       local_time(event.time),
+                       agent::one_line(run.forked_from->run_id),
+                       run.forked_from->turn));
+    } else if (run.resumes) {
       blank_line();
       note(k_turn_style,
            fmt::format("carried on {} from event {}", local_time(event.time), *run.resumes));

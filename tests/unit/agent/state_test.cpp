@@ -199,6 +199,17 @@ TEST_CASE("state: a run that is carried on keeps all but its ending", "[agent]")
     CHECK(state.usage.input == 10);
     CHECK(std::holds_alternative<agent::AskModel>(agent::next(state)));
   }
+  SECTION("a fork has the beginning, and a bill of its own") {
+    resumed.forked_from = {.run_id = "other", .turn = 1};
+    log.push_back(tests::numbered(resumed));
+    const agent::State state = tests::folded(log);
+    CHECK(state.conversation.messages.size() == 3);
+    CHECK(state.usage.input == 0);
+    CHECK(state.cost == agent::Money{});
+    CHECK(state.models.empty());
+    CHECK(state.turns == 1);
+    CHECK(state.ancestors == std::vector<std::string>{"other"});
+  }
   SECTION("without one, what the answer means is judged once more") {
     resumed.prompt.clear();
     log.push_back(tests::numbered(resumed));
