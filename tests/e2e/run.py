@@ -38,7 +38,7 @@ from scratch import Scratch, end, processes  # noqa: E402
 DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 SECRET = "e2e-key-7f3a91c2d4"  # the provider key of every case: it must never be seen again
 UNCOMPARED_EVENTS = ("model.delta", "tool.output")
-RUNNING = ("run", "resume")  # commands that end with a result object
+RUNNING = ("run", "resume", "fork")  # commands that end with a result object
 CALLING_STOPS = ("end_turn", "tool_use", "stop_sequence", "pause", "unknown")  # the others let no call run
 
 
@@ -615,9 +615,10 @@ class Checker:
                     self.fail(f"the answer {event['text']!r:.200} came as {pieces!r:.200}")
 
     def bill(self, events):
-        """What answers and judges cost is what the run costs."""
+        """What answers and judges cost is what the run costs; of a fork, those after its beginning."""
         result = events[-1]["result"]
-        uses = [event.get("judge") or event for event in events[:-1]]
+        forks = [at for at, event in enumerate(events) if event.get("forked_from")]
+        uses = [event.get("judge") or event for event in events[forks[-1] if forks else 0:-1]]
         spent = [counted for use in uses if (counted := use.get("estimated") or use.get("usage"))]
         for name, total in result["usage"].items():
             sum_of = sum(usage[name] for usage in spent)
