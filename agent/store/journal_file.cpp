@@ -1,5 +1,6 @@
 #include "agent/store/journal_file.h"
 
+#include "agent/descriptor.h"
 #include "agent/json.h"
 
 #include <fmt/format.h>
@@ -132,18 +133,6 @@ Result<void> make_folders(const fs::path& folder) {
   return {};
 }
 
-// An empty file with the right mode: SQLite would make it by the umask. One that exists is never
-// opened here, because closing it would drop the locks that this process has on it.
-Result<void> make_file(const fs::path& file) {
-  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (descriptor >= 0) {
-    close(descriptor);
-  } else if (errno != EEXIST) {
-    return failed_with_errno("cannot create the journal", file, errno);
-  }
-  return {};
-}
-
 // One that came with wider rights, as in a clone: what SQLite puts beside it gets the same.
 Result<void> make_private(const fs::path& file) {
   struct stat status{};
@@ -179,22 +168,6 @@ Result<int> version_now(SQLite::Database& database, const fs::path& file) {
   return version_of(database, file);
 }
 
-// Switching to WAL needs the file for itself for a moment, and SQLite does not wait for that.
-void switch_to_wal(SQLite::Database& database) {
-  const auto deadline = std::chrono::steady_clock::now() + k_patience;
-  for (;;) {
-    try {
-      database.exec("PRAGMA journal_mode = WAL");
-      return;
-    } catch (const SQLite::Exception& exception) {
-      if (exception.getErrorCode() != SQLITE_BUSY || std::chrono::steady_clock::now() > deadline) {
-        throw;
-      }
-    }
-    std::this_thread::sleep_for(milliseconds{2});
-  }
-}
-
 void make_rows(SQLite::Database& database) {
   for_each_row(database, {}, [&](const RunRow& row) { put_row(database, row, std::nullopt); });
 }
@@ -216,17 +189,92 @@ Result<void> bring_up_to_date(SQLite::Database& database, const fs::path& file) 
   return {};
 }
 
-// Where surviving SIGKILL is enough, nothing waits for the disk but a checkpoint: not the making
-// of the file, and not the end of each run, which leaves its events in the -wal file. The next
-// process reads all of that, so it is kept short.
-void make_durable(SQLite::Database& database, SessionSpec::Durability durability, bool is_new) {
+// Where surviving SIGKILL is enough, nothing waits for the disk but a checkpoint: not the end of
+// each run, which leaves its events in the -wal file. The next process reads all of that, so it is
+// kept short.
+void make_durable(SQLite::Database& database, SessionSpec::Durability durability) {
   database.exec("PRAGMA wal_autocheckpoint = 256");  // pages
   if (durability == SessionSpec::Durability::full) {
     database.exec("PRAGMA synchronous = FULL");
     return;
   }
-  database.exec(is_new ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = NORMAL");
+  database.exec("PRAGMA synchronous = NORMAL");
   sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
+bool holds_nothing(const fs::path& file) {
+  struct stat status{};
+  return ::stat(file.c_str(), &status) != 0 ? errno == ENOENT
+                                            : S_ISREG(status.st_mode) && status.st_size == 0;
+}
+
+// One process at a time makes the file.
+Result<RunClaim> claim_making(const fs::path& file) {
+  const auto deadline = std::chrono::steady_clock::now() + k_patience;
+  for (;;) {
+    TRY_ASSIGN(auto claim, RunClaim::take(file, "the making of the file"));
+    if (claim) {
+      return *std::move(claim);
+    }
+    if (std::chrono::steady_clock::now() > deadline) {
+      return agent::fail(Code::storage_io,
+                         fmt::format("another process is creating the journal {}, and does not end",
+                                     file.string()),
+                         help_for(SQLITE_BUSY));
+    }
+    std::this_thread::sleep_for(milliseconds{2});
+  }
+}
+
+// Empty, but whole: what is made in the file's own place would leave a rollback journal where it is
+// cut off, which nobody may obey (look_at).
+void fill(const fs::path& file, SessionSpec::Durability durability) {
+  SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
+  database.exec("PRAGMA journal_mode = OFF");
+  database.exec("PRAGMA synchronous = OFF");
+  Transaction transaction(database, Transaction::Kind::write);
+  for (const char* version : k_versions) {
+    database.exec(version);
+  }
+  database.exec(fmt::format("PRAGMA application_id = {}", k_application_id));
+  database.exec(fmt::format("PRAGMA user_version = {}", k_version));
+  transaction.commit();
+  if (durability == SessionSpec::Durability::full) {
+    database.exec("PRAGMA synchronous = FULL");
+  }
+  database.exec("PRAGMA journal_mode = WAL");
+}
+
+// Beside its place, and put there as a whole.
+Result<void> make_file(const fs::path& file, SessionSpec::Durability durability) {
+  if (!holds_nothing(file)) {
+    return {};
+  }
+  TRY_ASSIGN(const RunClaim claim, claim_making(file));
+  if (!holds_nothing(file)) {
+    return {};  // somebody was faster
+  }
+  std::error_code ignored;
+  const fs::path made = fs::path(file) += "-new";
+  for (const char* part : {"", "-wal", "-shm"}) {  // of one whose making was cut off
+    fs::remove(fs::path(made) += part, ignored);
+  }
+  // By the umask it might be open to others.
+  if (!Descriptor(::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600))) {
+    return failed_with_errno("cannot create the journal", file, errno);
+  }
+  try {
+    fill(made, durability);
+  } catch (const SQLite::Exception&) {
+    fs::remove(made, ignored);
+    throw;
+  }
+  if (::rename(made.c_str(), file.c_str()) != 0) {
+    const int why = errno;
+    fs::remove(made, ignored);
+    return failed_with_errno("cannot create the journal", file, why);
+  }
+  return {};
 }
 
 std::optional<std::int64_t> number_at(SQLite::Statement& query, int column) {
@@ -305,7 +353,7 @@ std::unexpected<Error> failed(std::string_view doing,
 }
 
 // What is no journal of ours is not even opened: SQLite would wait for a pipe, and obey a rollback
-// journal, which may name any file to be deleted. Ours has none but while it is being made.
+// journal, which may name any file to be deleted. Ours never has one.
 Result<void> look_at(const fs::path& file) {
   struct stat status{};
   if (::stat(file.c_str(), &status) != 0) {
@@ -317,35 +365,29 @@ Result<void> look_at(const fs::path& file) {
                        "name another file, or move this one away");
   }
   const fs::path rollback = fs::path(file) += "-journal";
-  const auto deadline = std::chrono::steady_clock::now() + k_patience;
-  while (::lstat(rollback.c_str(), &status) == 0) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return agent::fail(Code::storage_corrupt,
-                         fmt::format("{} lies beside the journal, and this errand has not put it "
-                                     "there",
-                                     rollback.string()),
-                         "take it away: it would have SQLite change or delete files");
-    }
-    std::this_thread::sleep_for(milliseconds{10});
+  if (::lstat(rollback.c_str(), &status) == 0) {
+    return agent::fail(
+        Code::storage_corrupt,
+        fmt::format("{} lies beside the journal, and no errand puts one there", rollback.string()),
+        "take it away: it would have SQLite change or delete files");
   }
   return {};
 }
 
 Result<SQLite::Database> open_to_write(const fs::path& file, SessionSpec::Durability durability) {
   TRY(make_folders(file.parent_path()));
-  TRY(make_file(file));
+  TRY(make_file(file, durability));
   TRY(look_at(file));
   TRY(make_private(file));
   SQLite::Database database(
       file.string(), SQLite::OPEN_READWRITE, static_cast<int>(k_patience.count()));
   TRY_ASSIGN(const int version, version_now(database, file));
-  make_durable(database, durability, version == 0);
   if (version == 0) {
-    switch_to_wal(database);
+    return not_ours(file, "it is a database with nothing in it");
   }
+  make_durable(database, durability);
   if (version < k_version) {
     TRY(bring_up_to_date(database, file));
-    make_durable(database, durability, false);
   }
   return database;
 }
