@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
-"""Kills runs at random instants and carries them on, until they end: nothing may be lost, paid twice or done twice.
+"""Kills runs and carries them on, until they end: nothing may be lost, paid twice or done twice.
 
-    tests/crash/run.py [--errand PATH] [--times N] [--seed N] [-v]
+    tests/crash/run.py [--errand PATH] [--points LIBRARY] [--times N] [--seed N] [-j N] [-v]
 
 Each run asks a model of its own (a server on a loopback port, whose answer follows from the request alone) for eight
 answers with eleven calls. It is killed (SIGKILL) at a random instant, carried on with `errand resume`, killed again,
-up to four times; then it is carried on to its end. Compared with a run that nobody killed: the conversation that the
-last request shows, the bill, the answer, what the calls have left. A call that was cut off may have taken effect or
-not; the model is told of each such call, and of no other."""
+up to four times; then it is carried on to its end. With LIBRARY (points.cpp) one run each is killed before every
+single thing that the process does to the world outside: each write to the journal, each send, spawn, rename and removal;
+in others the disk is full or cannot be synced from one of these points on. Compared with a run that nobody killed: the
+conversation that the last request shows, the bill, the answer, what the calls have left. A call that was cut off may
+have taken effect or not; the model is told of each such call, and of no other."""
 import argparse
+import concurrent.futures
+import contextlib
 import http.server
 import json
+import os
 import pathlib
 import random
 import sqlite3
@@ -134,9 +139,9 @@ permissions: {{default: allow}}
 """)
         self.environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder / "home"), "TMPDIR": str(self.folder), "TEST_KEY": "k"}
 
-    def start(self, words):
-        return subprocess.Popen([self.errand, *words], cwd=self.work, env=self.environment, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    def start(self, words, **fault):
+        return subprocess.Popen([self.errand, *words], cwd=self.work, env=self.environment | fault,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def journal(self):
         return next((self.folder / "home").rglob("journal.db"), None)
@@ -172,8 +177,17 @@ permissions: {{default: allow}}
         process.communicate()
         return False
 
-    def finish(self):
-        process = self.start(self.words())
+    def fail_at(self, library, fault, point):
+        process = self.start(self.words(), LD_PRELOAD=str(library), **{fault: str(point)})
+        process.communicate(timeout=60)
+        return process.returncode
+
+    def close(self):
+        self.model.shutdown()
+        self.model.server_close()
+
+    def finish(self, **fault):
+        process = self.start(self.words(), **fault)
         out, err = process.communicate(timeout=60)
         if process.returncode == 2 and b"only a new message" in err:
             base = sqlite3.connect(self.journal())
@@ -229,49 +243,97 @@ def look(trial, result, whole):
     return found
 
 
+class Crashes:
+    """One protocol: a run that nobody disturbs, and what others are compared with it."""
+
+    def __init__(self, options, protocol):
+        self.options, self.protocol, self.kills, self.cut_off = options, protocol, 0, 0
+        with self.trial() as trial:
+            begin = time.monotonic()
+            count = trial.folder / "count"
+            fault = {"LD_PRELOAD": str(options.points), "CRASH_COUNT": str(count)} if options.points else {}
+            result = trial.finish(**fault)
+            self.took = time.monotonic() - begin
+            self.points = int(count.read_text()) if options.points else 0
+            self.whole = {"result": result, "shown": trial.model.asked[-1][1]}
+            alone = look(trial, result, self.whole)
+            assert not alone and result["turns"] == len(STEPS) + 1, alone
+
+    @contextlib.contextmanager
+    def trial(self):
+        with tempfile.TemporaryDirectory(prefix="errand-crash-") as folder:
+            trial = Trial(self.options.errand, self.protocol, folder)
+            try:
+                yield trial
+            finally:
+                trial.close()
+
+    def compare(self, trial):
+        try:
+            found = look(trial, trial.finish(), self.whole)
+            base = sqlite3.connect(trial.journal())
+            self.cut_off += sum(event.get("code") == INTERRUPTED for event in trial.results_of(base))
+            base.close()
+            return found
+        except (AssertionError, subprocess.TimeoutExpired) as error:
+            return [str(error)]
+
+    def at_random(self, number):
+        chance = random.Random(f"{self.options.seed} {self.protocol} {number}")
+        with self.trial() as trial:
+            for _ in range(chance.randint(1, 4)):
+                if not trial.kill_at(chance.uniform(0, self.took)):
+                    break
+                self.kills += 1
+            return self.compare(trial)
+
+    def at_point(self, fault, point):
+        with self.trial() as trial:
+            code = trial.fail_at(self.options.points, fault, point)
+            self.kills += code == -9
+            if fault == "CRASH_AT" and code != -9 and point <= self.points - 10:  # their number varies a little
+                return [f"the process ended with {code} before point {point} of {self.points}"]
+            if code not in (-9, 0, 74):
+                return [f"exit code {code}"]
+            return self.compare(trial)
+
+    def cases(self):
+        """(name, what runs it), in order."""
+        for number in range(self.options.times):
+            yield f"run {number} (seed {self.options.seed})", lambda number=number: self.at_random(number)
+        for fault, step in (("CRASH_AT", 1), ("CRASH_FULL", 5), ("CRASH_SYNC", 5)):
+            for point in range(1, self.points + 1, step):
+                yield f"{fault}={point}", lambda fault=fault, point=point: self.at_point(fault, point)
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--errand", type=pathlib.Path, default=pathlib.Path("build/release/errand"))
-    options.add_argument("--times", type=int, default=100, help="runs of each protocol")
+    options.add_argument("--errand", type=lambda name: pathlib.Path(name).resolve(), default=pathlib.Path("build/release/errand").resolve())
+    options.add_argument("--points", type=lambda name: pathlib.Path(name).resolve(), metavar="LIBRARY")
+    options.add_argument("--times", type=int, default=100, help="runs of each protocol that are killed at random")
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     options.add_argument("-v", "--verbose", action="store_true")
     options = options.parse_args()
-    errand, failed, kills, cut_off = options.errand.resolve(), 0, 0, 0
+    failed = passed = kills = cut_off = points = 0
     for protocol in ("openai_chat", "anthropic_messages", "openai_responses"):
-        with tempfile.TemporaryDirectory(prefix="errand-crash-") as folder:
-            trial = Trial(errand, protocol, folder)
-            begin = time.monotonic()
-            result = trial.finish()
-            took = time.monotonic() - begin
-            whole = {"result": result, "shown": trial.model.asked[-1][1]}
-            alone = look(trial, result, whole)
-            trial.model.shutdown()
-            assert not alone and result["turns"] == len(STEPS) + 1, alone
-        for at in range(options.times):
-            chance = random.Random(f"{options.seed} {protocol} {at}")
-            with tempfile.TemporaryDirectory(prefix="errand-crash-") as folder:
-                trial = Trial(errand, protocol, folder)
-                for _ in range(chance.randint(1, 4)):
-                    if not trial.kill_at(chance.uniform(0, took)):
-                        break
-                    kills += 1
-                try:
-                    found = look(trial, trial.finish(), whole)
-                    base = sqlite3.connect(trial.journal())
-                    cut_off += sum(event.get("code") == INTERRUPTED for event in trial.results_of(base))
-                    base.close()
-                except (AssertionError, subprocess.TimeoutExpired) as error:
-                    found = [str(error)]
-                trial.model.shutdown()
-                trial.model.server_close()
-            if found:
-                failed += 1
-                print(f"FAIL {protocol}, run {at} (seed {options.seed})", *found, sep="\n    ")
-            elif options.verbose:
-                print(f"ok   {protocol}, run {at}")
-    print(f"{kills} kills, {cut_off} calls cut off")
-    print(f"{3 * options.times - failed} passed, {failed} failed, 0 skipped")
-    return 1 if failed or (options.times >= 20 and (kills < options.times or cut_off == 0)) else 0
+        crashes = Crashes(options, protocol)
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for name, found in [(name, pool.submit(case)) for name, case in crashes.cases()]:
+                if found := found.result():
+                    failed += 1
+                    print(f"FAIL {protocol}, {name}", *found, sep="\n    ", flush=True)
+                else:
+                    passed += 1
+                    if options.verbose:
+                        print(f"ok   {protocol}, {name}", flush=True)
+        kills, cut_off, points = kills + crashes.kills, cut_off + crashes.cut_off, points + crashes.points
+    print(f"{kills} kills, {points} points, {cut_off} calls cut off")
+    if options.times >= 20 and (kills < options.times + points or cut_off == 0):
+        print("FAIL the kills: too few of them came before the run was over")
+        failed += 1
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
