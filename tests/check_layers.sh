@@ -85,6 +85,7 @@ cmake
 tests/fuzz
 tests/yaml
 tests/support
+tests/crash/points.cpp
 tests/e2e/journal_fold.cpp
 tests/unit/cli/documents_test.cpp
 tests/unit/cli/waits_test.cpp
