@@ -1,6 +1,7 @@
 #include "cli/recorded_run.h"
 
 #include "agent/id.h"
+#include "agent/log_check.h"
 #include "agent/outcome.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
@@ -84,25 +85,29 @@ Result<std::vector<agent::Event>> read_whole(const std::filesystem::path& store,
         "`errand runs rm` removes what is no run of yours");
   }
   TRY_ASSIGN(std::vector<agent::Event> events, agent::store::read_run(store, run_id));
-  if (!std::holds_alternative<agent::RunStarted>(events.front().body)) {
-    return agent::fail(Code::storage_corrupt,
-                       fmt::format("the beginning of the run {} is not in the journal", run_id),
-                       "`errand runs show` has what is left of it");
-  }
   return events;
 }
 
 // The state that the events, one at least, lead to.
-RecordedRun folded(const std::filesystem::path& store,
-                   std::span<const agent::Event> events,
-                   const agent::Environment& environment) {
+Result<RecordedRun> folded(const std::filesystem::path& store,
+                           std::span<const agent::Event> events,
+                           const agent::Environment& environment) {
   const std::string& run_id = events.front().run_id;
   RecordedRun run{.store = store,
                   .run_id = run_id,
                   .past = {.seq = events.back().seq},
                   .worked_ms = worked_in(events),
                   .updated = events.back().time};
+  const agent::Event* last = nullptr;
   for (const agent::Event& event : events) {
+    if (const std::string why = agent::why_not_next(run.past.state, last, event); !why.empty()) {
+      return agent::fail(
+          Code::storage_corrupt,
+          fmt::format(
+              "event {} of the run {} cannot stand there: {}", event.seq, run_id, why),
+          "`errand runs show` has what is left of it");
+    }
+    last = &event;
     agent::advance(run.past.state, event.body);
     if (const auto* started = std::get_if<agent::RunStarted>(&event.body)) {
       run.begun = *started;
@@ -175,7 +180,7 @@ Result<RecordedRun> fork(const std::filesystem::path& store,
   }
   events.erase(events.begin() + static_cast<std::ptrdiff_t>(events_until(events, turn)),
                events.end());
-  RecordedRun run = folded(store, events, environment);
+  TRY_ASSIGN(RecordedRun run, folded(store, events, environment));
   run.run_id = agent::new_run_id();
   run.worked_ms = 0;
   run.forked_from = {.run_id = run_id, .turn = turn};

@@ -1,6 +1,7 @@
 #include "agent/store/keeping.h"
 
 #include "agent/json.h"
+#include "agent/log_check.h"
 #include "agent/store/journal_file.h"
 #include "agent/store/owner.h"
 #include "agent/store/runs.h"
@@ -136,22 +137,18 @@ std::unexpected<Error> not_a_run(const std::string& name, int line, std::string 
 struct ImportedRun {
   std::vector<Event> events;
   std::vector<std::string> texts;
+  State state;  // that they lead to
 };
 
-// What holds between an event and those before it.
-std::string what_is_wrong(const std::vector<Event>& before, const Event& event, const Json& json) {
-  const auto* started = std::get_if<RunStarted>(&event.body);
-  if (before.empty()) {
-    if (started == nullptr || event.seq != 1) {
-      return "a run begins with run.started";
-    }
-    if (find(json, "plan") == nullptr) {
-      return "this was exported for people, and a run cannot be carried on from it";
-    }
-  } else if (event.run_id != before.back().run_id) {
-    return fmt::format("this event is of another run, {}", one_line(event.run_id, 60));
-  } else if (event.seq <= before.back().seq) {
-    return fmt::format("event {} cannot follow event {}", event.seq, before.back().seq);
+// Of an event behind those of the run that were read before.
+std::string what_is_wrong(const ImportedRun& run, const Event& event, const Json& json) {
+  const bool is_first = run.events.empty();
+  if (auto why = why_not_next(run.state, is_first ? nullptr : &run.events.back(), event);
+      !why.empty()) {
+    return why;
+  }
+  if (is_first && find(json, "plan") == nullptr) {
+    return "this was exported for people, and a run cannot be carried on from it";
   }
   return is_journaled(event.body) ? "" : "this event is not one that is kept";
 }
@@ -171,9 +168,10 @@ Result<ImportedRun> read_lines(std::string_view text,
     if (!event) {
       return not_a_run(name, number, "this line is not an event");
     }
-    if (auto wrong = what_is_wrong(run.events, *event, *json); !wrong.empty()) {
+    if (auto wrong = what_is_wrong(run, *event, *json); !wrong.empty()) {
       return not_a_run(name, number, std::move(wrong));
     }
+    advance(run.state, event->body);
     run.texts.push_back(redactor.dump(std::string(line), [&] { return *json; }));
     run.events.push_back(*std::move(event));
   }

@@ -2,6 +2,7 @@
 // ended with. Usage: journal_fold FILE RUN…; exit code 1 where one differs.
 #include "agent/event.h"
 #include "agent/json.h"
+#include "agent/log_check.h"
 #include "agent/state.h"
 #include "agent/store/runs.h"
 
@@ -55,7 +56,13 @@ bool agree(const std::string& run,
 bool folds(const std::string& run, const std::vector<agent::Event>& events) {
   agent::State state;
   bool agrees = true;
+  const agent::Event* last = nullptr;
   for (const agent::Event& event : events) {
+    if (const auto why = agent::why_not_next(state, last, event); !why.empty()) {
+      std::printf("%s: event %ld: %s\n", run.c_str(), static_cast<long>(event.seq), why.c_str());
+      agrees = false;
+    }
+    last = &event;
     const auto* end = std::get_if<agent::RunFinished>(&event.body);
     if (end == nullptr) {
       agent::advance(state, event.body);

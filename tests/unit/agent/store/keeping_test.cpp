@@ -61,7 +61,7 @@ void add_run(const fs::path& file,
     while (text.size() < static_cast<std::size_t>(seq * seq * 60)) {
       text += mark + ".";
     }
-    journal->append(later(event(run_id, seq, finished_tool(text))));
+    journal->append(later(event(run_id, seq, agent::UserSaid{.text = text})));
     REQUIRE(journal->commit());
   }
   agent::RunFinished end;
@@ -246,8 +246,18 @@ TEST_CASE("keeping: what is no whole run is not imported, and the line is said",
       {"another run", 4, "of another run, other"},
       {"for people", 1, "exported for people"},
       {"a piece", 3, "not one that is kept"},
+      {"a call of nobody", 3, "the model waits for no call `call_1`"},
+      {"a turn too far", 3, "turn 2 cannot follow turn 0"},
+      {"tokens that cannot be", 3, "no request has so many tokens"},
+      {"behind its end", 9, "the run has ended before"},
+      {"begun again", 9, "carried on from its last event, 8"},
+      {"a time that cannot be", 9, "no run takes -1 ms"},
+      {"a number that cannot be", 9, "event 9223372036854775807 cannot follow event 8"},
   }));
   INFO(what);
+  const auto kept = [](std::int64_t seq, agent::EventBody body) {
+    return agent::dump(event("moved", seq, std::move(body)), agent::Detail::kept);
+  };
   if (what == "nothing") {
     lines = {"", ""};
   } else if (what == "no json") {
@@ -264,8 +274,22 @@ TEST_CASE("keeping: what is no whole run is not imported, and the line is said",
     lines[3] = agent::dump(event("other", 4, agent::TurnStarted{1}));
   } else if (what == "for people") {
     lines[0] = agent::dump(agent::store::read_run(folder / "from.db", "moved")->front());
-  } else {
+  } else if (what == "a piece") {
     lines.insert(lines.begin() + 2, agent::dump(event("moved", 3, agent::ModelDelta{})));
+  } else if (what == "a call of nobody") {
+    lines[2] = kept(3, finished_tool("none"));
+  } else if (what == "a turn too far") {
+    lines[2] = kept(3, agent::TurnStarted{2});
+  } else if (what == "tokens that cannot be") {
+    lines[2] = kept(3, agent::ModelBroken{.estimated = agent::Usage{.input = -5}});
+  } else if (what == "behind its end") {
+    lines.push_back(kept(9, agent::TurnStarted{1}));
+  } else if (what == "begun again") {
+    lines.push_back(kept(9, agent::RunStarted{.resumes = 7}));
+  } else if (what == "a time that cannot be") {
+    lines.push_back(kept(9, agent::RunStarted{.resumes = 8, .worked_ms = -1}));
+  } else {
+    lines.push_back(kept(INT64_MAX, agent::RunStarted{.resumes = 8}));
   }
   const auto imported = import_run(folder / "to.db", joined(lines), "run.jsonl", no_secrets());
   REQUIRE_FALSE(imported);
