@@ -1,6 +1,7 @@
 #include "cli/old_runs.h"
 
 #include "agent/store/keeping.h"
+#include "cli/run_folder.h"
 #include "cli/user_folders.h"
 
 #include <chrono>
@@ -18,11 +19,15 @@ agent::Result<void> remove_old_runs(const agent::AgentSpec& agent,
   std::error_code error;  // by whatever name: the user's journal has the runs of others, too
   const bool is_users = session.store == "auto" ||
                         std::filesystem::equivalent(journal, default_journal(environment), error);
-  TRY(agent::store::prune(journal,
-                          {.before = std::chrono::system_clock::now() - *session.keep,
-                           .agent = is_users ? agent.name : "",
-                           .folder = is_users ? folder.string() : ""},
-                          agent::store::Traces::leave));
+  TRY_ASSIGN(const agent::store::Removal removal,
+             agent::store::prune(journal,
+                                 {.before = std::chrono::system_clock::now() - *session.keep,
+                                  .agent = is_users ? agent.name : "",
+                                  .folder = is_users ? folder.string() : ""},
+                                 agent::store::Traces::leave));
+  if (!removal.run_ids.empty()) {
+    remove_kept(environment, removal.run_ids);
+  }
   return {};
 }
 

@@ -103,8 +103,7 @@ Result<RecordedRun> folded(const std::filesystem::path& store,
     if (const std::string why = agent::why_not_next(run.past.state, last, event); !why.empty()) {
       return agent::fail(
           Code::storage_corrupt,
-          fmt::format(
-              "event {} of the run {} cannot stand there: {}", event.seq, run_id, why),
+          fmt::format("event {} of the run {} cannot stand there: {}", event.seq, run_id, why),
           "`errand runs show` has what is left of it");
     }
     last = &event;

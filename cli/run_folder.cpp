@@ -1,10 +1,12 @@
 #include "cli/run_folder.h"
 
 #include "agent/id.h"
+#include "config/yaml/source.h"
 #include "tools/process/sandbox.h"
 
 #include <algorithm>
 #include <fcntl.h>
+#include <iterator>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -21,6 +23,9 @@ constexpr std::string_view k_prefix = "errand-";
 constexpr mode_t k_folder_mode = 0700;
 constexpr mode_t k_kept =
     S_ISVTX;  // on a folder that a session names; on one's own it means nothing
+
+constexpr const char* k_whose = "run";  // in a kept one: the id of the run whose session names it
+constexpr std::size_t k_largest_id = 100;
 
 // The bounds of one sweep.
 constexpr int k_most_entries = 2'000;
@@ -67,7 +72,23 @@ bool is_marked_as_kept(const Descriptor& folder) {
 void remove(const fs::path& folder, bool is_kept) {
   std::error_code ignored;
   fs::remove_all(is_kept ? tools::programs_temporary(folder) : folder, ignored);
-  fs::remove(folder, ignored);  // where nothing is in it
+  const auto entries = std::distance(fs::directory_iterator(folder, ignored), {});
+  if (entries == 0 || (entries == 1 && fs::exists(folder / k_whose, ignored))) {
+    fs::remove(folder / k_whose, ignored);
+    fs::remove(folder, ignored);
+  }
+}
+
+// The run that names what is in it; of one that does not say it, the folder's own.
+std::string run_of(const fs::path& folder) {
+  const auto text = config::read_text_file(folder / k_whose, k_largest_id);
+  return text ? *text : folder.filename().string().substr(k_prefix.size());
+}
+
+bool is_own(const fs::path& folder) {
+  struct stat status{};
+  return ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
 }
 
 void sweep(const fs::path& temporary) {
@@ -118,19 +139,41 @@ RunFolder::~RunFolder() {
   remove(path_, is_kept_ || is_left_);
 }
 
-void RunFolder::keep() {
+void RunFolder::keep(const std::string& run_id) {
   is_kept_ = true;
   if (lock_) {
     ::fchmod(lock_.get(), k_folder_mode | k_kept);
+    const Descriptor whose(
+        ::openat(lock_.get(), k_whose, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!whose || ::write(whose.get(), run_id.data(), run_id.size()) < 0) {
+      return;  // it is the folder of the run that has its name
+    }
   }
 }
 
-fs::path kept_folder(const agent::Environment& environment, const std::string& run_id) {
-  const fs::path folder = temporary_folder(environment) / (std::string(k_prefix) + run_id);
-  struct stat status{};
-  const bool is_ours = ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-                       status.st_uid == ::geteuid() && (status.st_mode & 077) == 0;
-  return is_ours ? folder : fs::path();
+std::vector<fs::path> kept_folders(const agent::Environment& environment,
+                                   std::span<const std::string> run_ids) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  int seen = 0;
+  for (fs::directory_iterator entry(temporary_folder(environment), error), end;
+       !error && entry != end && ++seen <= k_most_entries;
+       entry.increment(error)) {
+    const fs::path& folder = entry->path();
+    if (is_run_folder(folder.filename().string()) && is_own(folder) &&
+        std::ranges::find(run_ids, run_of(folder)) != run_ids.end()) {
+      folders.push_back(folder);
+    }
+  }
+  return folders;
+}
+
+void remove_kept(const agent::Environment& environment, std::span<const std::string> run_ids) {
+  for (const fs::path& folder : kept_folders(environment, run_ids)) {
+    if (const Descriptor dead = locked(folder)) {
+      remove(folder, false);
+    }
+  }
 }
 
 }  // namespace cli

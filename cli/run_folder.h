@@ -4,7 +4,9 @@
 #include "agent/environment.h"
 
 #include <filesystem>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace cli {
 
@@ -20,8 +22,8 @@ class RunFolder {
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
-  // Somebody names what is in it: it stays, also where this run is killed.
-  void keep();
+  // That run's session names what is in it: it stays, also where this process is killed.
+  void keep(const std::string& run_id);
   // A text names what is in it, and nobody else: it stays until a later command sweeps.
   void leave() { is_left_ = true; }
   const std::filesystem::path& path() const { return path_; }
@@ -33,7 +35,10 @@ class RunFolder {
   bool is_left_ = false;
 };
 
-// The one that an earlier process of the run has left, if it is this user's; empty: there is none.
-std::filesystem::path kept_folder(const agent::Environment& environment, const std::string& run_id);
+// Those that processes of these runs have left, and that are this user's.
+std::vector<std::filesystem::path> kept_folders(const agent::Environment& environment,
+                                                std::span<const std::string> run_ids);
+// Of runs that no session names any more.
+void remove_kept(const agent::Environment& environment, std::span<const std::string> run_ids);
 
 }  // namespace cli

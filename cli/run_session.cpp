@@ -218,10 +218,8 @@ std::vector<std::string> RunSession::recorded_in() const {
 // A process works in a folder of its own: one that is there already may be anybody's. What earlier
 // ones have kept in theirs can be read.
 Result<void> RunSession::open_workshop(bool is_replay) {
-  for (const std::string& run_id : recorded_in()) {
-    if (const fs::path kept = kept_folder(world_.context.environment, run_id); !kept.empty()) {
-      plan_.agent.sandbox.read.push_back(kept.string() + "?");  // swept where it was empty
-    }
+  for (const fs::path& kept : kept_folders(world_.context.environment, recorded_in())) {
+    plan_.agent.sandbox.read.push_back(kept.string() + "?");  // swept where it was empty
   }
   TRY_ASSIGN(tool_environment_,
              ToolEnvironment::open(
@@ -235,7 +233,7 @@ Result<void> RunSession::open_workshop(bool is_replay) {
                  world_.supervisor,
                  world_.redactor));
   if (journal_) {
-    tool_environment_->folder().keep();  // the session names what is in it
+    tool_environment_->folder().keep(run_id_);
   }
   for (std::string& sentence : tool_environment_->warnings()) {
     warn(std::move(sentence));

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/run_choice.h"
 #include "cli/run_document.h"
+#include "cli/run_folder.h"
 #include "cli/terminal/render_error.h"
 #include "config/yaml/source.h"
 
@@ -141,6 +142,7 @@ Result<int> command_runs_rm(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const auto run_ids, chosen_runs(parsed, context, journal));
   TRY_ASSIGN(const Removal removal,
              agent::store::remove_runs(journal, run_ids, agent::store::Traces::erase));
+  remove_kept(context.environment, removal.run_ids);
   warn_of_remains(removal, journal, context);
   if (parsed.value("--output") == "json") {
     context.out << agent::dump(json_of(removal, journal)) << "\n";
@@ -169,6 +171,7 @@ Result<int> command_runs_prune(const Parsed& parsed, Context& context) {
     TRY_ASSIGN(removal.run_ids, agent::store::find_old_runs(journal, which));
   } else {
     TRY_ASSIGN(removal, agent::store::prune(journal, which, agent::store::Traces::erase));
+    remove_kept(context.environment, removal.run_ids);
   }
   warn_of_remains(removal, journal, context);
   if (parsed.value("--output") == "json") {
