@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -228,6 +229,50 @@ def sandbox(bench):
     print(f"to set the sandbox up: {first} us")
 
 
+def recorded_run(bench, name, turns):
+    """(agent file, journal, id) of one run of that many turns with a tool call each, in a journal of its own."""
+    script, agent = bench.folder / f"{name}.replay.yaml", bench.folder / f"{name}.yaml"
+    script.write_text("version: 1\nreplies:\n" + "".join(
+        f"  - tool_calls: [{{shell: {{command: echo {turn}}}}}]\n" for turn in range(1, turns)) + "  - Done.\n")
+    agent.write_text(REPLAY_AGENT.replace("bench.replay", f"{name}.replay") +
+                     f"session: {{store: {name}.db}}\n")
+    done = subprocess.run([*bench.errand(agent)[:4], "-o", "json"], env=bench.env, cwd=bench.folder,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+    (bench.folder / "done.replay.yaml").write_text("version: 1\nreplies: [{text: Done., repeat: 10000}]\n")
+    return agent, bench.folder / f"{name}.db", json.loads(done.stdout)["run_id"]
+
+
+def resumed(bench, agent, journal, run):
+    return [str(bench.build / "errand"), "resume", run, "-q", "and now", "--agent", str(agent), "-m",
+            f"replay/{bench.folder}/done.replay.yaml", "--store", str(journal)]
+
+
+def recorded_runs(bench, count=10_000, turns=8):
+    """Looking at runs and carrying them on, beside sqlite3 with the same rows."""
+    agent, journal, run = recorded_run(bench, "many", turns)
+    base = sqlite3.connect(journal)
+    events = base.execute("SELECT seq, time, type, json FROM events ORDER BY seq").fetchall()
+    row = base.execute("SELECT * FROM runs").fetchone()
+    place = [column[1] for column in base.execute("PRAGMA table_info(runs)")].index("run_id")
+    with base:
+        for number in range(count - 1):
+            copy = f"{run[:24]}{number:012x}"
+            base.executemany("INSERT INTO events(run_id, seq, time, type, json) VALUES(?, ?, ?, ?, ?)",
+                             [(copy, seq, time, kind, text.replace(run, copy)) for seq, time, kind, text in events])
+            base.execute(f"INSERT INTO runs VALUES({', '.join('?' * len(row))})",
+                         [*row[:place], copy, *row[place + 1:]])
+    base.close()
+    print(f"\n{f'of {count} runs, {len(events)} events each':<34}{'errand':<19}{'sqlite3':<19}\n")
+    bench.compare("errand runs list", [str(bench.build / "errand"), "runs", "list", "--store", str(journal)],
+                  ["sqlite3", str(journal), f"SELECT * FROM runs WHERE cwd = '{bench.folder}' ORDER BY begun DESC LIMIT 50"])
+    some = f"{run[:24]}{count // 2:012x}"
+    bench.compare("errand resume", resumed(bench, agent, journal, some),
+                  ["sqlite3", str(journal), f"SELECT json FROM events WHERE run_id = '{some}' ORDER BY seq"])
+    agent, journal, run = recorded_run(bench, "long", 1000)
+    bench.compare("resume, export of 1000 turns", resumed(bench, agent, journal, run),
+                  [str(bench.build / "errand"), "runs", "export", run, "--store", str(journal)])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build" / "release")
@@ -251,6 +296,7 @@ def main():
         sandbox(bench)
         decoding(bench)
         concurrent_replays(bench)
+        recorded_runs(bench)
         if options.long:
             long_run(bench, options.long)
     finally:
