@@ -87,6 +87,7 @@ tests/yaml
 tests/support
 tests/crash/points.cpp
 tests/e2e/journal_fold.cpp
+tests/unit/agent/step_by_process_test.cpp
 tests/unit/cli/documents_test.cpp
 tests/unit/cli/waits_test.cpp
 tests/unit/config/hostile_test.cpp
