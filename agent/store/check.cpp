@@ -9,6 +9,8 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,6 +40,31 @@ std::unexpected<Error> failed_here(std::string_view doing,
         "creates a new one";
   }
   return error;
+}
+
+// Of a journal that was cut off: how long it was, as its header (SQLite's file format, 1.3) has it.
+// Nothing: it is no shorter, or no journal of ours.
+std::optional<std::uintmax_t> length_before_cut(const fs::path& file) {
+  std::array<unsigned char, 100> header{};
+  std::ifstream in(file, std::ios::binary);
+  if (!in.read(reinterpret_cast<char*>(header.data()), header.size())) {
+    return std::nullopt;
+  }
+  const auto number_at = [&](std::size_t at, std::size_t bytes) {
+    std::uintmax_t number = 0;
+    for (std::size_t byte = at; byte < at + bytes; ++byte) {
+      number = number << 8 | header.at(byte);
+    }
+    return number;
+  };
+  const std::uintmax_t page = number_at(16, 2) == 1 ? 65'536 : number_at(16, 2);
+  const std::uintmax_t length = page * number_at(28, 4);
+  std::error_code error;
+  const bool is_ours =
+      std::string_view(reinterpret_cast<const char*>(header.data()), 15) == "SQLite format 3" &&
+      number_at(68, 4) == k_application_id;
+  const bool is_cut = is_ours && fs::file_size(file, error) < length && !error;
+  return is_cut ? std::optional(length) : std::nullopt;
 }
 
 class Check {
@@ -288,7 +315,13 @@ class Rescue {
   }
 
  private:
+  // What is there and can be read: of a file with damages, rows may be others than they say.
   void save(SQLite::Statement& query) {
+    const auto event = event_of(query.getColumn(4).getString());
+    if (!event || event->run_id != query.getColumn(0).getString() ||
+        event->seq != query.getColumn(1).getInt64()) {
+      return;
+    }
     insert_.tryReset();
     insert_.bind(1, query.getColumn(0).getString());
     insert_.bind(2, query.getColumn(1).getInt64());
@@ -340,6 +373,7 @@ Result<bool> write_anew(SQLite::Database& damaged,
   for (const char* part : {"-wal", "-shm"}) {
     fs::remove(fs::path(file) += part, ignored);
   }
+  fs::remove(claims_file(fresh), ignored);
   std::error_code error;
   fs::rename(fresh, file, error);
   if (error) {
@@ -395,6 +429,17 @@ std::string words_of(const Loss& loss) {
                           : "events of it are lost";
 }
 
+// SQLite reads nothing of a file that is shorter than it says: what is missing becomes damage.
+Result<void> fill_up(const fs::path& file) {
+  std::error_code error;
+  if (const auto length = length_before_cut(file)) {
+    fs::resize_file(file, *length, error);
+  }
+  return error ? fail(Code::storage_io,
+                      fmt::format("cannot write to {}: {}", file.string(), error.message()))
+               : Result<void>();
+}
+
 // What that has lost.
 Result<std::vector<Loss>> mend_by_report(const fs::path& file, const CheckReport& report) {
   TRY(look_at(file));
@@ -421,6 +466,15 @@ Result<std::vector<Loss>> mend_by_report(const fs::path& file, const CheckReport
 }  // namespace
 
 Result<CheckReport> check_journal(const fs::path& file) {
+  if (const auto length = length_before_cut(file)) {
+    std::error_code ignored;
+    return CheckReport{
+        .is_sound = false,
+        .findings = {{.what = fmt::format("the file is cut off: {} of {} bytes are there",
+                                          fs::file_size(file, ignored),
+                                          *length),
+                      .can_be_mended = true}}};
+  }
   try {
     TRY_ASSIGN(SQLite::Database database, open_to_read(file));
     const Transaction snapshot(database, Transaction::Kind::read);
@@ -441,6 +495,7 @@ Result<Mending> mend_journal(const fs::path& file) {
                 "wait for its end: `errand runs list --all --status running`");
   }
   TRY_ASSIGN(fs::path copy, keep_copy(file));
+  TRY(fill_up(file));
   TRY_ASSIGN(std::vector<Loss> lost, mend_by_report(file, report));
   TRY_ASSIGN(CheckReport after, check_journal(file));
   for (const Loss& loss : lost) {

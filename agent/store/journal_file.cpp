@@ -23,8 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-constexpr int k_application_id = 0x65727264;  // "errd"
-
 // What each version adds to the one before, from an empty file on. What is new in a table has a
 // default: a process of the version before may be writing a run, and goes on with it.
 constexpr auto k_versions = std::to_array<const char*>({

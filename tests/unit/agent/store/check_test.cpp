@@ -1,5 +1,6 @@
 #include "agent/store/check.h"
 
+#include "agent/store/owner.h"
 #include "agent/store/runs.h"
 #include "tests/support/journal.h"
 
@@ -265,6 +266,37 @@ TEST_CASE("check: where the index is damaged as well, what is lost is said as fa
   };
   CHECK(static_cast<std::size_t>(std::ranges::count_if(mended->lost, is_gone)) ==
         400 - list_runs(file, {}).value().size());
+}
+
+TEST_CASE("check: of a journal that was cut off, what is there is saved", "[agent]") {
+  const int percent = GENERATE(10, 40, 75, 99);
+  INFO(percent << " % are there");
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  constexpr int k_runs = 200;
+  constexpr std::int64_t k_events = 8;
+  make_journal(file, k_runs, 3);
+  const std::uintmax_t whole = fs::file_size(file);
+  const std::uintmax_t there = whole * static_cast<std::uintmax_t>(percent) / 100;
+  fs::resize_file(file, there);
+  CHECK(words(check_journal(file).value()) ==
+        Words{fmt::format(": the file is cut off: {} of {} bytes are there", there, whole)});
+  const auto mended = mend_journal(file);
+  REQUIRE(mended);
+  CHECK(fs::file_size(mended->copy) == there);
+  CHECK_FALSE(fs::exists(agent::store::claims_file(fs::path(file) += ".mended")));
+  CHECK(mended->after.is_sound);
+  // In the order of the runs, as they were written; each that is there can be read.
+  const std::int64_t most = k_runs * k_events * percent / 100;
+  CHECK(mended->after.events > most / 2);
+  CHECK(mended->after.events < k_runs * k_events);
+  const auto runs = list_runs(file, {});
+  REQUIRE(runs);
+  for (const auto& run : *runs) {
+    const auto events = agent::store::read_run(file, run.row.run_id);
+    REQUIRE(events);
+    CHECK(events->size() <= k_events);
+  }
 }
 
 TEST_CASE("check: what is no database is not sent to the doctor", "[agent]") {
