@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <variant>
@@ -45,6 +46,11 @@ const Option* lasting_option(std::string_view name) {
   const Command* run = find_command("run");
   const Option* option = run != nullptr ? find_option(*run, name) : nullptr;
   return option != nullptr && option->lasts ? option : nullptr;
+}
+
+// Of an option with a secret in it, nobody knows the rest.
+bool is_whole(const std::string& option) {
+  return !option.contains(agent::k_redacted);
 }
 
 std::unexpected<agent::Error> refuse(std::string message, std::string help) {
@@ -239,6 +245,16 @@ Result<void> check_is_unchanged(const RecordedRun& run) {
   return {};
 }
 
+std::vector<std::string> lost_options(const RecordedRun& run) {
+  std::vector<std::string> names;
+  for (const std::string& option : run.begun.made_from.options) {
+    if (!is_whole(option)) {
+      names.push_back(option.substr(0, option.find('=')));
+    }
+  }
+  return names;
+}
+
 bool has_gaps(const RecordedRun& run) {
   return run.begun.instructions.contains(agent::k_redacted) ||
          std::ranges::any_of(run.past.state.conversation.messages, has_gap);
@@ -260,8 +276,7 @@ std::vector<std::string> lasting_options(const Parsed& parsed) {
 
 Result<void> take_over_options(const RecordedRun& run, Parsed& parsed) {
   std::vector<std::string> arguments = {"run"};
-  arguments.insert(
-      arguments.end(), run.begun.made_from.options.begin(), run.begun.made_from.options.end());
+  std::ranges::copy_if(run.begun.made_from.options, std::back_inserter(arguments), is_whole);
   TRY_ASSIGN(const Parsed recorded, parse(arguments, {}));
   for (const auto& [name, values] : recorded.values) {
     const Option* option = lasting_option(name);

@@ -49,6 +49,9 @@ agent::Result<void> check_is_unchanged(const RecordedRun& run);
 // Whether the journal holds less than what was said: a secret was in it.
 bool has_gaps(const RecordedRun& run);
 
+// The recorded options that had a secret in them: they do not count.
+std::vector<std::string> lost_options(const RecordedRun& run);
+
 // The options that say what a run is, for MadeFrom; and those of a recorded run, where the command
 // line does not say otherwise.
 std::vector<std::string> lasting_options(const Parsed& parsed);

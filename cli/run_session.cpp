@@ -97,6 +97,11 @@ void RunSession::tell_what_is_carried_on() {
   if (has_gaps(*source_.earlier)) {
     warn("secrets of the conversation are not in the journal: the model reads `[redacted]`");
   }
+  for (const std::string& option : lost_options(*source_.earlier)) {
+    warn(fmt::format("the recorded {} had a secret in it, which is not in the journal",
+                     agent::one_line(option, 60)),
+         "give the option again, if it is still to count");
+  }
   if (!source_.is_by_record) {
     return;
   }

@@ -45,6 +45,10 @@ std::unexpected<Error> failed_here(std::string_view doing,
 // Of a journal that was cut off: how long it was, as its header (SQLite's file format, 1.3) has it.
 // Nothing: it is no shorter, or no journal of ours.
 std::optional<std::uintmax_t> length_before_cut(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) {
+    return std::nullopt;  // a pipe would be waited for
+  }
   std::array<unsigned char, 100> header{};
   std::ifstream in(file, std::ios::binary);
   if (!in.read(reinterpret_cast<char*>(header.data()), header.size())) {
@@ -59,7 +63,6 @@ std::optional<std::uintmax_t> length_before_cut(const fs::path& file) {
   };
   const std::uintmax_t page = number_at(16, 2) == 1 ? 65'536 : number_at(16, 2);
   const std::uintmax_t length = page * number_at(28, 4);
-  std::error_code error;
   const bool is_ours =
       std::string_view(reinterpret_cast<const char*>(header.data()), 15) == "SQLite format 3" &&
       number_at(68, 4) == k_application_id;

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Carries on what the end-to-end cases leave: every ending that the table of exit codes has.
+
+    tests/e2e/carry_on.py [--errand PATH] [-k PATTERN]… [-j N] [-v]
+
+Runs every case once. Each run that is in a journal then is carried on with a new message, by a model that answers
+`Carried on.`: where the table says that its ending can be carried on, it has to be; where it says that it cannot, the
+command has to say so, and ask nobody. `resume_cmd` of the result has to say the same."""
+import argparse
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+import threading
+
+sys.dont_write_bytecode = True  # a test run leaves nothing in the source tree
+import run  # noqa: E402
+from cases import find_cases  # noqa: E402
+
+ANSWER = "version: 1\nreplies: [{text: Carried on., repeat: 1000}]\n"
+# What the agent file of the case itself says no to, with or without a new message, or limits where no option is for it.
+OWN_ENDINGS = ("hook_terminated", "guardrail_denied", "kill_switch", "sandbox", "no_input", "output_invalid",
+               "token_budget", "tool_call_limit", "loop_detected", "cost_budget", "timeout")
+OWN_REFUSALS = ("kept no agent file", "the environment variable")  # an older journal; a variable for one line of the case
+RUN_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # what is none is a case's own doing
+
+
+class Tally:
+    def __init__(self):
+        self.lock, self.carried, self.refused = threading.Lock(), {}, {}
+
+    def note(self, kind, name):
+        with self.lock:
+            kind[name] = kind.get(name, 0) + 1
+
+
+def carried_on(world, checker, rows, tally):
+    """Of each run that the case has left."""
+    for file in filter(lambda file: file.is_file(), world.home.rglob("journal.db")):
+        base = sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=5)
+        ends = dict(base.execute("select run_id, json from events where type = 'run.finished' order by seq"))
+        last = dict(base.execute("select run_id, max(seq) from events group by run_id"))
+        runs = list(base.execute("select run_id from runs"))
+        base.close()
+        for run_id, in runs:
+            if not RUN_ID.fullmatch(run_id):
+                continue
+            end = json.loads(ends[run_id]) if run_id in ends else None
+            result = end["result"] if end and end["seq"] == last[run_id] else None
+            judge(world, checker, rows, tally, file, run_id, result)
+
+
+def judge(world, checker, rows, tally, file, run_id, result):
+    row = rows[result["exit_code"]] if result else {"name": "interrupted", "resumable": "yes"}
+    is_resumable = row["name"] == "ok" or row["resumable"] in ("yes", "maybe")
+    if result and bool(result["resume_cmd"]) != is_resumable and world.server.requests:  # else it was imported
+        checker.fail(f"{run_id} ended as {row['name']}, and `resume_cmd` is {result['resume_cmd']!r}")
+    script = world.tmp / "carried-on.yaml"
+    script.write_text(ANSWER)
+    environment = {name: value for name, value in world.environment(world.case.steps[-1]).items()
+                   if not name.startswith("ERRAND_")}
+    done = subprocess.run(
+        [world.options.errand, "resume", run_id, "And now?", "--store", file, "-m", f"replay/{script}", "-o", "json",
+         "--max-turns", "1000", "--timeout", "20s", *(["--max-cost", "1000"] if row["name"] == "cost_budget" else [])],
+        cwd=world.work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    said = json.loads(done.stdout) if done.stdout.startswith("{") else None
+    where = f"{run_id} ended as {row['name']}, and was carried on: "
+    if said is None or said["exit_code"] != done.returncode:
+        checker.fail(f"{where}exit code {done.returncode}, {done.stdout!r:.300} {done.stderr!r:.500}")
+    elif is_resumable and done.returncode == 0:
+        if said["run_id"] != run_id or said["text"] != "Carried on.":
+            checker.fail(f"{where}{said!r:.400}")
+        tally.note(tally.carried, row["name"])
+    elif any(words in done.stderr for words in OWN_REFUSALS):
+        pass
+    elif is_resumable and said["exit_name"] not in (row["name"], *OWN_ENDINGS):
+        checker.fail(f"{where}{said['exit_name']} {done.stderr!r:.600}")
+    elif not is_resumable and (done.returncode != 2 or f"ended as {row['name']}" not in done.stderr):
+        checker.fail(f"{where}exit code {done.returncode} {done.stderr!r:.400}")
+    elif not is_resumable:
+        tally.note(tally.refused, row["name"])
+
+
+def try_case(case, options, rows, tally):
+    looked_at = []
+
+    def afterwards(world, checker):
+        if not checker.wrong and not looked_at:  # one variant: how a run ended is the same in all
+            looked_at.append(case)
+            carried_on(world, checker, rows, tally)
+    return run.run_case(case, options, afterwards)
+
+
+def try_all(chosen, options):
+    said = subprocess.run([options.errand, "exit-codes", "-o", "json"], capture_output=True, text=True, check=True)
+    rows = {row["exit_code"]: row for row in json.loads(said.stdout)["exits"]}
+    tally, passed, failed, skipped = Tally(), 0, 0, 0
+    for case, judged in run.each(chosen, lambda case: try_case(case, options, rows, tally), options):
+        if judged.skipped:
+            skipped += 1
+        elif judged.wrong:
+            failed += 1
+            print("\n    ".join([f"FAIL {case.name}", *judged.wrong]), flush=True)
+        else:
+            passed += 1
+    for what, kind in (("carried on", tally.carried), ("refused", tally.refused)):
+        print(f"{what}: " + ", ".join(f"{name} {count}" for name, count in sorted(kind.items())))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    return 1 if failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    run.add_options(parser)
+    options = parser.parse_args()
+    cases, _ = find_cases()
+    return run.with_errand(options, lambda: try_all(run.chosen_cases(cases, options.k, None), options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
