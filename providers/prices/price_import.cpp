@@ -224,10 +224,14 @@ Result<std::string> write_model(const Json& model, const std::string& id) {
   }
   const std::string word = escape_word(id);
   const bool is_plain = match == "=" + word;
-  return fmt::format("model {}{}{} : {}\n",
+  const Json* window = agent::find(model, "context_window");
+  return fmt::format("model {}{}{} : {}{}\n",
                      word,
                      is_plain ? "" : " ",
                      is_plain ? "" : match,
+                     window == nullptr || !agent::is_number(*window)
+                         ? ""
+                         : write_window(agent::integer_of(*window).value_or(0)),
                      write_tariff(tariff));
 }
 

@@ -166,14 +166,17 @@ agent::Result<std::optional<FoundPrice>> PriceTable::find_model(std::string_view
       return broken(line);
     }
     if (*fits) {
-      auto tariff = parse_tariff(entry->value);
+      std::string_view value = entry->value;
+      const std::int64_t window = take_window(value);
+      auto tariff = parse_tariff(value);
       if (!tariff) {
         return broken(line);
       }
       return FoundPrice{.tariff = std::move(*tariff),
                         .provider = unescape_word(provider_id),
                         .model = unescape_word(entry->id),
-                        .match = std::string(entry->match)};
+                        .match = std::string(entry->match),
+                        .window = window};
     }
   }
   return std::optional<FoundPrice>{};

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,7 +25,8 @@ struct FoundPrice {
   agent::Tariff tariff;
   std::string provider;  // their ids in the table
   std::string model;
-  std::string match;  // the words that the name fits; empty: it is the id
+  std::string match;        // the words that the name fits; empty: it is the id
+  std::int64_t window = 0;  // tokens that the model can take; 0: unknown
 };
 
 class PriceTable {

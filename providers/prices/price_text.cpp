@@ -236,6 +236,19 @@ std::optional<bool> holds(std::string_view match, std::string_view name) {
   return holds_group(match, agent::to_lower(name), false, 0);
 }
 
+constexpr std::string_view k_window = "window=";
+
+std::int64_t take_window(std::string_view& text) {
+  if (!text.starts_with(k_window)) {
+    return 0;
+  }
+  return whole_number<std::int64_t>(take_word(text).substr(k_window.size())).value_or(0);
+}
+
+std::string write_window(std::int64_t window) {
+  return window > 0 ? fmt::format("{}{} ", k_window, window) : "";
+}
+
 std::optional<agent::Tariff> parse_tariff(std::string_view text) {
   agent::Tariff tariff;
   do {

@@ -12,6 +12,7 @@
 #pragma once
 #include "agent/price.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,7 +31,12 @@ std::string unescape_word(std::string_view word);
 // nullopt where they are no match.
 std::optional<bool> holds(std::string_view match, std::string_view name);
 
-// What stands behind the colon of a model's line. nullopt where it is none.
+// Takes how many tokens the model can take from the beginning of what stands behind the colon of
+// its line; 0: it is not said.
+std::int64_t take_window(std::string_view& text);
+std::string write_window(std::int64_t window);  // with a blank behind it; of 0, empty
+
+// What stands there besides. nullopt where it is none.
 std::optional<agent::Tariff> parse_tariff(std::string_view text);
 std::string write_tariff(const agent::Tariff& tariff);
 

@@ -173,7 +173,9 @@ TEST_CASE("price table: every line of the built-in one can be read", "[providers
     if (kind == "model") {
       const auto colon = line.find(" : ");
       REQUIRE(colon != std::string_view::npos);
-      REQUIRE(providers::parse_tariff(line.substr(colon + 3, line.size() - colon - 4)));
+      std::string_view value = line.substr(colon + 3, line.size() - colon - 4);
+      providers::take_window(value);
+      REQUIRE(providers::parse_tariff(value));
       std::string_view match = line.substr(0, colon);
       providers::take_word(match);
       REQUIRE_FALSE(providers::take_word(match).empty());  // the id
