@@ -179,11 +179,11 @@ class JudgeCheck final : public GuardrailCheck {
         room(question, model, schema);  // it is asked once more
       }
     };
-    agent::Conversation conversation;
-    conversation.messages.emplace_back(agent::UserMessage{.text = question.text});
+    conversation_.messages.assign(1, agent::UserMessage{.text = question.text});
+    ++conversation_.revision;  // the provider keeps what it has encoded of a conversation
     auto reply = judge_.provider->complete({.instructions = k_instructions,
                                             .tools = {},
-                                            .conversation = conversation,
+                                            .conversation = conversation_,
                                             .max_output_tokens = most,
                                             .output_schema = schema},
                                            listen,
@@ -200,6 +200,7 @@ class JudgeCheck final : public GuardrailCheck {
   agent::GuardrailSpec spec_;
   Judge judge_;
   agent::Clock& clock_;
+  agent::Conversation conversation_;
 };
 
 }  // namespace
