@@ -366,6 +366,55 @@ struct GuardrailRan {
     field("text", self.text);
   }
 };
+// A file that stays with the model word for word, as it was at that moment.
+struct PinnedFile {
+  std::string path;  // as the agent file has it
+  std::string content;
+
+  static void fields(auto& self, auto& field) {
+    field("path", self.path);
+    field("content", self.content);
+  }
+};
+// From here on the model sees less of the conversation; the log has all of it.
+struct ContextCompacted {
+  static constexpr std::string_view k_type = "context.compacted";
+  static constexpr std::array<std::string_view, 5> k_actions = {
+      "asked", "cleared", "summarized", "left_out", "failed"};  // asked: for a summary
+  static constexpr std::array<std::string_view, 2> k_reasons = {"fill", "overflow"};
+
+  std::int64_t turn = 0;              // the last one
+  std::string action;                 // of k_actions
+  std::string reason;                 // of k_reasons: errand's count, or a request was refused
+  std::string model;                  // whose window it is
+  std::int64_t window = 0;            // tokens, as far as is known by now
+  std::int64_t before = 0;            // tokens of the next request, estimated
+  std::int64_t after = 0;             // the same number
+  std::vector<std::int64_t> results;  // cleared: their numbers in the run, from 1
+  std::int64_t messages = 0;  // of the conversation, from its beginning: summarized, or left out
+  std::string summary;
+  std::vector<PinnedFile> pinned;
+  std::optional<ModelUse> summarizer;  // what the summary has cost
+  std::optional<Error> error;          // why it failed
+  std::int64_t duration_ms = 0;
+
+  static void fields(auto& self, auto& field) {
+    field("turn", self.turn);
+    field.word("action", self.action, k_actions);
+    field.word("reason", self.reason, k_reasons);
+    field("model", self.model);
+    field("window", self.window);
+    field("before", self.before);
+    field("after", self.after);
+    field("results", self.results);
+    field("messages", self.messages);
+    field("summary", self.summary);
+    field("pinned", self.pinned);
+    field("summarizer", self.summarizer);
+    field("error", self.error);
+    field("duration_ms", self.duration_ms);
+  }
+};
 struct LimitWarning {
   static constexpr std::string_view k_type = "limit.warning";
 
@@ -420,7 +469,8 @@ using EventBody = std::variant<RunStarted,
                                ApprovalRequested,
                                ApprovalAnswered,
                                HookRan,
-                               GuardrailRan>;
+                               GuardrailRan,
+                               ContextCompacted>;
 
 struct Event {
   std::string run_id;

@@ -13,6 +13,7 @@ constexpr std::array<std::string_view, k_points> k_hook_point_names = {"run_star
                                                                        "pre_tool_use",
                                                                        "post_tool_use",
                                                                        "notification",
+                                                                       "pre_compact",
                                                                        "stop",
                                                                        "run_end"};
 

@@ -14,10 +14,11 @@ enum class HookPoint : std::uint8_t {
   pre_tool_use,   // text: the call's arguments, as JSON
   post_tool_use,  // text: the result's content
   notification,   // a person would want to know; text: what
+  pre_compact,    // before the conversation is made shorter; text: how
   stop,           // the model is done; text: the answer
   run_end,        // whatever the ending
 };
-constexpr std::size_t k_points = 8;
+constexpr std::size_t k_points = 9;
 
 constexpr bool is_about_a_call(HookPoint point) {
   return point == HookPoint::pre_tool_use || point == HookPoint::post_tool_use;

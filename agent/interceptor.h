@@ -24,7 +24,7 @@ struct HookContext {
   std::string_view prompt;                     // of the run
   std::string_view text;                       // see HookPoint
   std::string_view kind;                       // notification: what of; run_end: the exit name
-  const Conversation* conversation = nullptr;  // pre_model, post_model
+  const Conversation* conversation = nullptr;  // pre_model, post_model, pre_compact
   const Reply* reply = nullptr;                // post_model
   const ToolCall* call = nullptr;              // pre_tool_use, post_tool_use
   const ToolResult* result = nullptr;          // post_tool_use

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 namespace agent {
@@ -52,6 +53,22 @@ class Check {
   std::string operator()(const ModelBroken& broken) const { return check_usage(broken.counted()); }
   std::string operator()(const GuardrailRan& guardrail) const {
     return guardrail.judge ? check_usage(guardrail.judge->usage) : "";
+  }
+  std::string operator()(const ContextCompacted& compacted) const {
+    if (!state_.open_calls.empty()) {
+      return "a conversation is not made shorter while calls are open";
+    }
+    const bool has_results = std::ranges::all_of(compacted.results, [&](std::int64_t number) {
+      return number >= 1 && std::cmp_less_equal(number, state_.results_at.size());
+    });
+    if (!has_results || compacted.messages < 0 ||
+        std::cmp_greater(compacted.messages, state_.conversation.messages.size())) {
+      return "it leaves out what was never said";
+    }
+    if (!can_be(compacted.before) || !can_be(compacted.after) || !can_be(compacted.window)) {
+      return "no request has so many tokens";
+    }
+    return compacted.summarizer ? check_usage(compacted.summarizer->usage) : "";
   }
   std::string operator()(const RunFinished& finished) const {
     return check_time(finished.result.duration_ms);

@@ -1,9 +1,11 @@
 #include "agent/loop.h"
 
+#include "agent/compaction.h"
 #include "agent/duration.h"
 #include "agent/recorder.h"
 #include "agent/sha256.h"
 #include "agent/step.h"
+#include "agent/summarizer.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
@@ -131,6 +133,15 @@ class RecordingWatcher final : public ToolWatcher {
     if (!state.open_calls.empty()) {
       recorder_.commit();  // the others may run for long
     }
+  }
+
+  std::optional<std::string> earlier_result(std::int64_t number) override {
+    const State& state = recorder_.state();
+    if (number < 1 || std::cmp_greater(number, state.results_at.size())) {
+      return std::nullopt;
+    }
+    const std::size_t at = state.results_at[static_cast<std::size_t>(number) - 1];
+    return std::get<ToolMessage>(state.conversation.messages[at]).content;
   }
 
   // What hooks or guardrails end the run with.
@@ -280,6 +291,7 @@ class Run {
                                  [&](RunTools& run) { return run_tools(run); },
                                  [&](Say& say) { return note(std::move(say.message)); },
                                  [&](Warn& warn) { return warn_of(std::move(warn.warning)); },
+                                 [&](Compact& pass) { return compact(std::move(pass.plan)); },
                                  [&](Finish& end) { return end_with(std::move(end.ending)); }},
                       step);
   }
@@ -426,7 +438,7 @@ class Run {
       return std::unexpected(*std::move(ending));
     }
     if (auto done = heed(interceptors_.judge(
-            {.point = HookPoint::pre_model, .conversation = &state.conversation},
+            {.point = HookPoint::pre_model, .conversation = &seen_by_model(state)},
             cancellation_.stop()));
         !done) {
       return done;
@@ -436,7 +448,7 @@ class Run {
     recorder_.record(
         ModelRequested{.turn = turn,
                        .model = request_.started.model,
-                       .messages = static_cast<std::int64_t>(state.conversation.messages.size()),
+                       .messages = static_cast<std::int64_t>(seen_by_model(state).messages.size()),
                        .estimated_input = estimated_input(state),
                        .max_output_tokens = ask.max_output_tokens});
     recorder_.commit();
@@ -448,7 +460,7 @@ class Run {
     const std::stop_callback forward(cancellation_.stop(), [&stop] { stop.request_stop(); });
     ModelRequest request{.instructions = request_.started.instructions,
                          .tools = ports_.toolbox.tools(),
-                         .conversation = state.conversation,
+                         .conversation = seen_by_model(state),
                          .max_output_tokens = ask.max_output_tokens,
                          .tool_choice = tool_choice(state),
                          .output_schema = state.plan.output_schema};
@@ -468,6 +480,11 @@ class Run {
           }
         },
         stop.get_token());
+    if (!reply && reply.error().code == Code::context_overflow && state.overflows == 0) {
+      if (auto plan = compaction_after_overflow(state)) {
+        return compact(*std::move(plan));
+      }
+    }
     if (!reply) {
       return std::unexpected(at_limit ? *std::move(at_limit)
                                       : Ending{.error = std::move(reply).error()});
@@ -486,9 +503,53 @@ class Run {
     }
     return heed(interceptors_.judge({.point = HookPoint::post_model,
                                      .text = responded.text,
-                                     .conversation = &state.conversation,
+                                     .conversation = &seen_by_model(state),
                                      .reply = &responded},
                                     cancellation_.stop()));
+  }
+
+  // One step by which the model sees less.
+  Done compact(ContextCompacted pass) {
+    if (auto ending = interceptors_.killed()) {
+      return std::unexpected(*std::move(ending));
+    }
+    const State& state = recorder_.state();
+    if (auto done = heed(interceptors_.judge({.point = HookPoint::pre_compact,
+                                              .text = pass.action,
+                                              .conversation = &seen_by_model(state)},
+                                             cancellation_.stop()));
+        !done) {
+      return done;
+    }
+    const auto start = ports_.clock.now();
+    pass.before = estimated_input(state);
+    pass.pinned = ports_.pinned ? ports_.pinned() : std::vector<PinnedFile>();
+    if (pass.action == "summarized") {
+      const bool is_own = ports_.summarizer == nullptr;
+      ContextCompacted asked = pass;
+      asked.action = "asked";
+      asked.after = asked.before;
+      asked.pinned.clear();
+      recorder_.record(std::move(asked));
+      recorder_.commit();
+      sum_up(pass,
+             state,
+             {.provider = is_own ? ports_.provider : *ports_.summarizer,
+              .is_own = is_own,
+              .budget = interceptors_,
+              .clock = ports_.clock,
+              .emit = [&](EventBody body) { recorder_.record(std::move(body)); },
+              .question = question_},
+             cancellation_.stop());
+    }
+    pass.after =
+        pass.action == "failed" ? pass.before : estimated_input(state, view_after(state, pass));
+    pass.duration_ms = milliseconds_since(start, ports_.clock);
+    if (!cancellation_.stop().stop_requested() || pass.summarizer) {
+      recorder_.record(std::move(pass));
+      recorder_.commit();  // it may have been paid for
+    }
+    return {};
   }
 
   static Warning estimate_warning(const Reply& reply) {
@@ -509,7 +570,7 @@ class Run {
   // next attempt may say less, or nothing comes of it.
   std::optional<Ending> limits_again(ModelRequest& request) {
     for (;;) {
-      Step step = next(recorder_.state());
+      Step step = next_try(recorder_.state());
       if (auto* warn = std::get_if<Warn>(&step)) {
         recorder_.record(std::move(warn->warning));
         continue;
@@ -659,6 +720,7 @@ class Run {
   Recorder recorder_;
   Interceptors interceptors_;
   Clock::Steady begin_;
+  Conversation question_;       // to who writes summaries
   std::optional<Ending> left_;  // where calls have left what git or errand would obey
   bool is_finishing_ = false;
   bool is_approved_ = false;  // the answer, by hooks and guardrails

@@ -27,6 +27,9 @@ struct Ports {
   Clock& clock;
   Approver* approver = nullptr;        // null: there is nobody to ask
   Interceptor* interceptor = nullptr;  // null: no hooks, no guardrails
+  Provider* summarizer = nullptr;      // null: the model itself sums up
+  // The files that stay with the model word for word, as they are now; may be empty.
+  std::function<std::vector<PinnedFile>()> pinned = nullptr;
   // What is to be said before the end of a run that came to its answer; may be empty.
   std::function<std::vector<Warning>()> last_words = nullptr;
 };

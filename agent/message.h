@@ -143,6 +143,7 @@ ToolStatus tool_status_from(std::string_view name);  // `not_run` where it is no
 struct UserMessage {
   std::string text;
   std::vector<Attachment> attachments = {};
+  bool is_programs = false;  // the program's words, not the user's
 };
 struct AssistantMessage {
   SharedReply reply;

@@ -32,7 +32,7 @@ constexpr auto k_exits = std::to_array<ExitRow>({
     {81, "token_budget", Status::stopped, "limits.max_total_tokens", "limits.max_total_tokens", "no", "yes"},
     {82, "cost_budget", Status::stopped, "limits.max_cost_usd", "limits.max_cost_usd, spent, or the next request's input alone would exceed it", "no", "yes"},
     {83, "tool_call_limit", Status::stopped, "limits.max_tool_calls", "limits.max_tool_calls", "no", "yes"},
-    {84, "context_overflow", Status::stopped, "", "the conversation no longer fits, compaction off or not enough", "no", "fork"},
+    {84, "context_overflow", Status::stopped, "", "the conversation no longer fits, compaction off or not enough", "no", "yes"},
     {85, "truncated", Status::failed, "", "the answer was cut by the output-token limit after the allowed continuations", "no", "yes"},
     {86, "loop_detected", Status::stopped, "limits.max_repeat_calls", "same call, same result, over and over", "no", "yes"},
     {87, "handoff_limit", Status::stopped, "", "more hand-overs between agents than allowed", "no", "yes"},

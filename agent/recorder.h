@@ -43,6 +43,7 @@ class Recorder {
   // Nobody is asked any more, and the result is made: what was said may be large, and is let go of.
   void end_conversation() {
     state_.conversation = {};
+    state_.shown = {};
     state_.open_calls = {};
     state_.last_reply = {};
     state_.answer = nullptr;

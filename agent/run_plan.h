@@ -11,6 +11,36 @@
 
 namespace agent {
 
+// When the conversation is made shorter, and what of it stays. Shares are in percent of the
+// model's window.
+struct ContextPlan {
+  std::map<std::string, std::int64_t> windows;  // tokens, by model; empty: nothing is made shorter
+  std::int64_t clear_at = 60;                   // old tool results go; 0: never
+  std::int64_t keep_results = 5;                // the newest, that stay
+  std::int64_t summarize_at = 85;               // old turns become a summary; 0: never
+  std::int64_t keep_recent = 20'000;            // tokens of the newest turns, that stay
+  Milliseconds summarize_timeout{120'000};
+  std::string summarizer;                          // who is asked; empty: the agent's own model
+  std::map<std::string, Price> summarizer_prices;  // as RunPlan::prices
+  std::string reader;                              // the tool that shows a cleared result again
+  std::set<std::string> kept_tools;                // see ToolInfo::is_kept
+  std::set<std::string> writing_tools;             // see ToolInfo::writes
+
+  static void fields(auto& self, auto& field) {
+    field("windows", self.windows);
+    field("clear_at", self.clear_at);
+    field("keep_results", self.keep_results);
+    field("summarize_at", self.summarize_at);
+    field("keep_recent", self.keep_recent);
+    field("summarize_timeout_ms", self.summarize_timeout);
+    field("summarizer", self.summarizer);
+    field("summarizer_prices", self.summarizer_prices);
+    field("reader", self.reader);
+    field("kept_tools", self.kept_tools);
+    field("writing_tools", self.writing_tools);
+  }
+};
+
 struct RunPlan {
   Limits limits;
   std::set<std::string> repeatable_tools;
@@ -18,6 +48,7 @@ struct RunPlan {
   std::int64_t tool_bytes = 0;  // of the tools' names, descriptions and schemas, for estimates
   std::string tool_choice;      // as ModelSpec::tool_choice
   std::string output_schema;    // as OutputSpec::schema
+  ContextPlan context;
 
   static void fields(auto& self, auto& field) {
     field("limits", self.limits);
@@ -26,6 +57,7 @@ struct RunPlan {
     field("tool_bytes", self.tool_bytes);
     field("tool_choice", self.tool_choice);
     field("output_schema", self.output_schema);
+    field("context", self.context);
   }
 };
 

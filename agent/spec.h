@@ -52,8 +52,9 @@ struct ModelSpec {
   Timeouts timeouts;
   std::optional<std::int64_t> requests_per_minute;
   std::optional<std::int64_t> max_in_flight;
-  std::optional<Price> cost;   // what the user says that it costs
-  std::optional<Where> where;  // of the name in the agent file, for messages
+  std::optional<std::int64_t> context_window;  // tokens; absent: as the tables say
+  std::optional<Price> cost;                   // what the user says that it costs
+  std::optional<Where> where;                  // of the name in the agent file, for messages
   std::optional<Where> api_key_where;
   std::vector<EnvironmentUse> in_base_url;  // what ${env:} put there
   std::vector<EnvironmentUse> in_headers;
@@ -237,6 +238,20 @@ struct GuardrailsSpec {
   std::vector<GuardrailSpec> checks;
 };
 
+// What happens when the conversation grows too long for the model's window. Shares are in percent
+// of it; 0: that is not done.
+struct ContextSpec {
+  bool is_off = false;
+  bool is_named = false;  // in the agent file
+  std::int64_t clear_at = 60;
+  std::int64_t keep_results = 5;
+  std::int64_t summarize_at = 85;
+  std::int64_t keep_recent = 20'000;  // tokens
+  Milliseconds summarize_timeout{120'000};
+  std::optional<ModelSpec> summarizer;  // absent: the agent's own
+  std::vector<std::string> pins;        // files, from the working folder
+};
+
 struct AgentSpec {
   std::string file;       // the path that was loaded; empty: none
   std::string source;     // its text
@@ -258,6 +273,7 @@ struct AgentSpec {
   SandboxSpec sandbox;
   HooksSpec hooks;
   GuardrailsSpec guardrails;
+  ContextSpec context_management;
   // What ${env:} put anywhere else: the model's server can come to see it.
   std::vector<EnvironmentUse> in_texts;
 };

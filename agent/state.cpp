@@ -29,9 +29,27 @@ std::int64_t bytes_of(const Message& message) {
   return static_cast<std::int64_t>(text.size());
 }
 
+void append(State& state, Message message) {
+  if (std::holds_alternative<ToolMessage>(message)) {
+    state.results_at.push_back(state.conversation.messages.size());
+  }
+  if (!state.view.is_whole()) {
+    state.shown.messages.push_back(message);
+  }
+  state.conversation.messages.push_back(std::move(message));
+}
+
 void say(State& state, Message message) {
   state.new_bytes += bytes_of(message);
-  state.conversation.messages.push_back(std::move(message));
+  append(state, std::move(message));
+}
+
+// Older messages are others now.
+void show_again(State& state) {
+  if (!state.view.is_whole()) {
+    state.shown.messages = seen(state.conversation.messages, state.view);
+    ++state.shown.revision;
+  }
 }
 
 std::shared_ptr<const JsonSchema> compiled(const std::string& schema) {
@@ -51,6 +69,8 @@ void reopen(State& state) {
   state.empty_replies = 0;
   state.malformed_replies = 0;
   state.pauses = 0;
+  state.overflows = 0;
+  state.failed_summaries = 0;
 }
 
 void hear_prompt(State& state, const RunStarted& event) {
@@ -87,9 +107,11 @@ void fold(State& state, const RunStarted& event) {
   state.output = compiled(event.plan.output_schema);
   state.first_model = event.model;
   state.model = event.model;
+  state.cwd = event.cwd;
+  state.fixed_bytes = static_cast<std::int64_t>(event.instructions.size()) + state.plan.tool_bytes;
   if (!event.resumes) {
     state.answered_by = event.model;
-    state.new_bytes = static_cast<std::int64_t>(event.instructions.size()) + state.plan.tool_bytes;
+    state.new_bytes = state.fixed_bytes;
     hear_prompt(state, event);
     return;
   }
@@ -185,6 +207,7 @@ void fold(State& state, const ModelResponded& event) {
   state.last_usage = reply.counted();
   state.has_estimates = state.has_estimates || reply.estimated;
   state.new_bytes = 0;
+  state.overflows = 0;
   std::string().swap(state.streaming);  // gives its memory back, which `= {}` does not
   state.stop_reason = reply.stop_reason;
   state.answer = continues && state.answer != nullptr
@@ -195,7 +218,8 @@ void fold(State& state, const ModelResponded& event) {
   }
 
   const bool says_nothing = is_blank(reply.text);
-  const bool cut = reply.stop_reason == StopReason::max_tokens;
+  const bool cut = reply.stop_reason == StopReason::max_tokens ||
+                   reply.stop_reason == StopReason::context_window;
   const bool malformed = reply.stop_reason == StopReason::malformed_tool_call;
   const bool paused = reply.stop_reason == StopReason::pause;
   const bool may_call = lets_calls_run(reply.stop_reason);
@@ -213,15 +237,15 @@ void fold(State& state, const ModelResponded& event) {
   state.settled_calls = 0;
   if (!may_call) {
     if (!says_nothing) {
-      state.conversation.messages.push_back(AssistantMessage{without_calls(reply)});
+      append(state, AssistantMessage{without_calls(reply)});
     }
   } else if (calls || paused || !says_nothing) {
-    state.conversation.messages.push_back(AssistantMessage{event.reply});
+    append(state, AssistantMessage{event.reply});
   }
 }
 
 void fold(State& state, const UserSaid& event) {
-  say(state, UserMessage{.text = event.text});
+  say(state, UserMessage{.text = event.text, .is_programs = true});
   state.reply_is_unjudged = false;
   state.ending_result.reset();
   ++state.said[event.reason];
@@ -319,6 +343,12 @@ void fold(State& state, const ToolFinished& event) {
   }
   for (const SeenFile& file : result.seen) {
     state.seen_files.insert_or_assign(file.path, file);
+    if (state.plan.context.writing_tools.contains(result.name)) {
+      state.changed_files.insert(file.path);
+    }
+  }
+  if (result.status == ToolStatus::ok && state.plan.context.kept_tools.contains(result.name)) {
+    state.kept_results.insert_or_assign(result.name, result.content);
   }
   state.denials += result.status == ToolStatus::denied ? 1 : 0;
   if ((result.fatal || result.task_failed) && !state.ending_result) {
@@ -337,6 +367,7 @@ void fold(State& state, const GuardrailRan& event) {
   }
   if (event.text && event.point == HookPoint::run_start && state.prompt) {
     std::get<UserMessage>(state.conversation.messages.at(*state.prompt)).text = *event.text;
+    show_again(state);
   }
   if (event.judge) {
     ModelUse use = *event.judge;
@@ -345,8 +376,83 @@ void fold(State& state, const GuardrailRan& event) {
   }
 }
 
+// A list in at most so many bytes.
+std::string listed(const auto& paths, std::string_view cwd, std::size_t most) {
+  std::string text;
+  std::size_t left = std::ranges::distance(paths);
+  for (std::string_view path : paths) {
+    if (text.size() + path.size() > most) {
+      return fmt::format("{}\n- and {} more", text, left);
+    }
+    --left;
+    if (path.starts_with(cwd) && path.size() > cwd.size() && path[cwd.size()] == '/') {
+      path.remove_prefix(cwd.size() + 1);
+    }
+    text += fmt::format("\n- {}", path);
+  }
+  return text;
+}
+
+// What stays word for word beside the summary.
+std::string notes_of(const State& state) {
+  constexpr std::size_t k_longest_list = 3'000;
+  std::string text;
+  std::vector<std::string_view> read;
+  for (const auto& [path, file] : state.seen_files) {
+    if (!state.changed_files.contains(path)) {
+      read.push_back(path);
+    }
+  }
+  if (!read.empty()) {
+    text += "\n\nFiles read so far:" + listed(read, state.cwd, k_longest_list);
+  }
+  if (!state.changed_files.empty()) {
+    text += "\n\nFiles changed so far:" + listed(state.changed_files, state.cwd, k_longest_list);
+  }
+  for (const auto& [tool, result] : state.kept_results) {
+    text += fmt::format("\n\nWhat {} said last:\n{}", tool, result);
+  }
+  return text;
+}
+
 void fold(State& state, const LimitWarning& event) {
   state.warned_limits.insert(event.limit);
+}
+
+bool frees_enough(const ContextCompacted& event) {
+  return event.after <= event.before - event.before / 5;
+}
+
+void fold(State& state, const ContextCompacted& event) {
+  if (event.action == "asked") {
+    return;
+  }
+  if (event.summarizer) {
+    ModelUse use = *event.summarizer;
+    use.turns = 0;  // as those of judges
+    count_use(state, use);
+  }
+  if (event.reason == "overflow") {
+    ++state.overflows;
+    if (event.window > 0) {
+      const auto [known, is_new] = state.least_refused.try_emplace(event.model, event.window);
+      known->second = std::min(known->second, event.window);
+    }
+  }
+  if (event.action == "failed") {
+    ++state.failed_summaries;
+    return;
+  }
+  state.view = view_after(state, event);
+  show_again(state);
+  constexpr std::int64_t k_most_tokens = 1'000'000'000'000;  // a log may say anything
+  state.last_usage = {.input = std::clamp<std::int64_t>(event.after, 0, k_most_tokens)};
+  state.new_bytes = 0;
+  if (event.action == "summarized") {
+    state.failed_summaries = frees_enough(event) ? 0 : state.failed_summaries + 1;
+  } else if (event.action == "left_out") {
+    state.failed_summaries = std::min(state.failed_summaries, 1);  // the next time, once
+  }
 }
 
 void fold(State& state, const RunFinished& event) {
@@ -374,6 +480,44 @@ void advance(State& state, const EventBody& event) {
 
 std::int64_t estimated_input(const State& state) {
   return state.last_usage.total() + tokens_of(state.new_bytes);
+}
+
+std::int64_t estimated_input(const State& state, const ContextView& view) {
+  const std::int64_t now = state.fixed_bytes + weight(seen_by_model(state).messages);
+  const std::int64_t then = state.fixed_bytes + weight(seen(state.conversation.messages, view));
+  const double share =
+      static_cast<double>(then) / static_cast<double>(std::max<std::int64_t>(now, 1));
+  return static_cast<std::int64_t>(static_cast<double>(estimated_input(state)) * share);
+}
+
+ContextView view_after(const State& state, const ContextCompacted& event) {
+  ContextView view = state.view;
+  const auto& messages = state.conversation.messages;
+  const auto place = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(event.messages, 0, static_cast<std::int64_t>(messages.size())));
+  for (const std::int64_t number : event.results) {
+    if (number >= 1 && std::cmp_less_equal(number, state.results_at.size())) {
+      view.cleared.insert(number);
+    }
+  }
+  if (event.action == "summarized") {
+    view.summarized = boundary(messages, place);
+    view.left_out = 0;
+    view.summary = event.summary;
+  } else if (event.action == "left_out") {
+    view.left_out = boundary(messages, place);
+  }
+  // Of what is covered nothing is seen: the numbers would only grow.
+  const auto first = std::ranges::lower_bound(state.results_at, view.covered());
+  view.cleared.erase(view.cleared.begin(),
+                     view.cleared.upper_bound(first - state.results_at.begin()));
+  view.pinned = event.pinned;
+  view.pinned_at = messages.size();
+  view.reader = state.plan.context.reader;
+  if (event.messages > 0) {
+    view.notes = notes_of(state);
+  }
+  return view;
 }
 
 RunResult make_result(const State& state, const Ending& ending) {

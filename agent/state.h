@@ -1,6 +1,7 @@
 // A run's state as the fold of its events, and what follows from it. Nothing here waits, calls or
 // prints: a run can be carried on from its log alone.
 #pragma once
+#include "agent/context_view.h"
 #include "agent/event.h"
 #include "agent/message.h"
 #include "agent/outcome.h"
@@ -23,7 +24,10 @@ namespace agent {
 struct State {
   RunPlan plan;
   std::shared_ptr<const JsonSchema> output;  // the plan's, compiled; null: any text is an answer
-  Conversation conversation;
+  Conversation conversation;                 // the whole of it
+  ContextView view;                          // what of it the model sees
+  Conversation shown;                        // the same, where that is not the whole
+  std::vector<std::size_t> results_at;       // where in the conversation the results of calls are
   Usage usage;
   std::optional<Money> cost = Money{};  // nullopt: unknown, in whole or in part
   std::optional<std::size_t> prompt;    // of the messages: what the last run.started said
@@ -53,7 +57,12 @@ struct State {
   int malformed_replies = 0;
   int pauses = 0;
   Usage last_usage;
-  std::int64_t new_bytes = 0;  // said to the model since last_usage was measured
+  std::int64_t new_bytes = 0;    // said to the model since last_usage was measured
+  std::int64_t fixed_bytes = 0;  // of each request: instructions and tools
+
+  std::map<std::string, std::int64_t> least_refused;  // tokens that were too many, by model
+  int overflows = 0;         // since the last reply: requests that were too large
+  int failed_summaries = 0;  // in a row, or too long to be of use
 
   // How often a call gave the same result since the last progress: a result never seen before.
   struct Repeat {
@@ -68,7 +77,10 @@ struct State {
   std::string answered_by;          // the model that gave the last reply
   std::vector<Fallback> fallbacks;  // one entry for equal ones
 
-  std::map<std::string, SeenFile> seen_files;  // by path, as each was seen last
+  std::string cwd;
+  std::map<std::string, SeenFile> seen_files;       // by path, as each was seen last
+  std::set<std::string> changed_files;              // of them: that tools have written
+  std::map<std::string, std::string> kept_results;  // what ContextPlan::kept_tools said last
   std::set<std::string> warned_limits;
   bool has_estimates = false;                    // of the tokens of a reply; it was said
   std::map<std::string, int, std::less<>> said;  // by UserSaid::reason: how often
@@ -84,8 +96,18 @@ struct Past {
   std::int64_t seq = 0;  // of its last event; 0: there is none
 };
 
+// What the next request has of the conversation.
+inline const Conversation& seen_by_model(const State& state) {
+  return state.view.is_whole() ? state.conversation : state.shown;
+}
+
 // Tokens of the next request, from what the last one measured.
 std::int64_t estimated_input(const State& state);
+// The same number, if the model saw no more than `view`.
+std::int64_t estimated_input(const State& state, const ContextView& view);
+
+// What the view is after the event; that of the state where the event says nothing to go by.
+ContextView view_after(const State& state, const ContextCompacted& event);
 
 // The result object of `state` under `ending`; exit code, partial text and Stop included.
 RunResult make_result(const State& state, const Ending& ending);

@@ -1,5 +1,6 @@
 #include "agent/step.h"
 
+#include "agent/compaction.h"
 #include "agent/json.h"
 #include "agent/refusal.h"
 
@@ -126,6 +127,20 @@ Ending judge_output(const State& state) {
           violations.size() > 1 ? fmt::format(" (and {} more)", violations.size() - 1) : ""));
 }
 
+// The answer is as long as the window had room for.
+Step cut_by_window(const State& state) {
+  if (state.truncations < 2) {
+    if (state.overflows > 0) {
+      return Say{{.text = std::string(k_continue), .reason = "truncated"}};
+    }
+    if (auto plan = compaction_after_overflow(state)) {
+      return Compact{*std::move(plan)};
+    }
+  }
+  return Finish{
+      failed(Code::context_overflow, "the conversation no longer fits the model's context")};
+}
+
 // What a reply without tool calls means.
 Step judge(const State& state) {
   switch (state.stop_reason) {
@@ -143,8 +158,7 @@ Step judge(const State& state) {
           failed(Code::provider_refused,
                  fmt::format("the model gave no answer: {}", to_string(state.stop_reason)))};
     case StopReason::context_window:
-      return Finish{
-          failed(Code::context_overflow, "the conversation no longer fits the model's context")};
+      return cut_by_window(state);
     case StopReason::malformed_tool_call:
       if (state.malformed_replies > 1) {
         return Finish{failed(Code::provider_bad_response,
@@ -293,10 +307,21 @@ std::optional<LimitWarning> near_a_limit(const State& state) {
   return std::nullopt;
 }
 
-Step ask(const State& state) {
-  if (auto ending = turn_limit(state)) {
-    return Finish{std::move(*ending)};
-  }
+// What is left of the model's window for its answer; nullopt: more than it would use.
+std::optional<std::int64_t> room_in_window(const State& state) {
+  const std::int64_t window = window_of(state);
+  const std::int64_t left = window - estimated_input(state);
+  return window > 0 && left < window / 2 ? std::optional(std::max<std::int64_t>(left, 1))
+                                         : std::nullopt;
+}
+
+// By a measured number: what is merely guessed may be wrong, and the provider says so.
+bool is_beyond_window(const State& state) {
+  const std::int64_t window = window_of(state);
+  return window > 0 && state.turns > 0 && estimated_input(state) >= window;
+}
+
+Step ask_within_limits(const State& state) {
   auto room = room_for(
       state, {.model = state.model, .prices = state.plan.prices, .input = estimated_input(state)});
   if (!room) {
@@ -305,7 +330,31 @@ Step ask(const State& state) {
   if (auto warning = near_a_limit(state)) {
     return Warn{std::move(*warning)};
   }
-  return AskModel{.max_output_tokens = *room};
+  const auto in_window = room_in_window(state);
+  return AskModel{.max_output_tokens = *room && in_window ? std::min(**room, *in_window)
+                                       : *room            ? *room
+                                                          : in_window};
+}
+
+Step ask(const State& state) {
+  if (auto ending = turn_limit(state)) {
+    return Finish{std::move(*ending)};
+  }
+  if (state.pauses == 0) {  // an answer that was only paused goes on as it is
+    if (auto plan = next_compaction(state)) {
+      return Compact{*std::move(plan)};
+    }
+  }
+  if (is_beyond_window(state)) {
+    return Finish{failed(
+        Code::context_overflow,
+        fmt::format("the conversation needs about {} tokens, the window of {} has {}, and nothing "
+                    "more can be left out",
+                    estimated_input(state),
+                    state.model,
+                    window_of(state)))};
+  }
+  return ask_within_limits(state);
 }
 
 }  // namespace
@@ -338,6 +387,13 @@ Step next(const State& state) {
     }
   }
   return ask(state);
+}
+
+Step next_try(const State& state) {
+  if (auto ending = turn_limit(state)) {
+    return Finish{std::move(*ending)};
+  }
+  return ask_within_limits(state);
 }
 
 std::expected<std::optional<std::int64_t>, Ending> room_for(const State& state,

@@ -29,12 +29,17 @@ struct Say {
 struct Warn {
   LimitWarning warning;
 };
+struct Compact {
+  ContextCompacted plan;  // see next_compaction
+};
 struct Finish {
   Ending ending;
 };
-using Step = std::variant<AskModel, RunTools, Say, Warn, Finish>;
+using Step = std::variant<AskModel, RunTools, Say, Warn, Compact, Finish>;
 
 Step next(const State& state);
+// Before one more try of a request that has failed: to ask, to warn or to finish.
+Step next_try(const State& state);
 
 // As Budget's: where max_total_tokens and max_cost_usd are judged, whoever asks.
 std::expected<std::optional<std::int64_t>, Ending> room_for(const State& state,

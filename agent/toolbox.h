@@ -20,6 +20,8 @@ struct ToolInfo {
   std::string parameters;  // JSON Schema of the arguments, as JSON text
   bool repeatable = false;
   bool idempotent = false;  // a call that a crash has cut off may run once more
+  bool is_kept = false;     // what it said last stays with the model, word for word
+  bool writes = false;      // files that it has seen it has written
 };
 
 // Something that calls have left and that a person has to know of.
@@ -130,6 +132,10 @@ class ToolWatcher {
   virtual bool started(const ToolCall& call) = 0;
   virtual void output(const ToolCall& call, std::string_view chunk) = 0;  // valid UTF-8
   virtual void finished(const ToolResult& result) = 0;
+  // What the model was shown as the result of that number, from 1; nullopt: there is none.
+  virtual std::optional<std::string> earlier_result(std::int64_t /*number*/) {
+    return std::nullopt;
+  }
 };
 
 class Toolbox {

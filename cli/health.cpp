@@ -208,6 +208,9 @@ std::vector<agent::ModelSpec> models_of(const agent::AgentSpec& agent) {
       models.push_back(*check.model);
     }
   }
+  if (const auto& summarizer = agent.context_management.summarizer) {
+    models.push_back(*summarizer);
+  }
   return models;
 }
 

@@ -47,6 +47,9 @@ std::vector<std::string> key_variables_of(const agent::AgentSpec& agent,
       add(*check.model);
     }
   }
+  if (const auto& summarizer = agent.context_management.summarizer) {
+    add(*summarizer);
+  }
   return providers::key_variables(named);
 }
 

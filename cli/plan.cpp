@@ -11,9 +11,11 @@
 #include "config/attachment.h"
 #include "config/load.h"
 #include "providers/replay_environment.h"
+#include "tools/builtin/registry.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <filesystem>
@@ -57,8 +59,8 @@ std::string label_of(std::string_view model) {
   return std::string(model.substr(0, model.find('/')));
 }
 
-// A model of another provider leaves that provider's address behind, any other model the price. A
-// script has no address, whatever else may be called `replay`.
+// A model of another provider leaves that provider's address behind, any other model the price and
+// the window. A script has no address, whatever else may be called `replay`.
 void override_model(agent::ModelSpec& model, const std::string& name) {
   const std::string label = label_of(name);
   if (label_of(model.name) != label || label == providers::k_replay) {
@@ -69,6 +71,7 @@ void override_model(agent::ModelSpec& model, const std::string& name) {
   }
   if (model.name != name) {
     model.cost.reset();
+    model.context_window.reset();
   }
   model.name = name;
   model.where.reset();  // what is wrong with it stands on the command line
@@ -89,6 +92,10 @@ void leave_alone(Plan& plan, const std::string& script) {
       check.model.reset();
       warn(fmt::format("it also judges for the guardrail `{}`", check.name));
     }
+  }
+  if (plan.agent.context_management.summarizer) {
+    plan.agent.context_management.summarizer.reset();
+    warn("it also writes the summaries of `context_management`");
   }
 }
 
@@ -203,7 +210,9 @@ config::Report report_on(const RunSource& source,
 // `auto` has picked once, by the keys that were there.
 void keep_picked_model(agent::ModelSpec& model, const RunSource& source, const Parsed& parsed) {
   if (source.is_by_record && model.name == "auto" && !parsed.has("--model")) {
+    const auto window = model.context_window;  // of whichever is picked
     override_model(model, source.earlier->begun.model);
+    model.context_window = window;
   }
 }
 
@@ -270,7 +279,15 @@ Result<void> resolve_models(Plan& plan,
     }
     plan.judges.push_back({.resolved = std::move(*judge), .spec = *check.model});
   }
-  for (const auto* choices : {&plan.chain, &plan.judges}) {
+  if (const auto& summarizer = plan.agent.context_management.summarizer) {
+    auto resolved = resolve(*summarizer);
+    if (!resolved) {
+      return agent::fail(std::move(resolved).error().while_(
+          "resolving the model of `context_management.summarize`"));
+    }
+    plan.summarizer.push_back({.resolved = std::move(*resolved), .spec = *summarizer});
+  }
+  for (const auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
     for (const providers::Choice& choice : *choices) {
       keys.add_texts(plan.agent, choice.resolved);
       if (auto keyless = providers::sends_no_key(choice.resolved, choice.spec)) {
@@ -287,7 +304,34 @@ Result<void> resolve_models(Plan& plan,
   return {};
 }
 
+// The tool that shows cleared results again is there from the first turn on, so that requests go on
+// as they began.
+void manage_context(Plan& plan) {
+  agent::AgentSpec& agent = plan.agent;
+  const agent::ContextSpec& spec = agent.context_management;
+  if (spec.is_named && !spec.is_off && !plan.windows.contains(plan.model().name())) {
+    plan.warnings.push_back(
+        {.message = fmt::format("`context_management` has no effect: the context window of {} is "
+                                "not known",
+                                plan.model().name()),
+         .help = "`model.context_window` says how many tokens it takes"});
+  }
+  if (!plan.manages_context() || spec.clear_at == 0 || agent.tools.empty()) {
+    return;
+  }
+  auto reader = std::ranges::find(agent.tools, tools::k_result_reader, &agent::ToolSpec::name);
+  if (reader == agent.tools.end()) {
+    agent.tools.push_back({.name = std::string(tools::k_result_reader)});
+    reader = agent.tools.end() - 1;
+  }
+  reader->untrusted = true;  // as what it shows may be
+}
+
 }  // namespace
+
+bool Plan::manages_context() const {
+  return !agent.context_management.is_off && windows.contains(model().name());
+}
 
 std::expected<Plan, std::vector<Error>> prepare(
     const Parsed& parsed,
@@ -335,15 +379,20 @@ std::expected<Plan, std::vector<Error>> prepare(
     TRY(allow_settings(plan.settings.user, hosts));
     KeyRequests keys(std::move(hosts), plan.agent);
     TRY(resolve_models(plan, context.environment, *recording, keys));
-    for (auto* choices : {&plan.chain, &plan.judges}) {
+    for (auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
       for (providers::Choice& choice : *choices) {
         TRY(check_has_exchanges(parsed, choice.resolved));
         TRY_ASSIGN(auto price, book.find(choice.spec, choice.resolved));
         TRY(check_cost_limit(
             plan.agent, choice.resolved.name(), price, book, std::chrono::system_clock::now()));
         choice.tariff = price ? price->tariff : agent::Tariff{};
+        TRY_ASSIGN(const std::int64_t window, book.window(choice.spec, choice.resolved));
+        if (window > 0) {
+          plan.windows.insert_or_assign(choice.resolved.name(), window);
+        }
       }
     }
+    manage_context(plan);
     return {};
   };
   if (auto done = rest(); !done) {
@@ -374,7 +423,29 @@ agent::RunPlan run_plan(const Plan& prepared,
                       .prices = prices_of(prepared.chain, now),
                       .tool_choice = spec.model.tool_choice,
                       .output_schema = spec.output.schema};
+  if (prepared.manages_context()) {
+    const agent::ContextSpec& context = spec.context_management;
+    plan.context = {.windows = prepared.windows,
+                    .clear_at = context.clear_at,
+                    .keep_results = context.keep_results,
+                    .summarize_at = context.summarize_at,
+                    .keep_recent = context.keep_recent,
+                    .summarize_timeout = context.summarize_timeout,
+                    .summarizer_prices = prices_of(prepared.summarizer, now)};
+    if (!prepared.summarizer.empty()) {
+      plan.context.summarizer = prepared.summarizer.front().resolved.name();
+    }
+  }
   for (const agent::ToolInfo& tool : toolbox.tools()) {
+    if (tool.name == tools::k_result_reader) {
+      plan.context.reader = tool.name;
+    }
+    if (tool.is_kept) {
+      plan.context.kept_tools.insert(tool.name);
+    }
+    if (tool.writes) {
+      plan.context.writing_tools.insert(tool.name);
+    }
     plan.tool_bytes += static_cast<std::int64_t>(tool.name.size() + tool.description.size() +
                                                  tool.parameters.size());
     if (tool.repeatable) {

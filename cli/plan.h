@@ -40,6 +40,8 @@ struct Plan {
   config::Rendered text;
   std::vector<providers::Choice> chain;   // the model, then its fallbacks
   std::vector<providers::Choice> judges;  // those of the guardrails that have a model of their own
+  std::vector<providers::Choice> summarizer;    // one; none: the model itself
+  std::map<std::string, std::int64_t> windows;  // tokens, of those of these models that are known
   // What goes to a server without anybody's word: to be settled before the first request.
   std::vector<providers::KeyRequest> key_requests;
   std::vector<agent::Warning> warnings;
@@ -47,6 +49,8 @@ struct Plan {
   bool reads_stdin = false;
 
   const providers::Resolved& model() const { return chain.front().resolved; }
+  // Whether the conversation is made shorter before it is too long.
+  bool manages_context() const;
 };
 
 // `recording` answers in place of the servers, where there is one; its error is the plan's. Every

@@ -4,6 +4,7 @@
 #include "agent/duration.h"
 #include "cli/user_folders.h"
 #include "config/yaml/source.h"
+#include "providers/prices/known_windows.h"
 
 #include <fmt/format.h>
 
@@ -59,6 +60,34 @@ PriceBook::PriceBook(const UserSettings& user, const agent::Environment& environ
       own_prices_(user.config.prices),
       imported_file_(imported_prices_file(environment)) {}
 
+agent::Result<std::optional<providers::FoundPrice>> PriceBook::row_of(
+    const providers::Resolved& resolved) {
+  if (table_ == nullptr) {
+    TRY_ASSIGN(table_, open_table(imported_file_));
+  }
+  return table_->table->find(
+      {.provider = resolved.is_custom ? std::string_view{} : resolved.provider,
+       .base_url = resolved.base_url,
+       .model = resolved.model});
+}
+
+// A local server has the window that it was started with.
+agent::Result<std::int64_t> PriceBook::window(const agent::ModelSpec& spec,
+                                              const providers::Resolved& resolved) {
+  if (spec.context_window || providers::is_free(resolved)) {
+    return spec.context_window.value_or(0);
+  }
+  TRY_ASSIGN(auto row, row_of(resolved));
+  if (row && row->window == 0 && table_->is_imported) {  // perhaps one from before it had any
+    TRY_ASSIGN(const auto built_in, open_built_in());
+    TRY_ASSIGN(row,
+               built_in->table->find(
+                   {.provider = row->provider, .base_url = {}, .model = resolved.model}));
+  }
+  const bool is_makers_own = row.has_value() || !resolved.is_custom;
+  return is_makers_own ? providers::window_of_model(resolved.model, row ? row->window : 0) : 0;
+}
+
 agent::Result<std::optional<ModelPrice>> PriceBook::find(const agent::ModelSpec& spec,
                                                          const providers::Resolved& resolved) {
   if (spec.cost) {
@@ -71,14 +100,7 @@ agent::Result<std::optional<ModelPrice>> PriceBook::find(const agent::ModelSpec&
   if (providers::is_free(resolved)) {
     return ModelPrice{.tariff = always({}), .source = "a provider that charges nothing"};
   }
-  if (table_ == nullptr) {
-    TRY_ASSIGN(table_, open_table(imported_file_));
-  }
-  TRY_ASSIGN(
-      auto row,
-      table_->table->find({.provider = resolved.is_custom ? std::string_view{} : resolved.provider,
-                           .base_url = resolved.base_url,
-                           .model = resolved.model}));
+  TRY_ASSIGN(auto row, row_of(resolved));
   if (!row) {
     return std::optional<ModelPrice>{};
   }

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -54,9 +55,15 @@ class PriceBook {
   agent::Result<std::optional<ModelPrice>> find(const agent::ModelSpec& spec,
                                                 const providers::Resolved& resolved);
 
+  // Tokens that the model can take; 0: unknown. Errors as those of find().
+  agent::Result<std::int64_t> window(const agent::ModelSpec& spec,
+                                     const providers::Resolved& resolved);
+
   const std::filesystem::path& config_file() const { return config_file_; }
 
  private:
+  agent::Result<std::optional<providers::FoundPrice>> row_of(const providers::Resolved& resolved);
+
   std::filesystem::path config_file_;
   std::map<std::string, agent::Price, std::less<>> own_prices_;  // that config.yaml names
   std::filesystem::path imported_file_;

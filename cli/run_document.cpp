@@ -111,6 +111,16 @@ class Document {
       line(agent::trimmed(guardrail_line(guardrail)));
     }
   }
+  void write(const agent::ContextCompacted& compacted, const agent::Event&) {
+    if (compacted.action == "asked") {
+      return;
+    }
+    line(compacted_line(compacted));
+    if (!compacted.summary.empty()) {
+      heading(3, "Summary");
+      fenced(compacted.summary);
+    }
+  }
   void write(const agent::LimitWarning& limit, const agent::Event&) {
     line(fmt::format("Warning: {} of {} used of {}", limit.used, limit.max, limit.limit));
   }

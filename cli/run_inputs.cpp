@@ -35,7 +35,7 @@ std::vector<RunInput> inputs_of(const Parsed& parsed) {
 
 std::vector<RunInput> scripts_of(const Plan& plan) {
   std::vector<RunInput> scripts;
-  for (const auto* choices : {&plan.chain, &plan.judges}) {
+  for (const auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
     for (const providers::Choice& choice : *choices) {
       if (choice.resolved.protocol == providers::k_replay) {
         scripts.push_back(

@@ -10,6 +10,7 @@
 #include "cli/old_runs.h"
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
+#include "cli/pinned_files.h"
 #include "cli/prompt_input.h"
 #include "cli/run_inputs.h"
 #include "cli/run_seal.h"
@@ -36,7 +37,7 @@ using agent::Result;
 // The variables that no tool inherits: all in which keys are expected, and those that are used.
 std::vector<std::string> secret_variables(const Plan& plan, const agent::Environment& environment) {
   std::vector<std::string> names = key_variables_of(plan.agent, environment);
-  for (const auto* choices : {&plan.chain, &plan.judges}) {
+  for (const auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
     for (const providers::Choice& choice : *choices) {
       names.push_back(choice.resolved.api_key_env);
     }
@@ -309,6 +310,9 @@ Result<void> RunSession::open_toolbox() {
   options.sandbox = &plan_.agent.sandbox;
   options.fail_on_denied = world_.parsed.has("--fail-on-denied");
   options.seed = io_->seed();
+  if (plan_.manages_context()) {
+    options.result_page = result_page(plan_.windows.at(plan_.model().name()));
+  }
   options.tidy_up = [this] {
     return user_places_ ? user_places_->tidy_up() : std::vector<agent::Leftover>();
   };
@@ -378,6 +382,19 @@ Result<void> RunSession::open_provider() {
   TRY_ASSIGN(provider_,
              providers::make_chain(
                  plan_.chain, plan_.agent.fallback, plan_.agent.retry, provider_dependencies()));
+  if (!plan_.summarizer.empty()) {
+    TRY_ASSIGN(
+        summarizer_,
+        providers::make(plan_.summarizer.front(), plan_.agent.retry, provider_dependencies()));
+  }
+  if (plan_.manages_context() && !plan_.agent.context_management.pins.empty()) {
+    pinned_ = pinned_files(
+        plan_.agent.context_management.pins,
+        world_.context.cwd,
+        reading_policy(plan_.agent, plan_.settings, world_.parsed, world_.context),
+        static_cast<std::size_t>(plan_.windows.at(plan_.model().name())),  // a quarter of it
+        plan_.agent.guardrails.redact_secrets ? world_.redactor.guessing() : world_.redactor);
+  }
   return {};
 }
 
@@ -506,6 +523,8 @@ int RunSession::run() {
                   .clock = io_->clock(),
                   .approver = approver_.get(),
                   .interceptor = interceptors.empty() ? nullptr : &interceptor,
+                  .summarizer = summarizer_.get(),
+                  .pinned = pinned_,
                   .last_words = [this] { return last_words(); }},
                  world_.cancellation);
   world_.supervisor.dismiss();

@@ -23,6 +23,7 @@
 #include "tools/runner/runner.h"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -102,6 +103,8 @@ class RunSession {
   providers::ModelStates models_;
   std::vector<std::shared_ptr<agent::ReplayProgress>> scripts_;  // that answer in a model's place
   std::unique_ptr<agent::Provider> provider_;
+  std::unique_ptr<agent::Provider> summarizer_;  // null: the model itself sums up
+  std::function<std::vector<agent::PinnedFile>()> pinned_;
   std::unique_ptr<UserPlaces> user_places_;
   std::unique_ptr<agent::Interceptor> hooks_;  // null: the agent has none
   GuardrailSet guarded_;

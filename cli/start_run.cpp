@@ -82,7 +82,7 @@ void hide_headers(const agent::Headers& headers, agent::Redactor& redactor) {
 }
 
 void hide_secrets(const Plan& plan, agent::Redactor& redactor) {
-  for (const auto* choices : {&plan.chain, &plan.judges}) {
+  for (const auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
     for (const providers::Choice& choice : *choices) {
       redactor.add(choice.resolved.api_key);
       hide_headers(choice.spec.headers, redactor);

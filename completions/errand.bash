@@ -270,7 +270,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        0) _errand_words 'apply_patch ask_user edit_file git_commit git_switch glob grep list_directory read_file shell task_failed todo web_fetch write_file' ;;
+        0) _errand_words 'apply_patch ask_user edit_file git_commit git_switch glob grep list_directory read_file read_result shell task_failed todo web_fetch write_file' ;;
         1) : ;;
         *) ;;
       esac
@@ -290,7 +290,7 @@ _errand() {
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
         0) _errand_agents ;;
-        1) _errand_words 'apply_patch ask_user edit_file git_commit git_switch glob grep list_directory read_file shell task_failed todo web_fetch write_file' ;;
+        1) _errand_words 'apply_patch ask_user edit_file git_commit git_switch glob grep list_directory read_file read_result shell task_failed todo web_fetch write_file' ;;
         2) : ;;
         *) ;;
       esac
@@ -528,7 +528,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run resume fork check test init tools policy models prices runs exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails sandbox web secrets settings providers hooks recordings' ;;
+        *) _errand_words 'run resume fork check test init tools policy models prices runs exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails context sandbox web secrets settings providers hooks recordings' ;;
       esac
       ;;
     *) ;;

@@ -44,6 +44,8 @@ enum class Shape : std::uint8_t {
   header_name,
   variable,      // the name of an environment variable
   off,           // the one word
+  switched_off,  // the same
+  percent,       // "60%", from 10 to 95
   variables,     // the same, or the beginning of several with a `*`
   model,         // "auto" or "PROVIDER/NAME"
   named_model,   // "PROVIDER/NAME"

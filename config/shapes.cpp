@@ -153,7 +153,11 @@ bool fits(Shape shape, std::string_view text) {
     case Shape::sandbox_mode:
       return agent::sandbox_mode_from(text).has_value();
     case Shape::off:
+    case Shape::switched_off:
       return text == "off";
+    case Shape::percent:
+      return text.size() == 3 && text[0] >= '1' && text[0] <= '9' && agent::is_digit(text[1]) &&
+             text[2] == '%' && text.substr(0, 2) <= "95";
   }
   return false;
 }
@@ -191,7 +195,10 @@ std::string_view pattern(Shape shape) {
     case Shape::sandbox_mode:
       return "^(read_only|workspace_write|off)$";
     case Shape::off:
+    case Shape::switched_off:
       return "^off$";
+    case Shape::percent:
+      return "^([1-8][0-9]|9[0-5])%$";
   }
   return "";
 }
@@ -229,6 +236,10 @@ std::string_view describe(Shape shape) {
       return "a host, or what is below one: pypi.org, *.pypi.org, 127.0.0.1:8080";
     case Shape::sandbox_mode:
       return "read_only, workspace_write or off";
+    case Shape::switched_off:
+      return "off, or a map of its keys";
+    case Shape::percent:
+      return "a share of the window from 10% to 95%: 60%";
     case Shape::off:
       return "off, or a map with `network`, `read` and `write`";
   }

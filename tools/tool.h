@@ -61,6 +61,9 @@ struct CallContext {
   std::function<std::optional<std::string>(const std::string& url, bool is_same_host)>
       refuses_redirect = {};
   const agent::Redactor* redactor = nullptr;  // what the model reads; null: it reads all
+  // What the model was shown as the result of that number; empty: nothing is kept.
+  std::function<std::optional<std::string>(std::int64_t)> earlier_result = {};
+  std::size_t result_page = 0;  // bytes of it to show at once
 };
 
 // What came of a call, before the runner caps and words it for the model.

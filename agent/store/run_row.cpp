@@ -55,6 +55,11 @@ class Fold {
     row_.turns = finished.result.turns;
     row_.cost = finished.result.cost;
   }
+  void operator()(const ContextCompacted& compacted) {
+    if (compacted.summarizer) {
+      add(row_.cost, compacted.summarizer->cost);
+    }
+  }
   template <IsOneOf<TurnStarted,
                     UserSaid,
                     LimitWarning,
@@ -93,7 +98,7 @@ void fold(RunRow& row, const Event& event, const Redactor& redactor) {
 bool is_in_rows(std::string_view event_type) {
   return event_type == RunStarted::k_type || event_type == ModelResponded::k_type ||
          event_type == ModelBroken::k_type || event_type == GuardrailRan::k_type ||
-         event_type == RunFinished::k_type;
+         event_type == ContextCompacted::k_type || event_type == RunFinished::k_type;
 }
 
 }  // namespace agent::store

@@ -92,6 +92,9 @@ class Checker {
           check_model(*guardrail.model, *report.agent, keys, checked);
         }
       }
+      if (const auto& summarizer = report.agent->context_management.summarizer) {
+        check_model(*summarizer, *report.agent, keys, checked);
+      }
       std::ranges::move(refusals(keys.take(), context_.redactor),
                         std::back_inserter(checked.errors));
       if (const auto done = check_unconfined(*report.agent, context_); !done) {

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -78,11 +79,18 @@ std::string rule(const providers::FoundPrice& row) {
   return row.match.empty() ? "=" + row.model : row.match;
 }
 
-void show_text(const std::string& model, const ModelPrice& found, Wall now, std::ostream& out) {
+void show_text(const std::string& model,
+               const ModelPrice& found,
+               std::int64_t window,
+               Wall now,
+               std::ostream& out) {
   out << line("model", model) << line("price from", found.source);
   if (found.row) {
     out << line("row", fmt::format("{}/{}", found.row->provider, found.row->model))
         << line("matched by", rule(*found.row));
+  }
+  if (window > 0) {
+    out << line("context window", fmt::format("{} tokens", window));
   }
   const agent::Price* price = found.tariff.at(now);
   if (price != nullptr) {
@@ -94,7 +102,11 @@ void show_text(const std::string& model, const ModelPrice& found, Wall now, std:
   }
 }
 
-void show_json(const std::string& model, const ModelPrice& found, Wall now, std::ostream& out) {
+void show_json(const std::string& model,
+               const ModelPrice& found,
+               std::int64_t window,
+               Wall now,
+               std::ostream& out) {
   const agent::Price* price = found.tariff.at(now);
   const auto& row = found.row;
   const Json json = {
@@ -105,6 +117,7 @@ void show_json(const std::string& model, const ModelPrice& found, Wall now, std:
       {"matched_by", row ? Json(rule(*row)) : Json(nullptr)},
       {"usd_per_million_tokens", price != nullptr ? price_json(*price) : Json(nullptr)},
       {"periods", providers::write_tariff(found.tariff)},
+      {"context_window", window > 0 ? Json(window) : Json(nullptr)},
   };
   out << agent::dump(json) << "\n";
 }
@@ -148,8 +161,9 @@ Result<int> show_model(const std::string& model, const Parsed& parsed, Context& 
   if (!found) {
     return unknown(model, book);
   }
+  TRY_ASSIGN(const std::int64_t window, book.window({.name = model}, resolved(model)));
   const auto show = parsed.value("--output") == "json" ? show_json : show_text;
-  show(model, *found, std::chrono::system_clock::now(), context.out);
+  show(model, *found, window, std::chrono::system_clock::now(), context.out);
   return 0;
 }
 

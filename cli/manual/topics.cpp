@@ -20,6 +20,7 @@ constexpr auto k_yaml = std::to_array<Title>({"YAML, NUMBERS AND SCHEMAS"});
 constexpr auto k_tools = std::to_array<Title>({"BUILT-IN TOOLS"});
 constexpr auto k_permissions = std::to_array<Title>({"PERMISSIONS"});
 constexpr auto k_guardrails = std::to_array<Title>({"GUARDRAILS"});
+constexpr auto k_context = std::to_array<Title>({"LONG CONVERSATIONS"});
 constexpr auto k_sandbox =
     std::to_array<Title>({"THE SANDBOX", "ORDINARY WORK IN THE SANDBOX", "WHAT PROGRAMS ARE TOLD"});
 constexpr auto k_web = std::to_array<Title>({"THE WEB", "WORDS FROM OUTSIDE"});
@@ -39,6 +40,7 @@ constexpr auto k_topics = std::to_array<Topic>({
     {"builtin-tools", "the tools that errand has", "errand-agent.5", k_tools},
     {"permissions", "which calls may run, and who is asked", "errand-agent.5", k_permissions},
     {"guardrails", "checks of what the model and the tools say", "errand-agent.5", k_guardrails},
+    {"context", "a conversation that outgrows the model's window", "errand-agent.5", k_context},
     {"sandbox", "what the programs of tools can reach", "errand-agent.5", k_sandbox},
     {"web", "pages from the web, and words from outside", "errand-agent.5", k_web},
     {"secrets", "what is redacted, and where keys go", "errand-agent.5", k_secrets},

@@ -115,6 +115,31 @@ std::string said_line(const agent::UserSaid& said) {
   return fmt::format("the reply was {}: the model is asked again", said.reason);
 }
 
+std::string compacted_line(const agent::ContextCompacted& compacted) {
+  std::string did;
+  if (compacted.action == "cleared") {
+    did = plural(static_cast<std::int64_t>(compacted.results.size()), "old result") + " cleared";
+  } else if (compacted.action == "summarized") {
+    did = "older turns summarized";
+  } else if (compacted.action == "left_out") {
+    did = "older turns left out without a summary";
+  } else {
+    did = "no summary";
+  }
+  if (compacted.summarizer) {
+    did += price_tag(compacted.summarizer->cost);
+  }
+  if (compacted.error) {
+    return fmt::format(
+        "context: {}: {}", did, excerpt(compacted.error->message, 2 * k_excerpt_bytes));
+  }
+  return fmt::format("context: {}: about {} tokens of {}, before {}",
+                     did,
+                     compacted.after,
+                     compacted.window,
+                     compacted.before);
+}
+
 // Whether it went as it mostly goes.
 bool is_quiet(const agent::HookRan& hook) {
   return hook.message.empty() && (hook.outcome == "ok" || hook.outcome == "allowed");

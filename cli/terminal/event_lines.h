@@ -25,6 +25,7 @@ std::string bill(const agent::RunResult& result);
 std::string bill_of(const agent::ModelUse& use);
 
 // Whether the hook went as it mostly goes.
+std::string compacted_line(const agent::ContextCompacted& compacted);
 bool is_quiet(const agent::HookRan& hook);
 
 // One line of a text that may be long and may hold line breaks; of a name that a model, a file or a

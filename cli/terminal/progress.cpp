@@ -350,6 +350,18 @@ void Progress::show(const agent::GuardrailRan& guardrail, const agent::Event&) {
   }
 }
 
+void Progress::show(const agent::ContextCompacted& compacted, const agent::Event&) {
+  if (compacted.action == "asked") {
+    wait_for("a summary of the older turns");
+    return;
+  }
+  wait_for({});
+  const bool is_loss = compacted.action == "left_out" || compacted.error;
+  if (is_loud(0)) {
+    note(is_loss ? k_yellow : k_dim, compacted_line(compacted));
+  }
+}
+
 void Progress::show(const agent::LimitWarning& limit, const agent::Event&) {
   if (is_loud(0)) {
     note(k_yellow, fmt::format("warning: {} of {} used of {}", limit.used, limit.max, limit.limit));

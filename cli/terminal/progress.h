@@ -80,6 +80,7 @@ class Progress final : public agent::EventSink {
   void show(const agent::ApprovalAnswered&, const agent::Event&) {}
   void show(const agent::HookRan& hook, const agent::Event& event);
   void show(const agent::GuardrailRan& guardrail, const agent::Event& event);
+  void show(const agent::ContextCompacted& compacted, const agent::Event& event);
   void show(const agent::LimitWarning& limit, const agent::Event& event);
   void show(const agent::Warning& warning, const agent::Event& event);
   void show(const agent::RunFinished& end, const agent::Event& event);

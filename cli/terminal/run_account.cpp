@@ -181,6 +181,15 @@ class Account {
       note(is_news ? k_warning_style : k_quiet_style, guardrail_line(guardrail));
     }
   }
+  void show(const agent::ContextCompacted& compacted, const agent::Event&) {
+    if (compacted.action == "asked") {
+      return;
+    }
+    note(compacted.error ? k_warning_style : k_quiet_style, compacted_line(compacted));
+    if (is_whole() && !compacted.summary.empty()) {
+      paragraph("summary", compacted.summary);
+    }
+  }
   void show(const agent::LimitWarning& limit, const agent::Event&) {
     note(k_warning_style,
          fmt::format("warning: {} of {} used of {}", limit.used, limit.max, limit.limit));

@@ -139,6 +139,7 @@ agent::ModelSpec build_model(const Value& value, const KnownNames& known, Proble
   model.cost = build_price(value, "cost", problems);
   model.requests_per_minute = count_at(value, "requests_per_minute");
   model.max_in_flight = count_at(value, "max_in_flight");
+  model.context_window = count_at(value, "context_window");
   return model;
 }
 
@@ -395,6 +396,53 @@ agent::SessionSpec build_session(const Value& map) {
   return session;
 }
 
+// 0: switched off.
+std::int64_t share_at(const Value* map, std::int64_t standard) {
+  if (map == nullptr) {
+    return standard;
+  }
+  const std::string text = text_at(*map, "at");
+  return map->kind == Kind::text ? 0
+         : text.size() == 3      ? (text[0] - '0') * 10 + (text[1] - '0')
+                                 : standard;
+}
+
+agent::ContextSpec build_context_management(const Value* value,
+                                            const KnownNames& known,
+                                            Problems& problems) {
+  agent::ContextSpec spec;
+  if (value == nullptr) {
+    return spec;
+  }
+  spec.is_named = true;
+  spec.is_off = value->kind == Kind::text;
+  const Value* clear = value_at(*value, "clear");
+  const Value* summarize = value_at(*value, "summarize");
+  spec.clear_at = share_at(clear, spec.clear_at);
+  spec.summarize_at = share_at(summarize, spec.summarize_at);
+  if (spec.clear_at > spec.summarize_at && spec.summarize_at > 0) {
+    problems.add(clear != nullptr ? clear->span : summarize->span,
+                 fmt::format("`context_management.clear.at` ({}%) is above `summarize.at` ({}%)",
+                             spec.clear_at,
+                             spec.summarize_at),
+                 "results go first: make it the smaller one");
+  }
+  if (clear != nullptr) {
+    spec.keep_results = count_at(*clear, "keep_results").value_or(spec.keep_results);
+  }
+  if (summarize != nullptr) {
+    spec.keep_recent = count_at(*summarize, "keep_recent").value_or(spec.keep_recent);
+    read_duration(*summarize, "timeout", spec.summarize_timeout);
+    if (const Value* model = value_at(*summarize, "model")) {
+      spec.summarizer = build_model(*model, known, problems);
+    }
+  }
+  for (const Value& item : map_at(*value, "pin").items) {
+    spec.pins.push_back(item.text);
+  }
+  return spec;
+}
+
 void check_template(const Value& text,
                     const std::vector<std::string>& declared,
                     std::set<std::string>& used,
@@ -506,6 +554,8 @@ agent::AgentSpec build_agent(const Value& root,
   spec.retry = build_retry(map_at(root, "retry"), problems);
   spec.session = build_session(map_at(root, "session"));
   spec.guardrails = build_guardrails(map_at(root, "guardrails"), world, problems);
+  spec.context_management =
+      build_context_management(value_at(root, "context_management"), known, problems);
   spec.in_texts = build_text_uses(root, world, problems);
   return spec;
 }

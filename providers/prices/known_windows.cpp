@@ -40,7 +40,10 @@ constexpr auto k_known_windows = std::to_array<KnownWindow>({
 }  // namespace
 
 std::int64_t window_of_model(std::string_view model, std::int64_t in_table) {
-  const auto name = model.substr(model.rfind('/') + 1);  // gateways put the vendor before it
+  auto name = model.substr(model.rfind('/') + 1);  // gateways put the vendor before it
+  if (const auto at = name.find("claude"); at != std::string_view::npos) {
+    name.remove_prefix(at);  // of Amazon: us.anthropic.claude-…
+  }
   const KnownWindow* best = nullptr;
   for (const KnownWindow& known : k_known_windows) {
     if (name.starts_with(known.prefix) &&

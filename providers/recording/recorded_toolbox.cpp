@@ -19,6 +19,9 @@ class TimingWatcher final : public agent::ToolWatcher {
   agent::Answer ask(const agent::ApprovalRequest& request) override {
     return watcher_.ask(request);
   }
+  std::optional<std::string> earlier_result(std::int64_t number) override {
+    return watcher_.earlier_result(number);
+  }
   bool started(const agent::ToolCall& call) override { return watcher_.started(call); }
   void output(const agent::ToolCall& call, std::string_view chunk) override {
     watcher_.output(call, chunk);
@@ -67,6 +70,9 @@ class ReplayingWatcher final : public agent::ToolWatcher {
     recorded.call = as_recorded(std::move(recorded.call));
     recorded.rule = as_recorded(std::move(recorded.rule));
     return watcher_.ask(recorded);
+  }
+  std::optional<std::string> earlier_result(std::int64_t number) override {
+    return watcher_.earlier_result(number);
   }
   bool started(const agent::ToolCall& call) override { return watcher_.started(as_recorded(call)); }
   void output(const agent::ToolCall& call, std::string_view chunk) override {

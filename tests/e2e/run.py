@@ -618,7 +618,8 @@ class Checker:
         """What answers and judges cost is what the run costs; of a fork, those after its beginning."""
         result = events[-1]["result"]
         forks = [at for at, event in enumerate(events) if event.get("forked_from")]
-        uses = [event.get("judge") or event for event in events[forks[-1] if forks else 0:-1]]
+        uses = [event.get("judge") or event.get("summarizer") or event
+                for event in events[forks[-1] if forks else 0:-1]]
         spent = [counted for use in uses if (counted := use.get("estimated") or use.get("usage"))]
         for name, total in result["usage"].items():
             sum_of = sum(usage[name] for usage in spent)
@@ -894,7 +895,7 @@ class Judged:
         self.reached |= {(outcome.code, outcome.form) for outcome in outcomes if outcome.form}
         errors = [outcome.result["error"] for outcome in outcomes if outcome.result]
         events = [event for outcome in outcomes for event in outcome.events]
-        errors += [event["error"] for event in events if event["type"] == "model.fallback"]
+        errors += [event["error"] for event in events if event["type"] in ("model.fallback", "context.compacted")]
         self.codes |= {error["code"] for error in errors if error} | {
             event["code"] for event in events if event["type"] == "tool.finished" and event["code"]}
 

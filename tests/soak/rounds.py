@@ -66,7 +66,7 @@ SAYINGS = (b"", b"\0\0\0", b"\xef\xbb\xbf{}", b"{} {}", b"log: starting\n{}", b"
            b"{\"hookSpecificOutput\": []}", b"{\"hookSpecificOutput\": {\"updatedInput\": 5}}", b"\xff\xfe\xfa",
            b"{\"decision\": \"block\", \"reason\": \"\xff\xff\"}", b"[" * 100_000, b"{\"a\":" * 5_000, b"x" * 3_000_000,
            b"{\"systemMessage\": \"" + b"\\u001b[2J" * 50 + b"\"}", b"{\"a\": 1" + b", \"a\": 1" * 50_000 + b"}")
-POINTS = ("run_start", "pre_model", "post_model", "pre_tool_use", "post_tool_use", "notification", "stop", "run_end")
+POINTS = ("run_start", "pre_model", "post_model", "pre_tool_use", "post_tool_use", "notification", "pre_compact", "stop", "run_end")
 CHECKS = ("input", "output", "tool_call", "tool_result")
 NASTY = (b"\0", b"\xef\xbb\xbf", b"\xff\xfe", "\u202e".encode(), b"\r", b"\t", b"{{", b"{{ x }}", b"${env:HOME}", b"${env:",
          b"[" * 2_000, b"{" * 500, b'"', b"'", b"- ", b": ", b"&a *a", b"*b", b"!!binary x", b"|", b">", b"#", b"9" * 400,

@@ -97,6 +97,24 @@ inline std::vector<std::string> text_of(agent::State state) {
   for (const agent::Message& message : state.conversation.messages) {
     lines.push_back(text_of(message));
   }
+  for (const agent::Message& message : agent::seen_by_model(state).messages) {
+    lines.push_back("seen: " + text_of(message));
+  }
+  lines.push_back(fmt::format("{} results, {} fixed bytes, {} overflows, {} failed summaries in {}",
+                              state.results_at.size(),
+                              state.fixed_bytes,
+                              state.overflows,
+                              state.failed_summaries,
+                              state.cwd));
+  for (const auto& [model, tokens] : state.least_refused) {
+    lines.push_back(fmt::format("{} refused {}", model, tokens));
+  }
+  for (const std::string& path : state.changed_files) {
+    lines.push_back("changed " + path);
+  }
+  for (const auto& [tool, result] : state.kept_results) {
+    lines.push_back("kept " + tool + ": " + result);
+  }
   for (const auto& [call, result] : state.results) {
     lines.push_back(call + ": " + text_of(agent::ToolFinished{.result = result}));
   }

@@ -22,6 +22,7 @@ std::unique_ptr<Tool> make_git_switch(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_list_directory(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_glob(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_grep(const agent::ToolSpec& spec);
+std::unique_ptr<Tool> make_read_result(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_task_failed(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_todo(const agent::ToolSpec& spec);
 std::unique_ptr<Tool> make_web_fetch(const agent::ToolSpec& spec);

@@ -54,6 +54,7 @@ constexpr std::array k_builtins = {
     Builtin{"grep", "find lines that match a regular expression (RE2)", make_grep, shown_search},
     Builtin{"list_directory", "list one folder", make_list_directory, shown_argument<k_path>},
     Builtin{"read_file", "read a text file, page by page", make_read_file, shown_lines},
+    Builtin{"read_result", "read a cleared tool result again", make_read_result, shown_result},
     Builtin{.name = "shell",
             .help = "run a command line with /bin/sh",
             .make = make_shell,
@@ -113,6 +114,11 @@ std::vector<std::string> program_tools() {
 
 std::vector<std::string> web_tools() {
   return names_where(&Builtin::is_from_outside);
+}
+
+bool writes_files(std::string_view tool) {
+  const auto row = std::ranges::find(k_builtins, tool, &Builtin::name);
+  return row != k_builtins.end() && row->writes_files;
 }
 
 bool runs_programs(const agent::ToolSpec& tool) {

@@ -23,10 +23,14 @@ struct Builtin {
   agent::Milliseconds timeout{0};  // of a call where the agent says none; 0: none
 };
 
+constexpr std::string_view k_result_reader = "read_result";
+
 std::span<const Builtin> builtins();  // sorted by name
 std::vector<std::string> builtin_names();
 std::vector<std::string> program_tools();  // those that run programs
 std::vector<std::string> web_tools();      // those whose results come from outside
+
+bool writes_files(std::string_view tool);  // itself, as a built-in of that name
 
 // Whether the tool starts programs, or changes files by itself; a command as a tool does both.
 bool runs_programs(const agent::ToolSpec& tool);

@@ -128,6 +128,13 @@ std::string shown_switch(const agent::Json& arguments) {
   return fmt::format("{}{}", agent::text_at(arguments, "branch"), is_new ? " (new)" : "");
 }
 
+std::string shown_result(const agent::Json& arguments) {
+  const std::int64_t from = agent::integer_at(arguments, "from");
+  return fmt::format("result {}{}",
+                     agent::integer_at(arguments, "result"),
+                     from > 0 ? fmt::format(", from byte {}", from) : "");
+}
+
 std::string shown_todo(const agent::Json& arguments) {
   const agent::Json* items = agent::find(arguments, "items");
   if (items == nullptr || !items->is_array()) {

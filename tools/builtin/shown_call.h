@@ -19,6 +19,7 @@ std::string shown_lines(const agent::Json& arguments);
 std::string shown_patch(const agent::Json& arguments);
 std::string shown_search(const agent::Json& arguments);
 std::string shown_switch(const agent::Json& arguments);
+std::string shown_result(const agent::Json& arguments);
 std::string shown_todo(const agent::Json& arguments);
 
 }  // namespace tools

@@ -48,7 +48,8 @@ class Todo final : public Tool {
                   "Keeps a list of the steps of your work, for yourself and for whoever "
                   "watches. Give the whole list each time.",
               .parameters = k_todo_parameters,
-              .repeatable = spec.repeatable} {}
+              .repeatable = spec.repeatable,
+              .is_kept = true} {}
 
   const agent::ToolInfo& info() const override { return info_; }
   Access access(const agent::Json&) const override { return {.kind = Access::Kind::nothing}; }

@@ -349,6 +349,11 @@ std::string hook_input(const HookDialect& dialect,
       input["notification_message"] = hook_context.text;
       input["notification_level"] = "warning";
       break;
+    case HookPoint::pre_compact:
+      input["trigger"] = "auto";
+      input["custom_instructions"] = "";
+      input["action"] = hook_context.text;
+      break;
     case HookPoint::stop:
       input["prompt"] = hook_context.prompt;
       input["prompt_response"] = hook_context.text;

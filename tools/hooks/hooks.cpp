@@ -237,6 +237,7 @@ class Hooks::Round {
       case HookPoint::run_start:
       case HookPoint::pre_model:
       case HookPoint::post_model:
+      case HookPoint::pre_compact:
         end(hook, reason, event);
         return;
       case HookPoint::notification:

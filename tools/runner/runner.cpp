@@ -473,7 +473,9 @@ class Runner::Round {
                                 bool is_same_host) -> std::optional<std::string> {
           return refuses_redirect(prepared.call.name, url, is_same_host);
         },
-        .redactor = options.redact_secrets ? runner_.watcher_redactor() : nullptr};
+        .redactor = options.redact_secrets ? runner_.watcher_redactor() : nullptr,
+        .earlier_result = [this](std::int64_t number) { return watcher_.earlier_result(number); },
+        .result_page = options.result_page};
     if (prepared.access == Access::Kind::writes && options.program_runner != nullptr) {
       options.program_runner->before_writing();
     }
@@ -629,6 +631,7 @@ Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
     if (options_.permissions == nullptr || !options_.permissions->always_denies(info.name)) {
       infos_.push_back(info);
       infos_.back().idempotent = entry.configured.tool->idempotent();
+      infos_.back().writes = writes_files(info.name);
       if (!entry.configured.reach.empty()) {
         infos_.back().description += " " + entry.configured.reach;
       }

@@ -46,8 +46,9 @@ struct RunnerOptions {
   bool shows_changes = false;                   // a person looks on: results have what they changed
   // Files that exist are changed only after the model has read them, where it can read files.
   bool guards_unseen = true;
-  agent::Http* http = nullptr;  // borrowed; null: there is no web
-  std::uint64_t seed = 0;       // of the numbers on fences; for nobody's eyes
+  agent::Http* http = nullptr;       // borrowed; null: there is no web
+  std::size_t result_page = 28'000;  // bytes that read_result shows at once
+  std::uint64_t seed = 0;            // of the numbers on fences; for nobody's eyes
   std::function<std::vector<agent::Leftover>()>
       tidy_up;  // what programs beside the tools have left
 };

@@ -80,6 +80,9 @@ struct Described {
   }
   std::string operator()(const agent::Say& say) const { return "say " + say.message.reason; }
   std::string operator()(const agent::Warn& warn) const { return "warn " + warn.warning.limit; }
+  std::string operator()(const agent::Compact& compact) const {
+    return fmt::format("{} for {}", compact.plan.action, compact.plan.reason);
+  }
   std::string operator()(const agent::Finish& finish) const {
     const auto& [error, stop, signal] = finish.ending;
     const std::string setting = stop && !stop->config_path.empty() ? " " + stop->config_path : "";

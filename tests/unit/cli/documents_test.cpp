@@ -277,7 +277,7 @@ TEST_CASE("documents: bash completes", "[cli]") {
   CHECK(bash_offers({"errand", "ch"}) == Words{"check"});
   CHECK(bash_offers({"errand", "to"}) == Words{"tools"});
   CHECK(bash_offers({"errand", "tools", ""}) == Words{"call", "list"});
-  CHECK(bash_offers({"errand", "tools", "call", "read"}) == Words{"read_file"});
+  CHECK(bash_offers({"errand", "tools", "call", "read_f"}) == Words{"read_file"});
   CHECK(bash_offers({"errand", "run", "--output-"}) == Words{"--output-file"});
   CHECK(bash_offers({"errand", "run", "-o", "js"}) == Words{"json", "jsonl"});
   CHECK(bash_offers({"errand", "run", "--output", "=", "js"}) == Words{"json", "jsonl"});

@@ -483,20 +483,12 @@ TEST_CASE("load: a name that another tool uses gets the right key named", "[conf
 }
 
 TEST_CASE("load: keys of later versions are refused, never ignored", "[config]") {
-  const auto key = GENERATE(as<std::string>{},
-                            "checks",
-                            "attempts",
-                            "mcp_servers",
-                            "mcpServers",
-                            "sub_agents",
-                            "agents",
-                            "context_management");
+  const auto key = GENERATE(
+      as<std::string>{}, "checks", "attempts", "mcp_servers", "mcpServers", "sub_agents", "agents");
   const auto report = parse(k_head + key + ": {a: 1}\n");
   CHECK(lines_of(report.errors) == Lines{"3:1 `" + key + "` is not supported yet"});
   const auto inner = parse(k_head + "output: {schema: {type: object}, repair_attempts: 3}");
   CHECK(lines_of(inner.errors) == Lines{"3:34 `output.repair_attempts` is not supported yet"});
-  const auto hook = parse(k_head + "hooks: {pre_compact: [{command: x}]}");
-  CHECK(lines_of(hook.errors) == Lines{"3:9 `hooks.pre_compact` is not supported yet"});
 }
 
 TEST_CASE("load: another version is the only thing that is reported", "[config]") {

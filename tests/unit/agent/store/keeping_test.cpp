@@ -249,6 +249,9 @@ TEST_CASE("keeping: what is no whole run is not imported, and the line is said",
       {"a call of nobody", 3, "the model waits for no call `call_1`"},
       {"a turn too far", 3, "turn 2 cannot follow turn 0"},
       {"tokens that cannot be", 3, "no request has so many tokens"},
+      {"results of nobody cleared", 3, "it leaves out what was never said"},
+      {"nothing summed up", 3, "it leaves out what was never said"},
+      {"a window that cannot be", 3, "no request has so many tokens"},
       {"behind its end", 9, "the run has ended before"},
       {"begun again", 9, "carried on from its last event, 8"},
       {"a time that cannot be", 9, "no run takes -1 ms"},
@@ -282,6 +285,12 @@ TEST_CASE("keeping: what is no whole run is not imported, and the line is said",
     lines[2] = kept(3, agent::TurnStarted{2});
   } else if (what == "tokens that cannot be") {
     lines[2] = kept(3, agent::ModelBroken{.estimated = agent::Usage{.input = -5}});
+  } else if (what == "results of nobody cleared") {
+    lines[2] = kept(3, agent::ContextCompacted{.action = "cleared", .results = {1}});
+  } else if (what == "nothing summed up") {
+    lines[2] = kept(3, agent::ContextCompacted{.action = "summarized", .messages = 1'000});
+  } else if (what == "a window that cannot be") {
+    lines[2] = kept(3, agent::ContextCompacted{.action = "failed", .window = INT64_MAX});
   } else if (what == "behind its end") {
     lines.push_back(kept(9, agent::TurnStarted{1}));
   } else if (what == "begun again") {
