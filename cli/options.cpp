@@ -389,6 +389,16 @@ constexpr auto k_runs_show_options = std::to_array<Option>({
     k_output,
     k_color_of_text,
 });
+constexpr auto k_runs_context_options = std::to_array<Option>({
+    k_last,
+    {.name = "--at",
+     .value = "N",
+     .kind = Kind::count,
+     .help = "the request of turn N; the last one by default"},
+    k_store,
+    k_output,
+    k_color_of_text,
+});
 constexpr auto k_runs_export_options = std::to_array<Option>({
     k_last,
     {.name = "--format",
@@ -596,6 +606,10 @@ constexpr auto k_runs_list_examples = std::to_array<Example>({
     {"errand runs list --all --status interrupted", "what was cut off, anywhere"},
     {"errand runs list --since 7d --limit all -o json", "a week, for scripts"},
 });
+constexpr auto k_runs_context_examples = std::to_array<Example>({
+    {"errand runs context --last", "what the model knew when it was asked last"},
+    {"errand runs context 01a206b7-b626 --at 3 -o json", "the messages of one request, for jq"},
+});
 constexpr auto k_runs_show_examples = std::to_array<Example>({
     {"errand runs show --last", "what the last run here did"},
     {"errand runs show 01a206b7-b626 --turn 3", "one turn of a run as a whole"},
@@ -783,6 +797,16 @@ constexpr auto k_commands = std::to_array<Command>({
      .options = k_runs_show_options,
      .examples = k_runs_show_examples,
      .run = command_runs_show},
+    {.name = "runs context",
+     .summary = "show what the model saw at a request",
+     .description =
+         "Shows the instructions and messages of one request, whole and in order, as the model got "
+         "them: where the conversation had been made shorter, that, with what was cleared, "
+         "summarized and left out. Secrets are not in the journal. Of tools it has the names.",
+     .positionals = k_run_id_positionals,
+     .options = k_runs_context_options,
+     .examples = k_runs_context_examples,
+     .run = command_runs_context},
     {.name = "runs export",
      .summary = "write a run out: for people, programs or another journal",
      .description =
