@@ -90,7 +90,7 @@ constexpr std::array k_table = std::to_array<CodeRow>({
     {Code::config_invalid, "config.invalid", Domain::config, Retry::never, "", "UC", 78, false, "Fix the agent file; `errand check FILE` shows every mistake at once.", "0.1.0"},
     {Code::durable_activity_failed, "durable.activity_failed", Domain::system, Retry::never, "already retried", "UC", 0, false, "See the cause.", ""},
     {Code::durable_cancelled, "durable.cancelled", Domain::cancel, Retry::never, "", "UC", 143, false, "The engine cancelled the run.", ""},
-    {Code::durable_signal_timeout, "durable.signal_timeout", Domain::limit, Retry::caller, "", "UC", 97, false, "No answer came from outside in the time allowed.", ""},
+    {Code::durable_signal_timeout, "durable.signal_timeout", Domain::limit, Retry::caller, "", "UC", 97, false, "Carry the run on: the model reads that nobody answered. Or give people longer, in `approval.deadline`.", "0.1.0"},
     {Code::durable_continue_as_new, "durable.continue_as_new", Domain::none, Retry::never, "control flow: the journal rolls over", "", 0, false, "Nothing to do.", ""},
     {Code::durable_lease_lost, "durable.lease_lost", Domain::system, Retry::never, "", "UC", 98, false, "Another worker owns this run now.", ""},
     {Code::durable_other, "durable.other", Domain::system, Retry::never, "", "UC", 74, false, "The engine's message says more.", ""},

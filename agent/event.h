@@ -299,6 +299,7 @@ struct ApprovalRequested {
     field("arguments_sha256", self.request.call.arguments_sha256);
     field("reason", self.request.reason);
     field("rule", self.request.rule);
+    field("by_hook", self.request.by_hook);
   }
 };
 struct ApprovalAnswered {
@@ -306,12 +307,53 @@ struct ApprovalAnswered {
 
   std::string call_id;
   Answer answer = Answer::nobody;
-  std::string by;  // "person", "--yes"
+  std::string by;           // "person", "--yes", "resume"
+  std::string reason = {};  // of a no
+  std::string seal = {};    // by which this user's errand knows that it wrote this
 
   static void fields(auto& self, auto& field) {
     field("call_id", self.call_id);
     field("answer", self.answer);
     field("by", self.by);
+    field("reason", self.reason);
+    field.kept("seal", self.seal);
+  }
+};
+// A call that waits for a yes, as it was shown.
+struct ParkedCall {
+  ApprovalRequest request;
+  std::string since;     // RFC 3339, in UTC: since when it waits
+  std::string deadline;  // the same; empty: none
+  // False: a secret in its arguments is not in the journal, so that the model has to call again.
+  bool can_be_approved = true;
+
+  static void fields(auto& self, auto& field) {
+    field("call_id", self.request.call.id);
+    field("name", self.request.call.name);
+    field.arguments("arguments", self.request.call.arguments);
+    field("arguments_sha256", self.request.call.arguments_sha256);
+    field("reason", self.request.reason);
+    field("rule", self.request.rule);
+    field("by_hook", self.request.by_hook);
+    field("since", self.since);
+    field.or_null("deadline", self.deadline);
+    field("can_be_approved", self.can_be_approved);
+  }
+};
+// Calls need a yes, and nobody is there: the run ends, and its calls wait for the next process.
+struct RunParked {
+  static constexpr std::string_view k_type = "run.parked";
+
+  std::int64_t turn = 0;
+  std::string cwd;  // where the calls are to run
+  std::vector<ParkedCall> calls;
+  std::vector<WaitingCall> others;  // the other calls of the reply that have no result yet
+
+  static void fields(auto& self, auto& field) {
+    field("turn", self.turn);
+    field("cwd", self.cwd);
+    field("calls", self.calls);
+    field("others", self.others);
   }
 };
 struct HookRan {
@@ -468,6 +510,7 @@ using EventBody = std::variant<RunStarted,
                                ToolFinished,
                                ApprovalRequested,
                                ApprovalAnswered,
+                               RunParked,
                                HookRan,
                                GuardrailRan,
                                ContextCompacted>;

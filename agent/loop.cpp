@@ -1,5 +1,6 @@
 #include "agent/loop.h"
 
+#include "agent/approval_desk.h"
 #include "agent/compaction.h"
 #include "agent/duration.h"
 #include "agent/recorder.h"
@@ -74,14 +75,18 @@ class RecordingWatcher final : public ToolWatcher {
  public:
   RecordingWatcher(Recorder& recorder,
                    Interceptors& interceptors,
-                   Approver* approver,
+                   ApprovalDesk& desk,
                    std::stop_token stop)
       : recorder_(recorder),
         interceptors_(interceptors),
-        approver_(approver),
-        stop_(std::move(stop)) {}
+        desk_(desk),
+        stop_(std::move(stop)),
+        was_parked_(recorder.state().approvals.are_pending()) {}
 
   HookDecision judge(const ToolCall& call) override {
+    if (auto denial = desk_.denial(call.id)) {
+      return {.refusal = std::move(denial)};
+    }
     HookDecision decision = interceptors_.judge(
         {.point = HookPoint::pre_tool_use, .text = call.arguments, .call = &call}, stop_);
     note(decision);
@@ -89,19 +94,12 @@ class RecordingWatcher final : public ToolWatcher {
     return decision;
   }
 
-  Answer ask(const ApprovalRequest& request) override {
-    recorder_.record(ApprovalRequested{.turn = recorder_.state().turns, .request = request});
-    recorder_.commit();  // the answer may be long in coming
-    if (approver_ != nullptr) {
-      interceptors_.notify(
-          "permission_prompt", fmt::format("`{}` needs approval", request.call.name), stop_);
-    }
-    const Answer answer = approver_ != nullptr ? approver_->ask(request, stop_) : Answer::nobody;
-    if (answer != Answer::nobody) {
-      recorder_.record(ApprovalAnswered{
-          .call_id = request.call.id, .answer = answer, .by = std::string(approver_->name())});
-    }
-    return answer;
+  Answer ask(const ApprovalRequest& request) override { return desk_.ask(request, stop_); }
+
+  void parked(std::span<const ApprovalRequest> requests,
+              std::span<const WaitingCall> others,
+              const Error& why) override {
+    parked_ = desk_.park(requests, others, why);
   }
 
   bool started(const ToolCall& call) override {
@@ -129,6 +127,10 @@ class RecordingWatcher final : public ToolWatcher {
 
   void finished(const ToolResult& result) override {
     const State& state = recorder_.state();
+    if (was_parked_ && stop_.stop_requested() && result.code == Code::tool_cancelled &&
+        !state.started_calls.contains(result.call_id)) {
+      return;  // of a parked run that was stopped again: it goes on waiting
+    }
     recorder_.record(ToolFinished{.turn = state.turns, .result = judged(result)});
     if (!state.open_calls.empty()) {
       recorder_.commit();  // the others may run for long
@@ -144,8 +146,8 @@ class RecordingWatcher final : public ToolWatcher {
     return std::get<ToolMessage>(state.conversation.messages[at]).content;
   }
 
-  // What hooks or guardrails end the run with.
-  const std::optional<Ending>& ending() const { return ending_; }
+  // What hooks or guardrails end the run with; or else that calls wait for a yes.
+  const std::optional<Ending>& ending() const { return ending_ ? ending_ : parked_; }
 
  private:
   void note(const HookDecision& decision) {
@@ -180,11 +182,13 @@ class RecordingWatcher final : public ToolWatcher {
 
   Recorder& recorder_;
   Interceptors& interceptors_;
-  Approver* approver_;
+  ApprovalDesk& desk_;
   std::stop_token stop_;
+  const bool was_parked_;  // and the calls still wait
   std::map<std::string, ToolCall> started_;
   std::map<std::string, std::vector<std::string>> context_;  // by call id
   std::optional<Ending> ending_;
+  std::optional<Ending> parked_;
 };
 
 // Ends the run at its deadline, wherever it is waiting.
@@ -257,6 +261,12 @@ class Run {
                   request.past,
                   {.sinks = ports.sinks, .journal = ports.journal, .clock = ports.clock}),
         interceptors_(ports.interceptor, recorder_, first_prompt(request)),
+        desk_(request,
+              ports,
+              recorder_,
+              [this](std::string_view text) {
+                interceptors_.notify("permission_prompt", text, cancellation_.stop());
+              }),
         begin_(ports.clock.now()) {}
 
   // Where the machine runs out of memory or threads, what was paid for until then is still told.
@@ -306,6 +316,10 @@ class Run {
       warn(warning);
     }
     settle_interrupted_calls();
+    if (auto ending = desk_.overdue()) {
+      close_open_calls("nobody approved the calls of this reply in time");
+      return std::unexpected(*std::move(ending));
+    }
     return heed(interceptors_.judge(
         {.point = HookPoint::run_start, .text = request_.started.prompt}, cancellation_.stop()));
   }
@@ -584,7 +598,7 @@ class Run {
   }
 
   Done run_tools(const RunTools& step) {
-    RecordingWatcher watcher(recorder_, interceptors_, ports_.approver, cancellation_.stop());
+    RecordingWatcher watcher(recorder_, interceptors_, desk_, cancellation_.stop());
     ports_.toolbox.run(step.calls, watcher, cancellation_.stop(), cancellation_.kill());
     return watcher.ending() ? Done(std::unexpected(*watcher.ending())) : Done();
   }
@@ -626,11 +640,11 @@ class Run {
   }
 
   // Every call of the last reply has one result, also those that an ending kept from running.
-  void close_open_calls() {
+  void close_open_calls(const std::string& why = "the run ended before this call") {
     const auto calls = recorder_.state().open_calls;
     for (const ToolCall& call : calls) {
       if (!recorder_.state().results.contains(call.id)) {
-        leave_out(call, "the run ended before this call");
+        leave_out(call, why);
       }
     }
   }
@@ -668,7 +682,9 @@ class Run {
 
   RunResult finish(const Ending& ending) {
     is_finishing_ = true;
-    close_open_calls();
+    if (!recorder_.state().approvals.are_pending()) {  // calls that wait stay open
+      close_open_calls();
+    }
     tidy_up();
     const bool is_well = exit_code(ending) == 0;
     RunResult result = make_result(recorder_.state(), is_well && left_ ? *left_ : ending);
@@ -700,7 +716,8 @@ class Run {
     }
     result.duration_ms = worked_ms();
     if (!recorder_.failure() && is_resumable(result.exit_code)) {
-      result.resume_cmd = request_.resume_cmd;
+      result.resume_cmd =
+          approving_command(request_.resume_cmd, request_.run_id, recorder_.state().approvals);
     }
     const bool was_failing = recorder_.failure().has_value();
     const int signal = cancellation_.signal_number();
@@ -719,6 +736,7 @@ class Run {
   Cancellation& cancellation_;
   Recorder recorder_;
   Interceptors interceptors_;
+  ApprovalDesk desk_;
   Clock::Steady begin_;
   Conversation question_;       // to who writes summaries
   std::optional<Ending> left_;  // where calls have left what git or errand would obey

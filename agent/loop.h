@@ -11,9 +11,11 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace agent {
@@ -32,6 +34,18 @@ struct Ports {
   std::function<std::vector<PinnedFile>()> pinned = nullptr;
   // What is to be said before the end of a run that came to its answer; may be empty.
   std::function<std::vector<Warning>()> last_words = nullptr;
+  // Of a text, what nobody but this user's errand can make of it; null: what people answer counts
+  // for this process alone.
+  std::function<std::string(std::string_view text)> seal = nullptr;
+  // Whether the journal will have such arguments as they are, without a secret taken out; null:
+  // yes.
+  std::function<bool(std::string_view arguments)> keeps_whole = nullptr;
+};
+
+// An answer to a parked call that was given before the run is carried on: once or no.
+struct GivenAnswer {
+  Answer answer = Answer::no;
+  std::string reason;  // of a no, for the model; may be empty
 };
 
 struct RunRequest {
@@ -40,6 +54,7 @@ struct RunRequest {
   std::vector<Warning> warnings = {};  // what came up before the start; told right after it
   Past past = {};                      // of a run that is carried on: `started.resumes` names it
   std::string resume_cmd = {};         // carries this one on; empty: nobody keeps it
+  std::map<std::string, GivenAnswer> answers = {};  // to parked calls of `past`, by call id
 };
 
 // Runs to one of the endings and returns its result object; never throws for a failure of the

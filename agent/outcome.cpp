@@ -43,7 +43,7 @@ constexpr auto k_exits = std::to_array<ExitRow>({
     {94, "user_declined", Status::stopped, "", "the human said \"stop\" at a prompt (not Ctrl-C)", "no", "yes"},
     {95, "model_refused", Status::stopped, "", "refusal or content filter", "no", "fork"},
     {96, "kill_switch", Status::stopped, "", "kill switch: kill file, or a guardrail's kill", "no", "yes"},
-    {97, "signal_timeout", Status::stopped, "", "a parked run waited longer for an outside answer than allowed", "no", "yes"},
+    {97, "signal_timeout", Status::stopped, "approval.deadline", "a parked run waited longer for an outside answer than allowed", "no", "yes"},
     {98, "lease_lost", Status::error, "", "another worker owns this run now; this one stopped without acting", "no", "-"},
     {102, "model_not_found", Status::error, "", "unknown or retired model; a 403 whose code names the model", "no", "yes"},
     {103, "quota_exhausted", Status::error, "", "billing, credits, spend limit: 402, and 429 where the body says so", "no", "yes"},

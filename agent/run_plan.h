@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -49,6 +50,7 @@ struct RunPlan {
   std::string tool_choice;      // as ModelSpec::tool_choice
   std::string output_schema;    // as OutputSpec::schema
   ContextPlan context;
+  std::optional<Milliseconds> approval_deadline;  // how long a call may wait for a yes
 
   static void fields(auto& self, auto& field) {
     field("limits", self.limits);
@@ -58,6 +60,7 @@ struct RunPlan {
     field("tool_choice", self.tool_choice);
     field("output_schema", self.output_schema);
     field("context", self.context);
+    field("approval_deadline_ms", self.approval_deadline);
   }
 };
 

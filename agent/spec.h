@@ -152,6 +152,11 @@ struct ContextFile {
   bool optional = false;
 };
 
+// Calls that wait for a person's yes.
+struct ApprovalSpec {
+  std::optional<Milliseconds> deadline;  // how long a parked run may wait; nullopt: for ever
+};
+
 struct OutputSpec {
   std::string
       schema;  // JSON Schema that the answer must fit, as JSON text; empty: any text will do
@@ -266,6 +271,7 @@ struct AgentSpec {
   std::vector<ContextFile> context;
   std::vector<ToolSpec> tools;
   PermissionSpec permissions;
+  ApprovalSpec approval;
   Limits limits;
   RetryPolicy retry;
   OutputSpec output;

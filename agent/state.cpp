@@ -459,7 +459,8 @@ void fold(State& state, const RunFinished& event) {
   state.finished = event.result;
 }
 
-// What was done about an attempt or a call: the state changes by what came of it.
+// What was done about an attempt or a call: the state changes by what came of it, or by the fold of
+// the approvals.
 template <typename Body>
 concept IsNotFolded = IsOneOf<Body,
                               TurnStarted,
@@ -467,6 +468,7 @@ concept IsNotFolded = IsOneOf<Body,
                               ToolOutput,
                               ApprovalRequested,
                               ApprovalAnswered,
+                              RunParked,
                               HookRan,
                               Warning>;
 
@@ -475,6 +477,7 @@ void fold(State&, const IsNotFolded auto&) {}
 }  // namespace
 
 void advance(State& state, const EventBody& event) {
+  advance(state.approvals, event);
   std::visit([&](const auto& body) { fold(state, body); }, event);
 }
 

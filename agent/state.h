@@ -1,6 +1,7 @@
 // A run's state as the fold of its events, and what follows from it. Nothing here waits, calls or
 // prints: a run can be carried on from its log alone.
 #pragma once
+#include "agent/approvals.h"
 #include "agent/context_view.h"
 #include "agent/event.h"
 #include "agent/message.h"
@@ -84,6 +85,7 @@ struct State {
   std::set<std::string> warned_limits;
   bool has_estimates = false;                    // of the tokens of a reply; it was said
   std::map<std::string, int, std::less<>> said;  // by UserSaid::reason: how often
+  Approvals approvals;
   std::optional<RunResult> finished;
   std::vector<std::string> ancestors;  // ids of the runs whose beginning this is, the oldest first
 };

@@ -4,6 +4,7 @@
 #include "agent/hook_decision.h"
 #include "agent/message.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -92,6 +93,7 @@ struct ApprovalRequest {
   std::string reason;      // why it is asked for
   std::string rule;        // of `permissions`, that says yes to this very call
   bool may_always = true;  // in `permissions.allow`, that rule would be enough
+  bool by_hook = false;    // a hook asks, and `reason` are its words
   // For the eyes of the person alone, never kept: what it would change in files, as a unified diff
   // (empty: nothing, or nobody knows), and why nobody knows.
   std::string changes = {};
@@ -106,6 +108,23 @@ enum class Answer : std::uint8_t {
   nobody,  // there was no one to ask
 };
 std::string_view to_string(Answer answer);
+
+// Another call of a reply of which some wait for a yes, and what has come of judging it.
+struct WaitingCall {
+  static constexpr std::array<std::string_view, 3> k_verdicts = {"runs", "rejected", "unjudged"};
+
+  std::string call_id;
+  std::string name;
+  std::string verdict;  // of k_verdicts
+  std::string reason;   // of one that is rejected
+
+  static void fields(auto& self, auto& field) {
+    field("call_id", self.call_id);
+    field("name", self.name);
+    field.word("verdict", self.verdict, k_verdicts);
+    field("reason", self.reason);
+  }
+};
 Answer answer_from(std::string_view name);  // `nobody` where it is none
 
 // Who says yes or no to calls.
@@ -127,6 +146,11 @@ class ToolWatcher {
   // Asked before any call of the reply runs, and once more before a call about which an earlier one
   // of the reply has changed what a yes would be to.
   virtual Answer ask(const ApprovalRequest&) { return Answer::nobody; }
+  // There was nobody to answer `requests`: neither these calls nor `others`, all that have no
+  // result yet, run now, and none gets one. `why` is the ending that this is.
+  virtual void parked(std::span<const ApprovalRequest> /*requests*/,
+                      std::span<const WaitingCall> /*others*/,
+                      const Error& /*why*/) {}
   // Just before the effect, with the repaired name and the parsed arguments (JSON text). False:
   // the intent could not be recorded, and the call must not run (nor any after it).
   virtual bool started(const ToolCall& call) = 0;
@@ -146,8 +170,8 @@ class Toolbox {
   virtual std::span<const ToolInfo> tools() const = 0;
 
   // Runs the calls (side by side where the tools allow it) and returns one result a call, in call
-  // order. Never fails: what goes wrong is in the results. `stop` asks running tools to end
-  // (TERM, after 1 s KILL); `kill` ends them at once.
+  // order; of those that were parked it says not_run. Never fails: what goes wrong is in the
+  // results. `stop` asks running tools to end (TERM, after 1 s KILL); `kill` ends them at once.
   virtual std::vector<ToolResult> run(std::span<const ToolCall> calls,
                                       ToolWatcher& watcher,
                                       std::stop_token stop,

@@ -422,7 +422,8 @@ agent::RunPlan run_plan(const Plan& prepared,
   agent::RunPlan plan{.limits = spec.limits,
                       .prices = prices_of(prepared.chain, now),
                       .tool_choice = spec.model.tool_choice,
-                      .output_schema = spec.output.schema};
+                      .output_schema = spec.output.schema,
+                      .approval_deadline = spec.approval.deadline};
   if (prepared.manages_context()) {
     const agent::ContextSpec& context = spec.context_management;
     plan.context = {.windows = prepared.windows,

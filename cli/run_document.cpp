@@ -90,6 +90,11 @@ class Document {
   void write(const agent::ApprovalAnswered& answered, const agent::Event&) {
     line(fmt::format("Answered: {} by {}", agent::to_string(answered.answer), answered.by));
   }
+  void write(const agent::RunParked& parked, const agent::Event&) {
+    for (const agent::ParkedCall& call : parked.calls) {
+      line(waiting_line(call));
+    }
+  }
   void write(const agent::UserSaid& said, const agent::Event&) {
     heading(3, fmt::format("To the model ({})", plain(said.reason)));
     fenced(said.text);

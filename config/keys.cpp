@@ -135,6 +135,9 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "permissions.deny", .type = Type::list, .help = "Calls that never run: the model reads which rule forbids it, and the run goes on. A path that is denied to read_file is denied to grep, edit_file, apply_patch and commands, too; one that is denied to write_file, to edit_file, apply_patch and commands.", .example = "[\"shell(rm -rf *)\", \"read_file(secrets/**)\"]"},
     {.path = "permissions.deny[]", .type = Type::text, .help = "A rule: TOOL, or TOOL(ARGUMENT).", .example = "shell(rm -rf *)", .shape = Shape::filled},
 
+    {.path = "approval", .type = Type::map, .help = "Calls that need approval while nobody is there: the run is parked, and `errand resume` takes the answers.", .example = "{deadline: 24h}"},
+    {.path = "approval.deadline", .type = Type::duration, .help = "How long a parked call may wait. A run that is carried on later than that ends with exit code 97; carried on once more, the model reads that nobody approved its calls. Left out, they wait for ever.", .example = "24h"},
+
     {.path = "session", .type = Type::map, .help = "Where the run is recorded, so that it can be shown and resumed.", .example = "{store: none}"},
     {.path = "session.store", .type = Type::text, .help = "`auto` is the user's state folder, `none` records nothing, anything else is the path of the journal file.", .example = "none", .default_value = "auto", .shape = Shape::filled},
     {.path = "session.durability", .type = Type::choice, .help = "What the record survives: the death of the process, or also a power cut (full), which costs time at each step.", .example = "full", .default_value = "process", .choices = "process|full"},

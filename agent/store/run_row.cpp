@@ -74,6 +74,7 @@ class Fold {
                     ToolFinished,
                     ApprovalRequested,
                     ApprovalAnswered,
+                    RunParked,
                     HookRan> Other>
   void operator()(const Other&) {}
 

@@ -105,6 +105,13 @@ std::string fallback_line(const agent::ModelFallback& event) {
                      cooldown > 0 ? fmt::format(" instead, for {}", duration_words(cooldown)) : "");
 }
 
+std::string waiting_line(const agent::ParkedCall& call) {
+  return fmt::format("{} waits for approval as `{}`: {}",
+                     name_of(call.request.call.name),
+                     name_of(call.request.call.id),
+                     excerpt(call.request.reason, 2 * k_excerpt_bytes));
+}
+
 std::string said_line(const agent::UserSaid& said) {
   if (said.reason == "hook") {
     return "a hook tells the model: " + excerpt(said.text, k_excerpt_bytes);

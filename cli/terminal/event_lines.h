@@ -16,6 +16,7 @@ std::string reply_line(const agent::ModelResponded& reply);
 // How many tries there still may be, and when the next one is.
 std::string retry_line(const agent::ModelRetrying& retry);
 std::string fallback_line(const agent::ModelFallback& fallback);
+std::string waiting_line(const agent::ParkedCall& call);
 std::string said_line(const agent::UserSaid& said);
 std::string hook_line(const agent::HookRan& hook);
 std::string guardrail_line(const agent::GuardrailRan& guardrail);

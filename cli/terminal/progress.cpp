@@ -336,6 +336,26 @@ void Progress::show(const agent::ApprovalRequested& asked, const agent::Event&) 
   last_announced_ = asked.request.call.id;
 }
 
+void Progress::show(const agent::RunParked& parked, const agent::Event& event) {
+  constexpr std::size_t k_most = 20;
+  is_silent_ = false;
+  if (!is_loud(0)) {
+    return;
+  }
+  const std::size_t shown = std::min(parked.calls.size(), k_most);
+  for (const agent::ParkedCall& waiting : std::span(parked.calls).first(shown)) {
+    const agent::ToolCall& asked = waiting.request.call;
+    announce(asked.id, call_of(asked.id, asked.name, asked.arguments), k_yellow);
+    note(k_yellow, "  " + waiting_line(waiting));
+  }
+  if (shown < parked.calls.size()) {
+    note(k_yellow,
+         fmt::format("  {} more calls wait for approval: `errand runs pending {}` shows them",
+                     parked.calls.size() - shown,
+                     event.run_id));
+  }
+}
+
 void Progress::show(const agent::HookRan& hook, const agent::Event&) {
   wait_for({});
   if (is_loud(is_quiet(hook) ? 1 : 0)) {

@@ -78,6 +78,7 @@ class Progress final : public agent::EventSink {
   void show(const agent::ToolFinished& finished, const agent::Event& event);
   void show(const agent::ApprovalRequested& asked, const agent::Event& event);
   void show(const agent::ApprovalAnswered&, const agent::Event&) {}
+  void show(const agent::RunParked& parked, const agent::Event& event);
   void show(const agent::HookRan& hook, const agent::Event& event);
   void show(const agent::GuardrailRan& guardrail, const agent::Event& event);
   void show(const agent::ContextCompacted& compacted, const agent::Event& event);

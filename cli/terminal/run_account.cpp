@@ -170,6 +170,11 @@ class Account {
                      agent::to_string(answered.answer),
                      answered.by.empty() ? "" : ", by " + answered.by));
   }
+  void show(const agent::RunParked& parked, const agent::Event&) {
+    for (const agent::ParkedCall& call : parked.calls) {
+      note(k_warning_style, "parked: " + waiting_line(call));
+    }
+  }
   void show(const agent::HookRan& hook, const agent::Event&) {
     if (is_whole() || !is_quiet(hook)) {
       note(is_quiet(hook) ? k_quiet_style : k_warning_style, hook_line(hook));

@@ -550,6 +550,7 @@ agent::AgentSpec build_agent(const Value& root,
   spec.hooks = build_hooks(map_at(root, "hooks"), spec.tools, world, problems);
   spec.output = known.recorded_schema ? agent::OutputSpec{.schema = *known.recorded_schema}
                                       : build_output(map_at(root, "output"), files, problems);
+  spec.approval.deadline = duration_at(map_at(root, "approval"), "deadline");
   spec.limits = build_limits(map_at(root, "limits"), problems);
   spec.retry = build_retry(map_at(root, "retry"), problems);
   spec.session = build_session(map_at(root, "session"));

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -21,6 +22,11 @@ class TimingWatcher final : public agent::ToolWatcher {
   }
   std::optional<std::string> earlier_result(std::int64_t number) override {
     return watcher_.earlier_result(number);
+  }
+  void parked(std::span<const agent::ApprovalRequest> requests,
+              std::span<const agent::WaitingCall> others,
+              const agent::Error& why) override {
+    watcher_.parked(requests, others, why);
   }
   bool started(const agent::ToolCall& call) override { return watcher_.started(call); }
   void output(const agent::ToolCall& call, std::string_view chunk) override {
@@ -66,10 +72,19 @@ class ReplayingWatcher final : public agent::ToolWatcher {
     return ruling;
   }
   agent::Answer ask(const agent::ApprovalRequest& request) override {
-    agent::ApprovalRequest recorded = request;
-    recorded.call = as_recorded(std::move(recorded.call));
-    recorded.rule = as_recorded(std::move(recorded.rule));
-    return watcher_.ask(recorded);
+    return watcher_.ask(as_recorded(request));
+  }
+  void parked(std::span<const agent::ApprovalRequest> requests,
+              std::span<const agent::WaitingCall> others,
+              const agent::Error& why) override {
+    std::vector<agent::ApprovalRequest> recorded;
+    for (const agent::ApprovalRequest& request : requests) {
+      recorded.push_back(as_recorded(request));
+    }
+    agent::Error error = why;
+    error.message = as_recorded(std::move(error.message));
+    error.help = as_recorded(std::move(error.help));
+    watcher_.parked(recorded, others, error);
   }
   std::optional<std::string> earlier_result(std::int64_t number) override {
     return watcher_.earlier_result(number);
@@ -111,6 +126,11 @@ class ReplayingWatcher final : public agent::ToolWatcher {
   agent::ToolCall as_recorded(agent::ToolCall call) const {
     call.arguments = as_recorded(std::move(call.arguments));
     return call;
+  }
+  agent::ApprovalRequest as_recorded(agent::ApprovalRequest request) const {
+    request.call = as_recorded(std::move(request.call));
+    request.rule = as_recorded(std::move(request.rule));
+    return request;
   }
 
   agent::ToolWatcher& watcher_;

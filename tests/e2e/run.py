@@ -585,13 +585,27 @@ class Checker:
         asked = [call["id"] for event in events if event["type"] == "model.responded"
                  and event["stop_reason"] in CALLING_STOPS
                  for call in event["tool_calls"]]
-        if sorted(finished) != sorted(asked):
+        if sorted(finished + self.parked(events)) != sorted(asked):
             self.fail(f"the calls {asked} have the results {finished}")
         ran = [event["call_id"] for event in events if event["type"] == "tool.finished" and event["status"] == "ok"]
         if not set(ran) <= set(started) <= set(finished):
             self.fail(f"started {started}, finished {finished}, well {ran}")
         self.bill(events)
         self.turns(events, outcome)
+
+    def parked(self, events):
+        """The calls that wait at the end of a run, and those that they keep from running."""
+        if events[-1]["result"]["exit_code"] == 0:
+            return []
+        ids = []
+        for event in events:
+            if event["type"] == "model.responded":
+                ids = []
+            elif event["type"] == "run.parked":
+                ids = [call["call_id"] for call in event["calls"] + event["others"]]
+            elif event["type"] == "tool.finished" and event["call_id"] in ids:
+                ids.remove(event["call_id"])
+        return ids
 
     def turns(self, events, outcome):
         """Each answer is that of a turn that began and of a request, and is what came of it piece by piece."""

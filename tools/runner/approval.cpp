@@ -31,14 +31,18 @@ Output denied(std::string reason) {
   return failure(Code::tool_policy_blocked, "not allowed: " + std::move(reason));
 }
 
-Output nobody_there(const agent::ApprovalRequest& request) {
-  Output output = failure(Code::tool_confirmation_required,
-                          fmt::format("`{}` needs approval, and nobody is there to give it: {}; {}",
-                                      request.call.name,
-                                      agent::prefix(request.call.arguments, k_shown_arguments),
-                                      request.reason));
-  output.help = how_to_allow(request);
-  return output;
+agent::Error nobody_there(std::span<const agent::ApprovalRequest> requests) {
+  const agent::ApprovalRequest& first = requests.front();
+  const std::size_t more = requests.size() - 1;
+  return {.code = Code::tool_confirmation_required,
+          .message = fmt::format("`{}` needs approval, and nobody is there to give it: {}; {}{}",
+                                 first.call.name,
+                                 agent::prefix(first.call.arguments, k_shown_arguments),
+                                 first.reason,
+                                 more == 0   ? ""
+                                 : more == 1 ? " (and 1 more call)"
+                                             : fmt::format(" (and {} more calls)", more)),
+          .help = how_to_allow(first)};
 }
 
 }  // namespace tools

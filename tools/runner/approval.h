@@ -3,12 +3,13 @@
 #include "agent/toolbox.h"
 #include "tools/tool.h"
 
+#include <span>
 #include <string>
 
 namespace tools {
 
 Output denied(std::string reason);  // tool.policy_blocked
-// tool.confirmation_required, with the exact words that would allow the call.
-Output nobody_there(const agent::ApprovalRequest& request);
+// tool.confirmation_required, with the exact words that would allow the first of these calls.
+agent::Error nobody_there(std::span<const agent::ApprovalRequest> requests);
 
 }  // namespace tools

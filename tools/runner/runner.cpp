@@ -128,6 +128,10 @@ class Runner::Round {
     for (std::size_t begin = 0; begin < calls_.size();) {
       const std::size_t end = end_of_batch(begin);
       judge_again(begin, end);
+      if (waits()) {
+        park(begin);
+        break;
+      }
       run_batch(begin, end);
       begin = end;
     }
@@ -146,6 +150,7 @@ class Runner::Round {
     Access::Kind access = Access::Kind::nothing;    // of the files that it names
     std::optional<agent::ApprovalRequest> needs_yes = std::nullopt;
     std::optional<agent::ApprovalRequest> has_yes = std::nullopt;  // a person's, to this request
+    std::optional<agent::ApprovalRequest> unanswered = std::nullopt;
 
     bool is_exclusive() const { return !rejected && !entry->configured.tool->parallel(); }
   };
@@ -220,7 +225,8 @@ class Runner::Round {
       prepared.needs_yes = {.call = prepared.call,
                             .reason = std::move(decision.reason),
                             .rule = std::move(decision.yes_rule),
-                            .may_always = decision.may_always};
+                            .may_always = decision.may_always,
+                            .by_hook = prepared.decision.question.has_value()};
     }
   }
 
@@ -270,7 +276,7 @@ class Runner::Round {
   // another name). What was refused stays so.
   void judge_again(std::size_t begin, std::size_t end) {
     for (Prepared& prepared : std::span(calls_).subspan(begin, end - begin)) {
-      if (prepared.rejected || is_refused_ || stop_.stop_requested()) {
+      if (prepared.rejected || prepared.unanswered || is_refused_ || stop_.stop_requested()) {
         continue;
       }
       if (prepared.written_name == prepared.call.name) {
@@ -314,6 +320,36 @@ class Runner::Round {
             .on_output = {}};
   }
 
+  // Unless the run ends for another reason.
+  bool waits() const {
+    return !is_refused_ && std::ranges::any_of(calls_, [](const Prepared& prepared) {
+      return prepared.unanswered.has_value();
+    });
+  }
+
+  // From `begin` on no call has a result.
+  void park(std::size_t begin) {
+    std::vector<agent::ApprovalRequest> requests;
+    std::vector<agent::WaitingCall> others;
+    for (std::size_t index = begin; index < calls_.size(); ++index) {
+      const Prepared& prepared = calls_[index];
+      const agent::ToolCall& call = prepared.call;
+      if (prepared.unanswered) {
+        requests.push_back(*prepared.unanswered);
+      } else {
+        others.push_back({.call_id = call.id,
+                          .name = call.name,
+                          .verdict = prepared.rejected    ? "rejected"
+                                     : prepared.needs_yes ? "unjudged"
+                                                          : "runs",
+                          .reason = prepared.rejected ? prepared.rejected->message : ""});
+      }
+      results_[index] = {
+          .call_id = call.id, .name = call.name, .status = agent::ToolStatus::not_run};
+    }
+    watcher_.parked(requests, others, nobody_there(requests));
+  }
+
   void settle(Prepared& prepared, agent::Answer answer) {
     const agent::ApprovalRequest request = *std::exchange(prepared.needs_yes, std::nullopt);
     switch (answer) {
@@ -337,8 +373,12 @@ class Runner::Round {
             fmt::format("a person stopped the run when asked about `{}`", request.call.name));
         return;
       case agent::Answer::nobody:
-        is_refused_ = true;
-        prepared.rejected = stop_.stop_requested() ? not_started() : nobody_there(request);
+        if (stop_.stop_requested()) {
+          is_refused_ = true;
+          prepared.rejected = not_started();
+        } else {
+          prepared.unanswered = request;
+        }
         return;
     }
   }
@@ -562,7 +602,7 @@ class Runner::Round {
   }
 
   bool ends_run(const agent::ToolResult& result) const {
-    return result.code == Code::tool_confirmation_required || result.code == Code::run_declined ||
+    return result.code == Code::run_declined ||
            (result.code == Code::tool_policy_blocked && runner_.options_.fail_on_denied);
   }
 

@@ -81,8 +81,9 @@ class Runner final : public agent::Toolbox {
   std::span<const agent::ToolInfo> tools() const override { return infos_; }
 
   // Repairs the name, checks the arguments and the permission, announces the call, runs it. What
-  // needs a person's yes is asked for before any call of the reply runs: where there is nobody
-  // (tool.confirmation_required), or the answer is to stop (run.declined), none of them runs. The
+  // needs a person's yes is asked for before any call of the reply runs: where the answer is to
+  // stop (run.declined), none of them runs; where nobody answers to some
+  // (tool.confirmation_required), they are parked with all others, and have no result. The
   // permission is judged once more when the call starts, since the calls before it may have changed
   // what it is about: what is denied then does not run, and what needs another yes is asked for
   // then, with the same ends for it and those after it. Hooks are not asked again. A name is never

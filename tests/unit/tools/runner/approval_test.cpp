@@ -34,6 +34,17 @@ class Person final : public agent::ToolWatcher {
     answers_.pop_front();
     return answer;
   }
+  void parked(std::span<const agent::ApprovalRequest> requests,
+              std::span<const agent::WaitingCall> others,
+              const agent::Error& why) override {
+    for (const agent::ApprovalRequest& request : requests) {
+      log.push_back("parked " + request.call.id);
+    }
+    for (const agent::WaitingCall& call : others) {
+      log.push_back(call.verdict + " " + call.call_id);
+    }
+    ending = why;
+  }
   bool started(const ToolCall& call) override {
     log.push_back("start " + call.id);
     return true;
@@ -47,6 +58,7 @@ class Person final : public agent::ToolWatcher {
   }
 
   std::vector<std::string> log;
+  agent::Error ending;                // where calls were parked
   std::function<void()> after_first;  // what the first call does beside its work
 
  private:
@@ -129,21 +141,42 @@ TEST_CASE("approval: a yes for the run covers the same call again, and no other"
   CHECK(std::ranges::count(person.log, "start 4") == 1);
 }
 
-TEST_CASE("approval: where nobody is there, nothing of the reply runs", "[tools]") {
+TEST_CASE("approval: where nobody is there, nothing of the reply runs, and all of it is judged",
+          "[tools]") {
   const Case world;
   Person person({});
-  const auto results =
-      world.run({Case::read("1"), Case::write("2", "a b"), Case::write("3", "c")}, person);
+  const auto results = world.run(
+      {Case::read("1"), Case::write("2", "a b"), Case::write("3", "locked"), Case::write("4", "c")},
+      person);
 
-  CHECK(person.log == Log{"ask 2 write_file(a b)", "end 1", "end 2", "end 3"});
-  CHECK(results[0].status == ToolStatus::cancelled);
-  CHECK(results[1].status == ToolStatus::not_run);
-  CHECK(results[1].code == Code::tool_confirmation_required);
-  CHECK(results[1].fatal);
+  CHECK(person.log == Log{"ask 2 write_file(a b)",
+                          "ask 4 write_file(c)",
+                          "parked 2",
+                          "parked 4",
+                          "runs 1",
+                          "rejected 3"});
+  CHECK(person.ending.code == Code::tool_confirmation_required);
+  CHECK_THAT(person.ending.message, Catch::EndsWith("(and 1 more call)"));
   CHECK(
-      results[1].help ==
+      person.ending.help ==
       R"_(--allow 'write_file(a b)', or in the agent file: permissions: {allow: ["write_file(a b)"]})_");
-  CHECK(results[2].status == ToolStatus::cancelled);
+  CHECK(std::ranges::all_of(
+      results, [](const auto& result) { return result.status == ToolStatus::not_run; }));
+}
+
+TEST_CASE("approval: where only some are answered, all of them wait", "[tools]") {
+  const Case world;
+  Person person({Answer::once});
+  world.run({Case::write("1", "a"), Case::write("2", "b")}, person);
+  CHECK(person.log == Log{"ask 1 write_file(a)", "ask 2 write_file(b)", "parked 2", "runs 1"});
+}
+
+TEST_CASE("approval: a run that is stopped by a person does not wait", "[tools]") {
+  const Case world;
+  Person person({Answer::nobody, Answer::stop});
+  const auto results = world.run({Case::write("1", "a"), Case::write("2", "b")}, person);
+  CHECK(person.log == Log{"ask 1 write_file(a)", "ask 2 write_file(b)", "end 1", "end 2"});
+  CHECK(results[1].code == Code::run_declined);
 }
 
 TEST_CASE("approval: stop means stop", "[tools]") {
@@ -203,9 +236,9 @@ TEST_CASE("approval: what a call has changed counts for the next one", "[tools]"
     const auto results =
         world.run({Case::write("1", "a"), Case::write("2", "x"), Case::read("3")}, person);
     CHECK(results[0].status == ToolStatus::ok);
-    CHECK(results[1].code == Code::tool_confirmation_required);
-    CHECK(results[1].fatal);
-    CHECK(results[2].status == ToolStatus::cancelled);
+    CHECK(person.log.at(person.log.size() - 2) == "parked 2");
+    CHECK(person.log.back() == "runs 3");
+    CHECK(person.ending.code == Code::tool_confirmation_required);
     CHECK_FALSE(std::filesystem::exists(world.folder.at("other")));
   }
   SECTION("a name is not repaired into it either") {

@@ -1,0 +1,61 @@
+// What people were asked about the calls of the last reply, and what they have said: a fold of the
+// log, so that whoever carries the run on asks for nothing twice.
+#pragma once
+#include "agent/event.h"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace agent {
+
+struct Approvals {
+  // What was said to a call that has not run yet.
+  struct Said {
+    Answer answer = Answer::nobody;
+    std::string by;
+    std::string reason;  // of a no
+    std::string seal;    // empty: nothing shows later that it was said
+  };
+  // A yes to all calls that a rule names, for the run.
+  struct Grant {
+    std::string rule;
+    std::string seal;
+  };
+
+  std::string cwd;                                            // where the parked calls were to run
+  std::vector<ParkedCall> parked;                             // by the last run.parked
+  std::map<std::string, std::size_t, std::less<>> positions;  // of parked, by call id
+  std::set<std::string> settled;                              // ids of those that wait no more
+  std::map<std::string, Said> said;                           // by call id
+  std::map<std::string, std::string> rules;                   // that were asked for, by call id
+  std::vector<Grant> grants;                                  // of the whole run
+
+  // Those that still wait, in the order of the calls.
+  std::vector<const ParkedCall*> pending() const;
+  bool are_pending() const { return settled.size() < positions.size(); }
+  const ParkedCall* find(std::string_view call_id) const;  // null: it was not parked
+};
+
+void advance(Approvals& approvals, const EventBody& event);
+
+// What the user's errand seals when a yes is recorded: the whole of what it is a yes to. A later
+// request has it where nothing of the call, nor of what it needs approval for, has changed.
+std::string sealed_yes(std::string_view run_id,
+                       std::string_view cwd,
+                       const ApprovalRequest& request);
+// The same of a yes to all calls like it, and of a no: whatever the call becomes, it does not run.
+std::string sealed_grant(std::string_view run_id, std::string_view cwd, std::string_view rule);
+std::string sealed_no(std::string_view run_id, std::int64_t turn, std::string_view call_id);
+
+// Not where a secret was taken out of it: then the model has to make it again.
+bool can_be_approved(const ParkedCall& call);
+
+// Whether a yes to what was shown is one to `request`.
+bool is_as_shown(const ParkedCall& shown, const ApprovalRequest& request);
+
+}  // namespace agent
