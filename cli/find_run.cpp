@@ -84,6 +84,13 @@ Result<RunSource> carried_on(RecordedRun run,
         "`errand resume RUN --agent FILE` carries it on in this folder, by an agent of your "
         "choice");
   }
+  if (!run.is_own && parsed.has("--keep-grants")) {
+    return agent::fail(agent::Code::cli_usage,
+                       fmt::format("the run {} was not begun by you, or its record was changed: "
+                                   "what was approved in it does not count",
+                                   run.run_id),
+                       "leave out --keep-grants; what the run needs is asked for again");
+  }
   RunSource source{
       .agent = {.file = agent_file ? fs::absolute(*agent_file).string() : run.begun.agent_file,
                 .prompt = std::move(prompt)},

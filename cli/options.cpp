@@ -283,6 +283,22 @@ constexpr auto k_fork_own_options = std::to_array<Option>({
      .help = "call the new run NAME, which no run of this folder is called yet"},
     k_other_agent,
     k_store,
+    {.name = "--approve",
+     .value = "CALL",
+     .kind = Kind::text,
+     .help = "say yes to a call that waits for approval; repeatable",
+     .details = "CALL is its call_id, as `errand runs pending` shows it, or RUN:CALL. A yes is to "
+                "the call as it was shown: where its arguments, its folder or the reason have "
+                "changed, it is asked for again.",
+     .repeated = true},
+    {.name = "--reason",
+     .value = "TEXT",
+     .kind = Kind::text,
+     .help = "why the calls of --deny are denied, for the model to read"},
+    {.name = "--keep-grants",
+     .help = "what was approved for this run needs no approval again",
+     .details = "The answers \"in this run\" that a person gave on a terminal. They hold for the "
+                "folder of the run, where its record is your own."},
 });
 template <std::size_t Own>
 constexpr auto with_run_options(const std::array<Option, Own>& own) {
@@ -293,6 +309,13 @@ constexpr auto with_run_options(const std::array<Option, Own>& own) {
       *end = option;
       if (option.lasts) {
         end->environment = {};
+      }
+      if (option.name == k_deny.name) {
+        end->value = "CALL|RULE";
+        end->help = "say no to a call that waits, or deny what RULE names; repeatable";
+        end->details =
+            "CALL is as for --approve: the model reads that the call was denied, and --reason. A "
+            "rule wins over every other rule.";
       }
       ++end;
     }
@@ -363,7 +386,7 @@ constexpr auto k_runs_list_options = std::to_array<Option>({
      .help = "those that ended so, go on, or were interrupted",
      .details = "ok, failed, stopped, error and cancelled are those of the result object. A run "
                 "without an ending is running while a living process has it, and interrupted "
-                "otherwise.",
+                "otherwise; a parked one has calls that wait for approval.",
      .choices = agent::store::k_run_statuses},
     {.name = "--since",
      .value = "TIME",
@@ -395,6 +418,13 @@ constexpr auto k_runs_context_options = std::to_array<Option>({
      .value = "N",
      .kind = Kind::count,
      .help = "the request of turn N; the last one by default"},
+    k_store,
+    k_output,
+    k_color_of_text,
+});
+constexpr auto k_runs_pending_options = std::to_array<Option>({
+    k_last,
+    {.name = "--all", .short_name = "-a", .help = "the runs of all folders, not of this one alone"},
     k_store,
     k_output,
     k_color_of_text,
@@ -503,6 +533,9 @@ constexpr auto k_import_positionals = std::to_array<Positional>({
 constexpr auto k_run_id_positionals = std::to_array<Positional>({
     {.name = "RUN", .help = "a run's id, its beginning, or a session's name"},
 });
+constexpr auto k_maybe_run_positionals = std::to_array<Positional>({
+    {.name = "RUN", .help = "this run alone: an id, its beginning, or a session's name"},
+});
 constexpr auto k_run_ids_positionals = std::to_array<Positional>({
     {.name = "RUN", .help = "a run's id, its beginning, or a session's name", .repeated = true},
 });
@@ -557,6 +590,7 @@ constexpr auto k_resume_examples = std::to_array<Example>({
     {"errand resume --last", "the run of this folder that was killed, from where it was"},
     {"errand resume 019a0a4c \"Now mend the second one, too\"", "a finished run, with more to do"},
     {"errand resume --last --max-cost 5", "one that came to a limit, with a higher one"},
+    {"errand resume --last --approve call_1", "a parked one, with a yes to a call that waits"},
 });
 constexpr auto k_fork_examples = std::to_array<Example>({
     {"errand fork --last --at 3", "turn 4 once more, as a run of its own"},
@@ -613,6 +647,11 @@ constexpr auto k_runs_context_examples = std::to_array<Example>({
 constexpr auto k_runs_show_examples = std::to_array<Example>({
     {"errand runs show --last", "what the last run here did"},
     {"errand runs show 01a206b7-b626 --turn 3", "one turn of a run as a whole"},
+});
+constexpr auto k_runs_pending_examples = std::to_array<Example>({
+    {"errand runs pending", "what waits in this folder"},
+    {"errand resume 01a206b7-b626 --approve call_1 --deny call_2 --reason 'not today'",
+     "the answers"},
 });
 constexpr auto k_runs_export_examples = std::to_array<Example>({
     {"errand runs export --last --format markdown", "a document to send to somebody"},
@@ -672,7 +711,8 @@ constexpr auto k_commands = std::to_array<Command>({
          "for again, and calls that have a result are not run again. A call that was cut off runs "
          "again only where it reads, or is declared idempotent; otherwise the model is told. The "
          "agent file, the files that it named and the options are those that are recorded, but for "
-         "the options given here. What was approved for the run is asked again.",
+         "the options given here. What was approved for the run is asked again. A run that was "
+         "parked waits for answers to its calls: on a terminal they are asked for.",
      .positionals = k_resume_positionals,
      .options = k_resume_options,
      .examples = k_resume_examples,
@@ -807,6 +847,18 @@ constexpr auto k_commands = std::to_array<Command>({
      .options = k_runs_context_options,
      .examples = k_runs_context_examples,
      .run = command_runs_context},
+    {.name = "runs pending",
+     .summary = "show the calls that wait for approval",
+     .description =
+         "Shows the calls of parked runs that nobody has said yes or no to: the tool, its whole "
+         "arguments, the folder, why it needs approval and which rule a yes stands for, since when "
+         "it waits and until when it may. Of the runs of this folder, or of one run. `errand "
+         "resume "
+         "RUN --approve CALL` says yes.",
+     .positionals = k_maybe_run_positionals,
+     .options = k_runs_pending_options,
+     .examples = k_runs_pending_examples,
+     .run = command_runs_pending},
     {.name = "runs export",
      .summary = "write a run out: for people, programs or another journal",
      .description =

@@ -2,6 +2,7 @@
 #pragma once
 #include "agent/clock.h"
 #include "agent/event.h"
+#include "agent/loop.h"
 #include "agent/run_plan.h"
 #include "agent/spec.h"
 #include "agent/toolbox.h"
@@ -32,6 +33,7 @@ struct RunSource {
   std::string session;                 // what the run is called; may be empty
   // Where the paths of the command line start; empty: the working folder.
   std::filesystem::path paths_from = {};
+  std::map<std::string, agent::GivenAnswer> answers = {};  // to the calls of a parked run
 };
 
 struct Plan {

@@ -2,6 +2,7 @@
 
 #include "agent/id.h"
 #include "agent/interceptor_chain.h"
+#include "agent/sha256.h"
 #include "agent/store/runs.h"
 #include "agent/store/sqlite_journal.h"
 #include "agent/text.h"
@@ -24,6 +25,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -264,6 +266,7 @@ Result<void> RunSession::settle_permissions() {
                             world_.context,
                             tool_environment_->folder().path(),
                             tool_environment_->sandbox()));
+  TRY(keep_grants());
   if (tools::Sandbox* sandbox = tool_environment_->sandbox()) {
     auto [reading, writing] = permissions_->denied_places();
     sandbox->close(std::move(reading), std::move(writing));
@@ -468,6 +471,39 @@ void RunSession::seal(agent::RunStarted& started) const {
   }
 }
 
+// Of what people answer: where no key of the user's can be had, it counts for this process alone.
+std::function<std::string(std::string_view)> RunSession::sealer() const {
+  const auto key =
+      journal_ == nullptr ? std::nullopt : seal_key(world_.context.environment, world_.context.cwd);
+  if (!key) {
+    return nullptr;
+  }
+  return [key = *key](std::string_view text) { return agent::hmac_sha256_hex(key, text); };
+}
+
+// What was approved "in this run" holds again, where this user's errand has recorded it.
+Result<void> RunSession::keep_grants() {
+  if (!world_.parsed.has("--keep-grants")) {
+    return {};
+  }
+  const RecordedRun& earlier = *source_.earlier;
+  const auto seal = sealer();
+  std::set<std::string> rules;
+  for (const agent::Approvals::Grant& grant : earlier.past.state.approvals.grants) {
+    const std::string folder = world_.context.cwd.string();
+    if (seal && grant.seal == seal(agent::sealed_grant(run_id_, folder, grant.rule)) &&
+        rules.insert(grant.rule).second) {
+      TRY(permissions_->grant(grant.rule));
+      warn(fmt::format("--keep-grants: `{}` runs without approval, as it was approved in this run",
+                       agent::one_line(grant.rule)));
+    }
+  }
+  if (rules.empty()) {
+    warn("--keep-grants: nothing was approved for this run, in this folder, by you");
+  }
+  return {};
+}
+
 agent::RunRequest RunSession::make_request() {
   if (auto unread = unread_input()) {
     plan_.warnings.push_back(*std::move(unread));
@@ -495,7 +531,8 @@ agent::RunRequest RunSession::make_request() {
                   .worked_ms = earlier ? earlier->worked_ms : 0},
       .warnings = std::move(plan_.warnings),
       .past = earlier ? std::move(earlier->past) : agent::Past(),
-      .resume_cmd = resume_command()};
+      .resume_cmd = resume_command(),
+      .answers = source_.answers};
   seal(request.started);
   return request;
 }
@@ -525,7 +562,12 @@ int RunSession::run() {
                   .interceptor = interceptors.empty() ? nullptr : &interceptor,
                   .summarizer = summarizer_.get(),
                   .pinned = pinned_,
-                  .last_words = [this] { return last_words(); }},
+                  .last_words = [this] { return last_words(); },
+                  .seal = sealer(),
+                  .keeps_whole =
+                      [this](std::string_view arguments) {
+                        return world_.redactor.apply(arguments) == arguments;
+                      }},
                  world_.cancellation);
   world_.supervisor.dismiss();
   if (const auto loss = world_.sinks.log != nullptr ? world_.sinks.log->loss() : std::nullopt) {

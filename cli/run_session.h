@@ -27,6 +27,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cli {
@@ -77,6 +78,8 @@ class RunSession {
   providers::Dependencies provider_dependencies();
   agent::RunRequest make_request();
   void seal(agent::RunStarted& started) const;
+  std::function<std::string(std::string_view)> sealer() const;
+  agent::Result<void> keep_grants();
   std::string resume_command() const;
   agent::Result<agent::ReplayScript> load_script(const std::string& path);
   std::vector<agent::Warning> last_words();

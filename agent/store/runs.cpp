@@ -40,7 +40,31 @@ std::unexpected<Error> no_run(const fs::path& file, std::string_view which) {
               "`errand runs list --all` lists them");
 }
 
-RunStatus status_of_row(const RunRow& row, const RunClaims& claims) {
+// What is asked of people since the run was parked last; nothing where it never was.
+Approvals approvals_of(SQLite::Database& database, const std::string& run_id) {
+  SQLite::Statement query(database,
+                          "SELECT json FROM events WHERE run_id = ?1 AND seq >= (SELECT seq FROM "
+                          "events WHERE run_id = ?1 AND type = ?2 ORDER BY seq DESC LIMIT 1) ORDER "
+                          "BY seq");
+  query.bind(1, run_id);
+  query.bind(2, std::string(RunParked::k_type));
+  Approvals approvals;
+  while (query.executeStep()) {
+    const SQLite::Column text = query.getColumn(0);
+    const auto event = event_of({text.getText(), static_cast<std::size_t>(text.getBytes())});
+    if (!event) {
+      return {};  // `errand runs doctor` tells of it
+    }
+    advance(approvals, event->body);
+  }
+  return approvals;
+}
+
+RunStatus status_of_row(SQLite::Database& database, const RunRow& row, const RunClaims& claims) {
+  if (row.exit_code == agent::row(Code::tool_confirmation_required).exit_code &&
+      approvals_of(database, row.run_id).are_pending()) {
+    return RunStatus::parked;
+  }
   if (row.exit_code) {
     return *run_status(to_string(agent::status_of(*row.exit_code)));
   }
@@ -48,9 +72,9 @@ RunStatus status_of_row(const RunRow& row, const RunClaims& claims) {
 }
 
 // Of a query for k_row_columns and the owner.
-RunInfo info_at(SQLite::Statement& query, const RunClaims& claims) {
+RunInfo info_at(SQLite::Database& database, SQLite::Statement& query, const RunClaims& claims) {
   RunInfo info{.row = row_at(query)};
-  info.status = status_of_row(info.row, claims);
+  info.status = status_of_row(database, info.row, claims);
   if (info.status == RunStatus::running) {
     info.owner = owner_from_text(query.getColumn("owner").getString());
   }
@@ -233,7 +257,7 @@ Result<std::vector<RunInfo>> list_runs(const fs::path& file, const RunFilter& fi
     SQLite::Statement query = query_for(filter).prepare(database);
     std::vector<RunInfo> runs;
     while ((filter.limit == 0 || runs.size() < filter.limit) && query.executeStep()) {
-      RunInfo info = info_at(query, claims);
+      RunInfo info = info_at(database, query, claims);
       if (!filter.status || info.status == *filter.status) {
         runs.push_back(std::move(info));
       }
@@ -249,6 +273,35 @@ Result<std::string> find_run(const fs::path& file,
       file, [&](SQLite::Database& database) { return find_in(database, file, selector, folder); });
 }
 
+Result<std::vector<WaitingRun>> waiting_runs(const fs::path& file,
+                                             const std::string& run_id,
+                                             const std::string& folder) {
+  return reading(file, [&](SQLite::Database& database) -> Result<std::vector<WaitingRun>> {
+    const RunClaims claims(file);
+    Query query(fmt::format("{}, owner", k_row_columns));
+    if (!run_id.empty()) {
+      query.require("run_id = ?", run_id);
+    }
+    if (!folder.empty()) {
+      query.require("cwd = ?", folder);
+    }
+    query.add(" ORDER BY begun DESC, run_id DESC");
+    SQLite::Statement statement = query.prepare(database);
+    std::vector<WaitingRun> runs;
+    while (statement.executeStep()) {
+      RunInfo info = info_at(database, statement, claims);
+      if (info.status == RunStatus::ok || info.status == RunStatus::running) {
+        continue;
+      }
+      Approvals approvals = approvals_of(database, info.row.run_id);
+      if (approvals.are_pending()) {
+        runs.push_back({.info = std::move(info), .approvals = std::move(approvals)});
+      }
+    }
+    return runs;
+  });
+}
+
 Result<RunInfo> run_info(const fs::path& file, const std::string& run_id) {
   return reading(file, [&](SQLite::Database& database) -> Result<RunInfo> {
     Query query(fmt::format("{}, owner", k_row_columns));
@@ -257,7 +310,7 @@ Result<RunInfo> run_info(const fs::path& file, const std::string& run_id) {
     if (!statement.executeStep()) {
       return no_run(file, run_id);
     }
-    return info_at(statement, RunClaims(file));
+    return info_at(database, statement, RunClaims(file));
   });
 }
 

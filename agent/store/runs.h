@@ -1,5 +1,6 @@
 // The runs that a journal holds: reading them, choosing one, and looking after them.
 #pragma once
+#include "agent/approvals.h"
 #include "agent/event.h"
 #include "agent/result.h"
 #include "agent/store/owner.h"
@@ -17,10 +18,20 @@
 
 namespace agent::store {
 
-// As agent::Status where the run has ended; else by whether a living process has it.
-enum class RunStatus : std::uint8_t { ok, failed, stopped, error, cancelled, running, interrupted };
-constexpr std::array<std::string_view, 7> k_run_statuses = {
-    "ok", "failed", "stopped", "error", "cancelled", "running", "interrupted"};
+// As agent::Status where the run has ended, but for one that calls wait in; else by whether a
+// living process has it.
+enum class RunStatus : std::uint8_t {
+  ok,
+  failed,
+  stopped,
+  error,
+  cancelled,
+  running,
+  interrupted,
+  parked,
+};
+constexpr std::array<std::string_view, 8> k_run_statuses = {
+    "ok", "failed", "stopped", "error", "cancelled", "running", "interrupted", "parked"};
 std::string_view to_string(RunStatus status);
 std::optional<RunStatus> run_status(std::string_view name);
 
@@ -52,6 +63,16 @@ Result<std::vector<RunInfo>> list_runs(const std::filesystem::path& file, const 
 Result<std::string> find_run(const std::filesystem::path& file,
                              const std::string& selector,
                              const std::string& folder);
+
+// A run that no process has, and whose calls wait for a yes.
+struct WaitingRun {
+  RunInfo info;
+  Approvals approvals;  // that are pending
+};
+// The one begun or carried on last comes first. Empty: `run_id` means all, `folder` all folders.
+Result<std::vector<WaitingRun>> waiting_runs(const std::filesystem::path& file,
+                                             const std::string& run_id,
+                                             const std::string& folder);
 
 // storage.not_found where there is no such run.
 Result<RunInfo> run_info(const std::filesystem::path& file, const std::string& run_id);

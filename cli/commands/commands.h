@@ -42,6 +42,7 @@ agent::Result<int> command_prices_import(const Parsed& parsed, Context& context)
 agent::Result<int> command_runs_list(const Parsed& parsed, Context& context);
 agent::Result<int> command_runs_show(const Parsed& parsed, Context& context);
 agent::Result<int> command_runs_context(const Parsed& parsed, Context& context);
+agent::Result<int> command_runs_pending(const Parsed& parsed, Context& context);
 agent::Result<int> command_runs_export(const Parsed& parsed, Context& context);
 agent::Result<int> command_runs_import(const Parsed& parsed, Context& context);
 agent::Result<int> command_runs_rm(const Parsed& parsed, Context& context);

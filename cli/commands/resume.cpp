@@ -4,6 +4,7 @@
 #include "agent/store/runs.h"
 #include "cli/commands/commands.h"
 #include "cli/find_run.h"
+#include "cli/given_answers.h"
 #include "cli/run_choice.h"
 #include "cli/start_run.h"
 
@@ -40,7 +41,15 @@ agent::Result<RunSource> resumed_source(Parsed& parsed, Context& context) {
   TRY_ASSIGN(Choice choice, choice_of(parsed));
   TRY_ASSIGN(const auto journal, journal_of(parsed, context));
   TRY_ASSIGN(auto earlier, find_run(journal, choice.run, context));
-  return carried_on(std::move(earlier), std::move(choice.prompt), parsed, context);
+  TRY_ASSIGN(auto answers, given_answers(earlier, parsed));
+  if (!answers.empty() && (!choice.prompt.empty() || parsed.has("--prompt-file"))) {
+    return agent::fail(agent::Code::cli_usage,
+                       "a new message leaves out the calls that wait, and here they are answered",
+                       "answer them first; `errand resume RUN \"and now …\"` goes on from there");
+  }
+  TRY_ASSIGN(auto source, carried_on(std::move(earlier), std::move(choice.prompt), parsed, context));
+  source.answers = std::move(answers);
+  return source;
 }
 
 // What a run that begins may be called.

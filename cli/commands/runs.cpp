@@ -145,6 +145,9 @@ std::string ago(Wall time, Wall now) {
 
 // How a list calls the end: the exit code's name, and of what has none the status.
 std::string ending_name(const RunInfo& run) {
+  if (run.status == RunStatus::parked) {
+    return "parked";
+  }
   return std::string(run.row.exit_code ? agent::exit_row(*run.row.exit_code).name
                                        : to_string(run.status));
 }
@@ -190,6 +193,7 @@ std::string_view style_of(RunStatus status) {
     case RunStatus::stopped:
     case RunStatus::cancelled:
     case RunStatus::interrupted:
+    case RunStatus::parked:
       return "33";
     case RunStatus::failed:
     case RunStatus::error:
@@ -300,6 +304,10 @@ std::string state_line(const RunInfo& run) {
         "`errand resume {}` carries it on\n",
         local_time(wall(run.row.updated)),
         agent::one_line(run.row.run_id, 100));
+  }
+  if (run.status == RunStatus::parked) {
+    return fmt::format("parked: `errand runs pending {}` shows the calls that wait for approval\n",
+                       agent::one_line(run.row.run_id, 100));
   }
   return {};
 }
