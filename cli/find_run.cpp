@@ -4,6 +4,7 @@
 #include "agent/refusal.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
+#include "cli/given_answers.h"
 #include "cli/user_folders.h"
 
 #include <fmt/format.h>
@@ -108,8 +109,18 @@ Result<RunSource> carried_on(RecordedRun run,
   return source;
 }
 
-Result<RunSource> carried_on_anew(RecordedRun run, AgentChoice agent) {
+Result<RunSource> carried_on_anew(RecordedRun run, AgentChoice agent, bool has_message) {
   TRY(check_resumable(run, true));
+  if (const std::string pending = pending_words(run); has_message && !pending.empty()) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("the run `{}` is parked, it waits for approval: {}",
+                    agent::one_line(run.begun.session),
+                    pending),
+        fmt::format("answer first, `errand runs pending {0}` says how; `errand resume {0} \"…\"` "
+                    "leaves the calls out for a new message",
+                    run.run_id));
+  }
   const auto& finished = run.past.state.finished;
   RunSource source{.agent = std::move(agent),
                    .says_own_prompt = finished && agent::needs_message(finished->exit_code),

@@ -36,6 +36,7 @@ agent::Result<RunSource> carried_on(RecordedRun run,
                                     Context& context);
 
 // By what the command line says, as a new run: the record is what was said and done alone.
-agent::Result<RunSource> carried_on_anew(RecordedRun run, AgentChoice agent);
+// cli.usage also where calls wait for approval and a message would leave them out.
+agent::Result<RunSource> carried_on_anew(RecordedRun run, AgentChoice agent, bool has_message);
 
 }  // namespace cli

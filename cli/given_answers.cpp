@@ -2,6 +2,7 @@
 
 #include "agent/message.h"
 #include "agent/refusal.h"
+#include "agent/store/runs.h"
 #include "agent/text.h"
 #include "tools/builtin/registry.h"
 #include "tools/builtin/shown_call.h"
@@ -181,6 +182,12 @@ std::string pending_words(const RecordedRun& run) {
 Result<std::map<std::string, agent::GivenAnswer>> given_answers(const RecordedRun& run,
                                                                 Parsed& parsed) {
   std::map<std::string, agent::GivenAnswer> answers;
+  if (parsed.has("--approve") || parsed.has("--deny")) {
+    TRY_ASSIGN(const auto now, agent::store::run_info(run.store, run.run_id));
+    if (now.status == agent::store::RunStatus::running) {
+      return agent::store::taken(run.run_id, now.owner);
+    }
+  }
   const CallNames names(run);
   const auto unknown = [&](const std::string& word) {
     return refused(run, fmt::format("the run {} has no call {}", run.run_id, ticked(word)));

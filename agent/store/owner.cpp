@@ -2,6 +2,7 @@
 
 #include "agent/duration.h"
 #include "agent/json.h"
+#include "agent/text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -55,6 +56,17 @@ Owner this_process() {
   return {.pid = getpid(),
           .host = host.data(),
           .since = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now())};
+}
+
+std::unexpected<Error> taken(const std::string& run_id, const std::optional<Owner>& owner) {
+  return fail(Code::cli_usage,
+              owner ? fmt::format("process {} on {} has the run {}, since {}",
+                                  owner->pid,
+                                  one_line(owner->host, 100),
+                                  run_id,
+                                  format_time(owner->since))
+                    : fmt::format("another process has the run {}", run_id),
+              "wait for its end, or stop that process");
 }
 
 std::string to_text(const Owner& owner) {

@@ -7,6 +7,7 @@
 #include "agent/result.h"
 
 #include <chrono>
+#include <expected>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -25,6 +26,9 @@ Owner this_process();
 // A column of the journal: {"pid":…,"host":…,"since":…}. nullopt where it is none.
 std::string to_text(const Owner& owner);
 std::optional<Owner> owner_from_text(std::string_view text);
+
+// cli.usage: who has the run, as far as that is known.
+std::unexpected<Error> taken(const std::string& run_id, const std::optional<Owner>& owner);
 
 // A run that this process has, until it is released or destroyed. A child that is forked meanwhile
 // has it, too, until it starts a program or ends.

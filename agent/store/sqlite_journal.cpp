@@ -60,17 +60,6 @@ EventRow event_row(const Event& event, const Redactor& redactor) {
                                 [&] { return to_json(event, Detail::kept); })};
 }
 
-std::unexpected<Error> taken(const std::string& run_id, const std::optional<Owner>& owner) {
-  return fail(Code::cli_usage,
-              owner ? fmt::format("process {} on {} has the run {}, since {}",
-                                  owner->pid,
-                                  one_line(owner->host, 100),
-                                  run_id,
-                                  format_time(owner->since))
-                    : fmt::format("another process has the run {}", run_id),
-              "wait for its end, or stop that process");
-}
-
 }  // namespace
 
 struct SqliteJournal::Impl {

@@ -38,7 +38,9 @@ Result<RunSource> source_of(Parsed& parsed, Context& context) {
   if (!earlier) {
     return RunSource{.agent = std::move(agent), .session = session};
   }
-  return carried_on_anew(*std::move(earlier), std::move(agent));
+  const bool has_message =
+      !agent.prompt.empty() || parsed.has("--prompt") || parsed.has("--prompt-file");
+  return carried_on_anew(*std::move(earlier), std::move(agent), has_message);
 }
 
 }  // namespace
