@@ -270,17 +270,8 @@ constexpr Option k_other_agent{
     .kind = Kind::agent,
     .help = "go on by this agent file, not by the recorded one",
 };
-constexpr auto k_resume_own_options = std::to_array<Option>({k_last, k_other_agent, k_store});
-constexpr auto k_fork_own_options = std::to_array<Option>({
-    {.name = "--at",
-     .value = "N",
-     .kind = Kind::number,
-     .help = "go on after turn N; 0 is before the first"},
+constexpr auto k_resume_own_options = std::to_array<Option>({
     k_last,
-    {.name = "--session",
-     .value = "NAME",
-     .kind = Kind::text,
-     .help = "call the new run NAME, which no run of this folder is called yet"},
     k_other_agent,
     k_store,
     {.name = "--approve",
@@ -300,6 +291,19 @@ constexpr auto k_fork_own_options = std::to_array<Option>({
      .details = "The answers \"in this run\" that a person gave on a terminal. They hold for the "
                 "folder of the run, where its record is your own."},
 });
+constexpr auto k_fork_own_options = std::to_array<Option>({
+    {.name = "--at",
+     .value = "N",
+     .kind = Kind::number,
+     .help = "go on after turn N; 0 is before the first"},
+    k_last,
+    {.name = "--session",
+     .value = "NAME",
+     .kind = Kind::text,
+     .help = "call the new run NAME, which no run of this folder is called yet"},
+    k_other_agent,
+    k_store,
+});
 template <std::size_t Own>
 constexpr auto with_run_options(const std::array<Option, Own>& own) {
   std::array<Option, Own + k_run_options_of_resume> options{};
@@ -310,19 +314,21 @@ constexpr auto with_run_options(const std::array<Option, Own>& own) {
       if (option.lasts) {
         end->environment = {};
       }
-      if (option.name == k_deny.name) {
-        end->value = "CALL|RULE";
-        end->help = "say no to a call that waits, or deny what RULE names; repeatable";
-        end->details =
-            "CALL is as for --approve: the model reads that the call was denied, and --reason. A "
-            "rule wins over every other rule.";
-      }
       ++end;
     }
   }
   return options;
 }
-constexpr auto k_resume_options = with_run_options(k_resume_own_options);
+constexpr auto k_resume_options = [] {
+  auto options = with_run_options(k_resume_own_options);
+  Option& deny = *std::ranges::find(options, k_deny.name, &Option::name);
+  deny.value = "CALL|RULE";
+  deny.help = "say no to a call that waits, or deny what RULE names; repeatable";
+  deny.details =
+      "CALL is as for --approve: the model reads that the call was denied, and --reason. A rule "
+      "wins over every other rule.";
+  return options;
+}();
 constexpr auto k_fork_options = with_run_options(k_fork_own_options);
 
 constexpr auto k_output_options = std::to_array<Option>({k_output});
@@ -852,9 +858,8 @@ constexpr auto k_commands = std::to_array<Command>({
      .description =
          "Shows the calls of parked runs that nobody has said yes or no to: the tool, its whole "
          "arguments, the folder, why it needs approval and which rule a yes stands for, since when "
-         "it waits and until when it may. Of the runs of this folder, or of one run. `errand "
-         "resume "
-         "RUN --approve CALL` says yes.",
+         "it waits and until when it may. Of the runs of this folder, or of one run. With `errand "
+         "resume RUN --approve CALL` somebody says yes.",
      .positionals = k_maybe_run_positionals,
      .options = k_runs_pending_options,
      .examples = k_runs_pending_examples,
