@@ -656,8 +656,7 @@ constexpr auto k_runs_show_examples = std::to_array<Example>({
 });
 constexpr auto k_runs_pending_examples = std::to_array<Example>({
     {"errand runs pending", "what waits in this folder"},
-    {"errand resume 01a206b7-b626 --approve call_1 --deny call_2 --reason 'not today'",
-     "the answers"},
+    {"errand resume 01a206b7-b626 --approve call_1 --deny call_2", "the answers"},
 });
 constexpr auto k_runs_export_examples = std::to_array<Example>({
     {"errand runs export --last --format markdown", "a document to send to somebody"},

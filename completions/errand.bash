@@ -94,7 +94,7 @@ _errand() {
   fi
   if [[ $command = runs ]]; then
     if [[ ${#words[@]} -lt 2 ]]; then
-      _errand_words 'list show context export import rm prune doctor'
+      _errand_words 'list show pending export import rm prune doctor'
       return
     fi
     command="runs ${words[1]}"
@@ -135,12 +135,14 @@ _errand() {
       esac
       ;;
     'resume')
-      options='--last --agent --store --prompt-file -f --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|--agent|--store|-f|--prompt-file|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--log-file|--color|'
+      options='--last --agent --store --approve --reason --keep-grants --prompt-file -f --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|--agent|--store|--approve|--reason|-f|--prompt-file|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--log-file|--color|'
       _errand_scan
       case $option in
         --agent) _errand_agents ;;
         --store) _errand_files ;;
+        --approve) : ;;
+        --reason) : ;;
         -f|--prompt-file) _errand_files ;;
         -m|--model) : ;;
         -C|--cwd) _errand_directories ;;
@@ -347,7 +349,7 @@ _errand() {
       _errand_scan
       case $option in
         --agent) : ;;
-        --status) _errand_words 'ok failed stopped error cancelled running interrupted' ;;
+        --status) _errand_words 'ok failed stopped error cancelled running interrupted parked' ;;
         --since) : ;;
         --name) : ;;
         -n|--limit) : ;;
@@ -380,12 +382,11 @@ _errand() {
         *) ;;
       esac
       ;;
-    'runs context')
-      options='--last --at --store --output -o --color --help -h'
-      valued='|--at|--store|-o|--output|--color|'
+    'runs pending')
+      options='--last --all -a --store --output -o --color --help -h'
+      valued='|--store|-o|--output|--color|'
       _errand_scan
       case $option in
-        --at) : ;;
         --store) _errand_files ;;
         -o|--output) _errand_words 'text json' ;;
         --color) _errand_words 'auto always never' ;;

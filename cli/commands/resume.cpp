@@ -47,7 +47,8 @@ agent::Result<RunSource> resumed_source(Parsed& parsed, Context& context) {
                        "a new message leaves out the calls that wait, and here they are answered",
                        "answer them first; `errand resume RUN \"and now …\"` goes on from there");
   }
-  TRY_ASSIGN(auto source, carried_on(std::move(earlier), std::move(choice.prompt), parsed, context));
+  TRY_ASSIGN(auto source,
+             carried_on(std::move(earlier), std::move(choice.prompt), parsed, context));
   source.answers = std::move(answers);
   return source;
 }

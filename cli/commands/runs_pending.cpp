@@ -54,18 +54,18 @@ class PendingText {
   void write(const WaitingRun& run) const {
     const agent::store::RunRow& row = run.info.row;
     CallSheet head(columns_);
-    head.add_line(fmt::format("{}: {}{}, in {}",
+    head.add_line(fmt::format("{}: {}{}",
                               row.run_id,
                               agent::one_line(row.agent, 60),
-                              row.session.empty() ? "" : ", " + agent::one_line(row.session, 60),
-                              run.approvals.cwd));
-    context_.out << paint("1", head.lines(0, head.size()), context_.color_out);
+                              row.session.empty() ? "" : ", " + agent::one_line(row.session, 60)));
+    context_.out << paint("1", head.lines(0, head.size()), context_.color_out) << "in "
+                 << agent::one_line(run.approvals.cwd) << "\n";
     for (const ParkedCall* call : run.approvals.pending()) {
       write(*call);
     }
     context_.out << agent::printable(agent::approving_command(
                         resuming(run, parsed_, journal_), row.run_id, run.approvals))
-                 << "\n\n";
+                 << "\n";
   }
 
  private:
@@ -165,6 +165,7 @@ agent::Result<int> command_runs_pending(const Parsed& parsed, Context& context) 
   context.has_styles = context.color_out;
   const PendingText text(parsed, context, journal);
   for (const WaitingRun& run : *runs) {
+    context.out << (&run == &runs->front() ? "" : "\n");
     text.write(run);
   }
   return 0;
