@@ -121,6 +121,21 @@ inline std::vector<std::string> text_of(agent::State state) {
   for (const auto& [path, file] : state.seen_files) {
     lines.push_back(fmt::format("seen {}: {}", path, file.modified_ns));
   }
+  const agent::Approvals& approvals = state.approvals;
+  lines.push_back("parked: " + text_of(agent::RunParked{
+                                   .cwd = approvals.cwd, .calls = approvals.parked, .others = {}}));
+  lines.push_back(fmt::format("settled {}", fmt::join(approvals.settled, " ")));
+  for (const auto& [call, said] : approvals.said) {
+    lines.push_back(fmt::format("said to {}: {} {} {} {}",
+                                call,
+                                agent::to_string(said.answer),
+                                said.by,
+                                said.reason,
+                                said.seal));
+  }
+  for (const auto& grant : approvals.grants) {
+    lines.push_back(fmt::format("granted {} {}", grant.rule, grant.seal));
+  }
   if (state.ending_result) {
     lines.push_back("ends: " + text_of(agent::ToolFinished{.result = *state.ending_result}));
   }
