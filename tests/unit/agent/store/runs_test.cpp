@@ -290,3 +290,55 @@ TEST_CASE("runs: ten thousand of fifty events", "[.bench]") {
   timed("by beginning", [&] { CHECK(find_run(file, "01a20042-0042", "/").has_value()); });
   timed("by name, none", [&] { CHECK_FALSE(find_run(file, "review", "/").has_value()); });
 }
+
+TEST_CASE("runs: one whose calls wait is parked, and found by it", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_runs(file);
+  const auto waiting = [&](const std::string& run_id, const std::string& in) {
+    const auto runs = agent::store::waiting_runs(file, run_id, in);
+    Ids found;
+    for (const auto& run : runs.value()) {
+      for (const agent::ParkedCall* call : run.approvals.pending()) {
+        found.push_back(run.info.row.run_id + ":" + call->request.call.id);
+      }
+    }
+    return found;
+  };
+  CHECK(waiting("", "").empty());
+  const auto parked = [](std::vector<std::string> ids) {
+    agent::RunParked body{.cwd = "/work", .calls = {}, .others = {}};
+    for (std::string& id : ids) {
+      body.calls.push_back({.request = {.call = {std::move(id), "x", "{}"}, .reason = "r"},
+                            .since = "2026-11-21T09:30:00.123Z",
+                            .deadline = ""});
+    }
+    return body;
+  };
+  const auto status = [&](const char* run_id) {
+    return agent::store::run_info(file, run_id).value().status;
+  };
+  const auto journal = opened(file);
+  REQUIRE(keep(*journal, event_at(k_second, 3, 40, parked({"a"}))));
+  REQUIRE(keep(*journal, event_at(k_second, 4, 41, parked({"a", "b"}))));
+  CHECK(status(k_second) == RunStatus::stopped);  // by a limit, as it was
+  REQUIRE(keep(*journal, event_at(k_second, 5, 42, ending(92))));
+  CHECK(status(k_second) == RunStatus::parked);
+  CHECK(ids(file, {.status = RunStatus::parked}) == Ids{k_second});
+  REQUIRE(keep(*journal, event_at(k_fourth, 3, 50, parked({"c"}))));
+
+  const std::string second = k_second;
+  const std::string fourth = k_fourth;
+  CHECK(waiting("", "") == Ids{second + ":a", second + ":b", fourth + ":c"});
+  CHECK(waiting("", "/work") == Ids{second + ":a", second + ":b"});
+  CHECK(waiting(k_fourth, "") == Ids{fourth + ":c"});
+  CHECK(waiting(k_first, "").empty());
+
+  agent::ToolFinished done;
+  done.result.call_id = "a";
+  REQUIRE(keep(*journal, event_at(k_second, 6, 60, done)));
+  CHECK(waiting(k_second, "") == Ids{second + ":b"});
+  REQUIRE(keep(*journal, event_at(k_second, 7, 61, reply(2, Money{}))));
+  CHECK(waiting(k_second, "").empty());
+  CHECK(status(k_second) == RunStatus::stopped);
+}
