@@ -81,7 +81,7 @@ class RecordingWatcher final : public ToolWatcher {
         interceptors_(interceptors),
         desk_(desk),
         stop_(std::move(stop)),
-        was_parked_(recorder.state().approvals.are_pending()) {}
+        was_parked_(!recorder.state().approvals.parked.empty()) {}
 
   HookDecision judge(const ToolCall& call) override {
     if (auto denial = desk_.denial(call.id)) {
@@ -129,7 +129,7 @@ class RecordingWatcher final : public ToolWatcher {
     const State& state = recorder_.state();
     if (was_parked_ && stop_.stop_requested() && result.code == Code::tool_cancelled &&
         !state.started_calls.contains(result.call_id)) {
-      return;  // of a parked run that was stopped again: it goes on waiting
+      return;  // of a parked run that was stopped again: its answers still hold
     }
     recorder_.record(ToolFinished{.turn = state.turns, .result = judged(result)});
     if (!state.open_calls.empty()) {
@@ -184,7 +184,7 @@ class RecordingWatcher final : public ToolWatcher {
   Interceptors& interceptors_;
   ApprovalDesk& desk_;
   std::stop_token stop_;
-  const bool was_parked_;  // and the calls still wait
+  const bool was_parked_;  // with calls of this reply
   std::map<std::string, ToolCall> started_;
   std::map<std::string, std::vector<std::string>> context_;  // by call id
   std::optional<Ending> ending_;
@@ -649,6 +649,13 @@ class Run {
     }
   }
 
+  // Calls that wait stay open, and so do those that were answered where the run is stopped again.
+  bool stays_parked() const {
+    const Approvals& approvals = recorder_.state().approvals;
+    return approvals.are_pending() ||
+           (!approvals.parked.empty() && cancellation_.stop().stop_requested());
+  }
+
   // What a run that ended early has of an answer goes the way of an answer: not past a guardrail.
   void guard_text(RunResult& result, const EndingTime& time) {
     if (is_withheld_) {
@@ -682,7 +689,7 @@ class Run {
 
   RunResult finish(const Ending& ending) {
     is_finishing_ = true;
-    if (!recorder_.state().approvals.are_pending()) {  // calls that wait stay open
+    if (!stays_parked()) {
       close_open_calls();
     }
     tidy_up();

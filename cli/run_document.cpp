@@ -88,7 +88,10 @@ class Document {
                      asked.request.reason));
   }
   void write(const agent::ApprovalAnswered& answered, const agent::Event&) {
-    line(fmt::format("Answered: {} by {}", agent::to_string(answered.answer), answered.by));
+    line(fmt::format("Answered: {} by {}{}",
+                     agent::to_string(answered.answer),
+                     answered.by,
+                     answered.reason.empty() ? "" : ": " + answered.reason));
   }
   void write(const agent::RunParked& parked, const agent::Event&) {
     for (const agent::ParkedCall& call : parked.calls) {

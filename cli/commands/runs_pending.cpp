@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <unistd.h>
@@ -81,6 +81,10 @@ class PendingText {
         "  since {}{}",
         shown_time(call.since),
         call.deadline.empty() ? "" : fmt::format(", until {}", shown_time(call.deadline))));
+    if (const auto deadline = agent::parse_time(call.deadline);
+        deadline && *deadline <= std::chrono::system_clock::now()) {
+      sheet.add_line("  that time is over: when the run is carried on, it ends with 97");
+    }
     if (!agent::can_be_approved(call)) {
       sheet.add_line(
           "  a secret in its arguments is not in the journal: it cannot be approved "

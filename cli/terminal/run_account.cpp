@@ -166,9 +166,10 @@ class Account {
   }
   void show(const agent::ApprovalAnswered& answered, const agent::Event&) {
     note(k_quiet_style,
-         fmt::format("  answered: {}{}",
+         fmt::format("  answered: {}{}{}",
                      agent::to_string(answered.answer),
-                     answered.by.empty() ? "" : ", by " + answered.by));
+                     answered.by.empty() ? "" : ", by " + answered.by,
+                     answered.reason.empty() ? "" : ": " + answered.reason));
   }
   void show(const agent::RunParked& parked, const agent::Event&) {
     for (const agent::ParkedCall& call : parked.calls) {
