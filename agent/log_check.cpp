@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -76,6 +77,20 @@ class Check {
   std::string operator()(const ToolStarted& started) const { return check_call(started.call_id); }
   std::string operator()(const ToolFinished& finished) const {
     return check_call(finished.result.call_id);
+  }
+  std::string operator()(const RunParked& parked) const {
+    std::set<std::string_view> waiting;
+    for (const ToolCall& call : state_.open_calls) {
+      if (!state_.results.contains(call.id)) {
+        waiting.insert(call.id);
+      }
+    }
+    for (const ParkedCall& call : parked.calls) {
+      if (!waiting.contains(call.request.call.id)) {
+        return check_call(call.request.call.id);
+      }
+    }
+    return "";
   }
   template <IsOneOf<UserSaid,
                     LimitWarning,

@@ -62,7 +62,7 @@ class CallNames {
     }
     for (std::size_t colon = word.find(':'); colon != std::string::npos;
          colon = word.find(':', colon + 1)) {
-      const std::string id = word.substr(colon + 1);
+      std::string id = word.substr(colon + 1);
       if (is_run(word.substr(0, colon)) && ids_.contains(id)) {
         return id;
       }

@@ -4,8 +4,9 @@
     tests/crash/run.py [--errand PATH] [--points LIBRARY] [--times N] [--seed N] [-j N] [-v]
 
 Each run asks a model of its own (a server on a loopback port, whose answer follows from the request alone) for eight
-answers with eleven calls. It is killed (SIGKILL) at a random instant, carried on with `errand resume`, killed again,
-up to four times; then it is carried on to its end. With LIBRARY (points.cpp) one run each is killed before every
+answers with eleven calls; three of these need approval, so that the run is parked until it is carried on with it. It is
+killed (SIGKILL) at a random instant, carried on with `errand resume`, killed again, up to four times; then it is carried
+on to its end. With LIBRARY (points.cpp) one run each is killed before every
 single thing that the process does to the world outside: each write to the journal, each send, spawn, rename and removal;
 in others the disk is full or cannot be synced from one of these points on. Compared with a run that nobody killed: the
 conversation that the last request shows, the bill, the answer, what the calls have left. A call that was cut off may
@@ -28,6 +29,8 @@ import time
 sys.dont_write_bytecode = True
 
 STEPS = [["a"], ["b", "c"], ["d"], ["e", "again"], ["f", "g"], ["h"], ["i"]]
+STEPS_THAT_WAIT = 2
+PARKED = 92
 INTERRUPTED = "tool.interrupted"
 
 
@@ -135,7 +138,7 @@ instructions: Do it.
 tools:
   - shell
   - {{name: again, description: Does it again., command: [sh, -c, "name=aga; echo once more >>${{name}}in"], idempotent: true}}
-permissions: {{default: allow}}
+permissions: {{default: allow, ask: ["shell(echo b *)", "shell(echo f *)", "shell(echo g *)"]}}
 """)
         self.environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder / "home"), "TMPDIR": str(self.folder), "TEST_KEY": "k"}
 
@@ -163,10 +166,16 @@ permissions: {{default: allow}}
                 if (event := json.loads(text))["type"] in ("tool.finished", "model.responded")]
 
     def words(self):
-        return ["resume", "--last", "-o", "json"] if self.has_run() else ["run", "-o", "json", "agent.yaml", "Go."]
+        if not self.has_run():
+            return ["run", "-o", "json", "agent.yaml", "Go."]
+        process = self.start(["runs", "pending", "--last", "-o", "json"])
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err.decode()
+        waiting = [f"--approve={call['run_id']}:{call['call_id']}" for call in json.loads(out)["calls"]]
+        return ["resume", "--last", "-o", "json", *waiting]
 
     def kill_at(self, seconds):
-        """False: it was over before."""
+        """False: it was over before, and not because it waits."""
         process = self.start(self.words())
         try:
             process.wait(seconds)
@@ -175,7 +184,7 @@ permissions: {{default: allow}}
             process.communicate()
             return True
         process.communicate()
-        return False
+        return process.returncode == PARKED
 
     def fail_at(self, library, fault, point):
         process = self.start(self.words(), LD_PRELOAD=str(library), **{fault: str(point)})
@@ -186,12 +195,23 @@ permissions: {{default: allow}}
         self.model.shutdown()
         self.model.server_close()
 
-    def finish(self, **fault):
-        process = self.start(self.words(), **fault)
-        out, err = process.communicate(timeout=60)
+    def go_on(self, processes):
+        for _ in range(processes):
+            self.start(self.words()).communicate(timeout=60)
+
+    def finish(self, library=None):
+        """With LIBRARY, how many points each process had is in `counts`."""
+        self.counts, count = [], self.folder / "count"
+        fault = {"LD_PRELOAD": str(library), "CRASH_COUNT": str(count)} if library else {}
+        for _ in range(1 + 2 * STEPS_THAT_WAIT):  # what had not been parked is parked first
+            process = self.start(self.words(), **fault)
+            out, err = process.communicate(timeout=60)
+            self.counts += [int(count.read_text())] if library else []
+            if process.returncode != PARKED:
+                break
         if process.returncode == 2 and b"only a new message" in err:
             base = sqlite3.connect(self.journal())
-            out = json.dumps(json.loads(base.execute("select json from events where type = 'run.finished'").fetchone()[0])["result"]).encode()
+            out = json.dumps(json.loads(base.execute("select json from events where type = 'run.finished' order by seq desc").fetchone()[0])["result"]).encode()
             base.close()
         elif process.returncode != 0:
             raise AssertionError(f"exit code {process.returncode}: {err.decode()}")
@@ -250,11 +270,9 @@ class Crashes:
         self.options, self.protocol, self.kills, self.cut_off = options, protocol, 0, 0
         with self.trial() as trial:
             begin = time.monotonic()
-            count = trial.folder / "count"
-            fault = {"LD_PRELOAD": str(options.points), "CRASH_COUNT": str(count)} if options.points else {}
-            result = trial.finish(**fault)
+            result = trial.finish(options.points)
             self.took = time.monotonic() - begin
-            self.points = int(count.read_text()) if options.points else 0
+            self.points = trial.counts  # of each process: the run is parked on the way
             self.whole = {"result": result, "shown": trial.model.asked[-1][1]}
             alone = look(trial, result, self.whole)
             assert not alone and result["turns"] == len(STEPS) + 1, alone
@@ -287,13 +305,14 @@ class Crashes:
                 self.kills += 1
             return self.compare(trial)
 
-    def at_point(self, fault, point):
+    def at_point(self, fault, process, point):
         with self.trial() as trial:
+            trial.go_on(process)
             code = trial.fail_at(self.options.points, fault, point)
             self.kills += code == -9
-            if fault == "CRASH_AT" and code != -9 and point <= self.points - 10:  # their number varies a little
-                return [f"the process ended with {code} before point {point} of {self.points}"]
-            if code not in (-9, 0, 74):
+            if fault == "CRASH_AT" and code != -9 and point <= self.points[process] - 10:  # their number varies a little
+                return [f"the process ended with {code} before point {point} of {self.points[process]}"]
+            if code not in (-9, 0, 74, PARKED):
                 return [f"exit code {code}"]
             return self.compare(trial)
 
@@ -302,8 +321,10 @@ class Crashes:
         for number in range(self.options.times):
             yield f"run {number} (seed {self.options.seed})", lambda number=number: self.at_random(number)
         for fault, step in (("CRASH_AT", 1), ("CRASH_FULL", 5), ("CRASH_SYNC", 5)):
-            for point in range(1, self.points + 1, step):
-                yield f"{fault}={point}", lambda fault=fault, point=point: self.at_point(fault, point)
+            for process, points in enumerate(self.points):
+                for point in range(1, points + 1, step):
+                    yield (f"{fault}={point} of process {process}",
+                           lambda fault=fault, process=process, point=point: self.at_point(fault, process, point))
 
 
 def main():
