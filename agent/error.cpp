@@ -53,7 +53,7 @@ constexpr std::array k_table = std::to_array<CodeRow>({
     {Code::tool_model_retry, "tool.model_retry", Domain::reflection, Retry::model, "capped per tool", "M", 0, false, "The tool asks for a corrected call.", "0.1.0"},
     {Code::tool_failed, "tool.failed", Domain::action, Retry::model, "", "M", 110, true, "The tool's own output says why.", "0.1.0"},
     {Code::tool_policy_blocked, "tool.policy_blocked", Domain::action, Retry::never, "", "MU", 92, true, "Allow the call in `permissions`, or leave it out.", "0.1.0"},
-    {Code::tool_confirmation_required, "tool.confirmation_required", Domain::action, Retry::never, "", "UC", 92, false, "Allow the call in `permissions`, or run it on a terminal.", "0.1.0"},
+    {Code::tool_confirmation_required, "tool.confirmation_required", Domain::action, Retry::never, "", "UC", 92, false, "Carry the run on with `--approve CALL`, or allow the call in `permissions`.", "0.1.0"},
     {Code::tool_cancelled, "tool.cancelled", Domain::cancel, Retry::never, "", "M", 0, false, "The call was stopped before it could end.", "0.1.0"},
     {Code::tool_rate_limited, "tool.rate_limited", Domain::system, Retry::automatic, "if the tool is idempotent", "M", 110, true, "Try the tool again later.", "0.1.0"},
     {Code::tool_server_error, "tool.server_error", Domain::system, Retry::automatic, "if the tool is idempotent", "M", 110, true, "Try the tool again later.", "0.1.0"},
