@@ -310,7 +310,7 @@ class Crashes:
             trial.go_on(process)
             code = trial.fail_at(self.options.points, fault, point)
             self.kills += code == -9
-            if fault == "CRASH_AT" and code != -9 and point <= self.points[process] - 10:  # their number varies a little
+            if fault == "CRASH_AT" and code != -9 and point <= self.points[process] * 0.9 - 1:  # their number varies a little
                 return [f"the process ended with {code} before point {point} of {self.points[process]}"]
             if code not in (-9, 0, 74, PARKED):
                 return [f"exit code {code}"]
