@@ -278,7 +278,7 @@ Result<std::vector<WaitingRun>> waiting_runs(const fs::path& file,
                                              const std::string& folder) {
   return reading(file, [&](SQLite::Database& database) -> Result<std::vector<WaitingRun>> {
     const RunClaims claims(file);
-    Query query(fmt::format("{}, owner", k_row_columns));
+    Query query(k_row_columns);
     if (!run_id.empty()) {
       query.require("run_id = ?", run_id);
     }
@@ -289,13 +289,13 @@ Result<std::vector<WaitingRun>> waiting_runs(const fs::path& file,
     SQLite::Statement statement = query.prepare(database);
     std::vector<WaitingRun> runs;
     while (statement.executeStep()) {
-      RunInfo info = info_at(database, statement, claims);
-      if (info.status == RunStatus::ok || info.status == RunStatus::running) {
+      RunRow row = row_at(statement);
+      if (row.exit_code == 0 || (!row.exit_code && claims.is_claimed(row.run_id))) {
         continue;
       }
-      Approvals approvals = approvals_of(database, info.row.run_id);
+      Approvals approvals = approvals_of(database, row.run_id);
       if (approvals.are_pending()) {
-        runs.push_back({.info = std::move(info), .approvals = std::move(approvals)});
+        runs.push_back({.row = std::move(row), .approvals = std::move(approvals)});
       }
     }
     return runs;

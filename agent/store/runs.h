@@ -66,7 +66,7 @@ Result<std::string> find_run(const std::filesystem::path& file,
 
 // A run that no process has, and whose calls wait for a yes.
 struct WaitingRun {
-  RunInfo info;
+  RunRow row;
   Approvals approvals;  // that are pending
 };
 // The one begun or carried on last comes first. Empty: `run_id` means all, `folder` all folders.

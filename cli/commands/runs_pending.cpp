@@ -32,7 +32,7 @@ constexpr std::size_t k_narrow = 80;
 
 // Where another journal than the user's is looked at, it has to be named again.
 std::string resuming(const WaitingRun& run, const Parsed& parsed, const fs::path& journal) {
-  const std::string command = "errand resume " + agent::shell_word(run.info.row.run_id);
+  const std::string command = "errand resume " + agent::shell_word(run.row.run_id);
   return parsed.has("--store") ? command + " --store " + agent::shell_word(journal.string())
                                : command;
 }
@@ -52,7 +52,7 @@ class PendingText {
   }
 
   void write(const WaitingRun& run) const {
-    const agent::store::RunRow& row = run.info.row;
+    const agent::store::RunRow& row = run.row;
     CallSheet head(columns_);
     head.add_line(fmt::format("{}: {}{}",
                               row.run_id,
@@ -101,7 +101,7 @@ class PendingText {
 };
 
 agent::Json json_of(const WaitingRun& run, const ParkedCall& call) {
-  const agent::store::RunRow& row = run.info.row;
+  const agent::store::RunRow& row = run.row;
   const agent::ToolCall& asked = call.request.call;
   const auto arguments = agent::parse_json(asked.arguments);
   const auto or_null = [](const std::string& text) {

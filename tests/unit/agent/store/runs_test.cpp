@@ -300,7 +300,7 @@ TEST_CASE("runs: one whose calls wait is parked, and found by it", "[agent]") {
     Ids found;
     for (const auto& run : runs.value()) {
       for (const agent::ParkedCall* call : run.approvals.pending()) {
-        found.push_back(run.info.row.run_id + ":" + call->request.call.id);
+        found.push_back(run.row.run_id + ":" + call->request.call.id);
       }
     }
     return found;
