@@ -614,6 +614,9 @@ class Run {
     if (recorder_.failure()) {
       return Ending{.error = recorder_.failure()};
     }
+    if (auto ending = cancellation_.ending()) {
+      return ending;
+    }
     if (cancellation_.is_expired()) {
       const auto timeout = request_.started.plan.limits.timeout.value_or(Milliseconds{0});
       const auto seconds = [](std::int64_t ms) { return static_cast<double>(ms) / 1000; };
