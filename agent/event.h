@@ -69,12 +69,14 @@ struct MadeFrom {
   std::string agent_folder;          // absolute: where paths in it start
   std::vector<std::string> options;  // of the command line: "--max-turns=5"; what outlives it
   std::string seal;                  // by which this user's errand knows that it made this
+  std::string input_sha256 = {};     // of the input of a batch that it works on; empty: of none
 
   static void fields(auto& self, auto& field) {
     field("agent_text", self.agent_text);
     field("agent_folder", self.agent_folder);
     field("options", self.options);
     field("seal", self.seal);
+    field("input_sha256", self.input_sha256);
   }
 };
 // Whose beginning a run has: the events until then are that run's, word for word.

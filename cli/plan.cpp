@@ -19,6 +19,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -28,6 +29,9 @@ namespace {
 using agent::Code;
 using agent::Error;
 using agent::Result;
+using Recording = std::optional<providers::Cassette>;
+
+}  // namespace
 
 // ---- what the command line says ----
 
@@ -54,6 +58,8 @@ Result<std::map<std::string, std::string>> parameters_of(const Parsed& parsed) {
   }
   return parameters;
 }
+
+namespace {
 
 std::string label_of(std::string_view model) {
   return std::string(model.substr(0, model.find('/')));
@@ -333,16 +339,16 @@ bool Plan::manages_context() const {
   return !agent.context_management.is_off && windows.contains(model().name());
 }
 
-std::expected<Plan, std::vector<Error>> prepare(
+namespace {
+
+// `read_texts` fills in what the model is told, once the agent is known.
+std::expected<Plan, std::vector<Error>> prepare_with(
     const Parsed& parsed,
     const RunSource& source,
     const Context& context,
-    const Result<std::optional<providers::Cassette>>& recording) {
+    const Recording& recording,
+    const std::function<Result<void>(Plan&)>& read_texts) {
   Plan plan;
-  if (!recording) {
-    return std::unexpected(std::vector{recording.error()});
-  }
-  const std::vector<std::string> words = prompt_words(parsed, source.agent);
   config::KnownNames known = known_names();
   auto settings = load_settings(context.environment, context.cwd);
   known.reading_policy = [&](const agent::AgentSpec& agent) {
@@ -365,20 +371,11 @@ std::expected<Plan, std::vector<Error>> prepare(
   const auto rest = [&]() -> Result<void> {
     TRY(apply_options(plan, parsed, context.cwd));
     keep_picked_model(plan.agent.model, source, parsed);
-    TRY_ASSIGN(
-        const auto prompt,
-        prompt_from_outside(plan, parsed, words, source.paths_from, !source.says_own_prompt));
-    TRY_ASSIGN(plan.text,
-               texts_of(plan.agent,
-                        source,
-                        prompt,
-                        parsed,
-                        reading_policy(plan.agent, plan.settings, parsed, context)));
-    TRY(attach_mentioned(words, source.paths_from, plan.text.attachments));
+    TRY(read_texts(plan));
     TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
     TRY(allow_settings(plan.settings.user, hosts));
     KeyRequests keys(std::move(hosts), plan.agent);
-    TRY(resolve_models(plan, context.environment, *recording, keys));
+    TRY(resolve_models(plan, context.environment, recording, keys));
     for (auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
       for (providers::Choice& choice : *choices) {
         TRY(check_has_exchanges(parsed, choice.resolved));
@@ -398,10 +395,40 @@ std::expected<Plan, std::vector<Error>> prepare(
   if (auto done = rest(); !done) {
     return std::unexpected(std::vector{std::move(done).error()});
   }
-  if (*recording && !(*recording)->cut.empty()) {
-    plan.warnings.push_back({.message = (*recording)->cut, .help = {}});
+  if (recording && !recording->cut.empty()) {
+    plan.warnings.push_back({.message = recording->cut, .help = {}});
   }
   return plan;
+}
+
+}  // namespace
+
+std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed,
+                                                const RunSource& source,
+                                                const Context& context,
+                                                const Result<Recording>& recording) {
+  if (!recording) {
+    return std::unexpected(std::vector{recording.error()});
+  }
+  const std::vector<std::string> words = prompt_words(parsed, source.agent);
+  return prepare_with(parsed, source, context, *recording, [&](Plan& plan) -> Result<void> {
+    TRY_ASSIGN(
+        const auto prompt,
+        prompt_from_outside(plan, parsed, words, source.paths_from, !source.says_own_prompt));
+    TRY_ASSIGN(plan.text,
+               texts_of(plan.agent,
+                        source,
+                        prompt,
+                        parsed,
+                        reading_policy(plan.agent, plan.settings, parsed, context)));
+    return attach_mentioned(words, source.paths_from, plan.text.attachments);
+  });
+}
+
+std::expected<Plan, std::vector<Error>> prepare_agent(const Parsed& parsed,
+                                                      const RunSource& source,
+                                                      const Context& context) {
+  return prepare_with(parsed, source, context, std::nullopt, [](Plan&) { return Result<void>(); });
 }
 
 std::map<std::string, agent::Price> prices_of(std::span<const providers::Choice> choices,

@@ -34,6 +34,7 @@ struct RunSource {
   // Where the paths of the command line start; empty: the working folder.
   std::filesystem::path paths_from = {};
   std::map<std::string, agent::GivenAnswer> answers = {};  // to the calls of a parked run
+  std::string input_sha256 = {};  // as MadeFrom's
 };
 
 struct Plan {
@@ -62,6 +63,15 @@ std::expected<Plan, std::vector<agent::Error>> prepare(
     const RunSource& source,
     const Context& context,
     const agent::Result<std::optional<providers::Cassette>>& recording);
+
+// The same for runs that are told later what they are about: `text` is empty, and no prompt is
+// read.
+std::expected<Plan, std::vector<agent::Error>> prepare_agent(const Parsed& parsed,
+                                                             const RunSource& source,
+                                                             const Context& context);
+
+// Those of the command line. cli.usage.
+agent::Result<std::map<std::string, std::string>> parameters_of(const Parsed& parsed);
 
 // Of those models whose price is known, by their names.
 std::map<std::string, agent::Price> prices_of(std::span<const providers::Choice> choices,

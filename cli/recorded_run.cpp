@@ -53,7 +53,7 @@ bool is_whole(const std::string& option) {
   return !option.contains(agent::k_redacted);
 }
 
-std::unexpected<agent::Error> refuse(std::string message, std::string help) {
+std::unexpected<agent::Error> not_carried_on(std::string message, std::string help) {
   return agent::fail(Code::cli_usage, std::move(message), std::move(help));
 }
 
@@ -176,12 +176,12 @@ Result<RecordedRun> fork(const std::filesystem::path& store,
                          const agent::Environment& environment) {
   TRY_ASSIGN(std::vector<agent::Event> events, read_whole(store, run_id));
   if (const std::int64_t last = last_turn(events); turn > last) {
-    return refuse(fmt::format("the run {} has {} turn{}: there is no turn {}",
-                              run_id,
-                              last,
-                              last == 1 ? "" : "s",
-                              turn),
-                  "`errand runs show` has its turns");
+    return not_carried_on(fmt::format("the run {} has {} turn{}: there is no turn {}",
+                                      run_id,
+                                      last,
+                                      last == 1 ? "" : "s",
+                                      turn),
+                          "`errand runs show` has its turns");
   }
   events.erase(events.begin() + static_cast<std::ptrdiff_t>(events_until(events, turn)),
                events.end());
@@ -203,18 +203,20 @@ Result<RecordedRun> fork(const std::filesystem::path& store,
 
 Result<void> check_resumable(const RecordedRun& run, bool has_message) {
   if (run.begun.made_from.agent_text.empty()) {
-    return refuse(fmt::format("the run {} was begun by a version ({}) that kept no agent file",
-                              run.run_id,
-                              run.begun.version),
-                  "begin a new one");
+    return not_carried_on(
+        fmt::format("the run {} was begun by a version ({}) that kept no agent file",
+                    run.run_id,
+                    run.begun.version),
+        "begin a new one");
   }
   const auto& finished = run.past.state.finished;
   if (!finished && run.forked_from && !has_message && has_answer(run.past.state)) {
-    return refuse(fmt::format("turn {} of the run {} is an answer: only a new message goes on "
-                              "from there",
-                              run.forked_from->turn,
-                              run.forked_from->run_id),
-                  "give it one, or fork at an earlier turn");
+    return not_carried_on(
+        fmt::format("turn {} of the run {} is an answer: only a new message goes on "
+                    "from there",
+                    run.forked_from->turn,
+                    run.forked_from->run_id),
+        "give it one, or fork at an earlier turn");
   }
   if (!finished) {
     return {};
@@ -223,15 +225,15 @@ Result<void> check_resumable(const RecordedRun& run, bool has_message) {
   const std::string ended =
       fmt::format("the run {} ended as {} ({})", run.run_id, row.name, row.exit_code);
   if (row.resumable == "fork") {
-    return refuse(ended + ", and goes on from an earlier turn only",
-                  fmt::format("`errand fork {} --at TURN`", run.run_id));
+    return not_carried_on(ended + ", and goes on from an earlier turn only",
+                          fmt::format("`errand fork {} --at TURN`", run.run_id));
   }
   if (!agent::is_resumable(row.exit_code)) {
-    return refuse(ended + ", which cannot be carried on", "begin a new run");
+    return not_carried_on(ended + ", which cannot be carried on", "begin a new run");
   }
   if (!has_message && agent::needs_message(row.exit_code)) {
-    return refuse(ended + ": only a new message carries it on",
-                  "give it one: `errand resume RUN \"and now …\"`");
+    return not_carried_on(ended + ": only a new message carries it on",
+                          "give it one: `errand resume RUN \"and now …\"`");
   }
   return {};
 }
@@ -239,8 +241,9 @@ Result<void> check_resumable(const RecordedRun& run, bool has_message) {
 Result<void> check_is_unchanged(const RecordedRun& run) {
   TRY_ASSIGN(const agent::store::RunInfo now, agent::store::run_info(run.store, run.run_id));
   if (now.row.updated != agent::store::to_milliseconds(run.updated)) {
-    return refuse(fmt::format("another process has carried the run {} on meanwhile", run.run_id),
-                  "`errand runs show` says how far");
+    return not_carried_on(
+        fmt::format("another process has carried the run {} on meanwhile", run.run_id),
+        "`errand runs show` says how far");
   }
   return {};
 }

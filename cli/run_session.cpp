@@ -16,7 +16,6 @@
 #include "cli/run_inputs.h"
 #include "cli/run_seal.h"
 #include "cli/terminal/approver.h"
-#include "cli/terminal/render_error.h"
 #include "cli/user_folders.h"
 #include "config/replay_script.h"
 #include "config/yaml/source.h"
@@ -233,10 +232,11 @@ Result<void> RunSession::open_workshop(bool is_replay) {
              ToolEnvironment::open(
                  plan_.agent,
                  {.folder_id = is_replay || source_.earlier ? agent::new_run_id() : run_id_,
+                  .http = &world_.http,
                   .outputs = world_.outputs,
                   .obeyed = obeyed_inputs(world_.parsed, plan_),
-                  .before_question =
-                      [progress = world_.sinks.progress.get()] { progress->fall_silent(); }},
+                  .is_attended = world_.progress != nullptr,
+                  .before_question = [progress = world_.progress] { progress->fall_silent(); }},
                  world_.context,
                  world_.supervisor,
                  world_.redactor));
@@ -276,6 +276,7 @@ Result<void> RunSession::settle_permissions() {
     warn("--yes: calls that need approval run without it", "rules in `deny` still hold");
   }
   approver_ = open_approver({.says_yes = says_yes,
+                             .is_attended = world_.progress != nullptr,
                              .color = world_.context.color_err,
                              .user_config = plan_.settings.user.file,
                              .lasting = [cwd = world_.context.cwd](const std::string& rule) {
@@ -309,7 +310,7 @@ Result<void> RunSession::open_toolbox() {
       tool_environment_->runner_options(secret_variables(plan_, world_.context.environment));
   options.redact_secrets = plan_.agent.guardrails.redact_secrets;
   options.permissions = &*permissions_;
-  options.shows_changes = world_.sinks.progress->shows_changes();
+  options.shows_changes = world_.progress != nullptr && world_.progress->shows_changes();
   options.sandbox = &plan_.agent.sandbox;
   options.fail_on_denied = world_.parsed.has("--fail-on-denied");
   options.seed = io_->seed();
@@ -329,10 +330,13 @@ Result<void> RunSession::open_toolbox() {
 providers::Dependencies RunSession::provider_dependencies() {
   return {.http = io_->http(),
           .clock = io_->clock(),
-          .models = models_,
+          .models = world_.models,
           .seed = io_->seed(),
           .load_script = [this](const std::string& path) { return load_script(path); },
-          .killed = [this] { return tools::killed_by(kill_file_); }};
+          .killed = [this]() -> std::optional<agent::Error> {
+            auto error = tools::killed_by(kill_file_);
+            return error || !world_.killed ? error : world_.killed();
+          }};
 }
 
 Result<agent::ReplayScript> RunSession::load_script(const std::string& path) {
@@ -527,7 +531,8 @@ agent::RunRequest RunSession::make_request() {
                   .plan = run_plan(plan_, *toolbox_, io_->clock().wall()),
                   .made_from = {.agent_text = world_.redactor.apply(plan_.agent.source),
                                 .agent_folder = plan_.agent.directory,
-                                .options = lasting_options(world_.parsed)},
+                                .options = lasting_options(world_.parsed),
+                                .input_sha256 = source_.input_sha256},
                   .worked_ms = earlier ? earlier->worked_ms : 0},
       .warnings = std::move(plan_.warnings),
       .past = earlier ? std::move(earlier->past) : agent::Past(),
@@ -537,8 +542,8 @@ agent::RunRequest RunSession::make_request() {
   return request;
 }
 
-int RunSession::run() {
-  auto sinks = world_.sinks.sinks();
+agent::RunResult RunSession::run() {
+  auto sinks = world_.sinks;
   if (agent::EventSink* watcher = io_->watcher()) {
     sinks.push_back(watcher);
   }
@@ -551,47 +556,28 @@ int RunSession::run() {
   }
   agent::InterceptorChain interceptor(interceptors);
   const agent::RunRequest request = make_request();
-  const agent::RunResult result =
-      agent::run(request,
-                 {.provider = *provider_,
-                  .toolbox = io_->toolbox(*toolbox_),
-                  .sinks = sinks,
-                  .journal = journal_.get(),
-                  .clock = io_->clock(),
-                  .approver = approver_.get(),
-                  .interceptor = interceptors.empty() ? nullptr : &interceptor,
-                  .summarizer = summarizer_.get(),
-                  .pinned = pinned_,
-                  .last_words = [this] { return last_words(); },
-                  .seal = sealer(),
-                  .keeps_whole =
-                      [this](std::string_view arguments) {
-                        return world_.redactor.apply(arguments) == arguments;
-                      }},
-                 world_.cancellation);
-  world_.supervisor.dismiss();
-  if (const auto loss = world_.sinks.log != nullptr ? world_.sinks.log->loss() : std::nullopt) {
-    if (!world_.parsed.has(
-            "--quiet")) {  // the last line alone was lost, after the run's last event
-      world_.context.err << render_warning({.code = agent::Code::storage_io,
-                                            .message = loss->message,
-                                            .help = loss->help},
-                                           world_.context.color_err,
-                                           world_.redactor)
-                         << std::endl;
-    }
-  }
-  if (const auto done = remove_old_runs(
-          plan_.agent, journal_file_, world_.context.cwd, world_.context.environment);
-      !done && !world_.parsed.has("--quiet")) {
-    world_.context.err << render_warning(done.error(), world_.context.color_err, world_.redactor)
-                       << std::endl;
-  }
-  if (const auto done = io_->finish(); !done && result.exit_code == 0) {
-    world_.context.err << render_warning(done.error(), world_.context.color_err, world_.redactor)
-                       << std::endl;
-  }
-  return result.exit_code;
+  return agent::run(request,
+                    {.provider = *provider_,
+                     .toolbox = io_->toolbox(*toolbox_),
+                     .sinks = sinks,
+                     .journal = journal_.get(),
+                     .clock = io_->clock(),
+                     .approver = approver_.get(),
+                     .interceptor = interceptors.empty() ? nullptr : &interceptor,
+                     .summarizer = summarizer_.get(),
+                     .pinned = pinned_,
+                     .last_words = [this] { return last_words(); },
+                     .seal = sealer(),
+                     .keeps_whole =
+                         [this](std::string_view arguments) {
+                           return world_.redactor.apply(arguments) == arguments;
+                         }},
+                    world_.cancellation);
+}
+
+Result<void> RunSession::remove_old_runs() const {
+  return cli::remove_old_runs(
+      plan_.agent, journal_file_, world_.context.cwd, world_.context.environment);
 }
 
 }  // namespace cli

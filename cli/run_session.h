@@ -32,15 +32,20 @@
 
 namespace cli {
 
-// What is there before the run and outlives it. Borrowed.
+// What is there before the run and outlives it. Borrowed. The first five may be those of other runs
+// in this process, too.
 struct RunWorld {
-  const Parsed& parsed;
   const Context& context;
   tools::Supervisor& supervisor;
   const agent::Redactor& redactor;  // knows the secrets of the plan
-  const RunSinks& sinks;
-  tools::sandbox::Outputs outputs;
+  agent::Http& http;
+  providers::ModelStates& models;
+  const Parsed& parsed;
+  std::vector<agent::EventSink*> sinks;  // the first is what the run is for
+  Progress* progress = nullptr;          // of the person who may be asked; null: nobody is
+  tools::sandbox::Outputs outputs = {};
   agent::Cancellation& cancellation;
+  providers::Killed killed = nullptr;  // asked before each request, beside the kill switch
 };
 
 class RunSession {
@@ -54,8 +59,12 @@ class RunSession {
       Plan plan,
       std::optional<providers::Cassette> recording);
 
-  // Once. Returns the exit code.
-  int run();
+  // Once.
+  agent::RunResult run();
+  // After the run, and once in a process: what `session.keep` says.
+  agent::Result<void> remove_old_runs() const;
+  // After the run: storage.io where the rest of a recording cannot be written.
+  agent::Result<void> finish_recording() { return io_->finish(); }
 
  private:
   RunSession(RunWorld world, std::string run_id, RunSource source, Plan plan);
@@ -103,7 +112,6 @@ class RunSession {
   std::unique_ptr<agent::Approver> approver_;  // null: nobody is there
   std::unique_ptr<providers::RunIo> io_;
   std::unique_ptr<tools::Runner> toolbox_;
-  providers::ModelStates models_;
   std::vector<std::shared_ptr<agent::ReplayProgress>> scripts_;  // that answer in a model's place
   std::unique_ptr<agent::Provider> provider_;
   std::unique_ptr<agent::Provider> summarizer_;  // null: the model itself sums up

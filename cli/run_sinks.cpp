@@ -18,13 +18,8 @@ int verbosity_of(const Parsed& parsed) {
   return parsed.has("--quiet") ? -1 : static_cast<int>(parsed.count("--verbose"));
 }
 
-bool is_smart_terminal(int descriptor, const agent::Environment& environment) {
-  const auto term = environment.find("TERM");
-  return ::isatty(descriptor) == 1 && term != environment.end() && term->second != "dumb";
-}
-
-constexpr std::array<std::string_view, 4> k_outputs = {
-    "--output-file", "--log-file", "--record", "--junit"};
+constexpr std::array<std::string_view, 5> k_outputs = {
+    "--output-file", "--log-file", "--record", "--junit", "--failed"};
 
 agent::Result<void> check_is_no_output(const Parsed& parsed,
                                        std::span<const std::string_view> options,
@@ -89,6 +84,30 @@ agent::Result<RunOutputs> open_outputs(const Parsed& parsed,
   return outputs;
 }
 
+namespace {
+
+// One that appears at the end.
+void add_written(const std::optional<std::string>& file,
+                 const Output& output,
+                 tools::sandbox::Outputs& files) {
+  if (!output.temporary().empty()) {
+    files.meanwhile.push_back(std::filesystem::absolute(output.temporary()));
+  }
+  if (file && identity_of(*file)) {
+    files.at_the_end.push_back(std::filesystem::absolute(*file));
+  }
+}
+
+}  // namespace
+
+tools::sandbox::Outputs files_written(const Parsed& parsed, const Output* failed) {
+  tools::sandbox::Outputs files;
+  if (failed != nullptr) {
+    add_written(parsed.value("--failed"), *failed, files);
+  }
+  return files;
+}
+
 tools::sandbox::Outputs files_written(const Parsed& parsed, const RunOutputs& outputs) {
   tools::sandbox::Outputs files;
   for (const std::string_view option : {"--log-file", "--record"}) {
@@ -96,12 +115,7 @@ tools::sandbox::Outputs files_written(const Parsed& parsed, const RunOutputs& ou
       files.meanwhile.push_back(std::filesystem::absolute(*file));
     }
   }
-  if (!outputs.answer->temporary().empty()) {
-    files.meanwhile.push_back(std::filesystem::absolute(outputs.answer->temporary()));
-  }
-  if (const auto file = parsed.value("--output-file"); file && identity_of(*file)) {
-    files.at_the_end.push_back(std::filesystem::absolute(*file));
-  }
+  add_written(parsed.value("--output-file"), *outputs.answer, files);
   return files;
 }
 
@@ -125,8 +139,8 @@ RunSinks open_audience(const Parsed& parsed,
   const bool is_for_terminal =
       format == Format::text && !parsed.value("--output-file") && ::isatty(STDOUT_FILENO) == 1;
   const bool streams = is_for_terminal && !is_guarded;
-  const bool is_set =
-      is_for_terminal && context.color_out && is_smart_terminal(STDOUT_FILENO, context.environment);
+  const bool is_set = is_for_terminal && context.color_out &&
+                      Terminal::understands_escapes(STDOUT_FILENO, context.environment);
   AnswerSink::Options answer{
       .format = format, .is_for_terminal = is_for_terminal, .streams = streams};
   if (is_set) {
@@ -136,7 +150,7 @@ RunSinks open_audience(const Parsed& parsed,
       std::make_unique<AnswerSink>(std::move(answer), *outputs.answer, redactor, cancellation);
   sinks.progress = std::make_unique<Progress>(
       Progress::Options{.verbosity = verbosity_of(parsed),
-                        .live = is_smart_terminal(STDERR_FILENO, context.environment),
+                        .live = Terminal::understands_escapes(STDERR_FILENO, context.environment),
                         .color = context.color_err,
                         .shows_partial = format == Format::text,
                         .is_guarded = is_guarded,

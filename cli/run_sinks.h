@@ -41,6 +41,8 @@ agent::Result<void> check_is_no_output(const Parsed& parsed,
 // The files that are written while the run goes on, where programs could reach them by a name, and
 // those that get their name at the end: absolute.
 tools::sandbox::Outputs files_written(const Parsed& parsed, const RunOutputs& outputs);
+// Those of a batch; `failed` may be null.
+tools::sandbox::Outputs files_written(const Parsed& parsed, const Output* failed);
 
 Format format_of(const Parsed& parsed);
 

@@ -12,9 +12,12 @@
 #include "cli/run_session.h"
 #include "cli/run_sinks.h"
 #include "cli/signals.h"
+#include "cli/terminal/render_error.h"
 #include "config/replay_script.h"
+#include "providers/http/http_client.h"
 #include "providers/recording/cassette.h"
 #include "providers/registry.h"
+#include "providers/resilience/model_states.h"
 #include "tools/guardrails/guardrails.h"
 #include "tools/process/supervisor.h"
 
@@ -33,23 +36,6 @@ namespace {
 using agent::Code;
 using agent::Error;
 using agent::Result;
-
-Result<void> change_folder(const Parsed& parsed, Context& context) {
-  const auto folder = parsed.value("--cwd");
-  if (!folder) {
-    return {};
-  }
-  std::error_code error;
-  std::filesystem::current_path(*folder, error);
-  if (error) {
-    return agent::fail(
-        Code::cli_usage,
-        fmt::format("cannot change to the folder `{}`: {}", *folder, error.message()),
-        "name a folder that exists");
-  }
-  context.cwd = std::filesystem::current_path();
-  return {};
-}
 
 // The recording that answers in place of a server, where one is named.
 Result<std::optional<providers::Cassette>> recording_of(const Parsed& parsed) {
@@ -78,18 +64,6 @@ void hide_headers(const agent::Headers& headers, agent::Redactor& redactor) {
     if (std::ranges::any_of(k_words, [&](auto word) { return lower.contains(word); })) {
       redactor.add(value.substr(value.rfind(' ') + 1));  // behind "Bearer "
     }
-  }
-}
-
-void hide_secrets(const Plan& plan, agent::Redactor& redactor) {
-  for (const auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
-    for (const providers::Choice& choice : *choices) {
-      redactor.add(choice.resolved.api_key);
-      hide_headers(choice.spec.headers, redactor);
-    }
-  }
-  for (const agent::ToolSpec& tool : plan.agent.tools) {
-    redactor.add(tool.env);
   }
 }
 
@@ -138,6 +112,35 @@ Error stop_before_run(const agent::Cancellation& cancellation, const Parsed& par
 }
 
 }  // namespace
+
+Result<void> change_folder(const Parsed& parsed, Context& context) {
+  const auto folder = parsed.value("--cwd");
+  if (!folder) {
+    return {};
+  }
+  std::error_code error;
+  std::filesystem::current_path(*folder, error);
+  if (error) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("cannot change to the folder `{}`: {}", *folder, error.message()),
+        "name a folder that exists");
+  }
+  context.cwd = std::filesystem::current_path();
+  return {};
+}
+
+void hide_secrets(const Plan& plan, agent::Redactor& redactor) {
+  for (const auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
+    for (const providers::Choice& choice : *choices) {
+      redactor.add(choice.resolved.api_key);
+      hide_headers(choice.spec.headers, redactor);
+    }
+  }
+  for (const agent::ToolSpec& tool : plan.agent.tools) {
+    redactor.add(tool.env);
+  }
+}
 
 Result<int> start_run(const Parsed& given, Context& context, const FindSource& find) {
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
@@ -210,18 +213,42 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
     return end_with(std::move(refused));
   }
   const std::string session_id = source->earlier ? source->earlier->run_id : run_id;
-  const auto session = RunSession::open({.parsed = parsed,
-                                         .context = context,
+  providers::HttpClient http(context.environment);
+  providers::ModelStates models;
+  const auto session = RunSession::open({.context = context,
                                          .supervisor = *supervisor,
                                          .redactor = redactor,
-                                         .sinks = sinks,
+                                         .http = http,
+                                         .models = models,
+                                         .parsed = parsed,
+                                         .sinks = sinks.sinks(),
+                                         .progress = sinks.progress.get(),
                                          .outputs = written,
                                          .cancellation = cancellation},
                                         session_id,
                                         *std::move(source),
                                         *std::move(plan),
                                         *std::move(recording));
-  return session ? (*session)->run() : end_with({session.error()});
+  if (!session) {
+    return end_with({session.error()});
+  }
+  const agent::RunResult result = (*session)->run();
+  supervisor->dismiss();
+  const auto warn = [&](const Error& warning) {
+    context.err << render_warning(warning, context.color_err, redactor) << std::endl;
+  };
+  const bool is_quiet = parsed.has("--quiet");
+  if (const auto loss = sinks.log != nullptr ? sinks.log->loss() : std::nullopt;
+      loss && !is_quiet) {  // the last line alone was lost, after the run's last event
+    warn({.code = Code::storage_io, .message = loss->message, .help = loss->help});
+  }
+  if (const auto done = (*session)->remove_old_runs(); !done && !is_quiet) {
+    warn(done.error());
+  }
+  if (const auto done = (*session)->finish_recording(); !done && result.exit_code == 0) {
+    warn(done.error());
+  }
+  return result.exit_code;
 }
 
 }  // namespace cli

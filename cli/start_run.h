@@ -15,4 +15,9 @@ using FindSource = std::function<agent::Result<RunSource>(Parsed& parsed, Contex
 // Returns the exit code; what goes wrong after the outputs are open is told there.
 agent::Result<int> start_run(const Parsed& given, Context& context, const FindSource& find);
 
+// Where --cwd says. cli.usage.
+agent::Result<void> change_folder(const Parsed& parsed, Context& context);
+// What of the plan no output may show.
+void hide_secrets(const Plan& plan, agent::Redactor& redactor);
+
 }  // namespace cli

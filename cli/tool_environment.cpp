@@ -20,10 +20,15 @@ ToolEnvironment::ToolEnvironment(Options options,
              .outputs = std::move(options.outputs),
              .obeyed = std::move(options.obeyed)},
       dialer_(context.environment),
-      questioner_(open_questioner(
-          {.color = context.color_err, .fall_silent = std::move(options.before_question)},
-          redactor)),
-      http_(context.environment) {}
+      questioner_(options.is_attended
+                      ? open_questioner({.color = context.color_err,
+                                         .fall_silent = std::move(options.before_question)},
+                                        redactor)
+                      : nullptr),
+      own_http_(options.http == nullptr
+                    ? std::make_unique<providers::HttpClient>(context.environment)
+                    : nullptr),
+      http_(own_http_ ? own_http_.get() : options.http) {}
 
 agent::Result<std::unique_ptr<ToolEnvironment>> ToolEnvironment::open(
     const agent::AgentSpec& agent,
@@ -56,7 +61,7 @@ tools::RunnerOptions ToolEnvironment::runner_options(std::vector<std::string> sc
           .redactor = &redactor_,
           .clock = &clock_,
           .questioner = questioner_.get(),
-          .http = &http_};
+          .http = http_};
 }
 
 std::vector<std::string> ToolEnvironment::warnings() const {

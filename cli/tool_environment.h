@@ -25,9 +25,11 @@ namespace cli {
 class ToolEnvironment {
  public:
   struct Options {
-    std::string folder_id;  // what the folder is called by
+    std::string folder_id;        // what the folder is called by
+    agent::Http* http = nullptr;  // borrowed; null: one of its own
     tools::sandbox::Outputs outputs = {};
     std::vector<std::filesystem::path> obeyed = {};  // see Workplace
+    bool is_attended = true;                         // where a person is there, they may be asked
     std::function<void()> before_question = {};      // see QuestionerOptions
   };
 
@@ -46,7 +48,7 @@ class ToolEnvironment {
   const Workplace& place() const { return place_; }
   tools::Sandbox* sandbox() { return sandbox_.get(); }  // null: no sandbox
   agent::Dialer& dialer() { return dialer_; }
-  agent::Http& http() { return http_; }
+  agent::Http& http() { return *http_; }
   agent::Clock& clock() { return clock_; }
 
  private:
@@ -65,7 +67,8 @@ class ToolEnvironment {
   std::unique_ptr<tools::Sandbox> git_sandbox_;
   std::unique_ptr<tools::ProgramRunner> git_runner_;  // null: the same as the others
   std::unique_ptr<tools::Questioner> questioner_;     // null: nobody is there
-  providers::HttpClient http_;
+  std::unique_ptr<providers::HttpClient> own_http_;   // null: another is used
+  agent::Http* http_;
   agent::SystemClock clock_;
 };
 

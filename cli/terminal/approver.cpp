@@ -232,7 +232,7 @@ std::unique_ptr<agent::Approver> open_approver(ApproverOptions options) {
   if (options.says_yes) {
     return std::make_unique<AlwaysYes>();
   }
-  if (!Terminal::is_there()) {
+  if (!options.is_attended || !Terminal::is_there()) {
     return nullptr;
   }
   return std::make_unique<Person>(std::move(options));

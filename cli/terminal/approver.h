@@ -11,7 +11,8 @@
 namespace cli {
 
 struct ApproverOptions {
-  bool says_yes = false;  // --yes: nobody is asked
+  bool says_yes = false;    // --yes: nobody is asked
+  bool is_attended = true;  // where a person is there, they may be asked
   bool color = false;
   std::filesystem::path user_config;  // where `always` is written; empty: nowhere
   // The rule for every run of one that was offered here.

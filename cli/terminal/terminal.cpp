@@ -25,6 +25,11 @@ bool Terminal::is_there() {
   return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1 && is_ours(STDIN_FILENO);
 }
 
+bool Terminal::understands_escapes(int descriptor, const agent::Environment& environment) {
+  const auto term = environment.find("TERM");
+  return ::isatty(descriptor) == 1 && term != environment.end() && term->second != "dumb";
+}
+
 Terminal::Size Terminal::size() {
   winsize window{};
   const bool is_known =

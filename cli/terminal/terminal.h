@@ -1,5 +1,6 @@
 // The person at the terminal: what is said to them on stderr, and the lines that they type.
 #pragma once
+#include "agent/environment.h"
 #include "agent/secrets/redact.h"
 
 #include <chrono>
@@ -16,6 +17,8 @@ class Terminal {
   // False where stdin or stderr is no terminal, or it belongs to another job: nothing is to be
   // asked.
   static bool is_there();
+  // Whether what is written there can move the cursor.
+  static bool understands_escapes(int descriptor, const agent::Environment& environment);
 
   // `redactor` is borrowed.
   explicit Terminal(const agent::Redactor& redactor) : redactor_(redactor) {}
