@@ -13,6 +13,7 @@ using Names = std::string_view;
 
 constexpr auto k_formats = std::to_array<Names>({"text", "json"});
 constexpr auto k_run_formats = std::to_array<Names>({"text", "json", "jsonl"});
+constexpr auto k_input_formats = std::to_array<Names>({"lines", "jsonl", "csv"});
 constexpr auto k_when = std::to_array<Names>({"auto", "always", "never"});
 constexpr auto k_schemas = std::to_array<Names>({"agent", "result", "events"});
 constexpr auto k_shells = std::to_array<Names>({"bash", "zsh", "fish"});
@@ -331,6 +332,79 @@ constexpr auto k_resume_options = [] {
 }();
 constexpr auto k_fork_options = with_run_options(k_fork_own_options);
 
+// Those of `run` that say how each of the runs is to go.
+constexpr bool is_of_batch(std::string_view name) {
+  constexpr auto k_those = std::to_array<Names>({"--param",
+                                                 "--model",
+                                                 "--cwd",
+                                                 "--key-host",
+                                                 "--sandbox",
+                                                 "--timeout",
+                                                 "--max-turns",
+                                                 "--max-cost",
+                                                 "--allow",
+                                                 "--deny",
+                                                 "--yes",
+                                                 "--fail-on-denied",
+                                                 "--no-session",
+                                                 "--quiet",
+                                                 "--verbose",
+                                                 "--color"});
+  return std::ranges::find(k_those, name) != k_those.end();
+}
+constexpr std::size_t k_run_options_of_batch = static_cast<std::size_t>(std::ranges::count_if(
+    k_run_options, [](const Option& option) { return is_of_batch(option.name); }));
+constexpr auto k_batch_own_options = std::to_array<Option>({
+    {.name = "--input-format",
+     .value = "FORMAT",
+     .kind = Kind::choice,
+     .help = "what INPUTS holds: lines, jsonl or csv; by default as its name says",
+     .details = "Names in .txt are lines, in .jsonl and .ndjson jsonl, in .csv csv.",
+     .choices = k_input_formats},
+    {.name = "--parallel",
+     .short_name = "-j",
+     .value = "N",
+     .kind = Kind::count,
+     .help = "so many runs at a time, at most 64; 4 by default"},
+    {.name = "--ordered",
+     .help = "write the results in the order of the inputs, not as they end",
+     .details = "At most 1,000 results wait for an earlier one; until it is there nothing more "
+                "begins."},
+    {.name = "--failed",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "write the inputs that failed, as they were, to FILE, which appears at the end"},
+    {.name = "--session",
+     .value = "NAME",
+     .kind = Kind::text,
+     .help = "begin the batch that is called NAME, or carry it on",
+     .details = "Inputs that have ended are not run again: their results are written once more. "
+                "Runs that were cut off are carried on. The inputs have to be the same; more may "
+                "follow them."},
+    {.name = "--total-timeout",
+     .value = "DURATION",
+     .kind = Kind::duration,
+     .help = "end the whole after this time: 90s, 10m, 1h30m",
+     .details = "Runs that go on end with exit code 124, and so does the batch."},
+    {.name = "--max-total-cost",
+     .value = "USD",
+     .kind = Kind::money,
+     .help = "send no request once the whole has cost this much: 2.50",
+     .details = "Runs that want to send one end with exit code 82, and so does the batch. What is "
+                "under way then is paid for, at most one request a run."},
+    {.name = "--max-failures",
+     .value = "N",
+     .kind = Kind::count,
+     .help = "begin no more once N inputs have failed"},
+});
+constexpr auto k_batch_options = [] {
+  std::array<Option, k_batch_own_options.size() + k_run_options_of_batch> options{};
+  auto end = std::ranges::copy(k_batch_own_options, options.begin()).out;
+  std::ranges::copy_if(
+      k_run_options, end, [](const Option& option) { return is_of_batch(option.name); });
+  return options;
+}();
+
 constexpr auto k_output_options = std::to_array<Option>({k_output});
 constexpr auto k_check_options = std::to_array<Option>({k_output, k_key_host, k_color});
 constexpr auto k_test_options = std::to_array<Option>({
@@ -399,6 +473,7 @@ constexpr auto k_runs_list_options = std::to_array<Option>({
      .kind = Kind::text,
      .help = "those begun or carried on since: 2h, 7d, 2026-11-21"},
     {.name = "--name", .value = "NAME", .kind = Kind::text, .help = "those of the session NAME"},
+    {.name = "--batch", .value = "NAME", .kind = Kind::text, .help = "those of the batch NAME"},
     {.name = "--limit",
      .short_name = "-n",
      .value = "N",
@@ -494,6 +569,14 @@ constexpr auto k_fork_positionals = std::to_array<Positional>({
      .help = "what is to be done from there on; - reads standard input. After a turn that is an "
              "answer, one is needed",
      .repeated = true},
+});
+constexpr auto k_batch_positionals = std::to_array<Positional>({
+    {.name = "AGENT", .kind = Kind::agent, .help = "the agent file", .required = true},
+    {.name = "INPUTS",
+     .kind = Kind::file,
+     .help = "the inputs, each a prompt or values of the agent's parameters; - reads standard "
+             "input",
+     .required = true},
 });
 constexpr auto k_check_positionals = std::to_array<Positional>({
     {.name = "FILE",
@@ -602,6 +685,14 @@ constexpr auto k_fork_examples = std::to_array<Example>({
     {"errand fork --last --at 3", "turn 4 once more, as a run of its own"},
     {"errand fork 019a0a4c --at 3 \"Try it without a new class\"", "another way from there on"},
     {"errand fork shopping --at 0 -m openai/gpt-5", "the same question to another model"},
+});
+constexpr auto k_batch_examples = std::to_array<Example>({
+    {"errand batch agent.yaml questions.txt >results.jsonl", "a prompt a line, a result a line"},
+    {"errand batch review.yaml files.csv -j 8 --session nightly", "the same again carries it on"},
+    {"git ls-files '*.c' | errand batch lint.yaml - --input-format lines --max-total-cost 2",
+     "from a pipe, for two dollars at most"},
+    {"errand batch agent.yaml in.jsonl --failed again.jsonl >out.jsonl",
+     "what failed, to try again"},
 });
 constexpr auto k_check_examples = std::to_array<Example>({
     {"errand check", "every mistake of the folder's agent, with line and column"},
@@ -734,6 +825,19 @@ constexpr auto k_commands = std::to_array<Command>({
      .options = k_fork_options,
      .examples = k_fork_examples,
      .run = command_fork,
+     .is_work = true},
+    {.name = "batch",
+     .summary = "run an agent over many inputs, several at a time",
+     .description =
+         "Each input is one run: a line of text, a JSON object or a row of a CSV file, which give "
+         "its `prompt`, or the agent's parameters by name, and an `id`. stdout gets a line of JSON "
+         "for each, its result object with `item`; stderr says how far it is. Exits with 0 where "
+         "every input ended with 0, with 1 where one did not; with 124 or 82 where a limit of the "
+         "whole ended it, with 128 and its number where a signal did. Nobody is asked anything.",
+     .positionals = k_batch_positionals,
+     .options = k_batch_options,
+     .examples = k_batch_examples,
+     .run = command_batch,
      .is_work = true},
     {.name = "check",
      .summary = "find every mistake in agent files",

@@ -30,6 +30,10 @@ std::vector<RunInput> inputs_of(const Parsed& parsed) {
   if (const auto file = parsed.value("--replay")) {
     inputs.push_back({.what = "the recording", .file = *file});
   }
+  if (parsed.command->name == "batch" && parsed.positionals.size() > 1 &&
+      parsed.positionals[1] != "-") {
+    inputs.push_back({.what = "the file of inputs", .file = parsed.positionals[1]});
+  }
   return inputs;
 }
 

@@ -16,7 +16,7 @@ struct RunInput {
   std::filesystem::path file;
 };
 
-// By the options --prompt-file and --replay.
+// By the options --prompt-file and --replay, and the inputs of a batch.
 std::vector<RunInput> inputs_of(const Parsed& parsed);
 // The scripts of the models and judges that replay one.
 std::vector<RunInput> scripts_of(const Plan& plan);

@@ -113,6 +113,10 @@ Query query_for(const RunFilter& filter) {
   if (!filter.session.empty()) {
     query.require(k_has_name, filter.session);
   }
+  if (!filter.batch.empty()) {
+    query.require("session != '' AND session >= ?", filter.batch + '#');
+    query.require("session < ?", filter.batch + static_cast<char>('#' + 1));
+  }
   if (!filter.agent.empty()) {
     query.require("agent = ?", filter.agent);
   }

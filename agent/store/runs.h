@@ -46,6 +46,7 @@ struct RunFilter {
   std::string folder;  // that the runs began in
   std::string agent;
   std::string session;  // the run's name
+  std::string batch;    // the runs' names are this one with #1, #2 and so on
   std::optional<RunStatus> status;
   std::optional<std::chrono::system_clock::time_point> since;  // begun or carried on
   std::size_t limit = 0;                                       // 0: all

@@ -30,6 +30,7 @@ struct Context {
 agent::Result<int> command_run(const Parsed& parsed, Context& context);
 agent::Result<int> command_resume(const Parsed& parsed, Context& context);
 agent::Result<int> command_fork(const Parsed& parsed, Context& context);
+agent::Result<int> command_batch(const Parsed& parsed, Context& context);
 agent::Result<int> command_check(const Parsed& parsed, Context& context);
 agent::Result<int> command_test(const Parsed& parsed, Context& context);
 agent::Result<int> command_init(const Parsed& parsed, Context& context);

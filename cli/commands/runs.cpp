@@ -86,6 +86,7 @@ agent::Result<agent::store::RunFilter> filter_of(const Parsed& parsed, const Con
   filter.folder = parsed.has("--all") ? "" : context.cwd.string();
   filter.agent = parsed.value("--agent").value_or("");
   filter.session = parsed.value("--name").value_or("");
+  filter.batch = parsed.value("--batch").value_or("");
   if (const auto status = parsed.value("--status")) {
     filter.status = agent::store::run_status(*status);
   }

@@ -1,0 +1,414 @@
+#include "cli/batch.h"
+
+#include "agent/duration.h"
+#include "agent/id.h"
+#include "agent/sha256.h"
+#include "agent/state.h"
+#include "agent/step.h"
+#include "agent/text.h"
+#include "cli/find_run.h"
+#include "cli/open_sandbox.h"
+#include "cli/run_session.h"
+#include "config/prompt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace cli {
+namespace {
+
+using agent::Code;
+using agent::Ending;
+using agent::Error;
+using agent::Result;
+using agent::RunResult;
+
+constexpr std::string_view k_total_cost = "--max-total-cost";
+constexpr std::string_view k_total_timeout = "--total-timeout";
+
+// Of an input that was not begun, or could not be.
+RunResult result_of(const Ending& ending) {
+  return agent::make_result(agent::State({}), ending);
+}
+
+bool is_of_the_whole(const std::optional<agent::Stop>& stop) {
+  return stop && (stop->limit == k_total_cost || stop->limit == k_total_timeout);
+}
+
+// What a signal or a limit of the whole has ended is not done: it is carried on.
+bool was_cut_short(const RunResult& result) {
+  return agent::status_of(result.exit_code) == agent::Status::cancelled ||
+         is_of_the_whole(result.stop);
+}
+
+Ending at_limit_of_the_whole(
+    Code code, std::string_view option, double used, double max, std::string message) {
+  Ending ending = agent::stopped_at(code, used, max, std::move(message));
+  ending.stop->limit = option;
+  ending.stop->config_path.clear();
+  ending.error->help = fmt::format("raise `{}`", option);
+  return ending;
+}
+
+// Hears what a run warns of and what it costs, while it goes on.
+class BatchRunSink final : public agent::EventSink {
+ public:
+  BatchRunSink(BatchProgress& progress,
+               std::function<void(const std::optional<agent::Money>&)> add_cost)
+      : progress_(progress), add_cost_(std::move(add_cost)) {}
+
+  void on(const agent::Event& event) override {
+    if (const auto* warning = std::get_if<agent::Warning>(&event.body)) {
+      progress_.warn(*warning);
+    } else if (const auto* reply = std::get_if<agent::ModelResponded>(&event.body)) {
+      add_cost_(reply->reply->cost);
+    } else if (const auto* broken = std::get_if<agent::ModelBroken>(&event.body)) {
+      add_cost_(broken->cost);
+    } else if (const auto* guardrail = std::get_if<agent::GuardrailRan>(&event.body);
+               guardrail != nullptr && guardrail->judge) {
+      add_cost_(guardrail->judge->cost);
+    }
+  }
+
+ private:
+  BatchProgress& progress_;
+  std::function<void(const std::optional<agent::Money>&)> add_cost_;
+};
+
+}  // namespace
+
+std::string batch_run_name(const std::string& batch, std::int64_t index) {
+  return fmt::format("{}#{}", batch, index);
+}
+
+Batch::Batch(World world, BatchOptions options, const Plan& plan)
+    : world_(std::move(world)),
+      options_(std::move(options)),
+      plan_(plan),
+      reading_(reading_policy(plan.agent, plan.settings, world_.parsed, world_.context)),
+      cancellation_(world_.context.cancellation) {
+  count_.has_share = world_.input.size().value_or(0) > 0;
+}
+
+Result<int> Batch::run() {
+  {
+    const std::stop_callback stopped(cancellation_.stop(), [this] { no_more_.request_stop(); });
+    start_workers();
+  }
+  leave_out_the_rest();
+  world_.progress.finish(count_);
+  if (cancellation_.signal_number() == 0) {
+    if (input_error_) {
+      return agent::fail(*input_error_);
+    }
+    if (count_.ended() == 0 && !cancellation_.is_expired()) {
+      return agent::fail(Code::cli_no_input,
+                         "there is no input",
+                         "see whether the command that writes the inputs failed");
+    }
+  }
+  return exit_code();
+}
+
+// Returns when they are done.
+void Batch::start_workers() {
+  std::vector<std::jthread> threads;
+  for (std::size_t number = 0; number < options_.parallel; ++number) {
+    try {
+      threads.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      if (threads.empty()) {
+        throw;
+      }
+      break;  // with fewer it takes longer
+    }
+  }
+}
+
+void Batch::work() {
+  while (const auto item = next_item()) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++count_.running;
+      world_.progress.update(count_);
+    }
+    const Ended ended = run_item(*item);
+    {
+      const std::lock_guard lock(mutex_);
+      --count_.running;
+    }
+    settle(*item, ended);
+  }
+}
+
+std::optional<BatchItem> Batch::next_item() {
+  const std::lock_guard lock(input_mutex_);
+  if (is_over_ || reason_to_stop()) {
+    is_over_ = true;
+    return std::nullopt;
+  }
+  auto item = world_.input.next(no_more_.get_token());
+  if (!item) {
+    input_error_ = std::move(item).error();
+  }
+  if (!item || !*item) {
+    is_over_ = true;
+    return std::nullopt;
+  }
+  world_.results.wait_for_room((*item)->index, no_more_.get_token());
+  return *std::move(item);
+}
+
+// Those that were not begun have a result, too, as far as they can be read without waiting.
+void Batch::leave_out_the_rest() {
+  const auto why = reason_to_stop();
+  if (!why || !world_.input.size() || input_error_) {
+    return;
+  }
+  while (!cancellation_.kill().stop_requested() && !world_.results.is_broken()) {
+    const auto item = world_.input.next(cancellation_.kill());
+    if (!item || !*item) {
+      return;
+    }
+    settle(**item, {.result = result_of(*why), .was_begun = false});
+  }
+}
+
+void Batch::settle(const BatchItem& item, const Ended& ended) {
+  world_.results.add(item, ended.result, ended.is_earlier);
+  if (world_.results.reader_is_gone() && cancellation_.signal_number() == 0) {
+    cancellation_.signal(SIGPIPE);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    const int code = ended.result.exit_code;
+    ++(code == 0 ? count_.ok : count_.failed[code]);
+    count_.earlier += ended.is_earlier ? 1 : 0;
+    count_.not_begun += ended.was_begun ? 0 : 1;
+    if (is_of_the_whole(ended.result.stop) && !ended.is_earlier) {
+      stopped_with_ = code;
+    }
+    bytes_ += item.bytes;
+    new_bytes_ += ended.is_earlier ? 0 : item.bytes;
+    if (count_.has_share) {
+      const auto all = static_cast<double>(*world_.input.size());
+      count_.share = std::min(1.0, static_cast<double>(bytes_) / all);
+      count_.new_share = static_cast<double>(new_bytes_) / all;
+    }
+    if (ended.is_earlier || !ended.was_begun) {
+      world_.progress.update(count_);
+    } else {
+      const std::string id = item.id.empty() ? "" : fmt::format(" ({})", agent::one_line(item.id));
+      world_.progress.ended(fmt::format("input {}{}", item.index, id), ended.result, count_);
+    }
+  }
+  if (reason_to_stop()) {
+    no_more_.request_stop();
+  }
+}
+
+// ---- one input ----
+
+Batch::Ended Batch::run_item(const BatchItem& item) {
+  if (const auto why = reason_to_stop()) {
+    return {.result = result_of(*why), .was_begun = false};
+  }
+  try {
+    auto ended = perform(item);
+    return ended ? *std::move(ended) : Ended{.result = result_of({.error = ended.error()})};
+  } catch (const std::exception& exception) {
+    return {.result = result_of({.error = agent::error_of(exception)})};
+  }
+}
+
+Result<Batch::Ended> Batch::perform(const BatchItem& item) {
+  if (item.mistake) {
+    return agent::fail(*item.mistake);
+  }
+  TRY_ASSIGN(RunSource source, source_of(item));
+  Plan plan = plan_;
+  TRY_ASSIGN(plan.text, texts_of(item));
+  if (source.earlier) {
+    const agent::State& state = source.earlier->past.state;
+    add_cost(state.cost);
+    if (state.finished && !was_cut_short(*state.finished)) {
+      return Ended{.result = *state.finished, .is_earlier = true};
+    }
+    TRY_ASSIGN(source, carried_on_anew(*std::move(source.earlier), std::move(source.agent)));
+    source.input_sha256 = agent::sha256_hex(item.text);
+    if (!source.says_own_prompt) {
+      plan.text.prompt.clear();  // it was said
+      plan.text.attachments.clear();
+    }
+  }
+  return begin(item, std::move(source), std::move(plan));
+}
+
+Result<RunSource> Batch::source_of(const BatchItem& item) const {
+  RunSource source{
+      .agent = {.file = plan_.agent.file},
+      .session = options_.name.empty() ? "" : batch_run_name(options_.name, item.index),
+      .input_sha256 = agent::sha256_hex(item.text)};
+  if (options_.has_earlier) {
+    TRY_ASSIGN(source.earlier, find_session(options_.store, source.session, world_.context));
+  }
+  if (source.earlier && source.earlier->begun.made_from.input_sha256 != source.input_sha256) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("the run {} is of another input", agent::one_line(source.session)),
+        "a batch is carried on with the inputs that it was begun with; more may follow them. "
+        "Others take another `--session`");
+  }
+  return source;
+}
+
+std::map<std::string, std::string> Batch::parameters_of(const BatchItem& item) const {
+  auto parameters = item.parameters;
+  parameters.insert(options_.parameters.begin(), options_.parameters.end());
+  return parameters;
+}
+
+Result<config::Rendered> Batch::texts_of(const BatchItem& item) const {
+  if (item.prompt ? agent::is_blank(*item.prompt) : plan_.agent.prompt.empty()) {
+    return agent::fail(Code::cli_no_input,
+                       item.prompt ? "the prompt of this input is empty"
+                                   : "this input has no prompt, and neither has the agent",
+                       "say in `prompt` what the agent is to do");
+  }
+  return config::render(plan_.agent, parameters_of(item), item.prompt, reading_);
+}
+
+// As if each run had been begun by itself: what is recorded of it carries it on.
+Parsed Batch::command_line_of(const BatchItem& item) const {
+  Parsed parsed = world_.parsed;
+  std::vector<std::string> parameters;
+  for (const auto& [name, value] : parameters_of(item)) {
+    parameters.push_back(fmt::format("{}={}", name, value));
+  }
+  parsed.values["--param"] = std::move(parameters);
+  return parsed;
+}
+
+Result<Batch::Ended> Batch::begin(const BatchItem& item, RunSource source, Plan plan) {
+  agent::Cancellation cancellation;
+  const std::stop_callback stopped(cancellation_.stop(), [&] { stop_run(cancellation); });
+  const std::stop_callback killed(cancellation_.kill(), [&] { stop_run(cancellation); });
+  BatchRunSink sink(world_.progress, [this](const auto& cost) { add_cost(cost); });
+  const Parsed parsed = command_line_of(item);
+  const std::string run_id = source.earlier ? source.earlier->run_id : agent::new_run_id();
+  TRY_ASSIGN(const auto session,
+             RunSession::open({.context = world_.context,
+                               .supervisor = world_.supervisor,
+                               .redactor = world_.redactor,
+                               .http = world_.http,
+                               .models = world_.models,
+                               .parsed = parsed,
+                               .sinks = {&sink},
+                               .outputs = world_.outputs,
+                               .cancellation = cancellation,
+                               .killed = [&]() -> std::optional<Error> {
+                                 if (!is_cost_reached()) {
+                                   return std::nullopt;
+                                 }
+                                 cancellation.end(cost_ending());
+                                 return cost_ending().error;
+                               }},
+                              run_id,
+                              std::move(source),
+                              std::move(plan),
+                              std::nullopt));
+  return Ended{.result = session->run()};
+}
+
+// The second time: at once.
+void Batch::stop_run(agent::Cancellation& run) const {
+  if (const int signal = cancellation_.signal_number(); signal != 0) {
+    run.signal(signal);
+  } else {
+    run.end(timeout_ending());
+  }
+}
+
+void Batch::add_cost(const std::optional<agent::Money>& cost) {
+  const std::lock_guard lock(mutex_);
+  count_.cost = count_.cost && cost ? std::optional(*count_.cost + *cost) : std::nullopt;
+}
+
+// ---- the whole ----
+
+// Why nothing more is to be begun, as an ending of what is not.
+std::optional<Ending> Batch::reason_to_stop() const {
+  const auto cancelled = [](std::string message, int signal) {
+    return Ending{.error = Error{.code = Code::run_cancelled, .message = std::move(message)},
+                  .signal = signal};
+  };
+  if (const int signal = cancellation_.signal_number(); signal != 0) {
+    return cancelled("a signal ended the batch before this input was begun", signal);
+  }
+  if (world_.results.is_broken()) {
+    return cancelled("the results of the batch could not be written", SIGTERM);
+  }
+  if (cancellation_.is_expired()) {
+    return timeout_ending();
+  }
+  if (is_cost_reached()) {
+    return cost_ending();
+  }
+  const std::lock_guard lock(mutex_);
+  if (options_.max_failures && count_.failures() >= *options_.max_failures) {
+    return cancelled(
+        fmt::format("not begun: {} inputs had failed (`--max-failures`)", *options_.max_failures),
+        SIGTERM);
+  }
+  return std::nullopt;
+}
+
+// A cost that nobody knows may be any.
+bool Batch::is_cost_reached() const {
+  const std::lock_guard lock(mutex_);
+  return options_.max_cost && (!count_.cost || *count_.cost >= *options_.max_cost);
+}
+
+Ending Batch::cost_ending() const {
+  const std::lock_guard lock(mutex_);
+  const agent::Money max = options_.max_cost.value_or(agent::Money());
+  return at_limit_of_the_whole(
+      Code::run_cost_budget,
+      k_total_cost,
+      count_.cost.value_or(max).dollars(),
+      max.dollars(),
+      count_.cost ? fmt::format("the batch has spent {} of {}",
+                                agent::format_money(count_.cost),
+                                agent::format_money(max))
+                  : "what the last answer cost is unknown, so that the batch's limit cannot be "
+                    "enforced");
+}
+
+Ending Batch::timeout_ending() const {
+  const auto timeout = options_.timeout.value_or(std::chrono::milliseconds(0));
+  const double seconds = static_cast<double>(timeout.count()) / 1000;
+  return at_limit_of_the_whole(Code::run_timeout,
+                               k_total_timeout,
+                               seconds,
+                               seconds,
+                               "the batch took longer than " + agent::format_duration(timeout));
+}
+
+int Batch::exit_code() const {
+  if (const int signal = cancellation_.signal_number(); signal != 0) {
+    return 128 + signal;
+  }
+  if (cancellation_.is_expired()) {
+    return agent::row(Code::run_timeout).exit_code;
+  }
+  return stopped_with_.value_or(count_.failures() > 0 ? 1 : 0);
+}
+
+}  // namespace cli

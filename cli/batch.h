@@ -1,0 +1,116 @@
+// Many runs of one agent in one process, one an input, several at a time. They share what costs to
+// make and what has to be known together: connections, rate gates, circuit breakers. What belongs
+// to a run (its folder, sandbox, budget, record) is each one's own.
+#pragma once
+#include "agent/cancellation.h"
+#include "agent/http.h"
+#include "agent/money.h"
+#include "agent/result.h"
+#include "agent/secrets/redact.h"
+#include "cli/batch_input.h"
+#include "cli/batch_results.h"
+#include "cli/commands/commands.h"
+#include "cli/plan.h"
+#include "cli/terminal/batch_progress.h"
+#include "config/named_files.h"
+#include "providers/resilience/model_states.h"
+#include "tools/process/supervisor.h"
+#include "tools/sandbox/policy.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+namespace cli {
+
+struct BatchOptions {
+  std::size_t parallel = 4;
+  std::string name;             // what its runs are called: NAME#1, NAME#2, …; empty: none is kept
+  std::filesystem::path store;  // the journal that has them
+  bool has_earlier = false;     // there are runs of that name already
+  std::map<std::string, std::string> parameters;     // of all inputs that do not say otherwise
+  std::optional<std::chrono::milliseconds> timeout;  // of the whole, as its watcher has it
+  std::optional<agent::Money> max_cost;              // of the whole
+  std::optional<std::int64_t> max_failures;
+};
+
+// How the runs of a batch are called.
+std::string batch_run_name(const std::string& batch, std::int64_t index);
+
+class Batch {
+ public:
+  // What is there before and outlives it. Borrowed, but for the names.
+  struct World {
+    const Parsed& parsed;
+    const Context& context;
+    tools::Supervisor& supervisor;
+    const agent::Redactor& redactor;
+    agent::Http& http;
+    providers::ModelStates& models;
+    tools::sandbox::Outputs outputs;
+    BatchInput& input;
+    BatchResults& results;
+    BatchProgress& progress;
+  };
+
+  // `plan` has no texts yet.
+  Batch(World world, BatchOptions options, const Plan& plan);
+
+  // Once. Returns when all inputs have ended: how the whole did. An error ended it early: of the
+  // input. Of the outputs, the caller knows.
+  agent::Result<int> run();
+
+ private:
+  struct Ended {
+    agent::RunResult result;
+    bool is_earlier = false;  // in an earlier process
+    bool was_begun = true;
+  };
+
+  void work();
+  void start_workers();
+  std::optional<BatchItem> next_item();
+  void leave_out_the_rest();
+  void settle(const BatchItem& item, const Ended& ended);
+
+  Ended run_item(const BatchItem& item);
+  agent::Result<Ended> perform(const BatchItem& item);
+  agent::Result<RunSource> source_of(const BatchItem& item) const;
+  agent::Result<config::Rendered> texts_of(const BatchItem& item) const;
+  agent::Result<Ended> begin(const BatchItem& item, RunSource source, Plan plan);
+  Parsed command_line_of(const BatchItem& item) const;
+  std::map<std::string, std::string> parameters_of(const BatchItem& item) const;
+  void stop_run(agent::Cancellation& run) const;
+  void add_cost(const std::optional<agent::Money>& cost);
+
+  std::optional<agent::Ending> reason_to_stop() const;
+  bool is_cost_reached() const;
+  agent::Ending cost_ending() const;
+  agent::Ending timeout_ending() const;
+  int exit_code() const;
+
+  World world_;
+  const BatchOptions options_;
+  const Plan& plan_;
+  const config::ReadingPolicy reading_;
+  agent::Cancellation& cancellation_;  // of the whole
+  std::stop_source no_more_;           // inputs are to be begun
+
+  std::mutex input_mutex_;  // of the input and the next two
+  bool is_over_ = false;
+  std::optional<agent::Error> input_error_;
+
+  mutable std::mutex mutex_;         // of the rest
+  BatchCount count_;                 // its cost: of runs that go on, too
+  std::size_t bytes_ = 0;            // of inputs that have ended
+  std::size_t new_bytes_ = 0;        // in this process
+  std::optional<int> stopped_with_;  // the exit code of a limit of the whole that ended a run
+};
+
+}  // namespace cli

@@ -1,0 +1,256 @@
+// `errand batch`: each input of a file is one run of the agent.
+#include "cli/batch.h"
+
+#include "agent/duration.h"
+#include "agent/id.h"
+#include "agent/outcome.h"
+#include "agent/refusal.h"
+#include "agent/store/owner.h"
+#include "agent/store/runs.h"
+#include "agent/store/sqlite_journal.h"
+#include "agent/text.h"
+#include "cli/find_run.h"
+#include "cli/key_hosts.h"
+#include "cli/old_runs.h"
+#include "cli/run_inputs.h"
+#include "cli/run_sinks.h"
+#include "cli/signals.h"
+#include "cli/start_run.h"
+#include "cli/terminal/render_error.h"
+#include "cli/terminal/terminal.h"
+#include "providers/http/http_client.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+using agent::Code;
+using agent::Error;
+using agent::Result;
+
+std::optional<InputFormat> input_format_of(const Parsed& parsed) {
+  const auto name = parsed.value("--input-format");
+  return !name              ? std::nullopt
+         : *name == "jsonl" ? std::optional(InputFormat::jsonl)
+         : *name == "csv"   ? std::optional(InputFormat::csv)
+                            : std::optional(InputFormat::lines);
+}
+
+Result<std::size_t> parallel_of(const Parsed& parsed) {
+  constexpr std::int64_t k_most_parallel = 64;
+  const auto text = parsed.value("--parallel");
+  const std::int64_t parallel = text ? agent::parse_count(*text).value_or(1) : 4;
+  if (parallel > k_most_parallel) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("`--parallel {}` is more than {}", *text, k_most_parallel),
+                       "a whole number from 1 to 64");
+  }
+  return static_cast<std::size_t>(parallel);
+}
+
+Result<BatchOptions> options_of(const Parsed& parsed) {
+  BatchOptions options;
+  TRY_ASSIGN(options.parallel, parallel_of(parsed));
+  TRY_ASSIGN(options.parameters, parameters_of(parsed));
+  if (const auto text = parsed.value("--total-timeout")) {
+    options.timeout = agent::parse_duration(*text);
+  }
+  if (const auto text = parsed.value("--max-total-cost")) {
+    options.max_cost = agent::Money::parse(*text);
+  }
+  if (const auto text = parsed.value("--max-failures")) {
+    options.max_failures = agent::parse_count(*text);
+  }
+  return options;
+}
+
+Result<void> check_can_be_kept(const BatchOptions& options, const Plan& plan) {
+  for (const auto* choices : {&plan.chain, &plan.judges}) {
+    for (const providers::Choice& choice : *choices) {
+      if (options.max_cost && choice.tariff.at(std::chrono::system_clock::now()) == nullptr) {
+        return agent::fail(Code::config_invalid,
+                           fmt::format("`--max-total-cost` cannot be kept: nobody knows what {} "
+                                       "costs",
+                                       choice.resolved.name()),
+                           "say it in `model.cost` of the agent file, or leave the limit out");
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> check_name(const std::string& name) {
+  if (const auto why = agent::why_not_text(name)) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("the name of the batch is not valid text: {}", *why),
+                       "give it as UTF-8");
+  }
+  if (name.contains('#')) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("the name of a batch has no `#`: `{}`", agent::one_line(name)),
+                       "its runs are called NAME#1, NAME#2 and so on");
+  }
+  return {};
+}
+
+// The journal of a batch that has a name, and that no other process carries on meanwhile.
+struct NamedBatch {
+  std::unique_ptr<agent::store::SqliteJournal> journal;  // open, so that each run finds it open
+  std::optional<agent::store::RunClaim> claim;
+};
+
+Result<NamedBatch> open_batch(const Plan& plan,
+                              const Context& context,
+                              const agent::Redactor& redactor,
+                              BatchOptions& options) {
+  NamedBatch batch;
+  TRY_ASSIGN(
+      batch.journal,
+      agent::store::SqliteJournal::open(options.store, plan.agent.session.durability, redactor));
+  const std::string folder = context.cwd.string();
+  TRY_ASSIGN(batch.claim,
+             agent::store::RunClaim::take(options.store,
+                                          fmt::format("batch {} in {}", options.name, folder)));
+  if (!batch.claim) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("another process has the batch `{}` of this folder",
+                                   agent::one_line(options.name)),
+                       "wait for its end, then carry it on");
+  }
+  TRY_ASSIGN(const auto runs,
+             agent::store::list_runs(options.store,
+                                     {.folder = folder, .batch = options.name, .limit = 1}));
+  options.has_earlier = !runs.empty();
+  return batch;
+}
+
+// A batch that nobody has named can be carried on, too.
+Result<NamedBatch> name_batch(const Parsed& parsed,
+                              const Plan& plan,
+                              const Context& context,
+                              const agent::Redactor& redactor,
+                              BatchOptions& options) {
+  const auto name = parsed.value("--session");
+  options.store = store_of(plan.agent, context.environment);
+  if (parsed.has("--no-session") || options.store.empty() || options.store.is_relative()) {
+    if (name) {
+      return agent::fail(Code::cli_usage,
+                         "`--session` names a batch whose runs are kept, and these are not",
+                         "leave out `--no-session`, and `session.store: none` in the agent file");
+    }
+    return NamedBatch();
+  }
+  options.name = name.value_or(agent::new_run_id());
+  TRY(check_name(options.name));
+  return name ? open_batch(plan, context, redactor, options) : NamedBatch();
+}
+
+void tell_name(const BatchOptions& options, bool is_given, BatchProgress& progress) {
+  const std::string name = agent::one_line(options.name);
+  if (options.has_earlier) {
+    progress.say(fmt::format("carrying on {}", name));
+  } else if (!options.name.empty() && !is_given) {
+    progress.say(fmt::format("batch {}: where it is cut off, --session {} carries it on",
+                             name,
+                             agent::shell_word(name)));
+  }
+}
+
+int tell(const std::vector<Error>& errors,
+         const Context& context,
+         const agent::Redactor& redactor) {
+  for (const Error& error : errors) {
+    context.err << render(error, context.color_err, redactor) << std::endl;
+  }
+  return agent::exit_code(errors.front());
+}
+
+}  // namespace
+
+Result<int> command_batch(const Parsed& parsed, Context& context) {
+  TRY_ASSIGN(BatchOptions options, options_of(parsed));
+  TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
+  agent::Cancellation& cancellation = context.cancellation;
+  TRY_ASSIGN(const auto signals, SignalWatcher::start(cancellation, options.timeout));
+  agent::Redactor redactor(context.environment);
+
+  TRY(change_folder(parsed, context));
+  TRY(check_outputs(parsed));
+  const RunSource source{.agent = {.file = parsed.positionals.at(0)}};
+  TRY(check_inputs(parsed, source.agent));
+  auto plan = prepare_agent(parsed, source, context);
+  if (!plan) {
+    return tell(plan.error(), context, redactor);
+  }
+  TRY(check_inputs(parsed, *plan));
+  hide_secrets(*plan, redactor);
+  if (const auto refused = refusals(std::exchange(plan->key_requests, {}), redactor);
+      !refused.empty()) {
+    return tell(refused, context, redactor);
+  }
+  TRY(check_can_be_kept(options, *plan));
+  plan->reads_stdin = true;  // or it is the runs' own business to leave it alone
+  TRY_ASSIGN(BatchInput input,
+             BatchInput::open(parsed.positionals.at(1), input_format_of(parsed), plan->agent));
+  TRY_ASSIGN(const NamedBatch batch, name_batch(parsed, *plan, context, redactor, options));
+
+  std::unique_ptr<Output> failed;
+  if (const auto file = parsed.value("--failed")) {
+    TRY_ASSIGN(failed, Output::to_file(*file, &cancellation.patience()));
+  }
+  const auto out =
+      Output::to_descriptor(STDOUT_FILENO, "standard output", &cancellation.patience());
+  BatchResults results(
+      {.is_ordered = parsed.has("--ordered")}, *out, failed.get(), input.head(), redactor);
+  const auto code = [&]() -> Result<int> {
+    BatchProgress progress(
+        {.verbosity = parsed.has("--quiet") ? -1 : static_cast<int>(parsed.count("--verbose")),
+         .live = Terminal::understands_escapes(STDERR_FILENO, context.environment),
+         .color = context.color_err,
+         .cancellation = &cancellation},
+        redactor);
+    tell_name(options, parsed.has("--session"), progress);
+    providers::HttpClient http(context.environment);
+    providers::ModelStates models;
+    return Batch({.parsed = parsed,
+                  .context = context,
+                  .supervisor = *supervisor,
+                  .redactor = redactor,
+                  .http = http,
+                  .models = models,
+                  .outputs = files_written(parsed, failed.get()),
+                  .input = input,
+                  .results = results,
+                  .progress = progress},
+                 options,
+                 *plan)
+        .run();
+  }();
+  supervisor->dismiss();
+  if (failed) {
+    failed->commit();
+    TRY(ending_of(*failed, 0));
+  }
+  TRY_ASSIGN(const int whole, ending_of(*out, code.value_or(0)));
+  if (const auto done = remove_old_runs(plan->agent,
+                                        options.name.empty() ? fs::path() : options.store,
+                                        context.cwd,
+                                        context.environment);
+      !done && !parsed.has("--quiet")) {
+    context.err << render_warning(done.error(), context.color_err, redactor) << std::endl;
+  }
+  return code ? Result<int>(whole) : code;
+}
+
+}  // namespace cli
