@@ -103,7 +103,9 @@ Result<int> Batch::run() {
     start_workers();
   }
   leave_out_the_rest();
-  world_.progress.finish(count_);
+  if (count_.ended() > 0) {
+    world_.progress.finish(count_);
+  }
   if (cancellation_.signal_number() == 0) {
     if (input_error_) {
       return agent::fail(*input_error_);
@@ -222,7 +224,14 @@ Batch::Ended Batch::run_item(const BatchItem& item) {
   }
   try {
     auto ended = perform(item);
-    return ended ? *std::move(ended) : Ended{.result = result_of({.error = ended.error()})};
+    if (ended) {
+      return *std::move(ended);
+    }
+    Error error = std::move(ended).error();
+    if (!error.where) {
+      error.where = world_.input.place_of(item);
+    }
+    return {.result = result_of({.error = std::move(error)})};
   } catch (const std::exception& exception) {
     return {.result = result_of({.error = agent::error_of(exception)})};
   }

@@ -134,7 +134,14 @@ Result<BatchInput> BatchInput::open(const std::string& file,
                        fmt::format("{} is a terminal", shown),
                        "name a file, or pipe the inputs in");
   }
+  if (input.size_) {  // it does not have to be waited for
+    TRY(input.read_header({}));
+  }
   return input;
+}
+
+agent::Where BatchInput::place_of(const BatchItem& item) const {
+  return {.file = shown_, .line = static_cast<int>(item.line), .excerpt = {}};
 }
 
 // Whether there is more in the buffer now; no: the end, or the stop.
@@ -219,12 +226,9 @@ Result<std::optional<BatchInput::Record>> BatchInput::next_record(const std::sto
 }
 
 Result<std::optional<BatchItem>> BatchInput::next(const std::stop_token& stop) {
-  if (format_ == InputFormat::csv && columns_.empty()) {
-    TRY_ASSIGN(const auto header, next_record(stop));
-    if (!header) {
-      return std::nullopt;
-    }
-    TRY(read_header(*header));
+  TRY_ASSIGN(const bool has_header, read_header(stop));
+  if (!has_header) {
+    return std::nullopt;
   }
   TRY_ASSIGN(const auto record, next_record(stop));
   if (!record) {
@@ -246,7 +250,19 @@ Result<std::optional<BatchItem>> BatchInput::next(const std::stop_token& stop) {
   return item;
 }
 
-Result<void> BatchInput::read_header(const Record& record) {
+// Whether it is there, or none is needed.
+Result<bool> BatchInput::read_header(const std::stop_token& stop) {
+  if (format_ != InputFormat::csv || !columns_.empty()) {
+    return true;
+  }
+  TRY_ASSIGN(const auto header, next_record(stop));
+  if (header) {
+    TRY(take_header(*header));
+  }
+  return header.has_value();
+}
+
+Result<void> BatchInput::take_header(const Record& record) {
   if (const auto why = agent::why_not_text(record.text)) {
     return agent::fail(
         mistake(record.line, "the header is not text: " + *why, "give the file as UTF-8"));

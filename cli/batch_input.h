@@ -35,7 +35,8 @@ class BatchInput {
  public:
   // `file`: a path, or `-` for standard input. A format that is not given follows from the name's
   // ending. `agent` says which parameters there are, and is borrowed. cli.usage where the format is
-  // not known; cli.no_input where the file cannot be read, or is a terminal.
+  // not known, and as next() for the header of a file; cli.no_input where it cannot be read, or is
+  // a terminal.
   static agent::Result<BatchInput> open(const std::string& file,
                                         std::optional<InputFormat> format,
                                         const agent::AgentSpec& agent);
@@ -45,6 +46,8 @@ class BatchInput {
   // name. Either is the end.
   agent::Result<std::optional<BatchItem>> next(const std::stop_token& stop);
 
+  // Where that input stands.
+  agent::Where place_of(const BatchItem& item) const;
   // What a file of some of the inputs begins with: the header of a CSV file, with its line end.
   const std::string& head() const { return head_; }
   // Of a regular file.
@@ -67,7 +70,8 @@ class BatchInput {
   agent::Result<bool> fill(const std::stop_token& stop);
   agent::Result<std::optional<Record>> next_record(const std::stop_token& stop);
   std::optional<std::size_t> find_end();
-  agent::Result<void> read_header(const Record& record);
+  agent::Result<bool> read_header(const std::stop_token& stop);
+  agent::Result<void> take_header(const Record& record);
   void read_object(BatchItem& item) const;
   void read_row(BatchItem& item) const;
   void take(BatchItem& item, const std::string& name, std::string value) const;

@@ -104,56 +104,65 @@ Result<void> check_name(const std::string& name) {
   return {};
 }
 
-// The journal of a batch that has a name, and that no other process carries on meanwhile.
-struct NamedBatch {
-  std::unique_ptr<agent::store::SqliteJournal> journal;  // open, so that each run finds it open
-  std::optional<agent::store::RunClaim> claim;
+// What a batch has of its journal.
+struct BatchJournal {
+  std::unique_ptr<agent::store::SqliteJournal> open;  // while it lasts: each run opens it faster
+  std::optional<agent::store::RunClaim> claim;        // of its name
 };
 
-Result<NamedBatch> open_batch(const Plan& plan,
-                              const Context& context,
-                              const agent::Redactor& redactor,
-                              BatchOptions& options) {
-  NamedBatch batch;
-  TRY_ASSIGN(
-      batch.journal,
-      agent::store::SqliteJournal::open(options.store, plan.agent.session.durability, redactor));
-  const std::string folder = context.cwd.string();
-  TRY_ASSIGN(batch.claim,
-             agent::store::RunClaim::take(options.store,
-                                          fmt::format("batch {} in {}", options.name, folder)));
-  if (!batch.claim) {
-    return agent::fail(Code::cli_usage,
-                       fmt::format("another process has the batch `{}` of this folder",
-                                   agent::one_line(options.name)),
-                       "wait for its end, then carry it on");
+// Nobody else may carry it on meanwhile.
+Result<void> claim_batch(const BatchOptions& options,
+                         const Context& context,
+                         BatchJournal& journal) {
+  const std::string name = fmt::format("batch {} in {}", options.name, context.cwd.string());
+  TRY_ASSIGN(journal.claim, agent::store::RunClaim::take(options.store, name));
+  if (journal.claim) {
+    return {};
   }
-  TRY_ASSIGN(const auto runs,
-             agent::store::list_runs(options.store,
-                                     {.folder = folder, .batch = options.name, .limit = 1}));
-  options.has_earlier = !runs.empty();
-  return batch;
+  return agent::fail(Code::cli_usage,
+                     fmt::format("another process has the batch `{}` of this folder",
+                                 agent::one_line(options.name)),
+                     "wait for its end, then carry it on");
 }
 
-// A batch that nobody has named can be carried on, too.
-Result<NamedBatch> name_batch(const Parsed& parsed,
-                              const Plan& plan,
-                              const Context& context,
-                              const agent::Redactor& redactor,
-                              BatchOptions& options) {
+// A batch that nobody has named can be carried on, too: but where it is named, its journal has to
+// be there.
+Result<BatchJournal> open_journal(const Parsed& parsed,
+                                  const Plan& plan,
+                                  const Context& context,
+                                  const agent::Redactor& redactor,
+                                  BatchOptions& options) {
   const auto name = parsed.value("--session");
   options.store = store_of(plan.agent, context.environment);
-  if (parsed.has("--no-session") || options.store.empty() || options.store.is_relative()) {
+  BatchJournal journal;
+  if (parsed.has("--no-session") || options.store.is_relative()) {
     if (name) {
       return agent::fail(Code::cli_usage,
                          "`--session` names a batch whose runs are kept, and these are not",
                          "leave out `--no-session`, and `session.store: none` in the agent file");
     }
-    return NamedBatch();
+    return journal;
   }
+  auto opened =
+      agent::store::SqliteJournal::open(options.store, plan.agent.session.durability, redactor);
+  if (!opened && (name || plan.agent.session.store != "auto" || opened.error().write_failed)) {
+    return agent::fail(std::move(opened).error().while_("opening the session store"));
+  }
+  if (!opened) {
+    return journal;  // each of the runs warns of it
+  }
+  journal.open = *std::move(opened);
   options.name = name.value_or(agent::new_run_id());
   TRY(check_name(options.name));
-  return name ? open_batch(plan, context, redactor, options) : NamedBatch();
+  if (name) {
+    TRY(claim_batch(options, context, journal));
+    TRY_ASSIGN(
+        const auto runs,
+        agent::store::list_runs(
+            options.store, {.folder = context.cwd.string(), .batch = options.name, .limit = 1}));
+    options.has_earlier = !runs.empty();
+  }
+  return journal;
 }
 
 void tell_name(const BatchOptions& options, bool is_given, BatchProgress& progress) {
@@ -200,10 +209,10 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
     return tell(refused, context, redactor);
   }
   TRY(check_can_be_kept(options, *plan));
-  plan->reads_stdin = true;  // or it is the runs' own business to leave it alone
+  plan->reads_stdin = true;  // it is not the runs' to look at
   TRY_ASSIGN(BatchInput input,
              BatchInput::open(parsed.positionals.at(1), input_format_of(parsed), plan->agent));
-  TRY_ASSIGN(const NamedBatch batch, name_batch(parsed, *plan, context, redactor, options));
+  TRY_ASSIGN(const BatchJournal journal, open_journal(parsed, *plan, context, redactor, options));
 
   std::unique_ptr<Output> failed;
   if (const auto file = parsed.value("--failed")) {
