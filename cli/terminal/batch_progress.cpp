@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <system_error>
 #include <utility>
@@ -58,7 +59,7 @@ std::int64_t BatchCount::failures() const {
   return sum;
 }
 
-std::string words(const BatchCount& count, milliseconds elapsed) {
+std::string progress_words(const BatchCount& count, milliseconds elapsed) {
   std::string text = fmt::format("{} ended", count.ended());
   if (const auto failures = count.failures(); failures > 0) {
     text += fmt::format(", {} failed", failures);
@@ -75,8 +76,7 @@ std::string words(const BatchCount& count, milliseconds elapsed) {
     const double left = seconds_of(elapsed) * (1 - count.share) / count.new_share;
     constexpr double k_longest = 1e9;  // seconds: nobody knows
     if (left < k_longest) {
-      text +=
-          fmt::format(", about {} left", duration_words(static_cast<std::int64_t>(left * 1000)));
+      text += fmt::format(", about {} left", duration_words(std::llround(left * 1000)));
     }
   }
   return text;
@@ -197,7 +197,7 @@ void BatchProgress::draw() {
   }
   const std::size_t columns = Terminal::columns(options_.descriptor);
   const std::size_t width = (columns == 0 ? k_unknown_columns : columns) - 1;
-  const std::string text = cut_to_columns("… " + words(count_, elapsed()), width);
+  const std::string text = cut_to_columns("… " + progress_words(count_, elapsed()), width);
   write("\r\x1b[J" + paint("2", text, options_.color) + "\r");
   is_drawn_ = true;
 }
@@ -232,7 +232,7 @@ void BatchProgress::tick(const std::stop_token& stop) {
     if (options_.live) {
       draw();
     } else if (Steady::now() - last_line_ >= k_batch_heartbeat) {
-      line(words(count_, elapsed()));
+      line(progress_words(count_, elapsed()));
     }
   }
 }

@@ -38,7 +38,7 @@ struct BatchCount {
 };
 
 // "12 ended, 2 failed, 4 running, 37%, 2.1/s, $0.31, 40 s left"
-std::string words(const BatchCount& count, std::chrono::milliseconds elapsed);
+std::string progress_words(const BatchCount& count, std::chrono::milliseconds elapsed);
 // "100 inputs: 97 ok, 3 failed (2 auth, 1 max_turns), $1.20, 61 s"
 std::string sum_words(const BatchCount& count, std::chrono::milliseconds elapsed);
 

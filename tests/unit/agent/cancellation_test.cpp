@@ -31,3 +31,14 @@ TEST_CASE("cancellation: the first signal is the one that is told", "[agent]") {
   CHECK(cancellation.signal_number() == SIGTERM);
   CHECK(cancellation.is_expired());
 }
+
+TEST_CASE("cancellation: what a run is a part of ends it, and the first ending counts", "[agent]") {
+  agent::Cancellation cancellation;
+  CHECK_FALSE(cancellation.ending());
+  cancellation.end({.error = agent::Error{.code = agent::Code::run_timeout, .message = "first"}});
+  cancellation.end({.error = agent::Error{.code = agent::Code::run_timeout, .message = "second"}});
+  CHECK(cancellation.stop().stop_requested());
+  CHECK_FALSE(cancellation.kill().stop_requested());
+  REQUIRE(cancellation.ending());
+  CHECK(cancellation.ending()->error->message == "first");
+}
