@@ -251,7 +251,6 @@ Result<Batch::Ended> Batch::perform(const BatchItem& item) {
       return Ended{.result = *state.finished, .is_earlier = true};
     }
     TRY_ASSIGN(source, carried_on_anew(*std::move(source.earlier), std::move(source.agent)));
-    source.input_sha256 = agent::sha256_hex(item.text);
     if (!source.says_own_prompt) {
       plan.text.prompt.clear();  // it was said
       plan.text.attachments.clear();

@@ -98,7 +98,8 @@ Result<RunSource> carried_on(RecordedRun run,
       .is_by_record = !agent_file,
       .says_own_prompt = false,
       .session = run.begun.session,
-      .paths_from = context.cwd};
+      .paths_from = context.cwd,
+      .input_sha256 = run.begun.made_from.input_sha256};
   if (run.is_own) {
     TRY(take_over_options(run, parsed));
     if (!parsed.has("--cwd")) {
@@ -124,7 +125,8 @@ Result<RunSource> carried_on_anew(RecordedRun run, AgentChoice agent, bool has_m
   const auto& finished = run.past.state.finished;
   RunSource source{.agent = std::move(agent),
                    .says_own_prompt = finished && agent::needs_message(finished->exit_code),
-                   .session = run.begun.session};
+                   .session = run.begun.session,
+                   .input_sha256 = run.begun.made_from.input_sha256};
   source.earlier = std::move(run);
   return source;
 }

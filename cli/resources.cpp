@@ -69,4 +69,24 @@ agent::Result<void> check_resources() {
   return {};
 }
 
+agent::Result<void> make_room_for(std::size_t runs) {
+  const rlim_t needed = k_descriptors * (runs + 1);
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
+    return {};
+  }
+  if (limit.rlim_max >= needed) {
+    limit.rlim_cur = needed;
+    if (::setrlimit(RLIMIT_NOFILE, &limit) == 0) {
+      return {};
+    }
+  }
+  return agent::fail(agent::Code::os_failed,
+                     fmt::format("{} runs at once may have {} files open, and the limit is {}",
+                                 runs,
+                                 needed,
+                                 limit.rlim_max),
+                     "Run fewer at once (`--parallel`), or raise the limit: `ulimit -Hn`.");
+}
+
 }  // namespace cli

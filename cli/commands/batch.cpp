@@ -12,6 +12,7 @@
 #include "cli/find_run.h"
 #include "cli/key_hosts.h"
 #include "cli/old_runs.h"
+#include "cli/resources.h"
 #include "cli/run_inputs.h"
 #include "cli/run_sinks.h"
 #include "cli/signals.h"
@@ -190,6 +191,7 @@ int tell(const std::vector<Error>& errors,
 Result<int> command_batch(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(BatchOptions options, options_of(parsed));
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
+  TRY(make_room_for(options.parallel));
   agent::Cancellation& cancellation = context.cancellation;
   TRY_ASSIGN(const auto signals, SignalWatcher::start(cancellation, options.timeout));
   agent::Redactor redactor(context.environment);

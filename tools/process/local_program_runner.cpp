@@ -474,9 +474,9 @@ ProgramResult LocalProgramRunner::run(const ProgramRequest& request,
   if (sandbox_ == nullptr) {
     return Call(request, control, nullptr, {}, dialer_).run(supervisor_);
   }
-  ProgramResult result =
-      Call(request, control, sandbox_, sandbox_->begin(), dialer_).run(supervisor_);
-  result.changes = sandbox_->end(result.have_locks_held);
+  const std::string profile = sandbox_->begin();
+  ProgramResult result = Call(request, control, sandbox_, profile, dialer_).run(supervisor_);
+  result.changes = sandbox_->end(profile, result.have_locks_held);
   return result;
 }
 

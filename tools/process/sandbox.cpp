@@ -209,6 +209,13 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
   return sandbox;
 }
 
+// Other runs of this process go on, and have no use for its processes.
+Sandbox::~Sandbox() {
+  if (supervisor_ != nullptr) {
+    supervisor_->retire(encoded_);
+  }
+}
+
 Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
   profile_ = policy_.profile();
   always_locked_ = profile_.locked;
@@ -216,7 +223,7 @@ Result<void> Sandbox::try_out(const agent::SandboxSpec& spec) {
   neighbours_ = partly_closed(profile_.reading);
   in_force_.add(Layer::mounts);  // as long as nothing else is known
   const std::string profile = next_profile();
-  end(true);
+  end(profile, true);
   auto layers = supervisor_->try_profile(profile);
   if (!layers) {
     layers = supervisor_->try_profile(profile);
@@ -388,7 +395,14 @@ std::string Sandbox::next_profile() {
   return encoded_;
 }
 
-std::vector<sandbox::ProtectedChange> Sandbox::end(bool have_locks_held) {
+std::vector<sandbox::ProtectedChange> Sandbox::end(const std::string& profile,
+                                                   bool have_locks_held) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (profile != encoded_) {  // it became another one while the program ran
+      supervisor_->retire(profile);
+    }
+  }
   return protected_.end(have_locks_held);
 }
 

@@ -54,6 +54,10 @@ class Sandbox {
   static agent::Result<std::unique_ptr<Sandbox>> create(const agent::SandboxSpec& spec,
                                                         const SandboxOptions& options);
 
+  ~Sandbox();
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+
   const sandbox::Policy& policy() const { return policy_; }
   const sandbox::LayerSet& in_force() const { return in_force_; }
   // What programs may reach through their EgressProxy; null: they have none.
@@ -82,8 +86,9 @@ class Sandbox {
   // Before each program: its profile. Where another file or folder stands at a place that the last
   // one named, that is another profile.
   std::string begin();
-  // After it: what it has changed or made of what git and errand obey, and what came of that.
-  std::vector<sandbox::ProtectedChange> end(bool have_locks_held);
+  // After it, with that profile: what it has changed or made of what git and errand obey, and what
+  // came of that.
+  std::vector<sandbox::ProtectedChange> end(const std::string& profile, bool have_locks_held);
   // Before a file tool writes, and by begin(): the first time, it looks at what is there.
   void note_writing();
   // At the run's end: what was made somewhere below. Once more only after further writing.
