@@ -217,6 +217,32 @@ def concurrent_replays(bench, runs=1000):
           f"{memory} KB and {cpu} ms CPU a run, {wall} ms in all")
 
 
+def batches(bench, inputs=200, parallel=4):
+    """One process for all inputs, and xargs with a process each."""
+    (bench.folder / "bench.replay.yaml").write_text("version: 1\nreplies:\n  - tool_calls: [{shell: {command: 'true'}}]\n"
+                                                    "  - text: Done.\n")
+    agent, file = bench.folder / "replayed.yaml", bench.folder / "inputs.txt"
+    agent.write_text(REPLAY_AGENT + "permissions: {default: allow}\n")
+    file.write_text("".join(f"Input {at}\n" for at in range(inputs)))
+    errand = bench.build / "errand"
+    print(f"\n{f'{inputs} inputs, {parallel} at a time':<34}{'errand batch':<19}{'xargs, a run each':<19}")
+    for title, option in (("a call each", ""), ("without the sandbox", "--sandbox off"),
+                          ("and without a session", "--sandbox off --no-session")):
+        ours = f"{errand} batch -q -j{parallel} {option} {agent} {file} >/dev/null"
+        theirs = f"xargs -a {file} -d '\\n' -P{parallel} -n1 {errand} run -q {option} {agent} >/dev/null"
+        bench.compare(title, ["/bin/sh", "-c", ours], ["/bin/sh", "-c", theirs], max(bench.pairs // 5, 1))
+
+
+def batch_memory(bench):
+    peaks = []
+    for inputs in (1000, 10_000):
+        file = bench.folder / "many.txt"
+        file.write_text("".join(f"Input {at}\n" for at in range(inputs)))
+        peaks.append((inputs, bench.run(["/bin/sh", "-c", f"exec {bench.build / 'errand'} batch -q {bench.folder / 'replayed.yaml'} "
+                                         f"{file} --sandbox off >/dev/null"])))
+    print("a batch of " + "; of ".join(f"{inputs} inputs: {run.peak_mb:.0f} MB, {run.wall_ms / 1000:.1f} s" for inputs, run in peaks))
+
+
 def sandbox(bench):
     """What a program that a tool starts costs, confined and not, in turn in one process."""
     done = subprocess.run([bench.build / "bench_spawn_cost"], stdout=subprocess.PIPE, text=True, check=True)
@@ -297,6 +323,8 @@ def main():
         decoding(bench)
         concurrent_replays(bench)
         recorded_runs(bench)
+        batches(bench)
+        batch_memory(bench)
         if options.long:
             long_run(bench, options.long)
     finally:
