@@ -689,8 +689,7 @@ constexpr auto k_fork_examples = std::to_array<Example>({
 constexpr auto k_batch_examples = std::to_array<Example>({
     {"errand batch agent.yaml questions.txt >results.jsonl", "a prompt a line, a result a line"},
     {"errand batch review.yaml files.csv -j 8 --session nightly", "the same again carries it on"},
-    {"git ls-files '*.c' | errand batch lint.yaml - --input-format lines --max-total-cost 2",
-     "from a pipe, for two dollars at most"},
+    {"git ls-files | errand batch lint.yaml - --input-format lines", "from a pipe"},
     {"errand batch agent.yaml in.jsonl --failed again.jsonl >out.jsonl",
      "what failed, to try again"},
 });
