@@ -177,6 +177,12 @@ void tell_name(const BatchOptions& options, bool is_given, BatchProgress& progre
   }
 }
 
+// Whether a signal or a limit of the whole has ended it.
+bool is_cut_off(int code) {
+  return code > 128 || code == agent::row(Code::run_timeout).exit_code ||
+         code == agent::row(Code::run_cost_budget).exit_code;
+}
+
 int tell(const std::vector<Error>& errors,
          const Context& context,
          const agent::Redactor& redactor) {
@@ -248,6 +254,10 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
                  *plan)
         .run();
   }();
+  if (code && is_cut_off(*code) && !options.name.empty() && !parsed.has("--quiet")) {
+    context.err << fmt::format("carry it on: the same with --session {}\n",
+                               agent::one_line(agent::shell_word(options.name)));
+  }
   supervisor->dismiss();
   if (failed) {
     failed->commit();
