@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <exception>
 #include <system_error>
@@ -42,10 +43,22 @@ bool is_of_the_whole(const std::optional<agent::Stop>& stop) {
   return stop && (stop->limit == k_total_cost || stop->limit == k_total_timeout);
 }
 
-// What a signal or a limit of the whole has ended is not done: it is carried on.
+// What a signal, a limit of the whole or what is alike for all has ended is not done: it is carried
+// on.
 bool was_cut_short(const RunResult& result) {
   return agent::status_of(result.exit_code) == agent::Status::cancelled ||
-         is_of_the_whole(result.stop);
+         is_of_the_whole(result.stop) || is_alike_for_all(result.exit_code);
+}
+
+// Of those that were not begun, after one that ended so.
+std::optional<Ending> trouble_of(const RunResult& result) {
+  const bool is_disk = result.error && result.error->write_failed;
+  if (!result.error || (!is_disk && !is_alike_for_all(result.exit_code))) {
+    return std::nullopt;
+  }
+  Error error = *result.error;
+  error.message = "not begun, for it would end as another input did: " + error.message;
+  return Ending{.error = std::move(error)};
 }
 
 Ending at_limit_of_the_whole(
@@ -83,6 +96,13 @@ class BatchRunSink final : public agent::EventSink {
 };
 
 }  // namespace
+
+bool is_alike_for_all(int exit_code) {
+  constexpr auto k_codes =
+      std::to_array({Code::provider_auth, Code::provider_model_not_found, Code::provider_quota});
+  return std::ranges::any_of(k_codes,
+                             [&](Code code) { return agent::row(code).exit_code == exit_code; });
+}
 
 std::string batch_run_name(const std::string& batch, std::int64_t index) {
   return fmt::format("{}#{}", batch, index);
@@ -194,8 +214,11 @@ void Batch::settle(const BatchItem& item, const Ended& ended) {
     ++(code == 0 ? count_.ok : count_.failed[code]);
     count_.earlier += ended.is_earlier ? 1 : 0;
     count_.not_begun += ended.was_begun ? 0 : 1;
-    if (is_of_the_whole(ended.result.stop) && !ended.is_earlier) {
-      stopped_with_ = code;
+    if (!trouble_ && !ended.is_earlier) {
+      trouble_ = trouble_of(ended.result);
+    }
+    if (trouble_ || is_of_the_whole(ended.result.stop)) {
+      stopped_with_ = stopped_with_.value_or(code);
     }
     bytes_ += item.bytes;
     new_bytes_ += ended.is_earlier ? 0 : item.bytes;
@@ -370,6 +393,9 @@ std::optional<Ending> Batch::reason_to_stop() const {
     return cost_ending();
   }
   const std::lock_guard lock(mutex_);
+  if (trouble_) {
+    return trouble_;
+  }
   if (options_.max_failures && count_.failures() >= *options_.max_failures) {
     return cancelled(
         fmt::format("not begun: {} inputs had failed (`--max-failures`)", *options_.max_failures),

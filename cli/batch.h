@@ -40,6 +40,9 @@ struct BatchOptions {
   std::optional<std::int64_t> max_failures;
 };
 
+// Whether a run that ended so says that all would: the key, the model or the account is wrong.
+bool is_alike_for_all(int exit_code);
+
 // How the runs of a batch are called.
 std::string batch_run_name(const std::string& batch, std::int64_t index);
 
@@ -106,11 +109,12 @@ class Batch {
   bool is_over_ = false;
   std::optional<agent::Error> input_error_;
 
-  mutable std::mutex mutex_;         // of the rest
-  BatchCount count_;                 // its cost: of runs that go on, too
-  std::size_t bytes_ = 0;            // of inputs that have ended
-  std::size_t new_bytes_ = 0;        // in this process
-  std::optional<int> stopped_with_;  // the exit code of a limit of the whole that ended a run
+  mutable std::mutex mutex_;              // of the rest
+  BatchCount count_;                      // its cost: of runs that go on, too
+  std::size_t bytes_ = 0;                 // of inputs that have ended
+  std::size_t new_bytes_ = 0;             // in this process
+  std::optional<int> stopped_with_;       // of a run that ended by what holds for the whole
+  std::optional<agent::Ending> trouble_;  // that every other run would have, too
 };
 
 }  // namespace cli

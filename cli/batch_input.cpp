@@ -40,9 +40,13 @@ std::optional<InputFormat> format_by_name(const std::string& file) {
                                                    : std::nullopt;
 }
 
-std::unexpected<Error> cannot_read(const std::string& shown, int error) {
+std::string quoted_name(const std::string& file) {
+  return file == "-" ? "standard input" : fmt::format("`{}`", agent::one_line(file));
+}
+
+std::unexpected<Error> cannot_read_inputs(const std::string& file, int error) {
   return agent::fail(Code::cli_no_input,
-                     fmt::format("cannot read {}: {}", shown, std::strerror(error)),
+                     fmt::format("cannot read {}: {}", quoted_name(file), std::strerror(error)),
                      "INPUTS is a file of lines, JSON Lines or CSV, or `-` for standard input");
 }
 
@@ -92,11 +96,11 @@ std::expected<std::vector<std::string>, std::string> fields_of(std::string_view 
 
 }  // namespace
 
-BatchInput::BatchInput(std::string shown,
+BatchInput::BatchInput(std::string file,
                        agent::Descriptor owned,
                        InputFormat format,
                        const agent::AgentSpec& agent)
-    : shown_(std::move(shown)),
+    : file_(std::move(file)),
       owned_(std::move(owned)),
       descriptor_(owned_ ? owned_.get() : STDIN_FILENO),
       format_(format),
@@ -114,24 +118,23 @@ Result<BatchInput> BatchInput::open(const std::string& file,
   if (!format) {
     format = is_stdin ? std::nullopt : format_by_name(file);
   }
-  const std::string shown =
-      is_stdin ? "standard input" : fmt::format("`{}`", agent::one_line(file));
   if (!format) {
-    return agent::fail(Code::cli_usage,
-                       fmt::format("what {} holds does not follow from its name", shown),
-                       "say it: `--input-format lines`, `jsonl` or `csv`");
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("what {} holds does not follow from its name", quoted_name(file)),
+        "say it: `--input-format lines`, `jsonl` or `csv`");
   }
   agent::Descriptor owned;
   if (!is_stdin) {
     owned = agent::Descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (!owned) {
-      return cannot_read(shown, errno);
+      return cannot_read_inputs(file, errno);
     }
   }
-  BatchInput input(is_stdin ? "standard input" : file, std::move(owned), *format, agent);
+  BatchInput input(file, std::move(owned), *format, agent);
   if (::isatty(input.descriptor_) == 1) {
     return agent::fail(Code::cli_no_input,
-                       fmt::format("{} is a terminal", shown),
+                       fmt::format("{} is a terminal", quoted_name(file)),
                        "name a file, or pipe the inputs in");
   }
   if (input.size_) {  // it does not have to be waited for
@@ -141,7 +144,13 @@ Result<BatchInput> BatchInput::open(const std::string& file,
 }
 
 agent::Where BatchInput::place_of(const BatchItem& item) const {
-  return {.file = shown_, .line = static_cast<int>(item.line), .excerpt = {}};
+  return place_of(item.line);
+}
+
+agent::Where BatchInput::place_of(std::int64_t line) const {
+  return {.file = file_ == "-" ? "standard input" : file_,
+          .line = static_cast<int>(line),
+          .excerpt = {}};
 }
 
 // Whether there is more in the buffer now; no: the end, or the stop.
@@ -161,7 +170,7 @@ Result<bool> BatchInput::fill(const std::stop_token& stop) {
   const int error = errno;
   buffer_.resize(size + static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
   if (bytes < 0 && error != EAGAIN) {
-    return cannot_read(shown_, error);
+    return cannot_read_inputs(file_, error);
   }
   if (bytes == 0) {
     is_at_end_ = true;
@@ -372,7 +381,7 @@ Error BatchInput::mistake(std::int64_t line, std::string message, std::string he
   return {.code = Code::cli_usage,
           .message = std::move(message),
           .help = std::move(help),
-          .where = agent::Where{.file = shown_, .line = static_cast<int>(line), .excerpt = {}}};
+          .where = place_of(line)};
 }
 
 }  // namespace cli

@@ -54,7 +54,7 @@ class BatchInput {
   std::optional<std::size_t> size() const { return size_; }
 
  private:
-  BatchInput(std::string shown,
+  BatchInput(std::string file,
              agent::Descriptor owned,
              InputFormat format,
              const agent::AgentSpec& agent);
@@ -77,9 +77,10 @@ class BatchInput {
   void take(BatchItem& item, const std::string& name, std::string value) const;
   bool is_parameter(std::string_view name) const;
   agent::Error unknown(std::string_view name, std::int64_t line, int column) const;
+  agent::Where place_of(std::int64_t line) const;
   agent::Error mistake(std::int64_t line, std::string message, std::string help) const;
 
-  std::string shown_;
+  std::string file_;
   agent::Descriptor owned_;
   int descriptor_;
   InputFormat format_;

@@ -832,7 +832,8 @@ constexpr auto k_commands = std::to_array<Command>({
          "its `prompt`, or the agent's parameters by name, and an `id`. stdout gets a line of JSON "
          "for each, its result object with `item`; stderr says how far it is. Exits with 0 where "
          "every input ended with 0, with 1 where one did not; with 124 or 82 where a limit of the "
-         "whole ended it, with 128 and its number where a signal did. Nobody is asked anything.",
+         "whole ended it, with 77, 102 or 103 where key, model or account are wrong, with 128 and "
+         "its number where a signal ended it. Nobody is asked anything.",
      .positionals = k_batch_positionals,
      .options = k_batch_options,
      .examples = k_batch_examples,

@@ -23,6 +23,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -86,6 +87,19 @@ Result<void> check_can_be_kept(const BatchOptions& options, const Plan& plan) {
                                        choice.resolved.name()),
                            "say it in `model.cost` of the agent file, or leave the limit out");
       }
+    }
+  }
+  return {};
+}
+
+// The inputs' own are looked at one by one.
+Result<void> check_parameters(const BatchOptions& options, const agent::AgentSpec& agent) {
+  for (const auto& [name, value] : options.parameters) {
+    if (std::ranges::find(agent.parameters, name, &agent::ParameterSpec::name) ==
+        agent.parameters.end()) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("the agent has no parameter `{}`", agent::one_line(name)),
+                         "`--param` sets one for all inputs");
     }
   }
   return {};
@@ -180,7 +194,7 @@ void tell_name(const BatchOptions& options, bool is_given, BatchProgress& progre
 // Whether a signal or a limit of the whole has ended it.
 bool is_cut_off(int code) {
   return code > 128 || code == agent::row(Code::run_timeout).exit_code ||
-         code == agent::row(Code::run_cost_budget).exit_code;
+         code == agent::row(Code::run_cost_budget).exit_code || is_alike_for_all(code);
 }
 
 int tell(const std::vector<Error>& errors,
@@ -217,6 +231,7 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
     return tell(refused, context, redactor);
   }
   TRY(check_can_be_kept(options, *plan));
+  TRY(check_parameters(options, plan->agent));
   plan->reads_stdin = true;  // it is not the runs' to look at
   TRY_ASSIGN(BatchInput input,
              BatchInput::open(parsed.positionals.at(1), input_format_of(parsed), plan->agent));
