@@ -248,7 +248,8 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
   const auto code = [&]() -> Result<int> {
     BatchProgress progress(
         {.verbosity = parsed.has("--quiet") ? -1 : static_cast<int>(parsed.count("--verbose")),
-         .live = Terminal::understands_escapes(STDERR_FILENO, context.environment),
+         .live = Terminal::understands_escapes(STDERR_FILENO, context.environment) &&
+                 ::isatty(STDOUT_FILENO) == 0,  // the results are no lines of its own
          .color = context.color_err,
          .cancellation = &cancellation},
         redactor);

@@ -170,10 +170,11 @@ void BatchProgress::update(const BatchCount& count) {
 void BatchProgress::finish(const BatchCount& count) {
   const std::lock_guard lock(mutex_);
   count_ = count;
-  if (is_loud(0) || count.failures() > 0) {
+  const bool is_said = is_loud(0) || count.failures() > 0;
+  options_.verbosity = -1;  // nothing is drawn any more
+  if (is_said) {
     line("errand: " + sum_words(count, elapsed()));
   }
-  options_.verbosity = -1;  // nothing is drawn any more
 }
 
 void BatchProgress::line(std::string_view text) {
