@@ -177,11 +177,9 @@ std::optional<BatchItem> Batch::next_item() {
     return std::nullopt;
   }
   auto item = world_.input.next(no_more_.get_token());
-  if (!item) {
-    input_error_ = std::move(item).error();
-  }
   if (!item || !*item) {
     is_over_ = true;
+    input_error_ = item ? std::nullopt : std::optional(item.error());
     return std::nullopt;
   }
   world_.results.wait_for_room((*item)->index, no_more_.get_token());
