@@ -103,8 +103,10 @@ BatchInput::BatchInput(std::string file,
     : file_(std::move(file)),
       owned_(std::move(owned)),
       descriptor_(owned_ ? owned_.get() : STDIN_FILENO),
-      format_(format),
-      agent_(&agent) {
+      format_(format) {
+  for (const agent::ParameterSpec& parameter : agent.parameters) {
+    parameters_.insert(parameter.name);
+  }
   struct stat status{};
   if (::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) {
     size_ = static_cast<std::size_t>(status.st_size);
@@ -358,15 +360,12 @@ void BatchInput::take(BatchItem& item, const std::string& name, std::string valu
 }
 
 bool BatchInput::is_parameter(std::string_view name) const {
-  return std::ranges::find(agent_->parameters, name, &agent::ParameterSpec::name) !=
-         agent_->parameters.end();
+  return parameters_.contains(name);
 }
 
 Error BatchInput::unknown(std::string_view name, std::int64_t line, int column) const {
   std::vector<std::string> names{std::string(k_prompt), std::string(k_id)};
-  for (const agent::ParameterSpec& parameter : agent_->parameters) {
-    names.push_back(parameter.name);
-  }
+  names.insert(names.end(), parameters_.begin(), parameters_.end());
   const auto meant = agent::nearest(name, std::span<const std::string>(names));
   const std::string shown = agent::one_line(name, 100);
   return mistake(

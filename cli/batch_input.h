@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -34,7 +36,7 @@ struct BatchItem {
 class BatchInput {
  public:
   // `file`: a path, or `-` for standard input. A format that is not given follows from the name's
-  // ending. `agent` says which parameters there are, and is borrowed. cli.usage where the format is
+  // ending. `agent` says which parameters there are. cli.usage where the format is
   // not known, and as next() for the header of a file; cli.no_input where it cannot be read, or is
   // a terminal.
   static agent::Result<BatchInput> open(const std::string& file,
@@ -84,7 +86,7 @@ class BatchInput {
   agent::Descriptor owned_;
   int descriptor_;
   InputFormat format_;
-  const agent::AgentSpec* agent_;
+  std::set<std::string, std::less<>> parameters_;  // of the agent
   std::optional<std::size_t> size_;
   std::string head_;
   std::vector<std::string> columns_;  // of a CSV file
