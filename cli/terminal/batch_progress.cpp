@@ -23,7 +23,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr auto k_redraw_interval = milliseconds(500);
-constexpr auto k_batch_heartbeat = std::chrono::seconds(30);
 constexpr std::int64_t k_told_failures = 10;
 constexpr std::size_t k_told_warnings = 100;
 constexpr std::size_t k_unknown_columns = 80;
@@ -232,7 +231,7 @@ void BatchProgress::tick(const std::stop_token& stop) {
     say_that_it_stops();
     if (options_.live) {
       draw();
-    } else if (Steady::now() - last_line_ >= k_batch_heartbeat) {
+    } else if (Steady::now() - last_line_ >= options_.heartbeat) {
       line(progress_words(count_, elapsed()));
     }
   }

@@ -51,6 +51,7 @@ class BatchProgress {
     bool live = false;  // stderr is a terminal that understands escape sequences
     bool color = false;
     agent::Cancellation* cancellation = nullptr;  // as Progress's
+    std::chrono::seconds heartbeat{30};           // where nothing is live
   };
 
   // Borrows the redactor. Starts a thread: signals are blocked before.

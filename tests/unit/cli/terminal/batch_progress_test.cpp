@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <string>
 #include <unistd.h>
 
@@ -66,4 +67,25 @@ TEST_CASE("batch progress: the first failures are told, and each warning once", 
   CHECK_FALSE(text.contains("input 30"));
   CHECK(text.contains("further failures: in the results\n"));
   CHECK(text.find("mind this") == text.rfind("mind this"));
+}
+
+TEST_CASE("batch progress: where nothing is live, a line says from time to time how far it is",
+          "[cli]") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const agent::Redactor redactor({});
+  std::string text(1'000, '\0');
+  {
+    cli::BatchProgress progress({.descriptor = ends[1], .heartbeat = std::chrono::seconds(0)},
+                                redactor);
+    progress.update({.running = 2});
+    pollfd ready{.fd = ends[0], .events = POLLIN, .revents = 0};
+    REQUIRE(::poll(&ready, 1, 10'000) == 1);
+    const auto bytes = ::read(ends[0], text.data(), text.size());
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+  }
+  ::close(ends[0]);
+  ::close(ends[1]);
+  CHECK(text.contains(" ended, "));
+  CHECK(text.contains(" running, $0.00\n"));
 }
