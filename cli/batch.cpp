@@ -286,7 +286,12 @@ Result<RunSource> Batch::source_of(const BatchItem& item) const {
       .session = options_.name.empty() ? "" : batch_run_name(options_.name, item.index),
       .input_sha256 = agent::sha256_hex(item.text)};
   if (options_.has_earlier) {
-    TRY_ASSIGN(source.earlier, find_session(options_.store, source.session, world_.context));
+    auto earlier = find_session(options_.store, source.session, world_.context);
+    if (!earlier) {
+      return agent::fail(
+          std::move(earlier).error().while_("reading the run " + agent::one_line(source.session)));
+    }
+    source.earlier = *std::move(earlier);
   }
   if (source.earlier && source.earlier->begun.made_from.input_sha256 != source.input_sha256) {
     return agent::fail(

@@ -154,6 +154,9 @@ void BatchProgress::ended(std::string_view input,
       fmt::format("{}: {} ({})", input, agent::exit_row(result.exit_code).name, result.exit_code);
   if (result.error) {
     text += ": " + result.error->message;
+    for (const std::string& doing : result.error->context) {
+      text += ", while " + doing;
+    }
   } else if (!has_failed) {
     text += fmt::format(
         ", {}, {}", agent::format_money(result.cost), duration_words(result.duration_ms));
