@@ -87,6 +87,9 @@ class BatchRunSink final : public agent::EventSink {
     } else if (const auto* guardrail = std::get_if<agent::GuardrailRan>(&event.body);
                guardrail != nullptr && guardrail->judge) {
       add_cost_(guardrail->judge->cost);
+    } else if (const auto* compacted = std::get_if<agent::ContextCompacted>(&event.body);
+               compacted != nullptr && compacted->summarizer) {
+      add_cost_(compacted->summarizer->cost);
     }
   }
 

@@ -65,7 +65,7 @@ _errand() {
   command=${words[0]-}
   first=1
   if [[ ${#words[@]} -eq 0 ]]; then
-    _errand_words 'run resume fork check test init tools policy models prices runs exit-codes doctor schema completions help --help --version'
+    _errand_words 'run resume fork batch check test init tools policy models prices runs exit-codes doctor schema completions help --help --version'
     return
   fi
   if [[ $command = tools ]]; then
@@ -196,6 +196,39 @@ _errand() {
       case $position in
         0) : ;;
         *) : ;;
+      esac
+      ;;
+    'batch')
+      options='--input-format --parallel -j --ordered --failed --session --total-timeout --max-total-cost --max-failures --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --allow --deny --yes --fail-on-denied --no-session --quiet -q --verbose -v --color --help -h'
+      valued='|--input-format|-j|--parallel|--failed|--session|--total-timeout|--max-total-cost|--max-failures|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|--allow|--deny|--color|'
+      _errand_scan
+      case $option in
+        --input-format) _errand_words 'lines jsonl csv' ;;
+        -j|--parallel) : ;;
+        --failed) _errand_files ;;
+        --session) : ;;
+        --total-timeout) : ;;
+        --max-total-cost) : ;;
+        --max-failures) : ;;
+        -P|--param) : ;;
+        -m|--model) : ;;
+        -C|--cwd) _errand_directories ;;
+        --key-host) : ;;
+        --sandbox) _errand_words 'read_only workspace_write off' ;;
+        --timeout) : ;;
+        --max-turns) : ;;
+        --max-cost) : ;;
+        --allow) : ;;
+        --deny) : ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_agents ;;
+        1) _errand_files ;;
+        *) ;;
       esac
       ;;
     'check')
@@ -344,14 +377,15 @@ _errand() {
       esac
       ;;
     'runs list')
-      options='--all -a --agent --status --since --name --limit -n --store --output -o --color --help -h'
-      valued='|--agent|--status|--since|--name|-n|--limit|--store|-o|--output|--color|'
+      options='--all -a --agent --status --since --name --batch --limit -n --store --output -o --color --help -h'
+      valued='|--agent|--status|--since|--name|--batch|-n|--limit|--store|-o|--output|--color|'
       _errand_scan
       case $option in
         --agent) : ;;
         --status) _errand_words 'ok failed stopped error cancelled running interrupted parked' ;;
         --since) : ;;
         --name) : ;;
+        --batch) : ;;
         -n|--limit) : ;;
         --store) _errand_files ;;
         -o|--output) _errand_words 'text json' ;;
@@ -547,7 +581,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run resume fork check test init tools policy models prices runs exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails context sandbox web secrets settings providers hooks recordings' ;;
+        *) _errand_words 'run resume fork batch check test init tools policy models prices runs exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails context sandbox web secrets settings providers hooks recordings' ;;
       esac
       ;;
     *) ;;

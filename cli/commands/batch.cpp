@@ -78,7 +78,7 @@ Result<BatchOptions> options_of(const Parsed& parsed) {
 }
 
 Result<void> check_can_be_kept(const BatchOptions& options, const Plan& plan) {
-  for (const auto* choices : {&plan.chain, &plan.judges}) {
+  for (const auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
     for (const providers::Choice& choice : *choices) {
       if (options.max_cost && choice.tariff.at(std::chrono::system_clock::now()) == nullptr) {
         return agent::fail(Code::config_invalid,
