@@ -274,7 +274,7 @@ Result<Batch::Ended> Batch::perform(const BatchItem& item) {
     if (state.finished && !was_cut_short(*state.finished)) {
       return Ended{.result = *state.finished, .is_earlier = true};
     }
-    TRY_ASSIGN(source, carried_on_anew(*std::move(source.earlier), std::move(source.agent)));
+    TRY_ASSIGN(source, carried_on_anew(*std::move(source.earlier), std::move(source.agent), false));
     if (!source.says_own_prompt) {
       plan.text.prompt.clear();  // it was said
       plan.text.attachments.clear();

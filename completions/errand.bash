@@ -94,7 +94,7 @@ _errand() {
   fi
   if [[ $command = runs ]]; then
     if [[ ${#words[@]} -lt 2 ]]; then
-      _errand_words 'list show pending export import rm prune doctor'
+      _errand_words 'list show context pending export import rm prune doctor'
       return
     fi
     command="runs ${words[1]}"
@@ -404,6 +404,24 @@ _errand() {
       _errand_scan
       case $option in
         --turn) : ;;
+        --store) _errand_files ;;
+        -o|--output) _errand_words 'text json' ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) : ;;
+        *) ;;
+      esac
+      ;;
+    'runs context')
+      options='--last --at --store --output -o --color --help -h'
+      valued='|--at|--store|-o|--output|--color|'
+      _errand_scan
+      case $option in
+        --at) : ;;
         --store) _errand_files ;;
         -o|--output) _errand_words 'text json' ;;
         --color) _errand_words 'auto always never' ;;

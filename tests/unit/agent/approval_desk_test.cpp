@@ -94,7 +94,7 @@ agent::Result<agent::Reply> an_answer(const agent::ModelRequest&, const agent::E
 }
 
 // A run with its log, carried on by one process after the other.
-struct LongRun {
+struct WaitingRun {
   agent::RunResult go(std::map<std::string, agent::GivenAnswer> answers,
                       agent::Approver* approver = nullptr) {
     tests::MemoryJournal journal;
@@ -165,7 +165,7 @@ using Ids = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("approvals: a run waits for answers, and the model is asked no sooner", "[agent]") {
-  LongRun run;
+  WaitingRun run;
   CHECK(run.go({}).exit_code == 92);
   CHECK(run.pending() == Ids{"c1", "c2"});
   const std::size_t before = run.events.size();
@@ -186,7 +186,7 @@ TEST_CASE("approvals: a run waits for answers, and the model is asked no sooner"
 }
 
 TEST_CASE("approvals: answers that come one by one are kept", "[agent]") {
-  LongRun run;
+  WaitingRun run;
   run.go({});
   CHECK(run.go({{"c2", k_yes}}).resume_cmd == "errand resume r --approve c1");
   CHECK(run.toolbox.ran.empty());
@@ -216,7 +216,7 @@ TEST_CASE("approvals: answers that come one by one are kept", "[agent]") {
 }
 
 TEST_CASE("approvals: a person who is there is asked for what nobody has answered", "[agent]") {
-  LongRun run;
+  WaitingRun run;
   run.go({});
   Person person(Answer::once);
   CHECK(run.go({{"c1", k_yes}}, &person).exit_code == 0);
@@ -225,7 +225,7 @@ TEST_CASE("approvals: a person who is there is asked for what nobody has answere
 }
 
 TEST_CASE("approvals: a call that waits too long ends the run, and is closed", "[agent]") {
-  LongRun run;
+  WaitingRun run;
   run.deadline = agent::Milliseconds{1'000};
   run.go({});
   run.clock.sleep_for(agent::Milliseconds{999}, {});
@@ -241,7 +241,7 @@ TEST_CASE("approvals: a call that waits too long ends the run, and is closed", "
 }
 
 TEST_CASE("approvals: a deadline that no clock reaches is none that is over", "[agent]") {
-  LongRun run;
+  WaitingRun run;
   run.deadline = agent::Milliseconds{100LL * 366 * 24 * 3600 * 1000};
   run.go({});
   for (agent::Event& event : run.events) {
@@ -254,7 +254,7 @@ TEST_CASE("approvals: a deadline that no clock reaches is none that is over", "[
 }
 
 TEST_CASE("approvals: killed at any point, nothing is asked or done twice", "[agent]") {
-  LongRun whole;
+  WaitingRun whole;
   whole.go({});
   whole.go({{"c1", k_yes}});
   whole.go({{"c2", k_yes}});
@@ -262,7 +262,7 @@ TEST_CASE("approvals: killed at any point, nothing is asked or done twice", "[ag
   for (std::size_t length = 1; length < whole.events.size(); ++length) {
     INFO("after " << length << " events, the last one "
                   << agent::type_name(whole.events[length - 1].body));
-    LongRun run;
+    WaitingRun run;
     run.events.assign(whole.events.begin(),
                       whole.events.begin() + static_cast<std::ptrdiff_t>(length));
     const agent::State state = tests::folded(run.events);
@@ -294,7 +294,7 @@ TEST_CASE("approvals: killed at any point, nothing is asked or done twice", "[ag
 }
 
 TEST_CASE("approvals: a journal that takes no more parks nothing", "[agent]") {
-  LongRun run;
+  WaitingRun run;
   run.capacity = 5;
   const auto result = run.go({});
   CHECK(result.exit_code == 74);

@@ -18,7 +18,7 @@ using agent::RunPlan;
 using agent::ToolStatus;
 using Stop = agent::StopReason;
 
-agent::Money usd(const char* text) {
+agent::Money money_of(const char* text) {
   return *agent::Money::parse(text);
 }
 
@@ -33,13 +33,13 @@ EventBody replied(std::int64_t turn, std::string text, Stop reason = Stop::end_t
                                .reply = agent::Reply{.text = std::move(text),
                                                      .stop_reason = reason,
                                                      .usage = {.input = 10, .output = 5},
-                                                     .cost = usd("0.01")}};
+                                                     .cost = money_of("0.01")}};
 }
 
 // Calls of the tool `x`, each with arguments of its own.
 EventBody called(std::int64_t turn, const std::vector<std::string>& ids) {
   agent::Reply reply{
-      .stop_reason = Stop::tool_use, .usage = {.input = 10, .output = 5}, .cost = usd("0.01")};
+      .stop_reason = Stop::tool_use, .usage = {.input = 10, .output = 5}, .cost = money_of("0.01")};
   for (const std::string& id : ids) {
     reply.tool_calls.push_back(
         {.id = id, .name = "x", .arguments = fmt::format(R"({{"n":"{}"}})", id)});
@@ -223,14 +223,14 @@ std::vector<NextStep> rows() {
         agent::LimitWarning{.limit = "limits.max_total_tokens"}},
        "finish 81 limits.max_total_tokens"},
       {"all is spent",
-       {began(limited({.max_cost_usd = usd("0.01")})), called(1, {"1"}), done("1")},
+       {began(limited({.max_cost_usd = money_of("0.01")})), called(1, {"1"}), done("1")},
        "finish 82 limits.max_cost_usd"},
       {"nobody knows what was spent",
-       {began(limited({.max_cost_usd = usd("1")})), agent::ModelBroken{.cost = std::nullopt}},
+       {began(limited({.max_cost_usd = money_of("1")})), agent::ModelBroken{.cost = std::nullopt}},
        "finish 82 limits.max_cost_usd"},
       {"what is left pays for so many tokens",
-       {began({.limits = {.max_cost_usd = usd("0.02")},
-               .prices = {{"a/1", {.input = {.base = usd("0")}, .output = {.base = usd("100")}}}}}),
+       {began({.limits = {.max_cost_usd = money_of("0.02")},
+               .prices = {{"a/1", {.input = {.base = money_of("0")}, .output = {.base = money_of("100")}}}}}),
         called(1, {"1"}),
         done("1")},
        "ask for 100"},
