@@ -196,8 +196,9 @@ int main(int argc, char** argv) {
       direct_shim,
       [&] { supervised(**supervisor, ""); },
       [&] {
-        supervised(**supervisor, confined->begin());
-        confined->end(true);
+        const std::string profile = confined->begin();
+        supervised(**supervisor, profile);
+        confined->end(profile, true);
       },
   };
   std::array<std::vector<double>, ways.size()> times;

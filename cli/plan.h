@@ -34,7 +34,7 @@ struct RunSource {
   // Where the paths of the command line start; empty: the working folder.
   std::filesystem::path paths_from = {};
   std::map<std::string, agent::GivenAnswer> answers = {};  // to the calls of a parked run
-  std::string input_sha256 = {};  // as MadeFrom's
+  std::string input_sha256 = {};                           // as MadeFrom's
 };
 
 struct Plan {
