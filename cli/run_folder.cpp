@@ -154,6 +154,9 @@ void RunFolder::keep(const std::string& run_id) {
 std::vector<fs::path> kept_folders(const agent::Environment& environment,
                                    std::span<const std::string> run_ids) {
   std::vector<fs::path> folders;
+  if (run_ids.empty()) {
+    return folders;  // of a new run, there are none to look for
+  }
   std::error_code error;
   int seen = 0;
   for (fs::directory_iterator entry(temporary_folder(environment), error), end;
