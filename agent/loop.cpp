@@ -333,12 +333,13 @@ class Run {
   // The calls that the process before did not see the end of. One that had begun runs once more
   // where that does no harm; none does where the user has said something new.
   void settle_interrupted_calls() {
-    const bool has_news = recorder_.state().next_message.has_value();
-    for (const ToolCall& call : recorder_.state().open_calls) {
-      const State& state = recorder_.state();
-      if (state.results.contains(call.id)) {
-        continue;
-      }
+    const State& state = recorder_.state();
+    const bool has_news = state.next_message.has_value();
+    std::vector<ToolCall> unsettled;  // the last result lets go of what is known of the others
+    std::ranges::copy_if(state.open_calls,
+                         std::back_inserter(unsettled),
+                         [&](const ToolCall& call) { return !state.results.contains(call.id); });
+    for (const ToolCall& call : unsettled) {
       const auto started = state.started_calls.find(call.id);
       if (started == state.started_calls.end()) {
         if (has_news) {

@@ -947,6 +947,41 @@ TEST_CASE("loop: wherever its log ends, a run is carried on to the same end", "[
   }
 }
 
+TEST_CASE("loop: of calls side by side, each gets one result, whichever was cut off", "[agent]") {
+  const std::string cut_off = GENERATE("a", "b", "c");
+  Stage stage;
+  agent::State& state = stage.request.past.state;
+  agent::advance(state, agent::RunStarted{.model = "test/model", .prompt = "hello"});
+  agent::advance(
+      state,
+      agent::ModelResponded{
+          .turn = 1, .reply = call_reply({{"a", "x", "{}"}, {"b", "x", "{}"}, {"c", "x", "{}"}})});
+  for (const std::string id : {"a", "b", "c"}) {
+    agent::advance(state, agent::ToolStarted{.turn = 1, .call_id = id, .name = "x"});
+  }
+  for (const std::string id : {"a", "b", "c"}) {
+    if (id != cut_off) {
+      agent::advance(
+          state,
+          agent::ToolFinished{
+              .turn = 1, .result = {.call_id = id, .name = "x", .content = "result of " + id}});
+    }
+  }
+  stage.request.past.seq = 7;
+  stage.request.started.resumes = 7;
+  stage.request.started.prompt.clear();
+  const auto result = stage.run({answers(text_reply("done"))});
+  CHECK(result.exit_code == 0);
+  CHECK(result.tool_calls == 3);
+  CHECK(stage.count("tool.finished") == 1);
+  const auto& said = stage.conversations.at(0);
+  REQUIRE(said.size() == 5);
+  for (std::size_t at = 2; at < 5; ++at) {
+    const agent::ToolMessage& message = tool_message(said[at]);
+    CHECK(message.content.contains("tool.interrupted") == (message.call_id == cut_off));
+  }
+}
+
 TEST_CASE("loop: a call whose arguments the journal has not whole does not run", "[agent]") {
   const bool has_begun = GENERATE(false, true);
   Stage stage;
