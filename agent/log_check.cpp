@@ -72,7 +72,11 @@ class Check {
     return compacted.summarizer ? check_usage(compacted.summarizer->usage) : "";
   }
   std::string operator()(const RunFinished& finished) const {
-    return check_time(finished.result.duration_ms);
+    const RunResult& result = finished.result;
+    const bool is_of_these = result.turns == state_.turns &&
+                             result.tool_calls == state_.tool_calls && result.usage == state_.usage;
+    return is_of_these ? check_time(result.duration_ms)
+                       : "its result has other turns, calls or tokens than its events";
   }
   std::string operator()(const ToolStarted& started) const { return check_call(started.call_id); }
   std::string operator()(const ToolFinished& finished) const {

@@ -137,7 +137,8 @@ std::unexpected<Error> not_a_run(const std::string& name, int line, std::string 
 struct ImportedRun {
   std::vector<Event> events;
   std::vector<std::string> texts;
-  State state;  // that they lead to
+  State state;            // that they lead to
+  std::int64_t turn = 0;  // that has begun
 };
 
 // Of an event behind those of the run that were read before.
@@ -150,7 +151,23 @@ std::string what_is_wrong(const ImportedRun& run, const Event& event, const Json
   if (is_first && find(json, "plan") == nullptr) {
     return "this was exported for people, and a run cannot be carried on from it";
   }
+  const auto* responded = std::get_if<ModelResponded>(&event.body);
+  if (responded != nullptr && responded->turn != run.turn) {
+    return fmt::format("turn {} has not begun", responded->turn);
+  }
   return is_journaled(event.body) ? "" : "this event is not one that is kept";
+}
+
+// Nobody here has begun it: what it says of its agent and options counts no more.
+std::string without_seal(Event& event, const Json& json, std::string_view line) {
+  auto* started = std::get_if<RunStarted>(&event.body);
+  if (started == nullptr || started->made_from.seal.empty()) {
+    return std::string(line);
+  }
+  started->made_from.seal.clear();
+  Json unsealed = json;
+  unsealed["made_from"]["seal"] = "";
+  return dump(unsealed);
 }
 
 Result<ImportedRun> read_lines(std::string_view text,
@@ -172,7 +189,11 @@ Result<ImportedRun> read_lines(std::string_view text,
       return not_a_run(name, number, std::move(wrong));
     }
     advance(run.state, event->body);
-    run.texts.push_back(redactor.dump(std::string(line), [&] { return *json; }));
+    if (const auto* began = std::get_if<TurnStarted>(&event->body)) {
+      run.turn = began->turn;
+    }
+    std::string kept = without_seal(*event, *json, line);
+    run.texts.push_back(redactor.dump(std::move(kept), [&] { return *json; }));
     run.events.push_back(*std::move(event));
   }
   if (run.events.empty()) {
