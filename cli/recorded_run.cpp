@@ -143,22 +143,37 @@ void seal_again(agent::RunStarted& started,
   seal = key && seal == seal_of(*key, old_id, started) ? seal_of(*key, new_id, started) : "";
 }
 
-// How many of the events are there when the turn, with the results of its calls, is over.
-std::size_t events_until(std::span<const agent::Event> events, std::int64_t turn) {
-  std::int64_t now = 0;
-  for (std::size_t at = 1; at < events.size(); ++at) {
-    const agent::EventBody& body = events[at].body;
-    const bool is_behind = std::holds_alternative<agent::TurnStarted>(body) ||
-                           std::holds_alternative<agent::RunFinished>(body) ||
-                           std::holds_alternative<agent::RunStarted>(body);
-    if (now == turn && is_behind) {
-      return at;
-    }
-    if (const auto* responded = std::get_if<agent::ModelResponded>(&body)) {
-      now = responded->turn;
-    }
+// Whether the turn is not gone on with: its calls have their results, or something new is said.
+bool is_over(const agent::State& state, const agent::EventBody& next) {
+  if (std::holds_alternative<agent::TurnStarted>(next)) {
+    return true;
   }
-  return events.size();
+  const auto* started = std::get_if<agent::RunStarted>(&next);
+  const bool is_said =
+      started != nullptr && (!started->prompt.empty() || !started->attachments.empty());
+  const bool is_end = started != nullptr || std::holds_alternative<agent::RunFinished>(next);
+  return is_said || (is_end && state.open_calls.empty());
+}
+
+// How many of the events are there when the turn, with the results of its calls, is over, whichever
+// process has brought them.
+std::size_t events_until(std::span<const agent::Event> events, std::int64_t turn) {
+  agent::State state;
+  std::size_t end = 0;  // of what belongs to the turn so far; 0: it goes on
+  for (std::size_t at = 0; at < events.size(); ++at) {
+    const agent::EventBody& body = events[at].body;
+    if (at > 0 && state.turns == turn && is_over(state, body)) {
+      return end > 0 ? end : at;
+    }
+    if (state.turns == turn && at > 0 && end == 0 &&
+        std::holds_alternative<agent::RunFinished>(body)) {
+      end = at;
+    } else if (std::holds_alternative<agent::ToolFinished>(body)) {
+      end = 0;  // a later process has gone on with it
+    }
+    agent::advance(state, body);
+  }
+  return end > 0 ? end : events.size();
 }
 
 }  // namespace
@@ -242,7 +257,9 @@ Result<void> check_is_unchanged(const RecordedRun& run) {
   TRY_ASSIGN(const agent::store::RunInfo now, agent::store::run_info(run.store, run.run_id));
   if (now.row.updated != agent::store::to_milliseconds(run.updated)) {
     return not_carried_on(
-        fmt::format("another process has carried the run {} on meanwhile", run.run_id),
+        fmt::format("the run {} was written to since it was read, as by another process that "
+                    "carries it on",
+                    run.run_id),
         "`errand runs show` says how far");
   }
   return {};
