@@ -8,6 +8,7 @@
 #include "agent/text.h"
 #include "cli/find_run.h"
 #include "cli/open_sandbox.h"
+#include "cli/run_seal.h"
 #include "cli/run_session.h"
 #include "config/prompt.h"
 
@@ -200,7 +201,7 @@ void Batch::leave_out_the_rest() {
     if (!item || !*item) {
       return;
     }
-    settle(**item, {.result = result_of(*why), .was_begun = false});
+    settle(**item, left_out(**item, *why));
   }
 }
 
@@ -214,6 +215,7 @@ void Batch::settle(const BatchItem& item, const Ended& ended) {
     const int code = ended.result.exit_code;
     ++(code == 0 ? count_.ok : count_.failed[code]);
     count_.earlier += ended.is_earlier ? 1 : 0;
+    count_.failed_earlier += ended.is_earlier && code != 0 ? 1 : 0;
     count_.not_begun += ended.was_begun ? 0 : 1;
     if (!trouble_ && !ended.is_earlier) {
       trouble_ = trouble_of(ended.result);
@@ -244,7 +246,7 @@ void Batch::settle(const BatchItem& item, const Ended& ended) {
 
 Batch::Ended Batch::run_item(const BatchItem& item) {
   if (const auto why = reason_to_stop()) {
-    return {.result = result_of(*why), .was_begun = false};
+    return left_out(item, *why);
   }
   try {
     auto ended = perform(item);
@@ -261,6 +263,30 @@ Batch::Ended Batch::run_item(const BatchItem& item) {
   }
 }
 
+// Nothing: it was not begun, or was cut off. What it has cost until then counts in any case.
+std::optional<Batch::Ended> Batch::ended_earlier(const RunSource& source) {
+  if (!source.earlier) {
+    return std::nullopt;
+  }
+  const agent::State& state = source.earlier->past.state;
+  add_cost(state.cost);
+  return state.finished && !was_cut_short(*state.finished)
+             ? std::optional(Ended{.result = *state.finished, .is_earlier = true})
+             : std::nullopt;
+}
+
+// Whatever keeps new ones from it, what has ended has its result.
+Batch::Ended Batch::left_out(const BatchItem& item, const Ending& why) {
+  if (!item.mistake) {
+    if (const auto source = source_of(item)) {
+      if (auto ended = ended_earlier(*source)) {
+        return *std::move(ended);
+      }
+    }
+  }
+  return {.result = result_of(why), .was_begun = false};
+}
+
 Result<Batch::Ended> Batch::perform(const BatchItem& item) {
   if (item.mistake) {
     return agent::fail(*item.mistake);
@@ -268,12 +294,10 @@ Result<Batch::Ended> Batch::perform(const BatchItem& item) {
   TRY_ASSIGN(RunSource source, source_of(item));
   Plan plan = plan_;
   TRY_ASSIGN(plan.text, texts_of(item));
+  if (auto ended = ended_earlier(source)) {
+    return *std::move(ended);
+  }
   if (source.earlier) {
-    const agent::State& state = source.earlier->past.state;
-    add_cost(state.cost);
-    if (state.finished && !was_cut_short(*state.finished)) {
-      return Ended{.result = *state.finished, .is_earlier = true};
-    }
     TRY_ASSIGN(source, carried_on_anew(*std::move(source.earlier), std::move(source.agent), false));
     if (!source.says_own_prompt) {
       plan.text.prompt.clear();  // it was said
@@ -295,6 +319,13 @@ Result<RunSource> Batch::source_of(const BatchItem& item) const {
           std::move(earlier).error().while_("reading the run " + agent::one_line(source.session)));
     }
     source.earlier = *std::move(earlier);
+  }
+  if (source.earlier && !source.earlier->is_own &&
+      seal_key(world_.context.environment, world_.context.cwd)) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("the run {} was not begun by you, or its record was changed",
+                                   agent::one_line(source.session)),
+                       "`errand runs rm` takes it out, and the next go begins the input anew");
   }
   if (source.earlier && source.earlier->begun.made_from.input_sha256 != source.input_sha256) {
     return agent::fail(
@@ -402,7 +433,8 @@ std::optional<Ending> Batch::reason_to_stop() const {
   if (trouble_) {
     return trouble_;
   }
-  if (options_.max_failures && count_.failures() >= *options_.max_failures) {
+  if (options_.max_failures &&
+      count_.failures() - count_.failed_earlier >= *options_.max_failures) {
     return cancelled(
         fmt::format("not begun: {} inputs had failed (`--max-failures`)", *options_.max_failures),
         SIGTERM);

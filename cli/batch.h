@@ -83,6 +83,8 @@ class Batch {
   void settle(const BatchItem& item, const Ended& ended);
 
   Ended run_item(const BatchItem& item);
+  std::optional<Ended> ended_earlier(const RunSource& source);
+  Ended left_out(const BatchItem& item, const agent::Ending& why);
   agent::Result<Ended> perform(const BatchItem& item);
   agent::Result<RunSource> source_of(const BatchItem& item) const;
   agent::Result<config::Rendered> texts_of(const BatchItem& item) const;
