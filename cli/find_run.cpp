@@ -9,8 +9,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -84,6 +87,21 @@ Result<RunSource> carried_on(RecordedRun run,
                     run.run_id),
         "`errand resume RUN --agent FILE` carries it on in this folder, by an agent of your "
         "choice");
+  }
+  if (!agent_file && run.begun.made_from.agent_text.contains(agent::k_redacted)) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("the agent file of the run {} had a secret in it, which is not "
+                                   "in the journal: its rules may say something else without it",
+                                   run.run_id),
+                       "name the file with --agent FILE");
+  }
+  const std::vector<std::string> lost = lost_options(run);
+  if (run.is_own && !parsed.has("--deny") && std::ranges::find(lost, "--deny") != lost.end()) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("a --deny of the run {} had a secret in it, which is not in the "
+                                   "journal",
+                                   run.run_id),
+                       "give the rule again");
   }
   if (!run.is_own && parsed.has("--keep-grants")) {
     return agent::fail(agent::Code::cli_usage,
