@@ -450,7 +450,7 @@ void fold(State& state, const ContextCompacted& event) {
   state.new_bytes = 0;
   if (event.action == "summarized") {
     state.failed_summaries = frees_enough(event) ? 0 : state.failed_summaries + 1;
-  } else if (event.action == "left_out") {
+  } else {
     state.failed_summaries = std::min(state.failed_summaries, 1);  // the next time, once
   }
 }
