@@ -128,7 +128,9 @@ Result<BatchInput> BatchInput::open(const std::string& file,
   }
   agent::Descriptor owned;
   if (!is_stdin) {
-    owned = agent::Descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    // Opening a pipe must not wait for its other end: what comes of it is waited for when it is
+    // read.
+    owned = agent::Descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!owned) {
       return cannot_read_inputs(file, errno);
     }

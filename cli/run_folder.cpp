@@ -68,12 +68,18 @@ bool is_marked_as_kept(const Descriptor& folder) {
   return ::fstat(folder.get(), &status) == 0 && (status.st_mode & k_kept) != 0;
 }
 
+// But for whose it is.
+bool holds_nothing(const fs::path& folder) {
+  std::error_code error;
+  const auto entries = std::distance(fs::directory_iterator(folder, error), {});
+  return !error && (entries == 0 || (entries == 1 && fs::exists(folder / k_whose, error)));
+}
+
 // What nobody will read again.
 void remove(const fs::path& folder, bool is_kept) {
   std::error_code ignored;
   fs::remove_all(is_kept ? tools::programs_temporary(folder) : folder, ignored);
-  const auto entries = std::distance(fs::directory_iterator(folder, ignored), {});
-  if (entries == 0 || (entries == 1 && fs::exists(folder / k_whose, ignored))) {
+  if (holds_nothing(folder)) {
     fs::remove(folder / k_whose, ignored);
     fs::remove(folder, ignored);
   }
@@ -107,7 +113,8 @@ void sweep(const fs::path& temporary) {
     const Descriptor dead = locked(folder);
     const bool is_kept = dead && is_marked_as_kept(dead);
     std::error_code ignored;
-    if (dead && (!is_kept || fs::exists(tools::programs_temporary(folder), ignored))) {
+    if (dead && (!is_kept || fs::exists(tools::programs_temporary(folder), ignored) ||
+                 holds_nothing(folder))) {
       remove(folder, is_kept);
       ++removed;
     }
