@@ -27,7 +27,7 @@ struct BatchCount {
   std::map<int, std::int64_t> failed = {};  // by exit code
   std::int64_t earlier = 0;                 // of all these, those that ended in an earlier process
   std::int64_t not_begun = 0;               // and those that never will: they are in `failed`, too
-  std::int64_t failed_earlier = 0;  // in earlier processes
+  std::int64_t failed_earlier = 0;          // in earlier processes
   std::int64_t running = 0;
   std::optional<agent::Money> cost = agent::Money{};  // nullopt: unknown, in whole or in part
   double share = 0;      // of the inputs' bytes, how many are done, from 0 to 1
