@@ -22,7 +22,8 @@ ANSWER = "version: 1\nreplies: [{text: Carried on., repeat: 1000}]\n"
 # What the agent file of the case itself says no to, with or without a new message, or limits where no option is for it.
 OWN_ENDINGS = ("hook_terminated", "guardrail_denied", "kill_switch", "sandbox", "no_input", "output_invalid",
                "token_budget", "tool_call_limit", "loop_detected", "cost_budget", "timeout")
-OWN_REFUSALS = ("kept no agent file", "the environment variable")  # an older journal; a variable for one line of the case
+# An older journal; a variable for one line of the case; settings that it breaks; secrets that it has in rules.
+OWN_REFUSALS = ("kept no agent file", "the environment variable", "/errand/config.yaml:", "had a secret in it")
 RUN_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # what is none is a case's own doing
 
 
