@@ -245,10 +245,10 @@ void Batch::settle(const BatchItem& item, const Ended& ended) {
 // ---- one input ----
 
 Batch::Ended Batch::run_item(const BatchItem& item) {
-  if (const auto why = reason_to_stop()) {
-    return left_out(item, *why);
-  }
   try {
+    if (const auto why = reason_to_stop()) {
+      return left_out(item, *why);
+    }
     auto ended = perform(item);
     if (ended) {
       return *std::move(ended);
@@ -292,11 +292,11 @@ Result<Batch::Ended> Batch::perform(const BatchItem& item) {
     return agent::fail(*item.mistake);
   }
   TRY_ASSIGN(RunSource source, source_of(item));
-  Plan plan = plan_;
-  TRY_ASSIGN(plan.text, texts_of(item));
   if (auto ended = ended_earlier(source)) {
     return *std::move(ended);
   }
+  Plan plan = plan_;
+  TRY_ASSIGN(plan.text, texts_of(item));
   if (source.earlier) {
     TRY_ASSIGN(source, carried_on_anew(*std::move(source.earlier), std::move(source.agent), false));
     if (!source.says_own_prompt) {

@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 namespace cli {
@@ -175,8 +178,12 @@ config::ReadingPolicy reading_policy(agent::AgentSpec agent,
   const bool is_off = agent.sandbox.mode == Mode::off;
   tools::SandboxOptions options = options_for(agent, context);
   options.writes = false;
-  // Made for the first file: most agents name none.
-  auto made = std::make_shared<std::optional<agent::Result<tools::sandbox::Policy>>>();
+  // Made for the first file, which several threads may have: most agents name none.
+  struct Made {
+    std::once_flag once;
+    std::optional<agent::Result<tools::sandbox::Policy>> policy;
+  };
+  auto made = std::make_shared<Made>();
   return [is_off, sandbox = agent.sandbox, options = std::move(options), made, permissions](
              const std::filesystem::path& name,
              const std::filesystem::path& real) -> agent::Result<Reading> {
@@ -185,18 +192,16 @@ config::ReadingPolicy reading_policy(agent::AgentSpec agent,
         return agent::fail(agent::Code::tool_policy_blocked, *std::move(why));
       }
     }
-    if (!*made) {
-      made->emplace(tools::policy_of(sandbox, options));
+    std::call_once(made->once, [&] { made->policy.emplace(tools::policy_of(sandbox, options)); });
+    const auto& policy = *made->policy;
+    if (!policy) {
+      return std::unexpected(policy.error());
     }
-    if (!made->value()) {
-      return std::unexpected(made->value().error());
-    }
-    const tools::sandbox::Policy& policy = *made->value();
-    if (policy.is_opened_by_name(real)) {
+    if (policy->is_opened_by_name(real)) {
       return Reading::named;
     }
     const bool is_open =
-        is_off || policy.reading_by_file_tools(real) == tools::sandbox::Verdict::allowed;
+        is_off || policy->reading_by_file_tools(real) == tools::sandbox::Verdict::allowed;
     return is_open ? Reading::open : Reading::closed;
   };
 }
