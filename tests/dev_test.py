@@ -122,6 +122,7 @@ class Dev(unittest.TestCase):
             self.assertTrue(line, f"it ended: {seen}")
             seen += line
         self.assertIn("FAIL some/case", seen)
+        self.assertRegex(seen, "FAIL .*waits.log ends without the sum")
 
     def test_a_signal_ends_it(self):
         for number in (signal.SIGTERM, signal.SIGINT):
