@@ -122,7 +122,12 @@ class Dev(unittest.TestCase):
             self.assertTrue(line, f"it ended: {seen}")
             seen += line
         self.assertIn("FAIL some/case", seen)
-        self.assertRegex(seen, "FAIL .*waits.log ends without the sum")
+
+    def test_a_suite_without_a_sum_has_failed(self):
+        self.have("installed")
+        code, said = self.run_dev("test")
+        self.assertNotEqual(0, code)
+        self.assertIn("FAIL build/release/waits.log ends without the sum of its tests", said)
 
     def test_a_signal_ends_it(self):
         for number in (signal.SIGTERM, signal.SIGINT):
