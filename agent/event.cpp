@@ -298,6 +298,59 @@ std::string_view to_string(ModelDelta::Kind kind) {
   return kind == ModelDelta::Kind::text ? "text" : "reasoning";
 }
 
+ModelUse use_in(const Reply& reply) {
+  return {.model = reply.origin,
+          .turns = 1,
+          .usage = reply.counted(),
+          .cost = reply.cost,
+          .usage_estimated = reply.estimated.has_value()};
+}
+
+ModelUse use_in(const ModelBroken& broken) {
+  return {.model = {},
+          .usage = broken.counted(),
+          .cost = broken.cost,
+          .usage_estimated = broken.estimated.has_value()};
+}
+
+namespace {
+
+struct UseIn {
+  using Use = std::optional<ModelUse>;
+
+  Use operator()(const ModelResponded& responded) const { return use_in(*responded.reply); }
+  Use operator()(const ModelBroken& broken) const { return use_in(broken); }
+  Use operator()(const GuardrailRan& guardrail) const { return guardrail.judge; }
+  Use operator()(const ContextCompacted& compacted) const { return compacted.summarizer; }
+  template <IsOneOf<RunStarted,
+                    TurnStarted,
+                    UserSaid,
+                    LimitWarning,
+                    Warning,
+                    RunFinished,
+                    RunParked,
+                    ModelRequested,
+                    ModelDelta,
+                    ModelReset,
+                    ModelRetrying,
+                    ModelFallback,
+                    ToolStarted,
+                    ToolOutput,
+                    ToolFinished,
+                    ApprovalRequested,
+                    ApprovalAnswered,
+                    HookRan> Other>
+  Use operator()(const Other&) const {
+    return std::nullopt;
+  }
+};
+
+}  // namespace
+
+std::optional<ModelUse> use_in(const EventBody& body) {
+  return std::visit(UseIn(), body);
+}
+
 std::string_view type_name(const EventBody& body) {
   return k_names[body.index()];
 }

@@ -526,6 +526,11 @@ struct Event {
 
 using Emit = std::function<void(EventBody)>;
 
+// What it has cost, whichever event says so; nullopt: nothing. Of an answer, the loop knows whose.
+ModelUse use_in(const Reply& reply);
+ModelUse use_in(const ModelBroken& broken);
+std::optional<ModelUse> use_in(const EventBody& body);
+
 std::string_view type_name(const EventBody& body);  // "tool.started"
 // Streamed pieces are shown but not kept.
 bool is_journaled(const EventBody& body);

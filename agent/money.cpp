@@ -172,4 +172,8 @@ std::string format_money(std::optional<Money> money) {
   return trimmed(fmt::format("${}.{:06}", micros / k_micro, micros % k_micro), 2);
 }
 
+std::optional<Money> sum_of(std::optional<Money> a, std::optional<Money> b) {
+  return a && b ? std::optional(*a + *b) : std::nullopt;
+}
+
 }  // namespace agent

@@ -44,6 +44,9 @@ class Money {
   std::int64_t picos_ = 0;
 };
 
+// nullopt where one of them is unknown.
+std::optional<Money> sum_of(std::optional<Money> a, std::optional<Money> b);
+
 // A JSON number, or null where the amount is unknown. It is the double nearest to the amount: below
 // a thousand dollars, rounding it to 12 decimals gives the amount back, as from_json does.
 Json to_json(std::optional<Money> money);

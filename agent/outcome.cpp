@@ -132,6 +132,14 @@ std::string_view to_string(Status status) {
   std::unreachable();
 }
 
+ModelUse& ModelUse::operator+=(const ModelUse& more) {
+  turns += more.turns;
+  usage += more.usage;
+  cost = sum_of(cost, more.cost);
+  usage_estimated = usage_estimated || more.usage_estimated;
+  return *this;
+}
+
 bool is_resumable(int exit_code) {
   const ExitRow& row = exit_row(exit_code);
   return row.status == Status::ok || row.resumable == "yes" || row.resumable == "maybe";

@@ -71,6 +71,7 @@ struct ModelUse {
   std::optional<Money> cost = Money{};  // nullopt: unknown
   bool usage_estimated = false;         // in whole or in part
 
+  ModelUse& operator+=(const ModelUse& more);  // but for the name
   bool operator==(const ModelUse&) const = default;
 };
 

@@ -135,31 +135,29 @@ void fold(State& state, const ModelRequested& event) {
   state.model = event.model;
 }
 
-void add_cost(std::optional<Money>& sum, std::optional<Money> part) {
-  sum = sum && part ? std::optional(*sum + *part) : std::nullopt;
-}
-
 ModelUse& use_of_model(std::vector<ModelUse>& models, const std::string& model) {
   const auto found = std::ranges::find(models, model, &ModelUse::model);
   return found != models.end() ? *found : models.emplace_back(ModelUse{.model = model});
 }
 
 void count_use(State& state, const ModelUse& more) {
-  ModelUse& use = use_of_model(state.models, more.model);
+  use_of_model(state.models, more.model) += more;
   state.usage += more.usage;
-  use.usage += more.usage;
-  use.turns += more.turns;
-  use.usage_estimated = use.usage_estimated || more.usage_estimated;
-  add_cost(state.cost, more.cost);
-  add_cost(use.cost, more.cost);
+  state.cost = sum_of(state.cost, more.cost);
+}
+
+// The bill has them, but their answers are none of the agent's.
+void count_use_beside(State& state, std::optional<ModelUse> use) {
+  if (use) {
+    use->turns = 0;
+    count_use(state, *use);
+  }
 }
 
 void fold(State& state, const ModelBroken& event) {
-  count_use(state,
-            {.model = state.model,
-             .usage = event.counted(),
-             .cost = event.cost,
-             .usage_estimated = event.estimated.has_value()});
+  ModelUse use = use_in(event);
+  use.model = state.model;
+  count_use(state, use);
 }
 
 void fold(State& state, const ModelReset&) {
@@ -198,12 +196,9 @@ void fold(State& state, const ModelResponded& event) {
   state.turns = event.turn;
   state.answered_by = reply.origin.empty() ? state.model : reply.origin;
   state.model = state.first_model;
-  count_use(state,
-            {.model = state.answered_by,
-             .turns = 1,
-             .usage = reply.counted(),
-             .cost = reply.cost,
-             .usage_estimated = reply.estimated.has_value()});
+  ModelUse use = use_in(reply);
+  use.model = state.answered_by;
+  count_use(state, use);
   state.last_usage = reply.counted();
   state.has_estimates = state.has_estimates || reply.estimated;
   state.new_bytes = 0;
@@ -369,11 +364,7 @@ void fold(State& state, const GuardrailRan& event) {
     std::get<UserMessage>(state.conversation.messages.at(*state.prompt)).text = *event.text;
     show_again(state);
   }
-  if (event.judge) {
-    ModelUse use = *event.judge;
-    use.turns = 0;  // the bill has them, but they are none of the agent's
-    count_use(state, use);
-  }
+  count_use_beside(state, event.judge);
 }
 
 // A list in at most so many bytes.
@@ -427,11 +418,7 @@ void fold(State& state, const ContextCompacted& event) {
   if (event.action == "asked") {
     return;
   }
-  if (event.summarizer) {
-    ModelUse use = *event.summarizer;
-    use.turns = 0;  // as those of judges
-    count_use(state, use);
-  }
+  count_use_beside(state, event.summarizer);
   if (event.reason == "overflow") {
     ++state.overflows;
     if (event.window > 0) {

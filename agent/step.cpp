@@ -197,9 +197,8 @@ struct Spent {
 };
 
 Spent spent_by(const State& state, const Asking& asking) {
-  const auto& more = asking.unrecorded.cost;
   return {.tokens = state.usage.total() + asking.unrecorded.usage.total(),
-          .cost = state.cost && more ? std::optional(*state.cost + *more) : std::nullopt};
+          .cost = sum_of(state.cost, asking.unrecorded.cost)};
 }
 
 std::optional<Ending> token_limit(const Spent& spent, std::int64_t input, std::int64_t max) {

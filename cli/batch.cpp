@@ -81,16 +81,8 @@ class BatchRunSink final : public agent::EventSink {
   void on(const agent::Event& event) override {
     if (const auto* warning = std::get_if<agent::Warning>(&event.body)) {
       progress_.warn(*warning);
-    } else if (const auto* reply = std::get_if<agent::ModelResponded>(&event.body)) {
-      add_cost_(reply->reply->cost);
-    } else if (const auto* broken = std::get_if<agent::ModelBroken>(&event.body)) {
-      add_cost_(broken->cost);
-    } else if (const auto* guardrail = std::get_if<agent::GuardrailRan>(&event.body);
-               guardrail != nullptr && guardrail->judge) {
-      add_cost_(guardrail->judge->cost);
-    } else if (const auto* compacted = std::get_if<agent::ContextCompacted>(&event.body);
-               compacted != nullptr && compacted->summarizer) {
-      add_cost_(compacted->summarizer->cost);
+    } else if (const auto use = agent::use_in(event.body)) {
+      add_cost_(use->cost);
     }
   }
 
@@ -406,7 +398,7 @@ void Batch::stop_run(agent::Cancellation& run) const {
 
 void Batch::add_cost(const std::optional<agent::Money>& cost) {
   const std::lock_guard lock(mutex_);
-  count_.cost = count_.cost && cost ? std::optional(*count_.cost + *cost) : std::nullopt;
+  count_.cost = agent::sum_of(count_.cost, cost);
 }
 
 // ---- the whole ----

@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::size_t k_prompt_excerpt = 200;  // bytes
 
-void add(std::optional<Money>& sum, const std::optional<Money>& part) {
-  sum = sum && part ? std::optional(*sum + *part) : std::nullopt;
-}
-
 class Fold {
  public:
   Fold(RunRow& row, const Event& event, const Redactor& redactor)
@@ -39,26 +35,12 @@ class Fold {
     row_.finished.reset();
     row_.exit_code.reset();
   }
-  void operator()(const ModelResponded& responded) {
-    row_.turns = responded.turn;
-    add(row_.cost, responded.reply->cost);
-  }
-  void operator()(const ModelBroken& broken) { add(row_.cost, broken.cost); }
-  void operator()(const GuardrailRan& guardrail) {
-    if (guardrail.judge) {
-      add(row_.cost, guardrail.judge->cost);
-    }
-  }
+  void operator()(const ModelResponded& responded) { row_.turns = responded.turn; }
   void operator()(const RunFinished& finished) {
     row_.finished = to_milliseconds(event_.time);
     row_.exit_code = finished.result.exit_code;
     row_.turns = finished.result.turns;
     row_.cost = finished.result.cost;
-  }
-  void operator()(const ContextCompacted& compacted) {
-    if (compacted.summarizer) {
-      add(row_.cost, compacted.summarizer->cost);
-    }
   }
   template <IsOneOf<TurnStarted,
                     UserSaid,
@@ -66,6 +48,7 @@ class Fold {
                     Warning,
                     ModelRequested,
                     ModelDelta,
+                    ModelBroken,
                     ModelReset,
                     ModelRetrying,
                     ModelFallback,
@@ -75,7 +58,9 @@ class Fold {
                     ApprovalRequested,
                     ApprovalAnswered,
                     RunParked,
-                    HookRan> Other>
+                    HookRan,
+                    GuardrailRan,
+                    ContextCompacted> Other>
   void operator()(const Other&) {}
 
  private:
@@ -93,6 +78,9 @@ std::int64_t to_milliseconds(std::chrono::system_clock::time_point time) {
 void fold(RunRow& row, const Event& event, const Redactor& redactor) {
   row.run_id = event.run_id;
   row.updated = to_milliseconds(event.time);
+  if (const auto use = use_in(event.body)) {
+    row.cost = sum_of(row.cost, use->cost);
+  }
   std::visit(Fold(row, event, redactor), event.body);
 }
 
