@@ -1,7 +1,7 @@
 #include "cli/recorded_run.h"
 
 #include "agent/id.h"
-#include "agent/log_check.h"
+#include "agent/log_fold.h"
 #include "agent/outcome.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
@@ -104,20 +104,19 @@ Result<RecordedRun> folded(const std::filesystem::path& store,
                   .past = {.seq = events.back().seq},
                   .worked_ms = worked_in(events),
                   .updated = events.back().time};
-  const agent::Event* last = nullptr;
+  agent::LogFold log;
   for (const agent::Event& event : events) {
-    if (const std::string why = agent::why_not_next(run.past.state, last, event); !why.empty()) {
+    if (const std::string why = log.add(event); !why.empty()) {
       return agent::fail(
           Code::storage_corrupt,
           fmt::format("event {} of the run {} cannot stand there: {}", event.seq, run_id, why),
           "`errand runs show` has what is left of it");
     }
-    last = &event;
-    agent::advance(run.past.state, event.body);
     if (const auto* started = std::get_if<agent::RunStarted>(&event.body)) {
       run.begun = *started;
     }
   }
+  run.past.state = std::move(log).take_state();
   const auto key = seal_key(environment, run.begun.cwd);
   run.is_own = key && run.begun.made_from.seal == seal_of(*key, run_id, run.begun);
   return run;

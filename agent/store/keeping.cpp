@@ -1,7 +1,7 @@
 #include "agent/store/keeping.h"
 
 #include "agent/json.h"
-#include "agent/log_check.h"
+#include "agent/log_fold.h"
 #include "agent/store/journal_file.h"
 #include "agent/store/owner.h"
 #include "agent/store/runs.h"
@@ -137,25 +137,14 @@ std::unexpected<Error> not_a_run(const std::string& name, int line, std::string 
 struct ImportedRun {
   std::vector<Event> events;
   std::vector<std::string> texts;
-  State state;            // that they lead to
-  std::int64_t turn = 0;  // that has begun
 };
 
-// Of an event behind those of the run that were read before.
-std::string what_is_wrong(const ImportedRun& run, const Event& event, const Json& json) {
-  const bool is_first = run.events.empty();
-  if (auto why = why_not_next(run.state, is_first ? nullptr : &run.events.back(), event);
-      !why.empty()) {
-    return why;
-  }
-  if (is_first && find(json, "plan") == nullptr) {
+// Of a line of it, behind those before.
+std::string what_is_wrong(LogFold& log, const Event& event, const Json& json) {
+  if (event.seq == 1 && find(json, "plan") == nullptr) {
     return "this was exported for people, and a run cannot be carried on from it";
   }
-  const auto* responded = std::get_if<ModelResponded>(&event.body);
-  if (responded != nullptr && responded->turn != run.turn) {
-    return fmt::format("turn {} has not begun", responded->turn);
-  }
-  return is_journaled(event.body) ? "" : "this event is not one that is kept";
+  return is_journaled(event.body) ? log.add(event) : "this event is not one that is kept";
 }
 
 // Nobody here has begun it: what it says of its agent and options counts no more.
@@ -174,6 +163,7 @@ Result<ImportedRun> read_lines(std::string_view text,
                                const std::string& name,
                                const Redactor& redactor) {
   ImportedRun run;
+  LogFold log;
   int number = 0;
   for (const std::string_view line : split_lines(text)) {
     ++number;
@@ -185,12 +175,8 @@ Result<ImportedRun> read_lines(std::string_view text,
     if (!event) {
       return not_a_run(name, number, "this line is not an event");
     }
-    if (auto wrong = what_is_wrong(run, *event, *json); !wrong.empty()) {
+    if (auto wrong = what_is_wrong(log, *event, *json); !wrong.empty()) {
       return not_a_run(name, number, std::move(wrong));
-    }
-    advance(run.state, event->body);
-    if (const auto* began = std::get_if<TurnStarted>(&event->body)) {
-      run.turn = began->turn;
     }
     std::string kept = without_seal(*event, *json, line);
     run.texts.push_back(redactor.dump(std::move(kept), [&] { return *json; }));

@@ -2,7 +2,7 @@
 // ended with. Usage: journal_fold FILE RUN…; exit code 1 where one differs.
 #include "agent/event.h"
 #include "agent/json.h"
-#include "agent/log_check.h"
+#include "agent/log_fold.h"
 #include "agent/state.h"
 #include "agent/store/runs.h"
 
@@ -54,28 +54,23 @@ bool agree(const std::string& run,
 }
 
 bool folds(const std::string& run, const std::vector<agent::Event>& events) {
-  agent::State state;
+  agent::LogFold log;
   bool agrees = true;
-  const agent::Event* last = nullptr;
   for (const agent::Event& event : events) {
-    if (const auto why = agent::why_not_next(state, last, event); !why.empty()) {
+    if (const auto* end = std::get_if<agent::RunFinished>(&event.body)) {
+      const agent::Ending ending = ending_of(end->result);
+      const agent::Json folded = agent::to_json(agent::make_result(log.state(), ending));
+      const agent::Json ended = agent::to_json(end->result);
+      for (const std::string_view key : k_of_the_state) {
+        agrees &= agree(run, key, folded[std::string(key)], ended[std::string(key)]);
+      }
+      // The pieces of an answer that never came whole are not kept.
+      agrees &= end->result.exit_code != 0 || agree(run, "text", folded["text"], ended["text"]);
+    }
+    if (const auto why = log.add(event); !why.empty()) {
       std::printf("%s: event %ld: %s\n", run.c_str(), static_cast<long>(event.seq), why.c_str());
-      agrees = false;
+      return false;
     }
-    last = &event;
-    const auto* end = std::get_if<agent::RunFinished>(&event.body);
-    if (end == nullptr) {
-      agent::advance(state, event.body);
-      continue;
-    }
-    const agent::Json folded = agent::to_json(agent::make_result(state, ending_of(end->result)));
-    const agent::Json ended = agent::to_json(end->result);
-    for (const std::string_view key : k_of_the_state) {
-      agrees &= agree(run, key, folded[std::string(key)], ended[std::string(key)]);
-    }
-    // The pieces of an answer that never came whole are not kept.
-    agrees &= end->result.exit_code != 0 || agree(run, "text", folded["text"], ended["text"]);
-    agent::advance(state, event.body);  // it may have been carried on
   }
   return agrees;  // of a run that was killed there is no end
 }

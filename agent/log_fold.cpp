@@ -1,4 +1,4 @@
-#include "agent/log_check.h"
+#include "agent/log_fold.h"
 
 #include "agent/text.h"
 
@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -37,23 +36,23 @@ std::string check_time(std::int64_t ms) {
   return can_be(ms) ? "" : fmt::format("no run takes {} ms", ms);
 }
 
+using CallIds = std::set<std::string, std::less<>>;
+
+// An event's own words, beside what the events before it have led to.
 class Check {
  public:
-  Check(const State& state, const Event* last) : state_(state), last_(last) {}
+  Check(const State& state, std::int64_t seq, std::int64_t turn, const CallIds& waiting)
+      : state_(state), seq_(seq), turn_(turn), waiting_(waiting) {}
 
   std::string operator()(const RunStarted& started) const {
-    return last_ == nullptr || started.resumes == last_->seq
+    return seq_ == 0 || started.resumes == seq_
                ? check_time(started.worked_ms)
-               : fmt::format("a run is carried on from its last event, {}", last_->seq);
+               : fmt::format("a run is carried on from its last event, {}", seq_);
   }
   std::string operator()(const TurnStarted& turn) const { return check_turn(turn.turn); }
   std::string operator()(const ModelResponded& responded) const {
-    std::string why = check_turn(responded.turn);
-    return why.empty() ? check_usage(responded.reply->counted()) : why;
-  }
-  std::string operator()(const ModelBroken& broken) const { return check_usage(broken.counted()); }
-  std::string operator()(const GuardrailRan& guardrail) const {
-    return guardrail.judge ? check_usage(guardrail.judge->usage) : "";
+    return responded.turn == turn_ ? check_turn(turn_)
+                                   : fmt::format("turn {} has not begun", responded.turn);
   }
   std::string operator()(const ContextCompacted& compacted) const {
     if (!state_.open_calls.empty()) {
@@ -66,10 +65,8 @@ class Check {
         std::cmp_greater(compacted.messages, state_.conversation.messages.size())) {
       return "it leaves out what was never said";
     }
-    if (!can_be(compacted.before) || !can_be(compacted.after) || !can_be(compacted.window)) {
-      return "no request has so many tokens";
-    }
-    return compacted.summarizer ? check_usage(compacted.summarizer->usage) : "";
+    const auto counts = {compacted.before, compacted.after, compacted.window};
+    return std::ranges::all_of(counts, can_be) ? "" : "no request has so many tokens";
   }
   std::string operator()(const RunFinished& finished) const {
     const RunResult& result = finished.result;
@@ -83,15 +80,9 @@ class Check {
     return check_call(finished.result.call_id);
   }
   std::string operator()(const RunParked& parked) const {
-    std::set<std::string_view> waiting;
-    for (const ToolCall& call : state_.open_calls) {
-      if (!state_.results.contains(call.id)) {
-        waiting.insert(call.id);
-      }
-    }
     for (const ParkedCall& call : parked.calls) {
-      if (!waiting.contains(call.request.call.id)) {
-        return check_call(call.request.call.id);
+      if (std::string why = check_call(call.request.call.id); !why.empty()) {
+        return why;
       }
     }
     return "";
@@ -101,13 +92,15 @@ class Check {
                     Warning,
                     ModelRequested,
                     ModelDelta,
+                    ModelBroken,
                     ModelReset,
                     ModelRetrying,
                     ModelFallback,
                     ToolOutput,
                     ApprovalRequested,
                     ApprovalAnswered,
-                    HookRan> Other>
+                    HookRan,
+                    GuardrailRan> Other>
   std::string operator()(const Other&) const {
     return "";
   }
@@ -120,34 +113,61 @@ class Check {
   }
 
   std::string check_call(const std::string& call_id) const {
-    const auto& open = state_.open_calls;
-    const bool is_open = std::ranges::find(open, call_id, &ToolCall::id) != open.end();
-    return is_open && !state_.results.contains(call_id)
+    return waiting_.contains(call_id)
                ? ""
                : fmt::format("the model waits for no call `{}`", one_line(call_id, 60));
   }
 
   const State& state_;
-  const Event* last_;
+  std::int64_t seq_;
+  std::int64_t turn_;
+  const CallIds& waiting_;
 };
 
 }  // namespace
 
-std::string why_not_next(const State& state, const Event* last, const Event& event) {
+std::string LogFold::why_not_next(const Event& event) const {
+  const bool is_first = run_id_.empty();
   const bool begins = std::holds_alternative<RunStarted>(event.body);
-  if (last == nullptr && (!begins || event.seq != 1)) {
+  if (is_first && (!begins || event.seq != 1)) {
     return "a run begins with run.started";
   }
-  if (last != nullptr && event.run_id != last->run_id) {
+  if (!is_first && event.run_id != run_id_) {
     return fmt::format("this event is of another run, {}", one_line(event.run_id, 60));
   }
-  if (last != nullptr && (event.seq <= last->seq || !can_be(event.seq))) {
-    return fmt::format("event {} cannot follow event {}", event.seq, last->seq);
+  if (event.seq <= seq_ || !can_be(event.seq)) {
+    return fmt::format("event {} cannot follow event {}", event.seq, seq_);
   }
-  if (state.finished && !begins) {
+  if (state_.finished && !begins) {
     return "the run has ended before";
   }
-  return std::visit(Check(state, last), event.body);
+  if (const auto use = use_in(event.body)) {
+    if (std::string why = check_usage(use->usage); !why.empty()) {
+      return why;
+    }
+  }
+  return std::visit(Check(state_, seq_, turn_, waiting_), event.body);
+}
+
+std::string LogFold::add(const Event& event) {
+  std::string why = why_not_next(event);
+  if (!why.empty()) {
+    return why;
+  }
+  run_id_ = event.run_id;
+  seq_ = event.seq;
+  advance(state_, event.body);
+  if (const auto* turn = std::get_if<TurnStarted>(&event.body)) {
+    turn_ = turn->turn;
+  } else if (const auto* finished = std::get_if<ToolFinished>(&event.body)) {
+    waiting_.erase(finished->result.call_id);
+  } else if (std::holds_alternative<ModelResponded>(event.body)) {
+    waiting_.clear();
+    for (const ToolCall& call : state_.open_calls) {
+      waiting_.insert(call.id);
+    }
+  }
+  return why;
 }
 
 }  // namespace agent
