@@ -1,6 +1,7 @@
 // Checks by a model: a question about the text, and the text fenced off as data.
 #include "agent/duration.h"
 #include "agent/json.h"
+#include "agent/side_question.h"
 #include "agent/text.h"
 #include "tools/guardrails/guardrail_check.h"
 #include "tools/hooks/verdict.h"
@@ -9,13 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
-#include <atomic>
-#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace tools {
@@ -81,120 +79,40 @@ Finding read_answer(std::string_view text) {
           .reason = reason.empty() ? "the judge says so" : std::string(reason)};
 }
 
-void add(agent::ModelUse& use,
-         const agent::Usage& usage,
-         bool is_estimated,
-         std::optional<agent::Money> cost) {
-  use.usage += usage;
-  use.usage_estimated = use.usage_estimated || is_estimated;
-  use.cost = use.cost && cost ? std::optional(*use.cost + *cost) : std::nullopt;
-}
-
 class JudgeCheck final : public GuardrailCheck {
  public:
   JudgeCheck(agent::GuardrailSpec spec, Judge judge, agent::Clock& clock)
       : spec_(std::move(spec)), judge_(std::move(judge)), clock_(clock) {}
 
   Finding look(const Subject& subject, std::stop_token stop) override {
-    Question question{.text = question_about(spec_.what, subject.text),
-                      .use = {.model = judge_.model, .usage = {}},
-                      .budget = subject.budget};
-    const std::stop_callback forward(std::move(stop), [&] { question.ending.request_stop(); });
-    std::atomic<bool> is_late = false;
-    const std::jthread deadline([&](std::stop_token done) {
-      if (clock_.sleep_for(spec_.timeout, std::move(done))) {
-        is_late = true;
-        question.ending.request_stop();
-      }
-    });
-    auto reply = ask(question, k_schema);
+    agent::SideQuestion question({.provider = *judge_.provider,
+                                  .prices = judge_.prices,
+                                  .budget = subject.budget,
+                                  .clock = clock_,
+                                  .conversation = conversation_},
+                                 judge_.model,
+                                 spec_.timeout,
+                                 std::move(stop));
+    const std::string text = question_about(spec_.what, subject.text);
+    auto reply =
+        question.ask({.instructions = k_instructions, .text = text, .output_schema = k_schema});
     if (!reply && reply.error().code == agent::Code::provider_unsupported) {
-      reply = ask(question, {});  // its words have to do
+      reply = question.ask({.instructions = k_instructions, .text = text});  // its words have to do
     }
-    Finding finding;
-    if (reply) {
-      finding = read_answer(reply->text);
-    } else if (question.at_limit) {
-      finding = {.kind = Finding::Kind::broken,
-                 .reason = question.at_limit->error->message,
-                 .ending = std::move(question.at_limit)};
-    } else {
-      finding = {.kind = Finding::Kind::broken,
-                 .reason = is_late ? fmt::format("the judge took longer than {}",
-                                                 agent::format_duration(spec_.timeout))
-                                   : "the judge failed: " + reply.error().message};
-    }
-    agent::ModelUse& use = question.use;
-    if (use.turns > 0 || use.usage.total() > 0 || !use.cost) {
-      finding.judge = std::move(use);
-    }
+    Finding finding = reply ? read_answer(reply->text) : no_answer(question, reply.error());
+    finding.judge = question.use();
     return finding;
   }
 
  private:
-  struct Question {
-    std::string text;
-    agent::ModelUse use;
-    const agent::Budget* budget = nullptr;
-    std::stop_source ending = {};
-    std::optional<agent::Ending> at_limit = std::nullopt;
-  };
-
-  // How long the answer of `model` may be. At a limit nothing is asked, or no more.
-  std::optional<std::int64_t> room(Question& question,
-                                   const std::string& model,
-                                   std::string_view schema) const {
-    if (question.budget == nullptr) {
-      return std::nullopt;
+  Finding no_answer(const agent::SideQuestion& question, const agent::Error& error) const {
+    std::string why = "the judge failed: " + error.message;
+    if (question.at_limit()) {
+      why = error.message;
+    } else if (question.is_late()) {
+      why = fmt::format("the judge took longer than {}", agent::format_duration(spec_.timeout));
     }
-    const std::size_t bytes = k_instructions.size() + question.text.size() + schema.size();
-    auto room =
-        question.budget->room_for({.model = model,
-                                   .prices = judge_.prices,
-                                   .input = agent::tokens_of(static_cast<std::int64_t>(bytes)),
-                                   .unrecorded = question.use});
-    if (room) {
-      return *room;
-    }
-    question.at_limit = std::move(room).error();
-    question.ending.request_stop();
-    return std::nullopt;
-  }
-
-  agent::Result<agent::Reply> ask(Question& question, std::string_view schema) {
-    const auto most = room(question, judge_.model, schema);
-    if (question.at_limit) {
-      return agent::fail(*question.at_limit->error);
-    }
-    std::string model = judge_.model;
-    const auto listen = [&](const agent::EventBody& body) {
-      const auto* fallback = std::get_if<agent::ModelFallback>(&body);
-      if (const auto* broken = std::get_if<agent::ModelBroken>(&body)) {
-        add(question.use, broken->counted(), broken->estimated.has_value(), broken->cost);
-      }
-      if (fallback != nullptr) {
-        model = fallback->to;
-      }
-      if (fallback != nullptr || std::holds_alternative<agent::ModelRetrying>(body)) {
-        room(question, model, schema);  // it is asked once more
-      }
-    };
-    conversation_.messages.assign(1, agent::UserMessage{.text = question.text});
-    ++conversation_.revision;  // the provider keeps what it has encoded of a conversation
-    auto reply = judge_.provider->complete({.instructions = k_instructions,
-                                            .tools = {},
-                                            .conversation = conversation_,
-                                            .max_output_tokens = most,
-                                            .output_schema = schema},
-                                           listen,
-                                           question.ending.get_token());
-    if (reply) {
-      agent::ModelUse& use = question.use;
-      use.model = reply->origin.empty() ? use.model : reply->origin;
-      ++use.turns;
-      add(use, reply->counted(), reply->estimated.has_value(), reply->cost);
-    }
-    return reply;
+    return {.kind = Finding::Kind::broken, .reason = std::move(why), .ending = question.at_limit()};
   }
 
   agent::GuardrailSpec spec_;
