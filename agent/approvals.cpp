@@ -4,9 +4,6 @@
 #include "agent/sha256.h"
 #include "agent/text.h"
 
-#include <fmt/format.h>
-
-#include <initializer_list>
 #include <utility>
 #include <variant>
 
@@ -17,15 +14,6 @@ void settle(Approvals& approvals, const std::string& call_id) {
   if (approvals.find(call_id) != nullptr) {
     approvals.settled.insert(call_id);
   }
-}
-
-// Each part with its length, so that no two lists of parts are one text.
-std::string joined(std::initializer_list<std::string_view> parts) {
-  std::string text;
-  for (const std::string_view part : parts) {
-    text += fmt::format("{}:{}", part.size(), part);
-  }
-  return text;
 }
 
 // What a hook says may have the time in it; that a hook asks is what counts.
@@ -91,22 +79,22 @@ void advance(Approvals& approvals, const EventBody& event) {
 std::string sealed_yes(std::string_view run_id,
                        std::string_view cwd,
                        const ApprovalRequest& request) {
-  return "yes " + joined({run_id,
-                          cwd,
-                          request.call.id,
-                          request.call.name,
-                          request.call.arguments_sha256,
-                          sha256_hex(canonical_text(request.call.arguments)),
-                          request.rule,
-                          bound_reason(request)});
+  return "yes " + length_prefixed({run_id,
+                                   cwd,
+                                   request.call.id,
+                                   request.call.name,
+                                   request.call.arguments_sha256,
+                                   sha256_hex(canonical_text(request.call.arguments)),
+                                   request.rule,
+                                   bound_reason(request)});
 }
 
 std::string sealed_grant(std::string_view run_id, std::string_view cwd, std::string_view rule) {
-  return "grant " + joined({run_id, cwd, rule});
+  return "grant " + length_prefixed({run_id, cwd, rule});
 }
 
 std::string sealed_no(std::string_view run_id, std::int64_t turn, std::string_view call_id) {
-  return "no " + joined({run_id, std::to_string(turn), call_id});
+  return "no " + length_prefixed({run_id, std::to_string(turn), call_id});
 }
 
 bool can_be_approved(const ParkedCall& call) {

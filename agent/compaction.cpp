@@ -14,12 +14,8 @@ namespace {
 
 constexpr std::int64_t k_percent = 100;
 constexpr std::int64_t k_last_resort = 85;  // percent, where no summary is asked for
-constexpr std::int64_t k_least_freed = 5;   // a pass is worth it that frees one part of so many
 constexpr std::int64_t k_most_recent = 3;   // the newest turns may have one part of so many
 constexpr int k_most_failures = 2;          // of summaries, in a row
-
-// A log may say anything.
-constexpr std::int64_t k_most_tokens = 1'000'000'000'000;
 
 std::int64_t share_of(std::int64_t window, std::int64_t percent) {
   return window * std::clamp<std::int64_t>(percent, 0, k_percent) / k_percent;
@@ -79,9 +75,7 @@ class Compactor {
 
   std::optional<ContextCompacted> worth_it(ContextCompacted pass) const {
     pass.after = estimated_input(state_, view_after(state_, pass));
-    return pass.after < fill_ && pass.after <= fill_ - fill_ / k_least_freed
-               ? std::optional(std::move(pass))
-               : std::nullopt;
+    return frees_enough(pass) ? std::optional(std::move(pass)) : std::nullopt;
   }
 
   // Of each tool whose last word stays, where that is.

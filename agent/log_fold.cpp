@@ -14,12 +14,9 @@
 namespace agent {
 namespace {
 
-// Far more tokens than a request can have, events and milliseconds than a run; few enough that
-// sums do not overflow.
-constexpr std::int64_t k_most = 1'000'000'000'000;
-
+// Of tokens; events and milliseconds are fewer.
 bool can_be(std::int64_t count) {
-  return count >= 0 && count <= k_most;
+  return count >= 0 && count <= k_most_tokens;
 }
 
 std::string check_usage(const Usage& usage) {

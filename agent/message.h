@@ -28,6 +28,9 @@ struct Usage {
   bool operator==(const Usage&) const = default;
 };
 
+// More than any request has, and few enough that sums do not overflow: a log may say anything.
+constexpr std::int64_t k_most_tokens = 1'000'000'000'000;
+
 // A call as the model made it. `arguments` is the text that came: it need not be valid JSON.
 // Empty, absent and `null` arguments are normalised to "{}" by the decoder (unless cut).
 struct ToolCall {

@@ -35,4 +35,12 @@ std::string hmac_sha256_hex(std::string_view key, std::string_view text) {
   return fmt::format("{:02x}", fmt::join(std::span(digest).first(size), ""));
 }
 
+std::string length_prefixed(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) {
+    text += fmt::format("{}:{}", part.size(), part);
+  }
+  return text;
+}
+
 }  // namespace agent

@@ -410,10 +410,6 @@ void fold(State& state, const LimitWarning& event) {
   state.warned_limits.insert(event.limit);
 }
 
-bool frees_enough(const ContextCompacted& event) {
-  return event.after <= event.before - event.before / 5;
-}
-
 void fold(State& state, const ContextCompacted& event) {
   if (event.action == "asked") {
     return;
@@ -432,7 +428,6 @@ void fold(State& state, const ContextCompacted& event) {
   }
   state.view = view_after(state, event);
   show_again(state);
-  constexpr std::int64_t k_most_tokens = 1'000'000'000'000;  // a log may say anything
   state.last_usage = {.input = std::clamp<std::int64_t>(event.after, 0, k_most_tokens)};
   state.new_bytes = 0;
   if (event.action == "summarized") {
@@ -478,6 +473,11 @@ std::int64_t estimated_input(const State& state, const ContextView& view) {
   const double share =
       static_cast<double>(then) / static_cast<double>(std::max<std::int64_t>(now, 1));
   return static_cast<std::int64_t>(static_cast<double>(estimated_input(state)) * share);
+}
+
+bool frees_enough(const ContextCompacted& event) {
+  constexpr std::int64_t k_least = 5;  // one part of so many
+  return event.after < event.before && event.after <= event.before - event.before / k_least;
 }
 
 ContextView view_after(const State& state, const ContextCompacted& event) {

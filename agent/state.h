@@ -111,6 +111,9 @@ std::int64_t estimated_input(const State& state, const ContextView& view);
 // What the view is after the event; that of the state where the event says nothing to go by.
 ContextView view_after(const State& state, const ContextCompacted& event);
 
+// What frees less than a fifth has failed.
+bool frees_enough(const ContextCompacted& event);
+
 // The result object of `state` under `ending`; exit code, partial text and Stop included.
 RunResult make_result(const State& state, const Ending& ending);
 

@@ -71,20 +71,19 @@ std::optional<std::string> seal_key(const agent::Environment& environment, const
 std::string seal_of(const std::string& key,
                     const std::string& run_id,
                     const agent::RunStarted& started) {
-  std::string text;
-  const auto add = [&](std::string_view part) { text += fmt::format("{}:{}", part.size(), part); };
-  add(run_id);
-  add(started.agent_file);
-  add(started.model);
-  add(started.cwd);
-  add(started.instructions);
-  add(started.plan.output_schema);
-  add(started.made_from.agent_text);
-  add(started.made_from.agent_folder);
+  const std::string text = agent::length_prefixed({run_id,
+                                                   started.agent_file,
+                                                   started.model,
+                                                   started.cwd,
+                                                   started.instructions,
+                                                   started.plan.output_schema,
+                                                   started.made_from.agent_text,
+                                                   started.made_from.agent_folder});
+  std::string options;
   for (const std::string& option : started.made_from.options) {
-    add(option);
+    options += agent::length_prefixed({option});
   }
-  return agent::hmac_sha256_hex(key, text);
+  return agent::hmac_sha256_hex(key, text + options);
 }
 
 }  // namespace cli
