@@ -135,7 +135,8 @@ std::string LogFold::why_not_next(const Event& event) const {
   if (event.seq <= seq_ || !can_be(event.seq)) {
     return fmt::format("event {} cannot follow event {}", event.seq, seq_);
   }
-  if (state_.finished && !begins) {
+  // One whose answer nobody could take has its true ending behind the first one.
+  if (state_.finished && !begins && !std::holds_alternative<RunFinished>(event.body)) {
     return "the run has ended before";
   }
   if (const auto use = use_in(event.body)) {

@@ -22,6 +22,22 @@ bool is_large(const EventBody& body) {
              k_large;
 }
 
+// Whether that is another ending.
+bool end_as(RunResult& result, const std::optional<Ending>& ending) {
+  if (!ending || exit_code(*ending) == result.exit_code) {
+    return false;
+  }
+  result.exit_code = exit_code(*ending);
+  result.error = ending->error;
+  result.stop = ending->stop;
+  result.output.clear();
+  result.partial = !result.text.empty();
+  if (!is_resumable(result.exit_code)) {
+    result.resume_cmd.clear();
+  }
+  return true;
+}
+
 }  // namespace
 
 EventBody Recorder::record(EventBody body) {
@@ -65,19 +81,17 @@ void Recorder::commit() {
 void Recorder::finish(RunResult& result, const std::function<std::optional<Ending>()>& ending_now) {
   Event event = next(RunFinished{.result = std::move(result)});
   RunResult& told = std::get<RunFinished>(event.body).result;
+  keep(event);
+  commit();
+  end_as(told, ending_now());
   if (!audience_.sinks.empty()) {
     tell(*audience_.sinks.front(), event);
   }
-  if (const auto ending = ending_now()) {
-    told.exit_code = exit_code(*ending);
-    told.error = ending->error;
-    told.stop = ending->stop;
-    if (!is_resumable(told.exit_code)) {
-      told.resume_cmd.clear();
-    }
+  if (end_as(told, ending_now())) {
+    event.seq = ++seq_;
+    keep(event);
+    commit();
   }
-  keep(event);
-  commit();
   for (std::size_t at = 1; at < audience_.sinks.size(); ++at) {
     tell(*audience_.sinks[at], event);
   }

@@ -36,8 +36,9 @@ class Recorder {
   // Makes what was recorded durable: before each effect, and before what may take its time.
   void commit();
 
-  // The last event. The first sink is what the run is for: what it cannot take in changes the
-  // ending, and everybody else hears of that one.
+  // The last event. Nobody is told of an ending that the journal could not take. The first sink is
+  // what the run is for: what it cannot take changes the ending once more, which the journal then
+  // has behind the first one, and everybody else hears of that one.
   void finish(RunResult& result, const std::function<std::optional<Ending>()>& ending_now);
 
   // Nobody is asked any more, and the result is made: what was said may be large, and is let go of.

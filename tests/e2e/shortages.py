@@ -181,6 +181,44 @@ class Shortages:
             self.play(f"{count} processes", [(resource.RLIMIT_NPROC, count)], user)
 
 
+class FullJournal:
+    """A journal that may grow to some size, tried for many: a run that says that it is well is in it, whole."""
+
+    def __init__(self, errand, table, folder):
+        self.errand, self.table, self.folder = errand, table, folder
+        (folder / "agent.yaml").write_text(SCRIPT_AGENT)
+        (folder / "script.yaml").write_text("version: 1\nreplies:\n  - text: " + "x" * 9_000 + "\n")
+
+    def errand_says(self, words, home, most=None):
+        def prepare():
+            if most is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8", "TMPDIR": str(home)}
+        return subprocess.run([str(self.errand), *words], cwd=self.folder, stdin=subprocess.DEVNULL, env=environment,
+                              capture_output=True, timeout=PATIENCE_S, preexec_fn=prepare)
+
+    def play(self, most):
+        home = self.folder / f"home-{most}"
+        home.mkdir()
+        for _ in range(3):
+            done = self.errand_says(["run", "agent.yaml", "-o", "json"], home, most)
+            result = result_in(done.stdout.decode())
+            if done.returncode not in (0, 74):
+                return f"exit code {done.returncode}"
+            if result is None or result["exit_code"] != done.returncode:
+                return f"exit code {done.returncode}, and the result says {result and result['exit_code']}"
+            if done.returncode == 74:
+                continue
+            listed = json.loads(self.errand_says(["runs", "list", "-o", "json"], home).stdout)
+            if not any(run["run_id"] == result["run_id"] and run["status"] == "ok" for run in listed["runs"]):
+                return "it says 0, and the journal has no such end of it"
+        return None
+
+    def play_all(self):
+        for kilobytes in range(64, 200, 4):
+            self.table.add(f"a journal of at most {kilobytes} KiB", self.play(kilobytes * 1024))
+
+
 class Unread:
     """Nobody reads what a run writes; something ends it."""
 
@@ -259,13 +297,14 @@ def main():
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         scratch.path.chmod(0o755)
-        folders = [scratch.path / name for name in ("short", "unread")]
+        folders = [scratch.path / name for name in ("short", "unread", "full")]
         for folder in folders:
             folder.mkdir()
         shelf = scratch.path / "errand"  # another user has to reach it, wherever the checkout is
         shutil.copy(errand, shelf)
         Shortages(shelf, table, folders[0], f"http://127.0.0.1:{server.server_port}/v1").play_all()
         Unread(errand, table, folders[1]).play_all()
+        FullJournal(errand, table, folders[2]).play_all()
         server.shutdown()
     print(f"{table.passed} passed, {table.failed} failed, {table.skipped} skipped")
     return 1 if table.failed else 0
