@@ -183,8 +183,27 @@ bool has_only(const Json& object, std::initializer_list<std::string_view> keys) 
          });
 }
 
+namespace {
+
+Json& member_at(Json& object, std::string_view key) {
+  if (!object.is_object()) {
+    object = Json::object();
+  }
+  return object[std::string(key)];
+}
+
+}  // namespace
+
+Json& object_at(Json& object, std::string_view key) {
+  Json& member = member_at(object, key);
+  if (!member.is_object()) {
+    member = Json::object();
+  }
+  return member;
+}
+
 void append_text(Json& object, std::string_view key, std::string_view text) {
-  Json& member = object[std::string(key)];
+  Json& member = member_at(object, key);
   if (!member.is_string()) {
     member = std::string();
   }

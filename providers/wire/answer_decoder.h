@@ -120,6 +120,9 @@ inline agent::Heard heard_if(bool says_something) {
 // Whether all that the object has is under these keys: then there is nothing else to be lost.
 bool has_only(const agent::Json& object, std::initializer_list<std::string_view> keys);
 
+// The member of that name, which is made where it is no object; so is `object` itself. Servers send
+// all kinds of values in all places.
+agent::Json& object_at(agent::Json& object, std::string_view key);
 // Puts `text` behind the member of that name, which is made where it is no text.
 void append_text(agent::Json& object, std::string_view key, std::string_view text);
 

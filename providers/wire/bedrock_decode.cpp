@@ -109,7 +109,7 @@ Heard BedrockDecoder::take_event(std::string_view name, Json& data, const agent:
   if (name == "contentBlockStart") {
     const Json* start = agent::find(data, "start");
     if (const Json* call = start == nullptr ? nullptr : agent::find(*start, "toolUse")) {
-      blocks_[index]["toolUse"] = *call;
+      object_at(blocks_[index], "toolUse") = call->is_object() ? *call : Json::object();
     }
   } else if (name == "contentBlockDelta") {
     if (const Json* delta = agent::find(data, "delta"); delta && delta->is_object()) {
@@ -131,12 +131,12 @@ void BedrockDecoder::take_delta(Json& block, const Json& delta, const agent::Emi
     append_text(block, "text", piece);
     add_text(piece, emit);
   } else if (const Json* call = agent::find(delta, "toolUse")) {
-    append_text(block["toolUse"], "input", agent::text_at(*call, "input"));
+    append_text(object_at(block, "toolUse"), "input", agent::text_at(*call, "input"));
   } else if (const Json* thought = agent::find(delta, "reasoningContent")) {
-    Json& reasoning = block["reasoningContent"];
+    Json& reasoning = object_at(block, "reasoningContent");
     for (const std::string_view key : {"text", "signature"}) {
       if (const auto piece = agent::text_at(*thought, key); !piece.empty()) {
-        append_text(reasoning["reasoningText"], key, piece);
+        append_text(object_at(reasoning, "reasoningText"), key, piece);
       }
     }
     if (const auto sealed = agent::text_at(*thought, "redactedContent"); !sealed.empty()) {
@@ -222,8 +222,9 @@ std::string BedrockDecoder::content_to_send_back(std::span<const agent::ToolCall
       if (calls.empty()) {
         continue;
       }
-      block["toolUse"]["toolUseId"] = calls.front().id;
-      block["toolUse"]["input"] = *agent::parse_json(history_arguments(calls.front().arguments));
+      Json& call = object_at(block, "toolUse");
+      call["toolUseId"] = calls.front().id;
+      call["input"] = *agent::parse_json(history_arguments(calls.front().arguments));
       calls = calls.subspan(1);
     } else if (block.contains("text") && agent::is_blank(agent::text_at(block, "text"))) {
       continue;

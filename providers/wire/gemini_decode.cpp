@@ -218,7 +218,7 @@ bool GeminiDecoder::take_part(Json part, const agent::Emit& emit) {
   const bool goes_on = !parts_.empty() && is_plain_text(parts_.back()) && is_plain_text(part) &&
                        is_thought(parts_.back()) == is_thought(part);
   if (goes_on) {
-    parts_.back()["text"].get_ref<std::string&>() += text;
+    append_text(parts_.back(), "text", text);
   } else if (part.is_object()) {
     parts_.push_back(std::move(part));
   }
@@ -241,7 +241,7 @@ void GeminiDecoder::take_call(Json part) {
     return;
   }
   if (pieces.is_array()) {
-    Json& arguments = parts_.back()["functionCall"]["args"];
+    Json& arguments = object_at(parts_.back(), "functionCall")["args"];
     for (const Json& piece : pieces) {
       apply_piece(arguments, piece);
     }
@@ -256,7 +256,7 @@ agent::Reply GeminiDecoder::reply() {
   const StopReason reason = ending().reason;
   ToolCallAssembler assembler;
   for (Json& part : parts_) {
-    if (Json* call = agent::find(part, "functionCall")) {
+    if (Json* call = agent::find(part, "functionCall"); call != nullptr && call->is_object()) {
       Json& given = (*call)["args"];
       std::string arguments = given.is_null() ? std::string() : agent::dump(given);
       if (!given.is_object()) {

@@ -39,6 +39,20 @@ COMMAND_LINES = pathlib.Path(__file__).resolve().parent.parent / "unit" / "tools
 CASSETTE = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "tests" / "greeting.cassette"
 
 
+OTHERS = (7, True, "x", [1], {"a": 1})
+
+
+def with_other_types(value):
+    """The value again and again, each part of it in turn something else."""
+    yield from (other for other in OTHERS if type(other) is not type(value))
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in items:
+        for other in with_other_types(part):
+            copy = dict(value) if isinstance(value, dict) else list(value)
+            copy[key] = other
+            yield copy
+
+
 def write(folder, name, data):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(data)
@@ -51,6 +65,14 @@ def main(folder):
             stream = b"".join(protocol.event(kind, data) for kind, data in protocol.events(reply, 1))
             write(folder / name, f"{step}.stream", b"\x07" + stream)
             write(folder / name, f"{step}.whole", b"\x07" + dialects.compact(protocol.whole(reply, 1)).encode())
+        if name == "bedrock":  # its frames have checksums: the parts of others are changed by the player
+            for step in ("call", "thought"):
+                events = list(protocol.events(dialects.Reply(STEPS[step]), 1))
+                for at, (kind, data) in enumerate(events):
+                    for number, other in enumerate(with_other_types(data)):
+                        changed = [*events[:at], (kind, other), *events[at + 1:]]
+                        write(folder / name, f"{step}.{at}.{number}",
+                              b"\x07" + b"".join(protocol.event(*one) for one in changed))
         half = list(protocol.events(dialects.Reply(STEPS["text"]), 1))[:4]
         write(folder / name, "error.stream",
               b"\x01" + b"".join(protocol.event(*one) for one in half) + protocol.error_event(ERROR))
