@@ -107,7 +107,6 @@ std::int64_t bytes_of(const agent::Message& message) {
 // surely holds the request. It grows in doublings, because each change loads the model anew.
 std::int64_t context_window(const agent::ModelRequest& request, std::int64_t max_output) {
   constexpr std::int64_t k_least = 8'192;
-  constexpr std::int64_t k_most = 1 << 20;
   auto bytes = static_cast<std::int64_t>(request.instructions.size());
   for (const agent::ToolInfo& tool : request.tools) {
     bytes += static_cast<std::int64_t>(tool.name.size() + tool.description.size() +
@@ -117,7 +116,7 @@ std::int64_t context_window(const agent::ModelRequest& request, std::int64_t max
     bytes += bytes_of(message);
   }
   std::int64_t window = k_least;
-  while (window < bytes / k_bytes_per_token + max_output && window < k_most) {
+  while (window < bytes / k_bytes_per_token + max_output) {
     window *= 2;
   }
   return window;
