@@ -1,8 +1,11 @@
 #include "tools/process/local_program_runner.h"
 
 #include "tools/process/egress_proxy.h"
+#include "tools/process/pipe.h"
 #include "tools/process/program_result.h"
+#include "tools/process/program_start.h"
 #include "tools/process/sandbox.h"
+#include "tools/process/talking_program.h"
 #include "tools/sandbox/namespaces.h"
 
 #include <fmt/format.h>
@@ -63,74 +66,11 @@ class NoSigpipe {
   bool was_pending_ = false;
 };
 
-struct Pipe {
-  Descriptor read;
-  Descriptor write;
-};
-
-// Above the standard three, which errand's caller may have left closed; `ours` does not block.
-agent::Result<Pipe> make_pipe(Descriptor Pipe::* ours) {
-  std::array<int, 2> ends{-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return agent::fail(agent::Code::os_failed,
-                       fmt::format("cannot create a pipe: {}", std::strerror(errno)));
-  }
-  Pipe pipe{.read = Descriptor(ends[0]), .write = Descriptor(ends[1])};
-  if (ends[0] < 3 || ends[1] < 3) {
-    pipe = {.read = Descriptor(::fcntl(pipe.read.get(), F_DUPFD_CLOEXEC, 3)),
-            .write = Descriptor(::fcntl(pipe.write.get(), F_DUPFD_CLOEXEC, 3))};
-  }
-  if (!pipe.read || !pipe.write) {
-    return agent::fail(agent::Code::os_failed,
-                       fmt::format("cannot create a pipe: {}", std::strerror(errno)));
-  }
-  ::fcntl((pipe.*ours).get(), F_SETFL, O_NONBLOCK);
-  return pipe;
-}
-
-std::vector<std::string> environment_block(const agent::Environment& environment) {
-  std::vector<std::string> block;
-  block.reserve(environment.size());
-  for (const auto& [name, value] : environment) {
-    block.push_back(name + "=" + value);
-  }
-  return block;
-}
-
-std::string absolute_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
-  return error ? folder.string() : absolute.string();
-}
-
 ProgramResult not_started(std::string message, int error_number = 0) {
   ProgramResult result;
   result.message = std::move(message);
   result.error_number = error_number;
   return result;
-}
-
-std::string describe(const Report& report, const ProgramRequest& request) {
-  const std::string name = request.argv.empty() ? "" : request.argv.front();
-  const char* const why = std::strerror(report.value);
-  if (report.kind == Report::Kind::no_folder) {
-    return fmt::format("cannot enter the working folder `{}`: {}", request.cwd.string(), why);
-  }
-  if (report.kind == Report::Kind::no_process) {
-    return fmt::format("cannot start a process for `{}`: {}", name, why);
-  }
-  if (report.kind == Report::Kind::no_sandbox) {
-    return fmt::format("cannot confine `{}`: {}", name, why);
-  }
-  if (report.value == ENOENT && name.find('/') == std::string::npos) {
-    return fmt::format("cannot run `{}`: no such program in PATH", name);
-  }
-  std::error_code ignored;
-  if (report.value == ENOENT && std::filesystem::exists(request.cwd / name, ignored)) {
-    return fmt::format("cannot run `{}`: the interpreter that its first line names does not exist",
-                       name);
-  }
-  return fmt::format("cannot run `{}`: {}", name, why);
 }
 
 // One run: everything that it waits for, in one poll.
@@ -208,16 +148,8 @@ agent::Result<Running> Call::start(Supervisor& supervisor) {
     return agent::fail(agent::Code::os_failed,
                        fmt::format("cannot watch a program: {}", std::strerror(errno)));
   }
-  Program program{.argv = request_.argv,
-                  .environment = environment_block(request_.environment),
-                  .cwd = absolute_folder(request_.cwd),
-                  .profile = {}};
-  if (sandbox_ != nullptr) {
-    program.profile = profile_;
-    program.layers = sandbox_->in_force();
-  }
   TRY_ASSIGN(Running running,
-             supervisor.spawn(program,
+             supervisor.spawn(program_of(request_, sandbox_, profile_),
                               in.read.get(),
                               out.write.get(),
                               request_.merge_stderr ? out.write.get() : err.write.get()));
@@ -379,7 +311,7 @@ void Call::check_report(Running& running) {
     case Report::Kind::no_sandbox:
       result_.end = End::not_started;
       result_.error_number = (*report)->value;
-      result_.message = describe(**report, request_);
+      result_.message = why_not_started(**report, request_);
       return;
   }
 }
@@ -478,6 +410,11 @@ ProgramResult LocalProgramRunner::run(const ProgramRequest& request,
   ProgramResult result = Call(request, control, sandbox_, profile, dialer_).run(supervisor_);
   result.changes = sandbox_->end(profile, result.have_locks_held);
   return result;
+}
+
+agent::Result<std::unique_ptr<TalkingProgram>> LocalProgramRunner::talk(
+    const ProgramRequest& request, TalkingProgram::Listener listener) {
+  return start_talking(request, std::move(listener), supervisor_, sandbox_, dialer_);
 }
 
 void LocalProgramRunner::before_writing() {

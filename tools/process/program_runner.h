@@ -3,15 +3,18 @@
 // (local_program_runner.h).
 #pragma once
 #include "agent/environment.h"
+#include "agent/result.h"
 #include "agent/spec.h"
 #include "agent/toolbox.h"
 #include "tools/process/capture.h"
 #include "tools/sandbox/protected_files.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -73,6 +76,27 @@ struct ProgramResult {
   }
 };
 
+// A program that is talked to while it runs, a line at a time.
+class TalkingProgram {
+ public:
+  static constexpr std::size_t k_most_line = 64u << 20;  // a longer one ends it
+
+  // Called on a thread of the program's own.
+  struct Listener {
+    std::function<void(std::string_view line)> on_line;  // of its stdout, without the line end
+    // Once, when nothing of it is left: how it ended, in words that follow a name.
+    std::function<void(const std::string& how)> on_end;
+  };
+
+  // Ends it: its stdin is closed; where that is not enough, SIGTERM and then SIGKILL. Waits.
+  virtual ~TalkingProgram() = default;
+  // One line for its stdin, without the line end; does not wait until it is read. Thread-safe.
+  virtual void write(std::string line) = 0;
+  // As the end of this object does, without waiting.
+  virtual void close() = 0;
+  virtual std::string last_words() const = 0;  // the last lines of its stderr
+};
+
 class ProgramRunner {
  public:
   virtual ~ProgramRunner() = default;
@@ -80,6 +104,12 @@ class ProgramRunner {
   virtual agent::Environment environment() const { return {}; }
   // Runs the program until nothing of it is left. Thread-safe.
   virtual ProgramResult run(const ProgramRequest& request, const ProgramControl& control) = 0;
+  // Starts a program that is talked to, by argv, environment and folder of the request. It may
+  // end at once: that is heard. Errors: os.failed, sandbox.setup. Thread-safe.
+  virtual agent::Result<std::unique_ptr<TalkingProgram>> talk(
+      const ProgramRequest& /*request*/, TalkingProgram::Listener /*listener*/) {
+    return agent::fail(agent::Code::os_failed, "programs cannot be talked to here");
+  }
   // Before something else than a program writes where programs may: what is there now is what was
   // there before the run's tools. Thread-safe; only the first call does anything.
   virtual void before_writing() {}
