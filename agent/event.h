@@ -90,6 +90,21 @@ struct ForkedFrom {
   }
 };
 // A process has begun the run, or carries it on.
+// An MCP server that the run has, and what was agreed with it.
+struct McpConnection {
+  std::string name;                // in the agent file
+  std::string revision;            // "2025-11-25"
+  std::string server;              // as it calls itself; may be empty
+  std::vector<std::string> tools;  // at the agent
+
+  static void fields(auto& self, auto& field) {
+    field("name", self.name);
+    field("revision", self.revision);
+    field("server", self.server);
+    field("tools", self.tools);
+  }
+};
+
 struct RunStarted {
   static constexpr std::string_view k_type = "run.started";
 
@@ -103,6 +118,7 @@ struct RunStarted {
   std::vector<Attachment> attachments;
   std::vector<std::string> tools;
   SandboxInForce sandbox;
+  std::vector<McpConnection> mcp_servers = {};
   std::string session;                    // what the user calls the run; may be empty
   std::optional<std::int64_t> resumes;    // the event that it is carried on from; prompt: a new one
   std::optional<ForkedFrom> forked_from;  // from here on, the run has a bill of its own
@@ -127,6 +143,7 @@ struct RunStarted {
     field("attachments", self.attachments);
     field("tools", self.tools);
     field("sandbox", self.sandbox);
+    field("mcp_servers", self.mcp_servers);
     field.kept("plan", self.plan);
     field.kept("made_from", self.made_from);
     field.kept("worked_ms", self.worked_ms);

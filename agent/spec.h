@@ -257,6 +257,20 @@ struct ContextSpec {
   std::vector<std::string> pins;        // files, from the working folder
 };
 
+// A server whose tools are the agent's: a program that is talked to by the Model Context Protocol.
+struct McpServerSpec {
+  std::string name;
+  std::vector<std::string> command;              // argv; never a shell
+  Environment env = {};                          // beside what all programs are told
+  std::vector<EnvironmentUse> in_programs = {};  // as ToolSpec's
+  CommandSandbox sandbox = {.is_off = true};     // it is the user's own program
+  std::vector<std::string> tools = {};           // names with `*`; `!` before it leaves out
+  bool is_required = true;                       // the run does not begin without it
+  Milliseconds start{30'000};
+  Milliseconds call{300'000};
+  Milliseconds silence{120'000};  // of a call
+};
+
 struct AgentSpec {
   std::string file;       // the path that was loaded; empty: none
   std::string source;     // its text
@@ -280,6 +294,7 @@ struct AgentSpec {
   HooksSpec hooks;
   GuardrailsSpec guardrails;
   ContextSpec context_management;
+  std::vector<McpServerSpec> mcp_servers;
   // What ${env:} put anywhere else: the model's server can come to see it.
   std::vector<EnvironmentUse> in_texts;
 };

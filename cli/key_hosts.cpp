@@ -99,6 +99,9 @@ std::vector<Programs> programs_of(const agent::AgentSpec& agent) {
       all.push_back({check.in_programs, has_own_network(agent.sandbox, check.sandbox)});
     }
   }
+  for (const agent::McpServerSpec& server : agent.mcp_servers) {
+    all.push_back({server.in_programs, has_own_network(agent.sandbox, server.sandbox)});
+  }
   return all;
 }
 

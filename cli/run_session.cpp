@@ -8,6 +8,7 @@
 #include "agent/text.h"
 #include "cli/find_run.h"
 #include "cli/known_names.h"
+#include "cli/mcp_servers.h"
 #include "cli/old_runs.h"
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
@@ -24,6 +25,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <unistd.h>
 #include <utility>
@@ -79,6 +82,7 @@ Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
   TRY(session->read_kill_switch());
   TRY(session->settle_permissions());
   TRY(session->open_io(std::move(recording)));
+  TRY(session->open_user_places());
   TRY(session->open_toolbox());
   TRY(session->open_provider());
   TRY(session->open_gates());
@@ -320,7 +324,20 @@ Result<void> RunSession::open_toolbox() {
   options.tidy_up = [this] {
     return user_places_ ? user_places_->tidy_up() : std::vector<agent::Leftover>();
   };
-  TRY_ASSIGN(toolbox_, tools::Runner::create(plan_.agent.tools, std::move(options)));
+  TRY_ASSIGN(std::vector<tools::ConfiguredTool> tools,
+             tools::configure_tools(plan_.agent.tools, &plan_.agent.sandbox));
+  if (!plan_.agent.mcp_servers.empty()) {
+    TRY_ASSIGN(mcp_servers_,
+               start_mcp_servers(plan_.agent,
+                                 *user_places_,
+                                 {.cwd = world_.context.cwd,
+                                  .clock = tool_environment_->clock(),
+                                  .seed = io_->seed(),
+                                  .stop = world_.cancellation.stop()}));
+    std::ranges::move(mcp_servers_->tools(), std::back_inserter(tools));
+    std::ranges::copy(mcp_servers_->warnings(), std::back_inserter(plan_.warnings));
+  }
+  TRY_ASSIGN(toolbox_, tools::Runner::create(std::move(tools), std::move(options)));
   if (source_.earlier) {
     toolbox_->recall(source_.earlier->past.state);
   }
@@ -405,7 +422,7 @@ Result<void> RunSession::open_provider() {
   return {};
 }
 
-Result<void> RunSession::open_gates() {
+Result<void> RunSession::open_user_places() {
   TRY_ASSIGN(user_places_,
              UserPlaces::open(plan_.agent,
                               without_keys(world_.context.environment, plan_),
@@ -421,6 +438,10 @@ Result<void> RunSession::open_gates() {
   for (std::string& sentence : unclear_commands(plan_.agent, world_.context)) {
     warn(std::move(sentence), "name the script by a plain word: `sh hooks/policy.sh`");
   }
+  return {};
+}
+
+Result<void> RunSession::open_gates() {
   const tools::UserProgramsOf programs_of = [this](const agent::CommandSandbox& sandbox) {
     return user_places_->of(sandbox);
   };
@@ -525,6 +546,7 @@ agent::RunRequest RunSession::make_request() {
                   .attachments = std::move(plan_.text.attachments),
                   .tools = tool_names(*toolbox_),
                   .sandbox = describe(plan_.agent.sandbox, tool_environment_->sandbox()),
+                  .mcp_servers = connections_of(mcp_servers_.get()),
                   .session = source_.session,
                   .resumes = earlier ? std::optional(earlier->past.seq) : std::nullopt,
                   .forked_from = earlier ? earlier->forked_from : std::nullopt,
@@ -556,23 +578,28 @@ agent::RunResult RunSession::run() {
   }
   agent::InterceptorChain interceptor(interceptors);
   const agent::RunRequest request = make_request();
-  return agent::run(request,
-                    {.provider = *provider_,
-                     .toolbox = io_->toolbox(*toolbox_),
-                     .sinks = sinks,
-                     .journal = journal_.get(),
-                     .clock = io_->clock(),
-                     .approver = approver_.get(),
-                     .interceptor = interceptors.empty() ? nullptr : &interceptor,
-                     .summarizer = summarizer_.get(),
-                     .pinned = pinned_,
-                     .last_words = [this] { return last_words(); },
-                     .seal = sealer(),
-                     .keeps_whole =
-                         [this](std::string_view arguments) {
-                           return world_.redactor.apply(arguments) == arguments;
-                         }},
-                    world_.cancellation);
+  agent::RunResult result =
+      agent::run(request,
+                 {.provider = *provider_,
+                  .toolbox = io_->toolbox(*toolbox_),
+                  .sinks = sinks,
+                  .journal = journal_.get(),
+                  .clock = io_->clock(),
+                  .approver = approver_.get(),
+                  .interceptor = interceptors.empty() ? nullptr : &interceptor,
+                  .summarizer = summarizer_.get(),
+                  .pinned = pinned_,
+                  .last_words = [this] { return last_words(); },
+                  .seal = sealer(),
+                  .keeps_whole =
+                      [this](std::string_view arguments) {
+                        return world_.redactor.apply(arguments) == arguments;
+                      }},
+                 world_.cancellation);
+  if (mcp_servers_) {
+    mcp_servers_->close();
+  }
+  return result;
 }
 
 Result<void> RunSession::remove_old_runs() const {

@@ -17,6 +17,7 @@
 #include "providers/recording/cassette.h"
 #include "providers/recording/run_io.h"
 #include "providers/registry.h"
+#include "tools/mcp/servers.h"
 #include "tools/permissions/permissions.h"
 #include "tools/process/local_program_runner.h"
 #include "tools/process/supervisor.h"
@@ -78,6 +79,7 @@ class RunSession {
   agent::Result<void> read_kill_switch();
   agent::Result<void> settle_permissions();
   agent::Result<void> open_io(std::optional<providers::Cassette> recording);
+  agent::Result<void> open_user_places();
   agent::Result<void> open_toolbox();
   agent::Result<void> open_provider();
   agent::Result<void> open_gates();
@@ -111,12 +113,13 @@ class RunSession {
   std::optional<tools::Permissions> permissions_;
   std::unique_ptr<agent::Approver> approver_;  // null: nobody is there
   std::unique_ptr<providers::RunIo> io_;
+  std::unique_ptr<UserPlaces> user_places_;
+  std::unique_ptr<tools::mcp::Servers> mcp_servers_;  // null: the agent has none
   std::unique_ptr<tools::Runner> toolbox_;
   std::vector<std::shared_ptr<agent::ReplayProgress>> scripts_;  // that answer in a model's place
   std::unique_ptr<agent::Provider> provider_;
   std::unique_ptr<agent::Provider> summarizer_;  // null: the model itself sums up
   std::function<std::vector<agent::PinnedFile>()> pinned_;
-  std::unique_ptr<UserPlaces> user_places_;
   std::unique_ptr<agent::Interceptor> hooks_;  // null: the agent has none
   GuardrailSet guarded_;
 };

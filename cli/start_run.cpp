@@ -140,6 +140,9 @@ void hide_secrets(const Plan& plan, agent::Redactor& redactor) {
   for (const agent::ToolSpec& tool : plan.agent.tools) {
     redactor.add(tool.env);
   }
+  for (const agent::McpServerSpec& server : plan.agent.mcp_servers) {
+    redactor.add(server.env);
+  }
 }
 
 Result<int> start_run(const Parsed& given, Context& context, const FindSource& find) {
@@ -230,7 +233,9 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
                                         *std::move(plan),
                                         *std::move(recording));
   if (!session) {
-    return end_with({session.error()});
+    return end_with({session.error().code == Code::run_cancelled
+                         ? stop_before_run(cancellation, parsed)
+                         : session.error()});
   }
   const agent::RunResult result = (*session)->run();
   supervisor->dismiss();

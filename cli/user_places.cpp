@@ -47,6 +47,9 @@ std::set<CommandSandbox> wanted_by(const agent::AgentSpec& agent) {
       wanted.insert(check.sandbox);
     }
   }
+  for (const agent::McpServerSpec& server : agent.mcp_servers) {
+    wanted.insert(server.sandbox);
+  }
   return wanted;
 }
 
@@ -168,6 +171,9 @@ std::vector<std::string> UserPlaces::left_out(const agent::AgentSpec& agent) con
       add(check.what, check.sandbox, check.env);
     }
   }
+  for (const agent::McpServerSpec& server : agent.mcp_servers) {
+    add(server.command.front(), server.sandbox, server.env);
+  }
   return sentences;
 }
 
@@ -199,6 +205,10 @@ Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& cont
     if (check.kind == agent::GuardrailSpec::Kind::command) {
       TRY(check_words(check.what, check.sandbox, home_of(check.env), agent.directory, rules.get()));
     }
+  }
+  for (const agent::McpServerSpec& server : agent.mcp_servers) {
+    TRY(check_words(
+        tools::line_of(server.command), server.sandbox, {}, agent.directory, rules.get()));
   }
   return {};
 }

@@ -38,6 +38,7 @@ std::string article(Type type) {
     case Type::texts:
     case Type::text_or_map:
     case Type::boolean:
+    case Type::boolean_or_map:
     case Type::anything:
       return std::string(to_string(type));
     case Type::money:
@@ -326,6 +327,13 @@ void Checker::check_value(const Value& value,
         check_text(value, key, shown_path);
       }
       break;
+    case Type::boolean_or_map:
+      if (value.kind == Kind::map) {
+        check_map(value, key.path, shown_path);
+      } else if (!boolean_of(value)) {
+        refuse_type(value, key, shown_path);
+      }
+      break;
     case Type::list_or_map:
       if (value.kind == Kind::map) {
         check_map(value, key.path, shown_path);
@@ -381,9 +389,7 @@ void Checker::refuse_unknown(const Entry& entry,
 void Checker::check_entry(const Entry& entry,
                           std::string_view path,
                           const std::string& shown_path) {
-  const std::string spelling =
-      path.empty() && entry.key == "mcpServers" ? "mcp_servers" : entry.key;
-  const Key* key = find_key(table_, join(path, spelling));
+  const Key* key = find_key(table_, join(path, entry.key));
   if (key == nullptr) {
     refuse_unknown(entry, path, shown_path);
   } else if (key->status == Status::later) {

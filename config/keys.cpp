@@ -237,7 +237,31 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "context_management.summarize.timeout", .type = Type::duration, .help = "How long that may take.", .example = "30s", .default_value = "2m"},
     {.path = "context_management.pin", .type = Type::list, .help = "Files that stay with the model word for word, as they are whenever the conversation is made shorter: of each at most 30 kB, of all at most a quarter of the window, and only what tools may read. Paths start in the working folder; a file that is not there is left out.", .example = "[notes/plan.md]", .min = 1, .max = 20},
     {.path = "context_management.pin[]", .type = Type::text, .help = "The path of a file.", .example = "notes/plan.md", .shape = Shape::filled},
-    later("mcp_servers", "MCP servers whose tools the agent can use."),
+    {.path = "mcp_servers", .type = Type::map, .help = "MCP servers whose tools the agent can use, by name; each tool is called `mcp__NAME__TOOL`. They are started before the first turn, all at once, and ended with the run. A pasted `mcpServers` block works as it is. See MCP SERVERS.", .example = "{files: {command: npx, args: [-y, \"@modelcontextprotocol/server-filesystem\", .], sandbox: true}}", .shape = Shape::filled},
+    {.path = "mcp_servers.*", .type = Type::map, .help = "A server.", .example = "{command: ./server.py}"},
+    {.path = "mcp_servers.*.command", .type = Type::text, .help = "The program, which speaks MCP on its stdin and stdout; without a slash it is looked up in PATH.", .example = "npx", .shape = Shape::filled, .required = true},
+    {.path = "mcp_servers.*.args", .type = Type::list, .help = "Its arguments; no shell reads them.", .example = "[-y, some-server]"},
+    {.path = "mcp_servers.*.args[]", .type = Type::scalar, .help = "An argument.", .example = "-y"},
+    {.path = "mcp_servers.*.env", .type = Type::list_or_map, .help = "Its environment variables, as `tools[].env`.", .example = "{TOKEN: \"${env:TOKEN:-none}\"}", .shape = Shape::variable},
+    {.path = "mcp_servers.*.env[]", .type = Type::text, .help = "The name of a variable that errand has, or the beginning of several and a `*`.", .example = "\"GH_*\"", .shape = Shape::variables},
+    {.path = "mcp_servers.*.env.*", .type = Type::scalar, .help = "The variable's value.", .example = "3"},
+    {.path = "mcp_servers.*.type", .type = Type::choice, .help = "How it is spoken to. It may be left out.", .example = "stdio", .choices = "stdio"},
+    {.path = "mcp_servers.*.tools", .type = Type::list, .help = "Which of its tools are offered, by the server's names, with `*`; a `!` before one leaves out. The last pattern that is about a tool counts. Left out, all.", .example = "[\"get_*\", \"!get_secret\"]"},
+    {.path = "mcp_servers.*.tools[]", .type = Type::text, .help = "A pattern.", .example = "get_*", .shape = Shape::filled},
+    {.path = "mcp_servers.*.required", .type = Type::boolean, .help = "Whether the run needs it: exit code 69 where it does not start. Without, the run goes on without its tools, and says so.", .example = "false", .default_value = "true"},
+    {.path = "mcp_servers.*.sandbox", .type = Type::boolean_or_map, .help = "Left out, the server runs as the user's own program, outside of the sandbox: nothing in its command may name what tools can write, and it starts where they cannot. `true` confines it as programs of tools are, in the working folder; a map opens more.", .example = "{network: allow}"},
+    {.path = "mcp_servers.*.sandbox.network", .type = Type::choice, .help = "As `sandbox.network`, for this server.", .example = "allow", .choices = "allow|deny"},
+    {.path = "mcp_servers.*.sandbox.read", .type = Type::list, .help = "As `sandbox.read`, for this server.", .example = "[~/.config/some-server]"},
+    {.path = "mcp_servers.*.sandbox.read[]", .type = Type::text, .help = "A folder or file that exists; one that ends in `?` may be missing.", .example = "~/.config/some-server", .shape = Shape::filled},
+    {.path = "mcp_servers.*.sandbox.write", .type = Type::list, .help = "As `sandbox.write`, for this server.", .example = "[~/notes]"},
+    {.path = "mcp_servers.*.sandbox.write[]", .type = Type::text, .help = "A folder or file that exists; one that ends in `?` may be missing.", .example = "~/notes", .shape = Shape::filled},
+    {.path = "mcp_servers.*.timeouts", .type = Type::map, .help = "How long errand waits for it.", .example = "{start: 1m}"},
+    {.path = "mcp_servers.*.timeouts.start", .type = Type::duration, .help = "Until it has answered for the first time.", .example = "1m", .default_value = "30s"},
+    {.path = "mcp_servers.*.timeouts.call", .type = Type::duration, .help = "For the result of a call.", .example = "20m", .default_value = "5m"},
+    {.path = "mcp_servers.*.timeouts.silence", .type = Type::duration, .help = "How long a call may be without any progress.", .example = "30s", .default_value = "2m"},
+    later("mcp_servers.*.url", "The address of a server that is reached by HTTP."),
+    later("mcp_servers.*.headers", "What is sent to it with each request."),
+    later("mcp_servers.*.load", "How many tools the model is shown at once."),
     later("sub_agents", "Agents that this agent can call."),
     later("agents", "Several agents in one file."),
     // clang-format on
@@ -273,6 +297,8 @@ std::string_view to_string(Type type) {
       return "map";
     case Type::text_or_map:
       return "text or map";
+    case Type::boolean_or_map:
+      return "true, false or map";
     case Type::list_or_map:
       return "list or map";
     case Type::json_schema:

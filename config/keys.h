@@ -26,6 +26,7 @@ enum class Type : std::uint8_t {
   list,            // of the key `PATH[]`
   map,             // of the keys `PATH.…`, or of free names with the value `PATH.*`
   text_or_map,     // the short and the long form
+  boolean_or_map,  // the same: true or false, or a map
   list_or_map,     // the same: a list of the key `PATH[]`, or a map of the keys `PATH.…`
   json_schema,     // a map that is a JSON Schema
   schema_or_path,  // the same, or the path of a file that holds one

@@ -93,6 +93,20 @@ std::optional<Value> read_tree(const Source& source, bool markdown, Problems& pr
   return root;
 }
 
+// Pasted from what other tools have, that block is read as it is.
+void rename_pasted_servers(Value& root, Problems& problems) {
+  const auto pasted = std::ranges::find(root.entries, "mcpServers", &Entry::key);
+  if (pasted == root.entries.end()) {
+    return;
+  }
+  if (root.find("mcp_servers") != nullptr) {
+    problems.add(pasted->key_span,
+                 "the MCP servers are given twice: as `mcpServers` and as `mcp_servers`",
+                 "keep one of them");
+  }
+  pasted->key = "mcp_servers";
+}
+
 }  // namespace
 
 Report parse_agent(std::string_view text,
@@ -119,6 +133,7 @@ Report parse_agent(std::string_view text,
     refuse_version(*root, problems);
     return finish(problems, std::nullopt);
   }
+  rename_pasted_servers(*root, problems);
   refuse_keys(find_literal_keys(*root), *source, problems);
   check_templates(*root, problems);
   expand_environment(*root, environment, problems);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace config {
 
@@ -21,6 +22,17 @@ inline std::string text_at(const Value& map,
                            std::string_view otherwise = {}) {
   const Value* value = value_at(map, key);
   return value != nullptr && value->kind == Kind::text ? value->text : std::string(otherwise);
+}
+
+// Of the items of a list.
+inline std::vector<std::string> texts_at(const Value& map, std::string_view key) {
+  std::vector<std::string> texts;
+  if (const Value* list = value_at(map, key)) {
+    for (const Value& item : list->items) {
+      texts.push_back(item.text);
+    }
+  }
+  return texts;
 }
 
 inline bool boolean_at(const Value& map, std::string_view key, bool otherwise) {

@@ -183,6 +183,8 @@ Json SchemaWriter::bare_value(const Key& key) const {
       return map(key);
     case Type::text_or_map:
       return Json{{"anyOf", Json::array({text_like(pattern(key.shape)), map(key)})}};
+    case Type::boolean_or_map:
+      return Json{{"anyOf", Json::array({Json{{"type", "boolean"}}, map(key)})}};
     case Type::list_or_map:
       return Json{{"anyOf", Json::array({list(key), map(key)})}};
     case Type::json_schema:

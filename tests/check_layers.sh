@@ -33,6 +33,7 @@ tools/process: agent tools tools/sandbox tools/web
 tools/builtin: agent agent/schema agent/secrets tools tools/files tools/process tools/web
 tools/hooks: agent agent/secrets tools tools/permissions tools/process tools/sandbox/way.h
 tools/guardrails: agent agent/secrets tools tools/hooks tools/process
+tools/mcp: agent agent/schema tools tools/permissions/text_pattern.h tools/process tools/runner
 tools/runner: agent agent/schema agent/secrets tools tools/builtin tools/files tools/permissions tools/process
 
 cli: *

@@ -98,6 +98,7 @@ struct Access {
     commands,  // what the command line `target` does
     fetches,   // the URL `target`, in its canonical form
     program,   // a program's own business; `target` are the arguments as JSON
+    server,    // the same of a server, which is in nobody's sandbox
   };
   Kind kind = Kind::program;
   std::string target;                     // a path as it was written

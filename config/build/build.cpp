@@ -557,6 +557,7 @@ agent::AgentSpec build_agent(const Value& root,
   spec.guardrails = build_guardrails(map_at(root, "guardrails"), world, problems);
   spec.context_management =
       build_context_management(value_at(root, "context_management"), known, problems);
+  spec.mcp_servers = build_mcp_servers(map_at(root, "mcp_servers"), world, problems);
   spec.in_texts = build_text_uses(root, world, problems);
   return spec;
 }

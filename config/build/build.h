@@ -43,6 +43,10 @@ std::vector<agent::ToolSpec> build_tools(const Value& list,
                                          Problems& problems);
 // `sandbox` of a hook or a guardrail.
 agent::CommandSandbox build_command_sandbox(const Value& item);
+// `mcp_servers`.
+std::vector<agent::McpServerSpec> build_mcp_servers(const Value& map,
+                                                    const ToolWorld& world,
+                                                    Problems& problems);
 // `env` of a tool, a hook or a guardrail, `who` in messages. A variable that is not set is a
 // mistake, a model's key a warning.
 agent::Environment build_tool_env(const Value& env,

@@ -9,18 +9,6 @@
 #include <vector>
 
 namespace config {
-namespace {
-
-std::vector<std::string> texts_at(const Value& map, std::string_view key) {
-  std::vector<std::string> texts;
-  const Value* const list = value_at(map, key);
-  for (const Value& item : list != nullptr ? list->items : std::vector<Value>()) {
-    texts.push_back(item.text);
-  }
-  return texts;
-}
-
-}  // namespace
 
 agent::SandboxSpec build_sandbox(const Value& value, const KnownNames& known, Problems& problems) {
   agent::SandboxSpec sandbox;

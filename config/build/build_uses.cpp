@@ -67,13 +67,18 @@ class UseCollector {
   Uses uses_;
 };
 
-// The maps that can have `env`: tools, hooks and guardrails.
+// The maps that can have `env`: tools, hooks, guardrails and MCP servers.
 template <typename Visit>
 void for_each_program(const Value& root, Visit visit) {
   if (const Value* tools = value_at(root, "tools")) {
     for (const Value& tool : tools->items) {
       const bool is_short = tool.entries.size() == 1 && tool.find("env") == nullptr;
       visit(is_short ? tool.entries.front().value : tool);
+    }
+  }
+  if (const Value* servers = value_at(root, "mcp_servers")) {
+    for (const Entry& server : servers->entries) {
+      visit(server.value);
     }
   }
   for (const char* key : {"hooks", "guardrails"}) {
@@ -106,7 +111,7 @@ Uses build_text_uses(const Value& root, const ToolWorld& world, const Problems& 
 
 Uses build_program_uses(const Value& item, const ToolWorld& world, const Problems& problems) {
   UseCollector collector(problems);
-  for (const char* key : {"command", "env"}) {
+  for (const char* key : {"command", "args", "env"}) {
     if (const Value* value = value_at(item, key)) {
       collector.add_below(*value, false);
     }

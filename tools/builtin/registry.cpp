@@ -145,6 +145,7 @@ agent::Result<void> check_access(const Access& access, const CallContext& contex
       case Access::Kind::commands:
       case Access::Kind::fetches:
       case Access::Kind::program:
+      case Access::Kind::server:
         break;
     }
     return {};

@@ -29,15 +29,6 @@ std::vector<std::string> commands_of(const agent::AgentSpec& agent, const fs::pa
   return commands;
 }
 
-// The same words for a shell.
-std::string as_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    line += (line.empty() ? "" : " ") + agent::shell_word(word);
-  }
-  return line;
-}
-
 }  // namespace
 
 std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
@@ -52,7 +43,10 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
                       std::back_inserter(files));
   };
   for (const agent::ToolSpec& tool : agent.tools) {
-    add(as_line(tool.command), cwd);
+    add(line_of(tool.command), cwd);
+  }
+  for (const agent::McpServerSpec& server : agent.mcp_servers) {
+    add(line_of(server.command), server.sandbox.is_off ? fs::path(agent.directory) : cwd);
   }
   for (const std::string& command : commands_of(agent, cwd)) {
     add(command, agent.directory);

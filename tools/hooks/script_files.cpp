@@ -249,6 +249,14 @@ Scripts read_scripts(std::string_view command, const CommandPlace& place) {
   return scripts;
 }
 
+std::string line_of(std::span<const std::string> words) {
+  std::string line;
+  for (const std::string& word : words) {
+    line += (line.empty() ? "" : " ") + agent::shell_word(word);
+  }
+  return line;
+}
+
 std::string with_home(std::string command, const fs::path& home) {
   static const RE2 tilde(R"((^|[\s;&|(<>])~/)");
   if (is_plain(home.native())) {

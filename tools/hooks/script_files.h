@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,9 @@ struct Scripts {
 // with `$PWD`, `$HOME` and `~/`, from the folder that a `cd` at its front names. What else only a
 // running shell knows may go to programs that take it for text alone (`echo "$x"`).
 Scripts read_scripts(std::string_view command, const CommandPlace& place);
+
+// The same words for a shell.
+std::string line_of(std::span<const std::string> words);
 
 // The command line with the home folder in place of each `~/` in front of a word.
 std::string with_home(std::string command, const std::filesystem::path& home);

@@ -314,6 +314,7 @@ Match Permissions::forbids(const Rule& rule, const Call& call) const {
              : call.url             ? rule.url->forbids(*call.url)
                                     : Match::yes;
     case Kind::program:
+    case Kind::server:
       return names_it && rule.text->covers(call.access.target) ? Match::yes : Match::no;
   }
   return Match::no;
@@ -443,6 +444,8 @@ PermissionDecision Permissions::automatic(const Call& call) const {
     }
     case Kind::fetches:
       return asks("it sends a request to the internet");
+    case Kind::server:
+      return asks("what an MCP server does with it is the server's own business");
     case Kind::commands:
     case Kind::program: {
       const auto open = std::ranges::find_if_not(

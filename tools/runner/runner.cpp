@@ -623,16 +623,22 @@ class Runner::Round {
   bool is_refused_ = false;
 };
 
-Result<std::unique_ptr<Runner>> Runner::create(const std::vector<agent::ToolSpec>& tools,
-                                               RunnerOptions options) {
+Result<std::vector<ConfiguredTool>> configure_tools(const std::vector<agent::ToolSpec>& specs,
+                                                    const agent::SandboxSpec* sandbox) {
   std::vector<ConfiguredTool> configured;
-  for (const agent::ToolSpec& spec : tools) {
+  for (const agent::ToolSpec& spec : specs) {
     TRY_ASSIGN(ConfiguredTool tool, configure_tool(spec));
-    if (options.sandbox != nullptr) {
-      tool.reach = reach_of(spec, *options.sandbox);
+    if (sandbox != nullptr) {
+      tool.reach = reach_of(spec, *sandbox);
     }
     configured.push_back(std::move(tool));
   }
+  return configured;
+}
+
+Result<std::unique_ptr<Runner>> Runner::create(const std::vector<agent::ToolSpec>& tools,
+                                               RunnerOptions options) {
+  TRY_ASSIGN(std::vector<ConfiguredTool> configured, configure_tools(tools, options.sandbox));
   return create(std::move(configured), std::move(options));
 }
 
@@ -647,6 +653,9 @@ Result<std::unique_ptr<Runner>> Runner::create(std::vector<ConfiguredTool> tools
     }
     auto schema =
         agent::JsonSchema::compile(agent::parse_json(info.parameters).value_or(agent::Json()));
+    if (!schema && configured.has_foreign_schema) {
+      schema = agent::JsonSchema::compile(agent::Json{{"type", "object"}});
+    }
     if (!schema) {
       return fail(std::move(schema).error().while_(
           fmt::format("reading the parameters of the tool `{}`", info.name)));

@@ -57,12 +57,17 @@ struct RunnerOptions {
 struct ConfiguredTool {
   std::unique_ptr<Tool> tool;
   agent::ToolSpec::OnError on_error = agent::ToolSpec::OnError::report;
-  bool is_untrusted = false;  // its results are fenced in (fence.h)
-  std::string reach = {};     // stands behind its description; may be empty
+  bool is_untrusted = false;        // its results are fenced in (fence.h)
+  std::string reach = {};           // stands behind its description; may be empty
+  bool has_foreign_schema = false;  // arguments are not checked by one that cannot be used
 };
 
 // config.invalid: there is no such built-in.
 agent::Result<ConfiguredTool> configure_tool(const agent::ToolSpec& spec);
+
+// All of an agent's. `sandbox`: null: the model is told nothing of it.
+agent::Result<std::vector<ConfiguredTool>> configure_tools(
+    const std::vector<agent::ToolSpec>& specs, const agent::SandboxSpec* sandbox);
 
 // One for a run; run() is not to be called twice at once.
 class Runner final : public agent::Toolbox {

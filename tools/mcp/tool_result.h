@@ -1,0 +1,13 @@
+// What an MCP server's result is as a tool's output.
+#pragma once
+#include "agent/json.h"
+#include "tools/tool.h"
+
+#include <filesystem>
+
+namespace tools::mcp {
+
+// Of `tools/call`. Pictures and other bytes go into files in `folder`, and the text names them.
+Output output_of(const agent::Json& result, const std::filesystem::path& folder);
+
+}  // namespace tools::mcp
