@@ -131,7 +131,7 @@ Answer answer_from(std::string_view name);  // `nobody` where it is none
 class Approver {
  public:
   virtual ~Approver() = default;
-  // Waits for the answer; `nobody` soon after `stop`.
+  // Waits for the answer; `nobody` soon after `stop`, and where who was asked has left.
   virtual Answer ask(const ApprovalRequest& request, std::stop_token stop) = 0;
   virtual std::string_view name() const = 0;  // who it is, for the record: "person", "--yes"
 };

@@ -16,7 +16,7 @@ class Questioner {
  public:
   virtual ~Questioner() = default;
   // What the person says: one of the options, their own words, or nothing (empty). Waits for it;
-  // nullopt soon after `stop`.
+  // nullopt where nobody answers: soon after `stop`, or because they have left.
   virtual std::optional<std::string> ask(const Question& question, std::stop_token stop) = 0;
 };
 

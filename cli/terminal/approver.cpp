@@ -46,6 +46,9 @@ class Person final : public agent::Approver {
   std::string_view name() const override { return "person"; }
 
   Answer ask(const agent::ApprovalRequest& request, std::stop_token stop) override {
+    if (!Terminal::is_there()) {
+      return Answer::nobody;  // it was closed since
+    }
     const bool offers_always = request.may_always && !options_.user_config.empty();
     const Terminal::Size size = Terminal::size();
     const CallSheet whole = whole_sheet(request, size.columns);
@@ -138,7 +141,7 @@ class Person final : public agent::Approver {
     return sheet;
   }
 
-  // Page by page; false: the run is to stop.
+  // Page by page; false: nobody answers.
   static bool page(const CallSheet& sheet,
                    const Terminal::Size& size,
                    const std::stop_token& stop) {
@@ -163,7 +166,7 @@ class Person final : public agent::Approver {
     return true;
   }
 
-  // nullopt: the run is to stop.
+  // nullopt: nobody answers.
   std::optional<bool> confirm_rule(const std::string& rule,
                                    Answer answer,
                                    const Terminal::Size& size,

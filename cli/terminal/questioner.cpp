@@ -34,6 +34,9 @@ class TerminalQuestioner final : public tools::Questioner {
       : options_(std::move(options)), terminal_(redactor) {}
 
   std::optional<std::string> ask(const tools::Question& question, std::stop_token stop) override {
+    if (!Terminal::is_there()) {
+      return std::nullopt;  // it was closed since
+    }
     if (options_.fall_silent) {
       options_.fall_silent();
     }

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -17,6 +20,20 @@ namespace {
 bool is_ours(int terminal) {
   const pid_t group = ::tcgetpgrp(terminal);  // -1: a terminal that controls nobody
   return group < 0 || group == ::getpgrp();
+}
+
+// Ctrl-D ends the input, too, and is somebody's answer.
+bool is_hung_up(int terminal) {
+  pollfd state{.fd = terminal, .events = POLLIN, .revents = 0};
+  return ::poll(&state, 1, 0) == 1 && (state.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+// SIGHUP comes when the shell has seen that its terminal is gone, and to nohup's never.
+void wait_for_the_signal(const std::stop_token& stop) {
+  constexpr std::chrono::seconds k_patience{1};
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any().wait_for(lock, stop, k_patience, [] { return false; });
 }
 
 }  // namespace
@@ -80,7 +97,11 @@ std::optional<std::string> Terminal::read_line(const std::stop_token& stop,
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) {
       continue;
     }
-    if (count <= 0 || c == '\n') {
+    if (count <= 0 && (count < 0 || is_hung_up(STDIN_FILENO))) {
+      wait_for_the_signal(stop);
+      return std::nullopt;
+    }
+    if (count == 0 || c == '\n') {
       return line;
     }
     if (line.size() < limit) {

@@ -14,8 +14,8 @@ namespace cli {
 
 class Terminal {
  public:
-  // False where stdin or stderr is no terminal, or it belongs to another job: nothing is to be
-  // asked.
+  // False where stdin or stderr is no terminal, or none any more, or it belongs to another job:
+  // nothing is to be asked.
   static bool is_there();
   // Whether what is written there can move the cursor.
   static bool understands_escapes(int descriptor, const agent::Environment& environment);
@@ -40,8 +40,10 @@ class Terminal {
 
   // What was typed before is no answer to what is asked now.
   static void forget_typed();
-  // The next line, at most `limit` bytes of it; the end of the input is an empty line. nullopt soon
-  // after `stop`, or at the deadline, with the prompt's line ended.
+  // The next line, at most `limit` bytes of it; the end of the input (Ctrl-D) is an empty line.
+  // nullopt where nobody has answered: soon after `stop`, or at the deadline, with the prompt's
+  // line ended; and where the terminal was closed, after the second that its signal may take to
+  // come.
   static std::optional<std::string> read_line(const std::stop_token& stop,
                                               std::size_t limit,
                                               std::chrono::steady_clock::time_point deadline =

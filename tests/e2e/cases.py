@@ -314,7 +314,7 @@ class Step:
 
     def __init__(self, words=None, shell=None):
         self.words, self.shell = words, shell
-        self.env, self.limits, self.signals, self.typed = {}, {}, [], []
+        self.env, self.limits, self.signals, self.typed, self.hang_up = {}, {}, [], [], None
         self.stdin, self.stdout, self.stderr, self.together = ["null"], ["pipe"], ["pipe"], 1
 
 
@@ -345,6 +345,8 @@ def parse_cmd(text):
             pending.setdefault("signals", []).append(words[1:])
         elif verb == "type" and words[2] == "after" and len(words) == 4:
             pending.setdefault("typed", []).append(words[1:])
+        elif verb == "hang_up" and words[1] == "after" and len(words) == 3:
+            pending[verb] = words[2]
         elif verb == "sh":
             step = Step(shell=words[1])
             step.env = dict(env)

@@ -7,6 +7,7 @@ UPDATE=1 rewrites the golden files (stdout, stderr) that a case has. README.md t
 import argparse
 import concurrent.futures
 import copy
+import fcntl
 import itertools
 import json
 import os
@@ -188,6 +189,7 @@ class Process:
         self.world, self.step, self.deadline = world, step, deadline
         self.opened, self.out, self.err = [], bytearray(), bytearray()
         self.undone = [f"signal {words}" for words in step.signals] + [f"type {words}" for words in step.typed]
+        self.undone += [f"hang_up {step.hang_up}"] if step.hang_up else []
         words = [world.fill(word) for word in step.words]
         if world.format and words[:1] and words[0] in RUNNING and not {"-o", "--output"} & set(words):
             words[1:1] = ["-o", world.format]
@@ -201,6 +203,9 @@ class Process:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a full disk is an error, not a signal
             for number in closed:
                 os.close(number)
+            if controlling:
+                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        controlling = step.stdin == ["pty", "controlling"]
         self.begin = time.monotonic()
         self.keyboard = None
         stdin, feed = self._input(step.stdin)
@@ -215,7 +220,7 @@ class Process:
         self.process = subprocess.Popen(
             command, cwd=world.work, env=world.environment(step),
             stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True,
-            preexec_fn=in_child if limits or closed else None)
+            preexec_fn=in_child if limits or closed or controlling else None)
         for descriptor in (stdin, stdout, stderr):
             if descriptor in self.opened:
                 os.close(descriptor)
@@ -276,7 +281,7 @@ class Process:
         return write, read
 
     def finish(self):
-        outside = [threading.Thread(target=work, daemon=True) for work in (self._send_signals, self._type)]
+        outside = [threading.Thread(target=work, daemon=True) for work in (self._send_signals, self._type_or_hang_up)]
         for thread in outside:
             thread.start()
         try:
@@ -329,20 +334,30 @@ class Process:
                     os.close(descriptor)
                     self.opened.remove(descriptor)
 
-    def _type(self):
+    def _stderr_has(self, wanted, begin=0):
+        """Where it has that; None: the process has ended without."""
+        while (found := bytes(self.err).find(wanted.encode(), begin)) < 0:
+            if time.monotonic() > self.deadline or self.process.returncode is not None:
+                return None
+            time.sleep(0.01)
+        return found
+
+    def _type_or_hang_up(self):
         """`type "y\n" after "Allow it?"`: each waits until stderr has its text once more."""
         seen = 0
         for text, after, wanted in self.step.typed:
-            while (found := bytes(self.err).find(wanted.encode(), seen)) < 0:
-                if time.monotonic() > self.deadline or self.process.returncode is not None:
-                    return
-                time.sleep(0.01)
+            if (found := self._stderr_has(wanted, seen)) is None:
+                return
             seen = found + 1
             try:
                 os.write(self.keyboard, text.encode().decode("unicode_escape").encode())
             except OSError:
                 return
             self.undone.remove(f"type {[text, after, wanted]}")
+        if self.step.hang_up and self._stderr_has(self.step.hang_up, seen) is not None:
+            self.opened.remove(self.keyboard)
+            os.close(self.keyboard)
+            self.undone.remove(f"hang_up {self.step.hang_up}")
 
     def _send_signals(self):
         """`signal TERM after request 2`: each waits for its event, in turn."""

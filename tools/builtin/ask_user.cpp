@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <string_view>
+
 namespace tools {
 namespace {
 
@@ -18,11 +20,15 @@ constexpr const char* k_ask_user_parameters = R"({
   "additionalProperties": false
 })";
 
+Output nobody_there(std::string_view why) {
+  return failure(agent::Code::tool_failed,
+                 fmt::format("nobody is there to answer: {}", why),
+                 "Decide by yourself, and say in your answer what you have assumed.");
+}
+
 Output call_ask_user(const agent::Json& arguments, const CallContext& context) {
   if (context.questioner == nullptr) {
-    return failure(agent::Code::tool_failed,
-                   "nobody is there to answer: the run has no terminal",
-                   "Decide by yourself, and say in your answer what you have assumed.");
+    return nobody_there("the run has no terminal");
   }
   Question question{.text = std::string(agent::text_at(arguments, "question")), .options = {}};
   if (const agent::Json* options = agent::find(arguments, "options")) {
@@ -32,7 +38,9 @@ Output call_ask_user(const agent::Json& arguments, const CallContext& context) {
   }
   const auto answer = context.questioner->ask(question, context.stop);
   if (!answer) {
-    return failure(agent::Code::tool_cancelled, "stopped before an answer came");
+    return context.stop.stop_requested()
+               ? failure(agent::Code::tool_cancelled, "stopped before an answer came")
+               : nobody_there("the terminal was closed");
   }
   if (answer->empty()) {
     return {.text = "The person gave no answer. Decide by yourself.\n"};

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -26,7 +27,7 @@ class Oracle final : public tools::Questioner {
   std::optional<std::string> answer_;
 };
 
-tools::Output ask(tools::Questioner* questioner) {
+tools::Output ask(tools::Questioner* questioner, std::stop_token stop = {}) {
   const std::filesystem::path nowhere;
   const agent::Environment environment;
   return tests::made(tools::make_ask_user)
@@ -34,7 +35,7 @@ tools::Output ask(tools::Questioner* questioner) {
              {.cwd = nowhere,
               .temporary = nowhere,
               .environment = environment,
-              .stop = {},
+              .stop = std::move(stop),
               .kill = {},
               .on_output = {},
               .questioner = questioner});
@@ -52,8 +53,12 @@ TEST_CASE("ask_user: what comes of each kind of answer", "[tools]") {
   CHECK(ask(&silent).text == "The person gave no answer. Decide by yourself.\n");
   CHECK(ask(&silent).code == std::nullopt);
 
-  Oracle interrupted(std::nullopt);
-  CHECK(ask(&interrupted).code == Code::tool_cancelled);
+  Oracle gone(std::nullopt);
+  std::stop_source stop;
+  CHECK(ask(&gone, stop.get_token()).code == Code::tool_failed);
+  CHECK_THAT(ask(&gone, stop.get_token()).message, Catch::Contains("the terminal was closed"));
+  stop.request_stop();
+  CHECK(ask(&gone, stop.get_token()).code == Code::tool_cancelled);
 
   const auto alone = ask(nullptr);
   CHECK(alone.code == Code::tool_failed);
