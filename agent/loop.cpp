@@ -506,6 +506,7 @@ class Run {
     }
     for (ToolCall& call : reply->tool_calls) {
       call.arguments_sha256 = sha256_hex(call.arguments);
+      call.arguments = as_recorded(call.arguments);
     }
     const bool is_news = reply->estimated && !state.has_estimates;
     const EventBody body =

@@ -1,5 +1,9 @@
 #include "agent/message.h"
 
+#include "agent/json.h"
+
+#include <nlohmann/json.hpp>
+
 #include <cstddef>
 #include <utility>
 
@@ -13,6 +17,11 @@ Usage& Usage::operator+=(const Usage& other) {
   reasoning += other.reasoning;
   cache_write_1h += other.cache_write_1h;
   return *this;
+}
+
+std::string as_recorded(std::string_view arguments) {
+  const auto json = parse_json(arguments);
+  return json && json->is_object() ? dump(*json) : std::string(arguments);
 }
 
 std::string_view to_string(StopReason reason) {

@@ -32,7 +32,8 @@ struct Usage {
 constexpr std::int64_t k_most_tokens = 1'000'000'000'000;
 
 // A call as the model made it. `arguments` is the text that came: it need not be valid JSON.
-// Empty, absent and `null` arguments are normalised to "{}" by the decoder (unless cut).
+// Empty, absent and `null` arguments are normalised to "{}" by the decoder (unless cut); once the
+// loop has the reply it is as_recorded().
 struct ToolCall {
   std::string id;
   std::string name;
@@ -50,6 +51,11 @@ struct ToolCall {
   }
   bool operator==(const ToolCall&) const = default;
 };
+
+// The text of a call's arguments that a log gives back, in which requests say them before and after
+// a resume alike: providers know again what they have seen. An object without the blanks between
+// its parts, its numbers as they were written; anything else as it came.
+std::string as_recorded(std::string_view arguments);
 
 // Why the model stopped; the wire's own word is in Reply::stop_reason_raw. `error`: nothing says
 // that the answer is whole. `unknown`: it is, and the wire has no word for why.

@@ -22,7 +22,7 @@ SETTINGS = {"formats", "protocol", "stream", "tags", "needs", "timeout_s"}
 COMMAND_KEYS = {"exit", "result", "events", "event", "no_events", "stdout_contains", "stdout_lacks",
                 "stderr_contains", "stderr_lacks", "stdout_json", "max_seconds", "max_rss_mb"}
 CASE_KEYS = {"requests", "request", "connections", "prefix_stable", "files", "left"}
-REQUEST_KEYS = {"path", "model", "headers", "body", "after_ms"}
+REQUEST_KEYS = {"path", "model", "headers", "body", "after_ms", "same_as"}
 # Each item of these is compared for itself.
 PARTED = {"event", "no_events", "stdout_contains", "stdout_lacks", "stderr_contains", "stderr_lacks", "request",
           "files"}

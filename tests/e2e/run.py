@@ -754,7 +754,10 @@ class Checker:
                     "body": {**(request.body or {}), "messages": request.messages}}
             if "after_ms" in wanted and request.at - seen[number - 2].at < wanted["after_ms"] / 1000 - 0.02:
                 self.fail(f"request {number} came {request.at - seen[number - 2].at:.3f} s after the one before")
-            self.compare({key: value for key, value in wanted.items() if key != "after_ms"}, view,
+            if (other := wanted.get("same_as")) is not None and (
+                    other > len(seen) or seen[other - 1].raw != request.raw):
+                self.fail(f"request {number} is not, byte by byte, request {other}")
+            self.compare({key: value for key, value in wanted.items() if key not in ("after_ms", "same_as")}, view,
                          f"request {number}")
         if expected.take("prefix_stable"):
             if len(seen) < 2:

@@ -233,6 +233,8 @@ class Runner(unittest.TestCase):
             ('[[request]]\n[[request]]\n[[request]]\nmodel = "m"', "request 3 was not made"),
             ('[[request]]\n[[request]]\nafter_ms = 5000', "after the one before"),
             ('[[request]]\nafter_ms = 5', "there is no request before the first"),
+            ('[[request]]\n[[request]]\nsame_as = 1', HOLDS),
+            ('[[request]]\n[[request]]\nsame_as = 3', "request 2 is not, byte by byte, request 3"),
             ('[[request]]\nheaders = {X-Case = "<absent>"}', "names of headers are in lower case"),
             ('[[request]]\nmodle = "<absent>"', "unknown keys in request 1: ['modle']")], server=two)
         one = "errand ask {{BASE}}/chat/completions"
