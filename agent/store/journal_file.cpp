@@ -170,6 +170,15 @@ void make_rows(SQLite::Database& database) {
   for_each_row(database, {}, [&](const RunRow& row) { put_row(database, row, std::nullopt); });
 }
 
+// What the versions after `found` add to an empty file, or to one of that version.
+void add_versions(SQLite::Database& database, int found) {
+  for (int version = found; version < k_version; ++version) {
+    database.exec(k_versions[static_cast<std::size_t>(version)]);
+  }
+  database.exec(fmt::format("PRAGMA application_id = {}", k_application_id));
+  database.exec(fmt::format("PRAGMA user_version = {}", k_version));
+}
+
 // Many processes may do this at once to the same file: who comes second finds it done.
 Result<void> bring_up_to_date(SQLite::Database& database, const fs::path& file) {
   Transaction transaction(database, Transaction::Kind::write);
@@ -177,12 +186,8 @@ Result<void> bring_up_to_date(SQLite::Database& database, const fs::path& file) 
   if (found == k_version) {
     return {};
   }
-  for (int version = found; version < k_version; ++version) {
-    database.exec(k_versions[static_cast<std::size_t>(version)]);
-  }
+  add_versions(database, found);
   make_rows(database);
-  database.exec(fmt::format("PRAGMA application_id = {}", k_application_id));
-  database.exec(fmt::format("PRAGMA user_version = {}", k_version));
   transaction.commit();
   return {};
 }
@@ -231,11 +236,7 @@ void fill(const fs::path& file, SessionSpec::Durability durability) {
   database.exec("PRAGMA journal_mode = OFF");
   database.exec("PRAGMA synchronous = OFF");
   Transaction transaction(database, Transaction::Kind::write);
-  for (const char* version : k_versions) {
-    database.exec(version);
-  }
-  database.exec(fmt::format("PRAGMA application_id = {}", k_application_id));
-  database.exec(fmt::format("PRAGMA user_version = {}", k_version));
+  add_versions(database, 0);
   transaction.commit();
   if (durability == SessionSpec::Durability::full) {
     database.exec("PRAGMA synchronous = FULL");
