@@ -9,8 +9,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -42,33 +41,59 @@ std::unexpected<Error> failed_here(std::string_view doing,
   return error;
 }
 
-// Of a journal that was cut off: how long it was, as its header (SQLite's file format, 1.3) has it.
-// Nothing: it is no shorter, or no journal of ours.
-std::optional<std::uintmax_t> length_before_cut(const fs::path& file) {
-  std::error_code error;
-  if (!fs::is_regular_file(file, error)) {
+// Of a journal of ours; nothing: it is none.
+std::optional<SQLite::Header> header_of(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) {
     return std::nullopt;  // a pipe would be waited for
   }
-  std::array<unsigned char, 100> header{};
-  std::ifstream in(file, std::ios::binary);
-  if (!in.read(reinterpret_cast<char*>(header.data()), header.size())) {
+  try {
+    const SQLite::Header header = SQLite::Database::getHeaderInfo(file.string());
+    return header.applicationId == k_application_id ? std::optional(header) : std::nullopt;
+  } catch (const SQLite::Exception&) {
     return std::nullopt;
   }
-  const auto number_at = [&](std::size_t at, std::size_t bytes) {
-    std::uintmax_t number = 0;
-    for (std::size_t byte = at; byte < at + bytes; ++byte) {
-      number = number << 8 | header.at(byte);
-    }
-    return number;
-  };
-  const std::uintmax_t page = number_at(16, 2) == 1 ? 65'536 : number_at(16, 2);
-  const std::uintmax_t length = page * number_at(28, 4);
-  const bool is_ours =
-      std::string_view(reinterpret_cast<const char*>(header.data()), 15) == "SQLite format 3" &&
-      number_at(68, 4) == k_application_id;
-  const bool is_cut = is_ours && fs::file_size(file, error) < length && !error;
-  return is_cut ? std::optional(length) : std::nullopt;
 }
+
+// How long a journal was that was cut off; nothing: it is no shorter.
+std::optional<std::uintmax_t> length_before_cut(const fs::path& file) {
+  const auto header = header_of(file);
+  if (!header) {
+    return std::nullopt;
+  }
+  const std::uintmax_t length =
+      std::uintmax_t{header->pageSizeBytes} * (header->databaseSizePages & 0xFFFF'FFFF);
+  std::error_code error;
+  return fs::file_size(file, error) < length && !error ? std::optional(length) : std::nullopt;
+}
+
+// Journals of the first days keep their events by their keys alone.
+bool has_rows_by_number(SQLite::Database& database) {
+  SQLite::Statement query(database,
+                          "SELECT count(*) FROM pragma_index_list('events') WHERE origin = 'u'");
+  return query.executeStep() && query.getColumn(0).getInt() != 0;
+}
+
+// An event as it is kept: its keys, and what it says itself.
+struct KeptEvent {
+  static constexpr std::string_view k_columns =
+      "run_id, seq, json, typeof(run_id) = 'text' AND typeof(seq) = 'integer'";
+  std::string run_id;
+  std::int64_t seq = 0;
+  bool has_right_types = true;  // of its keys: no text equals bytes
+  Result<Event> event;
+
+  explicit KeptEvent(SQLite::Statement& query)
+      : run_id(query.getColumn(0).getString()),
+        seq(query.getColumn(1).getInt64()),
+        has_right_types(query.getColumn(3).getInt() != 0),
+        event(event_of({query.getColumn(2).getText(),
+                        static_cast<std::size_t>(query.getColumn(2).getBytes())})) {}
+
+  bool is_in_its_place() const {
+    return event && event->run_id == run_id && event->seq == seq && has_right_types;
+  }
+};
 
 class Check {
  public:
@@ -129,26 +154,45 @@ class Check {
   }
 
   void check_events() {
-    SQLite::Statement query(database_, "SELECT run_id, seq, json FROM events ORDER BY run_id, seq");
+    SQLite::Statement query(
+        database_, fmt::format("SELECT {} FROM events ORDER BY run_id, seq", KeptEvent::k_columns));
+    const bool can_be_put_back = has_rows_by_number(database_);
+    SQLite::Statement place(database_, "SELECT 1 FROM events WHERE run_id = ? AND seq = ?");
     std::string run_id;
     std::int64_t turn = 0;
     while (query.executeStep()) {
       ++report_.events;
-      const bool is_first = query.getColumn(0).getString() != run_id;
+      const KeptEvent kept(query);
+      const bool is_first = kept.run_id != run_id;
       if (is_first) {
-        run_id = query.getColumn(0).getString();
+        run_id = kept.run_id;
         turn = 0;
       }
-      const SQLite::Column text = query.getColumn(2);
-      const auto event = event_of({text.getText(), static_cast<std::size_t>(text.getBytes())});
-      if (!event || event->run_id != run_id || event->seq != query.getColumn(1).getInt64()) {
-        add(run_id, fmt::format("event {} cannot be read", query.getColumn(1).getInt64()), false);
+      if (!kept.is_in_its_place()) {
+        add_misplaced(kept, can_be_put_back ? &place : nullptr);
         continue;
       }
-      if (is_first && !std::holds_alternative<RunStarted>(event->body)) {
+      if (is_first && !std::holds_alternative<RunStarted>(kept.event->body)) {
         add(run_id, "its beginning is missing", false);
       }
-      check_turn(*event, turn);
+      check_turn(*kept.event, turn);
+    }
+  }
+
+  void add_misplaced(const KeptEvent& kept, SQLite::Statement* place) {
+    bool is_free = place != nullptr && kept.event;
+    if (is_free) {
+      place->tryReset();
+      place->bind(1, kept.event->run_id);
+      place->bind(2, kept.event->seq);
+      is_free = !place->executeStep();
+    }
+    if (is_free) {
+      add(kept.event->run_id,
+          fmt::format("event {} is kept under a damaged key", kept.event->seq),
+          true);
+    } else {
+      add(kept.run_id, fmt::format("event {} cannot be read", kept.seq), false);
     }
   }
 
@@ -190,9 +234,20 @@ std::string stamp_now() {
   return text.substr(0, text.find('.')) + "Z";
 }
 
+// Several copies may be made within a second.
+fs::path name_of_copy(const fs::path& file) {
+  const fs::path first = fs::path(file) += ".copy-" + stamp_now();
+  fs::path copy = first;
+  std::error_code ignored;
+  for (int number = 2; fs::exists(copy, ignored); ++number) {
+    copy = fs::path(first) += fmt::format("-{}", number);
+  }
+  return copy;
+}
+
 // As it lies there, with what waits in the -wal file.
 Result<fs::path> keep_copy(const fs::path& file) {
-  fs::path copy = fs::path(file) += ".copy-" + stamp_now();
+  fs::path copy = name_of_copy(file);
   for (const char* part : {"", "-wal"}) {
     const fs::path from = fs::path(file) += part;
     std::error_code error;
@@ -224,21 +279,44 @@ void make_all_rows(SQLite::Database& database) {
   });
 }
 
-// Where only indexes and rows are wrong.
-void mend_in_place(SQLite::Database& database) {
-  Transaction transaction(database, Transaction::Kind::write);
-  database.exec("REINDEX");
-  make_all_rows(database);
-  transaction.commit();
+// Gives events whose keys are damaged the keys that they say themselves, and returns what they were
+// kept under.
+std::set<std::string> put_events_back(SQLite::Database& database) {
+  std::set<std::string> names;
+  if (!has_rows_by_number(database)) {
+    return names;
+  }
+  struct Move {
+    std::int64_t row;
+    std::string run_id;
+    std::int64_t seq;
+  };
+  std::vector<Move> moves;
+  SQLite::Statement query(database,
+                          fmt::format("SELECT {}, rowid FROM events", KeptEvent::k_columns));
+  while (query.executeStep()) {
+    const KeptEvent kept(query);
+    if (kept.event && !kept.is_in_its_place()) {
+      moves.push_back({query.getColumn(4).getInt64(), kept.event->run_id, kept.event->seq});
+      names.insert(kept.run_id);
+    }
+  }
+  SQLite::Statement move(database,
+                         "UPDATE OR IGNORE events SET run_id = ?, seq = ? WHERE rowid = ?");
+  for (const auto& [row, run_id, seq] : moves) {
+    move.tryReset();
+    move.bind(1, run_id);
+    move.bind(2, seq);
+    move.bind(3, row);
+    move.exec();
+  }
+  return names;
 }
 
-// Hands over the rows up to where they are damaged; whether that was all of them.
-template <typename Take>
-bool read_rows(SQLite::Statement& query, const Take& take) {
+// Whether it came to its end: it stops where the file is damaged.
+bool reads_all(const std::function<void()>& read) {
   try {
-    while (query.executeStep()) {
-      take(query);
-    }
+    read();
     return true;
   } catch (const SQLite::Exception& exception) {
     if (!is_damage(exception)) {
@@ -248,12 +326,18 @@ bool read_rows(SQLite::Statement& query, const Take& take) {
   }
 }
 
-// From both ends, where one way does not reach the other one. `{0}` is the direction.
+// Hands over the rows up to where they are damaged, from both ends where one way does not reach the
+// other one; whether that was all of them. `{0}` is the direction.
 template <typename Take>
 bool read_both_ways(SQLite::Database& database, fmt::format_string<const char*&> sql, Take take) {
   for (const char* direction : {"ASC", "DESC"}) {
-    SQLite::Statement query(database, fmt::format(sql, direction));
-    if (read_rows(query, take)) {
+    const bool is_all = reads_all([&] {
+      SQLite::Statement query(database, fmt::format(sql, direction));
+      while (query.executeStep()) {
+        take(query);
+      }
+    });
+    if (is_all) {
       return true;
     }
   }
@@ -270,14 +354,18 @@ struct Inventory {
   bool has_all_events = true;
 
   explicit Inventory(SQLite::Database& database) {
+    const auto note = [&](SQLite::Statement& query) {
+      events[query.getColumn(0).getString()].emplace(query.getColumn(1).getInt64(),
+                                                     query.getColumn(2).getInt64());
+    };
     has_all_events =
-        read_both_ways(database,
-                       "SELECT run_id, seq, rowid FROM events INDEXED BY sqlite_autoindex_events_1 "
-                       "ORDER BY run_id {0}, seq {0}",
-                       [&](SQLite::Statement& query) {
-                         events[query.getColumn(0).getString()].emplace(
-                             query.getColumn(1).getInt64(), query.getColumn(2).getInt64());
-                       });
+        has_rows_by_number(database)
+            ? read_both_ways(database,
+                             "SELECT run_id, seq, rowid FROM events INDEXED BY "
+                             "sqlite_autoindex_events_1 ORDER BY run_id {0}, seq {0}",
+                             note)
+            : read_both_ways(
+                  database, "SELECT run_id, seq, 0 FROM events ORDER BY run_id {0}, seq {0}", note);
     read_both_ways(database,
                    "SELECT run_id, finished IS NOT NULL FROM runs ORDER BY run_id {0}",
                    [&](SQLite::Statement& query) {
@@ -295,6 +383,20 @@ struct Inventory {
   }
 };
 
+// Where only keys, indexes and rows are wrong. Returns what was there before rows were made.
+Inventory mend_in_place(SQLite::Database& database) {
+  Transaction transaction(database, Transaction::Kind::write);
+  database.exec("REINDEX");
+  const std::set<std::string> damaged_names = put_events_back(database);
+  Inventory before(database);
+  for (const std::string& name : damaged_names) {
+    before.listed.erase(name);  // its events are another run's
+  }
+  make_all_rows(database);
+  transaction.commit();
+  return before;
+}
+
 // Puts events of a damaged file into a new one.
 class Rescue {
  public:
@@ -307,10 +409,17 @@ class Rescue {
 
   // Whether no event is lost. What lies between two damages only the index leads to.
   bool run(const Inventory& inventory) {
+    const auto take = [&](SQLite::Statement& query) { save(query); };
+    if (!has_rows_by_number(from_)) {
+      return read_both_ways(
+          from_,
+          "SELECT run_id, seq, time, type, json FROM events ORDER BY run_id {0}, seq {0}",
+          take);
+    }
     const bool is_all = read_both_ways(
         from_,
         "SELECT run_id, seq, time, type, json FROM events NOT INDEXED ORDER BY rowid {}",
-        [&](SQLite::Statement& query) { save(query); });
+        take);
     if (!is_all) {
       save_by_index(inventory);
     }
@@ -347,7 +456,11 @@ class Rescue {
           query.bind(1, row);
           query.bind(2, run_id);
           query.bind(3, seq);
-          read_rows(query, [&](SQLite::Statement& found) { save(found); });
+          reads_all([&] {
+            if (query.executeStep()) {
+              save(query);
+            }
+          });
         }
       }
     }
@@ -449,15 +562,17 @@ Result<std::vector<Loss>> mend_by_report(const fs::path& file, const CheckReport
   try {
     std::optional<Inventory> before;
     bool is_all = true;
-    {
+    if (report.is_sound) {
+      TRY_ASSIGN(
+          SQLite::Database database,
+          open_to_write(file, SessionSpec::Durability::full));  // an older one has other rows
+      before.emplace(mend_in_place(database));
+    } else {
       SQLite::Database database(
           file.string(), SQLite::OPEN_READWRITE, static_cast<int>(k_patience.count()));
+      database.exec("PRAGMA writable_schema = ON");  // passes over definitions that are damaged
       before.emplace(database);
-      if (report.is_sound) {
-        mend_in_place(database);
-      } else {
-        TRY_ASSIGN(is_all, write_anew(database, file, *before));
-      }
+      TRY_ASSIGN(is_all, write_anew(database, file, *before));
     }  // closed: it may be of another file than the one that is there now
     TRY_ASSIGN(SQLite::Database mended, open_to_read(file));
     return losses_between(*before, Inventory(mended), is_all);
@@ -483,6 +598,10 @@ Result<CheckReport> check_journal(const fs::path& file) {
     const Transaction snapshot(database, Transaction::Kind::read);
     return Check(database).run();
   } catch (const SQLite::Exception& exception) {
+    if (is_damage(exception) && header_of(file)) {  // one of an older version is read to be opened
+      return CheckReport{.is_sound = false,
+                         .findings = {{.what = exception.what(), .can_be_mended = true}}};
+    }
     return failed_here("cannot check", file, exception);
   }
 }

@@ -487,7 +487,8 @@ void for_each_row(SQLite::Database& database,
     }
     row.updated = time;
     if (is_in_rows(text_in(query.getColumn(2)))) {
-      if (const auto event = event_of(text_in(query.getColumn(3)))) {
+      const auto event = event_of(text_in(query.getColumn(3)));
+      if (event && event->run_id == row.run_id) {  // else its key is spoilt
         fold(row, *event, nothing);
       }
     }

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -305,4 +306,97 @@ TEST_CASE("check: what is no database is not sent to the doctor", "[agent]") {
   const auto error = check_journal(folder / "garbage.db").error();
   CHECK(error.code == Code::storage_corrupt);
   CHECK_THAT(error.help, !Catch::Contains("doctor") && Catch::Contains("move this one away"));
+}
+
+TEST_CASE("check: where the definition of an index is damaged, the tables are saved whole",
+          "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_journal(file, 3, 20);
+  const auto before = list_runs(file, {});
+  const std::string damage =
+      GENERATE(as<std::string>{},
+               "UPDATE sqlite_schema SET sql = 'CREATE INDEX junk' WHERE name = 'runs_by_time'",
+               "UPDATE sqlite_schema SET rootpage = 999999 WHERE name = 'runs_by_time'",
+               "UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'runs_by_time'",
+               "DELETE FROM sqlite_schema WHERE name = 'runs_by_time'",
+               "UPDATE sqlite_schema SET name = 'nobody' WHERE name = 'sqlite_autoindex_events_1'",
+               "UPDATE sqlite_schema SET rootpage = 0 WHERE name = 'sqlite_autoindex_events_1'",
+               "DELETE FROM sqlite_schema WHERE name = 'sqlite_autoindex_events_1'");
+  INFO(damage);
+  change(file, "PRAGMA writable_schema = ON; " + damage);
+  REQUIRE_FALSE(check_journal(file)->findings.empty());
+  const auto mended = mend_journal(file);
+  REQUIRE(mended);
+  CHECK(mended->lost.empty());
+  CHECK(words(mended->after) == Words{});
+  CHECK(mended->after.events == 3 * 42);
+  const auto after = list_runs(file, {});
+  REQUIRE(after->size() == before->size());
+  for (std::size_t at = 0; at < after->size(); ++at) {
+    CHECK((*after)[at].row == (*before)[at].row);
+  }
+}
+
+TEST_CASE("check: events under damaged keys are put where they say that they belong", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_journal(file, 3, 1);
+  const auto before = list_runs(file, {});
+  const std::string damage =
+      GENERATE(as<std::string>{},
+               "UPDATE events SET run_id = CAST(x'FF41FE' AS TEXT) WHERE run_id = 'run-001'",
+               "UPDATE events SET run_id = CAST(x'410042' AS TEXT) WHERE run_id = 'run-001'",
+               "UPDATE events SET run_id = x'FF' WHERE run_id = 'run-001'",
+               "UPDATE events SET run_id = CAST(run_id AS BLOB) WHERE run_id = 'run-001'",
+               "UPDATE events SET run_id = CAST(x'FF' AS TEXT) WHERE run_id = 'run-001'; "
+               "UPDATE runs SET run_id = CAST(x'FF' AS TEXT) WHERE run_id = 'run-001'",
+               "UPDATE events SET seq = 'third' WHERE run_id = 'run-001' AND seq = 3");
+  INFO(damage);
+  change(file, damage);
+  REQUIRE_FALSE(check_journal(file)->findings.empty());
+  const auto mended = mend_journal(file);
+  REQUIRE(mended);
+  CHECK(mended->lost.empty());
+  CHECK(words(mended->after) == Words{});
+  const auto after = list_runs(file, {});
+  REQUIRE(after->size() == before->size());
+  for (std::size_t at = 0; at < after->size(); ++at) {
+    CHECK((*after)[at].row == (*before)[at].row);
+  }
+  CHECK(agent::store::read_run(file, "run-001")->size() == 4);
+}
+
+TEST_CASE("check: an event whose place is taken stays where it is, and is mended once", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_journal(file, 2, 1);
+  change(file,
+         "INSERT INTO events SELECT CAST(x'FF' AS TEXT), seq, time, type, json FROM events "
+         "WHERE run_id = 'run-001'");
+  const auto mended = mend_journal(file);
+  REQUIRE(mended);
+  CHECK_FALSE(mended->copy.empty());
+  CHECK(words(mended->after) == Words{"\xFF: event 1 cannot be read !",
+                                      "\xFF: event 2 cannot be read !",
+                                      "\xFF: event 3 cannot be read !",
+                                      "\xFF: event 4 cannot be read !"});
+  const auto again = mend_journal(file);
+  REQUIRE(again);
+  CHECK(again->copy.empty());
+}
+
+TEST_CASE("check: each mending keeps a copy of its own, also within a second", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_journal(file, 2, 1);
+  std::set<fs::path> copies;
+  for (int number = 0; number < 5; ++number) {
+    change(file, "DELETE FROM runs WHERE run_id = 'run-000'");
+    const auto mended = mend_journal(file);
+    REQUIRE(mended);
+    CHECK(fs::exists(mended->copy));
+    copies.insert(mended->copy);
+  }
+  CHECK(copies.size() == 5);
 }
