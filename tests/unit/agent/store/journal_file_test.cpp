@@ -1,5 +1,7 @@
 #include "agent/store/journal_file.h"
 
+#include "agent/store/check.h"
+#include "agent/store/keeping.h"
 #include "agent/store/runs.h"
 #include "tests/support/journal.h"
 #include "tests/support/skip.h"
@@ -7,13 +9,16 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <string>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -27,10 +32,13 @@ using agent::store::RunStatus;
 using tests::bytes_of;
 using tests::TemporaryFolder;
 
-// A journal as the first version wrote it: a run that ended, one that was stopped by a limit, and
+// Journals as each version wrote them, by an errand of its time. Those of the first days keep their
+// events without row numbers.
+const fs::path k_samples = fs::path(ERRAND_SOURCE_DIR) / "tests/unit/agent/store/journals";
+
+// Of the first version: a run that ended, one that was stopped by a limit, and
 // one that was killed while its tool was at work.
-const fs::path k_version_1 =
-    fs::path(ERRAND_SOURCE_DIR) / "tests/unit/agent/store/journals/version-1.db";
+const fs::path k_version_1 = k_samples / "version-1.db";
 constexpr const char* k_ended = "01a206b7-b5f3-711d-9a0e-756c834779c6";
 constexpr const char* k_stopped = "01a206b7-b626-7237-abf9-8d7d1432b965";
 constexpr const char* k_killed = "01a206b7-b67b-7963-a2fa-35924abdbfc2";
@@ -81,8 +89,8 @@ std::vector<RunRow> rows_in(const fs::path& file) {
 
 std::vector<std::string> texts_in(const fs::path& file) {
   std::vector<std::string> texts;
-  for (const char* run : {k_ended, k_stopped, k_killed}) {
-    const auto of_run = agent::store::read_run_texts(file, run);
+  for (const RunRow& row : rows_in(file)) {
+    const auto of_run = agent::store::read_run_texts(file, row.run_id);
     REQUIRE(of_run);
     texts.insert(texts.end(), of_run->begin(), of_run->end());
   }
@@ -119,6 +127,77 @@ TEST_CASE("journal file: the first version is brought up to date by a writer", "
   CHECK(SQLite::Database(file.string()).execAndGet("PRAGMA integrity_check").getString() == "ok");
   // And once more: nothing is left to do.
   tests::opened(file);
+  CHECK(rows_in(file) == rows_of_version_1());
+}
+
+TEST_CASE("journal file: there is a sample of every version", "[agent]") {
+  std::set<int> versions;
+  for (const auto& sample : fs::directory_iterator(k_samples)) {
+    const TemporaryFolder folder;
+    fs::copy_file(sample.path(), folder / "journal.db");
+    versions.insert(version_in(folder / "journal.db"));
+  }
+  const TemporaryFolder folder;
+  tests::opened(folder / "journal.db");
+  std::set<int> all;
+  for (int version = 1; version <= version_in(folder / "journal.db"); ++version) {
+    all.insert(version);
+  }
+  CHECK(versions == all);
+}
+
+TEST_CASE("journal file: every sample is read, written and mended", "[agent]") {
+  for (const auto& sample : fs::directory_iterator(k_samples)) {
+    INFO(sample.path().filename().string());
+    const TemporaryFolder folder;
+    const fs::path file = folder / "journal.db";
+    fs::copy_file(sample.path(), file);
+    const std::string bytes = bytes_of(file);
+    const std::vector<RunRow> rows = rows_in(file);
+    const std::vector<std::string> texts = texts_in(file);
+    REQUIRE(rows.size() >= 2);
+    REQUIRE(texts.size() >= 10);
+    CHECK(std::ranges::all_of(rows, [](const RunRow& row) { return row.agent == "sample"; }));
+    CHECK(agent::store::check_journal(file)->findings.empty());
+    CHECK(bytes_of(file) == bytes);
+
+    CHECK(tests::keep(*tests::opened(file),
+                      tests::event("new", 1, agent::RunStarted{.agent_name = "new"})));
+    CHECK(rows_in(file).size() == rows.size() + 1);
+    CHECK(agent::store::check_journal(file)->findings.empty());
+
+    // As it came, and as it is after that.
+    fs::copy_file(sample.path(), folder / "older.db");
+    for (const fs::path& damaged : {folder / "older.db", file}) {
+      SQLite::Database(damaged.string(), SQLite::OPEN_READWRITE)
+          .exec(
+              "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES('index', 'damaged', "
+              "'runs', 2, 'CREATE INDEX')");
+      const auto mended = agent::store::mend_journal(damaged);
+      REQUIRE(mended);
+      CHECK_FALSE(mended->copy.empty());
+      CHECK(mended->lost.empty());
+      CHECK(mended->after.findings.empty());
+    }
+    CHECK(rows_in(folder / "older.db") == rows);
+    CHECK(texts_in(folder / "older.db") == texts);
+    CHECK(agent::store::remove_runs(
+        file, std::vector<std::string>{"new"}, agent::store::Traces::erase));
+    CHECK(rows_in(file) == rows);
+    CHECK(texts_in(file) == texts);
+  }
+}
+
+TEST_CASE("journal file: one of the first version is mended in its place", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  fs::copy_file(k_version_1, file);
+  SQLite::Database(file.string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE events SET run_id = CAST(x'FF' AS TEXT) WHERE run_id = '" +
+            std::string(k_ended) + "'");
+  const auto mended = agent::store::mend_journal(file);
+  REQUIRE(mended);
+  CHECK(mended->after.findings.empty());
   CHECK(rows_in(file) == rows_of_version_1());
 }
 
