@@ -112,7 +112,10 @@ void RunSession::tell_what_is_carried_on() {
     return;
   }
   const agent::RunStarted& begun = source_.earlier->begun;
-  const auto text = config::read_text_file(begun.agent_file, begun.made_from.agent_text.size() + 1);
+  // Its name may be relative to the folder that the run began in, which --cwd has left.
+  const fs::path file =
+      fs::path(begun.made_from.agent_folder) / fs::path(begun.agent_file).filename();
+  const auto text = config::read_text_file(file, begun.made_from.agent_text.size() + 1);
   if (!text || *text != begun.made_from.agent_text) {
     warn(fmt::format("the agent file {} has changed since: the run goes on by the recorded one",
                      agent::one_line(begun.agent_file)),
