@@ -6,7 +6,6 @@
 Runs every case once. Each run that is in a journal then is carried on with a new message, by a model that answers
 `Carried on.`: where the table says that its ending can be carried on, it has to be; where it says that it cannot, the
 command has to say so, and ask nobody. `resume_cmd` of the result has to say the same."""
-import argparse
 import json
 import re
 import sqlite3
@@ -16,7 +15,6 @@ import threading
 
 sys.dont_write_bytecode = True  # a test run leaves nothing in the source tree
 import run  # noqa: E402
-from cases import find_cases  # noqa: E402
 
 ANSWER = "version: 1\nreplies: [{text: Carried on., repeat: 1000}]\n"
 # What the agent file of the case itself says no to, with or without a new message, or limits where no option is for it.
@@ -111,13 +109,5 @@ def try_all(chosen, options):
     return 1 if failed else 0
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    run.add_options(parser)
-    options = parser.parse_args()
-    cases, _ = find_cases()
-    return run.with_errand(options, lambda: try_all(run.chosen_cases(cases, options.k, None), options))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run.main_over_cases(__doc__, try_all))

@@ -7,7 +7,6 @@ Runs every case once and keeps what it did. Against that it then holds the case 
 expectations turned into its opposite: the case has to fail. And it holds the case against what a lying program would
 have done (another exit code, a token more, an event less, a line more): the case has to fail, too, but for the few
 kinds that only some cases can know."""
-import argparse
 import copy
 import dataclasses
 import json
@@ -19,7 +18,7 @@ import types
 
 sys.dont_write_bytecode = True  # a test run leaves nothing in the source tree
 import run  # noqa: E402
-from cases import CASE_KEYS, GOLDENS, HERE, Expectations, find_cases  # noqa: E402
+from cases import CASE_KEYS, GOLDENS, HERE, Expectations  # noqa: E402
 sys.path.append(str(HERE.parent / "support"))
 from scratch import Scratch  # noqa: E402
 
@@ -272,14 +271,6 @@ def try_case(case, options):
 
 # ---- everything together ----
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    run.add_options(parser)
-    options = parser.parse_args()
-    cases, _ = find_cases()
-    return run.with_errand(options, lambda: try_all(run.chosen_cases(cases, options.k, None), options))
-
-
 def try_all(chosen, options):
     passed = failed = skipped = 0
     tried = {"expectations": 0, "lies": 0}
@@ -306,4 +297,4 @@ def try_all(chosen, options):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run.main_over_cases(__doc__, try_all))

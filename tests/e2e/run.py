@@ -1092,6 +1092,15 @@ def with_errand(options, work):
         return work()
 
 
+def main_over_cases(description, work):
+    """The main function of a program that runs cases in a way of its own: `work(cases, options)`."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    options = parser.parse_args()
+    cases, _ = find_cases()
+    return with_errand(options, lambda: work(chosen_cases(cases, options.k, None), options))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
