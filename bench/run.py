@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """Measures errand beside a minimal libcurl program: the same bodies to the same loopback server, the
-same commands between them, in turn A B A B. It measures and asserts nothing.
+same commands between them, in turn A B A B. It asserts nothing of what it measures; what cannot be measured
+is said, and ends it with 1.
 
-    bench/run.py [--build DIR] [--pairs N] [--long TURNS]"""
+    bench/run.py [--build DIR] [--pairs N] [--long TURNS]
+    bench/run.py --smoke        # the least of each, in seconds: whether it can be measured"""
 import argparse
 import base64
+import contextlib
+import io
 import json
 import os
 import pathlib
 import shutil
+import signal
 import sqlite3
 import statistics
 import subprocess
@@ -202,22 +207,25 @@ def answers(bench):
                 yield protocol, source, file
 
 
-def decoding(bench):
+def decoding(bench, seconds):
     print(f"\n{'reading answers':<34}{'MB/s':>10}{'KB a body':>12}\n")
     for protocol, source, file in answers(bench):
-        done = subprocess.run([bench.build / "bench_decode", protocol, file], stdout=subprocess.PIPE, text=True)
-        speed, size = done.stdout.split() if done.returncode == 0 else ("-", "0")
+        done = subprocess.run([bench.build / "bench_decode", protocol, file, str(seconds)], stdout=subprocess.PIPE,
+                              text=True, check=True)
+        speed, size = done.stdout.split()
         print(f"{protocol + ', ' + source:<34}{speed:>10}{int(size) / 1000:>12.0f}", flush=True)
 
 
-def concurrent_replays(bench, runs=1000):
+def concurrent_replays(bench, runs):
     done = subprocess.run([bench.build / "bench_replays", str(runs)], stdout=subprocess.PIPE, text=True, cwd=bench.folder)
     well, memory, cpu, wall = done.stdout.split()
     print(f"\n{runs} replays at once in one process, two turns and a tool call each: {well} ended well; "
           f"{memory} KB and {cpu} ms CPU a run, {wall} ms in all")
+    if int(well) != runs:
+        raise SystemExit(f"bench: of {runs} replays {well} ended well")
 
 
-def batches(bench, inputs=200, parallel=4):
+def batches(bench, inputs, parallel=4):
     """One process for all inputs, and xargs with a process each."""
     (bench.folder / "bench.replay.yaml").write_text("version: 1\nreplies:\n  - tool_calls: [{shell: {command: 'true'}}]\n"
                                                     "  - text: Done.\n")
@@ -233,9 +241,9 @@ def batches(bench, inputs=200, parallel=4):
         bench.compare(title, ["/bin/sh", "-c", ours], ["/bin/sh", "-c", theirs], max(bench.pairs // 5, 1))
 
 
-def batch_memory(bench):
+def batch_memory(bench, few, many):
     peaks = []
-    for inputs in (1000, 10_000):
+    for inputs in (few, many):
         file = bench.folder / "many.txt"
         file.write_text("".join(f"Input {at}\n" for at in range(inputs)))
         peaks.append((inputs, bench.run(["/bin/sh", "-c", f"exec {bench.build / 'errand'} batch -q {bench.folder / 'replayed.yaml'} "
@@ -273,7 +281,7 @@ def resumed(bench, agent, journal, run):
             f"replay/{bench.folder}/done.replay.yaml", "--store", str(journal)]
 
 
-def recorded_runs(bench, count=10_000, turns=8):
+def recorded_runs(bench, count, long_turns, turns=8):
     """Looking at runs and carrying them on, beside sqlite3 with the same rows."""
     agent, journal, run = recorded_run(bench, "many", turns)
     base = sqlite3.connect(journal)
@@ -294,9 +302,62 @@ def recorded_runs(bench, count=10_000, turns=8):
     some = f"{run[:24]}{count // 2:012x}"
     bench.compare("errand resume", resumed(bench, agent, journal, some),
                   ["sqlite3", str(journal), f"SELECT json FROM events WHERE run_id = '{some}' ORDER BY seq"])
-    agent, journal, run = recorded_run(bench, "long", 1000)
-    bench.compare("resume, export of 1000 turns", resumed(bench, agent, journal, run),
+    agent, journal, run = recorded_run(bench, "long", long_turns)
+    bench.compare(f"resume, export of {long_turns} turns", resumed(bench, agent, journal, run),
                   [str(bench.build / "errand"), "runs", "export", run, "--store", str(journal)])
+
+
+def beside_curl(bench):
+    bench.compare("errand --version, curl --version", [str(bench.build / "errand"), "--version"],
+                  [shutil.which("curl"), "--version"], bench.pairs * 3)
+
+
+def beside_the_baseline(bench, turns):
+    what = f"{turns} turns, a tool call each" if turns else "one turn"
+    for title, options in ((what, ()), (what.split(",")[0] + ", --no-session", ("--no-session",))):
+        bench.compare(title, bench.errand(bench.agent(bench.server, turns), *options), bench.baseline(turns))
+
+
+def parts_of(options):
+    """(function, its arguments behind the bench)"""
+    few = options.smoke
+    turns, replays, runs, long_turns, inputs, many = (
+        (5, 20, 20, 20, 8, (10, 20)) if few else (100, 1000, 10_000, 1000, 200, (1000, 10_000)))
+    yield beside_curl,
+    yield beside_the_baseline, 0
+    yield beside_the_baseline, turns
+    yield sandbox,
+    yield decoding, 0 if few else 1
+    yield concurrent_replays, replays
+    yield recorded_runs, runs, long_turns
+    yield batches, inputs
+    yield batch_memory, *many
+    if options.long:
+        yield long_run, 40 if few else options.long
+
+
+def give_up(*_):
+    raise TimeoutError("it took too long")
+
+
+def measure(bench, options):
+    """How many parts cannot be measured."""
+    signal.signal(signal.SIGALRM, give_up)
+    passed = failed = 0
+    for part, *arguments in parts_of(options):
+        try:
+            signal.alarm(20 if options.smoke else 1800)
+            with contextlib.redirect_stdout(io.StringIO() if options.smoke else sys.stdout):
+                part(bench, *arguments)
+            signal.alarm(0)
+            passed += 1
+        except (Exception, SystemExit) as error:
+            signal.alarm(0)
+            print(f"FAIL {' '.join(map(str, (part.__name__, *arguments)))}: {error or type(error).__name__}", flush=True)
+            failed += 1
+    if options.smoke:
+        print(f"{passed} passed, {failed} failed, 0 skipped")
+    return failed
 
 
 def main():
@@ -304,32 +365,20 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build" / "release")
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--long", type=int, default=1000, metavar="TURNS", help="0 leaves the long run out")
+    parser.add_argument("--smoke", action="store_true", help="the least of each: whether it can be measured")
     options = parser.parse_args()
+    if options.smoke:
+        options.pairs = 1
     bench = Bench(options)
     try:
-        print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {options.pairs} pairs; medians, "
-              "and the ratio pair by pair with its range\n")
-        print(f"{'':<34}{'errand':<19}{'beside it':<19}")
-        errand = str(bench.build / "errand")
-        bench.compare("errand --version, curl --version", [errand, "--version"],
-                      [shutil.which("curl"), "--version"], options.pairs * 3)
-        bench.compare("one turn", bench.errand(bench.agent(bench.server, 0)), bench.baseline(0))
-        bench.compare("one turn, --no-session", bench.errand(bench.agent(bench.server, 0), "--no-session"),
-                      bench.baseline(0))
-        bench.compare("100 turns, a tool call each", bench.errand(bench.agent(bench.server, 100)), bench.baseline(100))
-        bench.compare("100 turns, --no-session", bench.errand(bench.agent(bench.server, 100), "--no-session"),
-                      bench.baseline(100))
-        sandbox(bench)
-        decoding(bench)
-        concurrent_replays(bench)
-        recorded_runs(bench)
-        batches(bench)
-        batch_memory(bench)
-        if options.long:
-            long_run(bench, options.long)
+        if not options.smoke:
+            print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {options.pairs} pairs; medians, "
+                  "and the ratio pair by pair with its range\n")
+            print(f"{'':<34}{'errand':<19}{'beside it':<19}")
+        return 1 if measure(bench, options) else 0
     finally:
         bench.close()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
