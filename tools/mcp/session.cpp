@@ -36,14 +36,16 @@ std::string shown(std::string_view text) {
   return agent::one_line(text, k_shown);
 }
 
-// The last lines, in one.
+// The last lines, as one.
 std::string end_of(std::string_view text, std::size_t lines) {
-  text = agent::trimmed(text);
-  std::size_t at = text.size();
-  for (; lines > 0 && at != 0 && at != std::string_view::npos; --lines) {
-    at = text.rfind('\n', at - 1);
+  std::string end;
+  for (text = agent::trimmed(text); lines > 0 && !text.empty(); --lines) {
+    const std::size_t before = text.rfind('\n');
+    const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+    end = std::string(agent::trimmed(text.substr(begin))) + (end.empty() ? "" : " | ") + end;
+    text = agent::trimmed(text.substr(0, begin));
   }
-  return shown(at == std::string_view::npos || at == 0 ? text : text.substr(at + 1));
+  return shown(end);
 }
 
 std::string name_of_server(const Json& result) {
@@ -131,6 +133,7 @@ Result<void> Session::negotiate(std::stop_token stop) {
       return agent::fail(Code::run_cancelled, "the start of MCP servers was interrupted");
     }
     if (!ended_.empty()) {
+      lock.unlock();
       return agent::fail(ended_error(Code::mcp_connection));
     }
     if (auto answer = std::exchange(open_.at(probe).answer, std::nullopt)) {

@@ -7,7 +7,7 @@
 
 namespace tools::mcp {
 
-// Of `tools/call`. Pictures and other bytes go into files in `folder`, and the text names them.
+// Of a call. Pictures and other bytes go into files in `folder`, and the text names them.
 Output output_of(const agent::Json& result, const std::filesystem::path& folder);
 
 }  // namespace tools::mcp

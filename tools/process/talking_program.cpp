@@ -118,7 +118,7 @@ class LocalTalkingProgram final : public TalkingProgram {
   std::size_t written_ = 0;  // of the first line in to_write_
   std::string line_;         // that has not ended yet
   std::string how_;          // it has ended; empty: it has not
-  std::string why_ended_;    // by us; empty: it was not
+  std::string why_ended_;    // what we end it for; empty: nothing of its own doing
   Stage stage_ = Stage::running;
   Steady::time_point stage_ends_;
   bool have_locks_held_ = false;
@@ -325,9 +325,10 @@ void LocalTalkingProgram::check_report() {
     how_ = "was lost: " + report.error().message;
   } else if (*report) {
     have_locks_held_ = (*report)->have_locks_held;
+    const bool by_itself = stage_ == Stage::running || stage_ == Stage::closed;
     stage_ = Stage::given_up;  // nothing is to be ended any more
     drain();
-    how_ = why_ended_.empty() ? how_it_ended(**report, request_) : why_ended_;
+    how_ = by_itself || why_ended_.empty() ? how_it_ended(**report, request_) : why_ended_;
   }
 }
 

@@ -460,7 +460,7 @@ TEST_CASE("load: a name that another tool uses gets the right key named", "[conf
       {"budget: {}", "did you mean `limits`?"},
       {"toolsets: []", "did you mean `tools`?"},
       {"extensions: []", "did you mean `tools`?"},
-      {"mcps: []", "that would be `mcp_servers`, which is not supported yet: take it out"},
+      {"mcps: []", "did you mean `mcp_servers`?"},
       {"response: {}", "did you mean `output`?"},
       {"output_schema: {}", "did you mean `output`?"},
       {"temperature: 1", "write `temperature` under `model:`"},
@@ -483,12 +483,42 @@ TEST_CASE("load: a name that another tool uses gets the right key named", "[conf
 }
 
 TEST_CASE("load: keys of later versions are refused, never ignored", "[config]") {
-  const auto key = GENERATE(
-      as<std::string>{}, "checks", "attempts", "mcp_servers", "mcpServers", "sub_agents", "agents");
+  const auto key = GENERATE(as<std::string>{}, "checks", "attempts", "sub_agents", "agents");
   const auto report = parse(k_head + key + ": {a: 1}\n");
   CHECK(lines_of(report.errors) == Lines{"3:1 `" + key + "` is not supported yet"});
   const auto inner = parse(k_head + "output: {schema: {type: object}, repair_attempts: 3}");
   CHECK(lines_of(inner.errors) == Lines{"3:34 `output.repair_attempts` is not supported yet"});
+}
+
+TEST_CASE("load: MCP servers, also as they are pasted", "[config]") {
+  const auto key = GENERATE(as<std::string>{}, "mcp_servers", "mcpServers");
+  const auto report = parse(k_head + key +
+                            ": {docs: {command: npx, args: [-y, docs, 7], env: {A: b}, tools: "
+                            "['get_*', '!get_x'], required: false, timeouts: {start: 1m}}, "
+                            "files: {type: stdio, command: ./f, sandbox: {network: allow}}}\n");
+  REQUIRE(report.errors.empty());
+  const auto& servers = report.agent->mcp_servers;
+  REQUIRE(servers.size() == 2);
+  CHECK(servers[0].name == "docs");
+  CHECK(servers[0].command == Lines{"npx", "-y", "docs", "7"});
+  CHECK(servers[0].env.at("A") == "b");
+  CHECK(servers[0].tools == Lines{"get_*", "!get_x"});
+  CHECK_FALSE(servers[0].is_required);
+  CHECK(servers[0].start == std::chrono::minutes(1));
+  CHECK(servers[0].sandbox.is_off);
+  CHECK_FALSE(servers[1].sandbox.is_off);
+  CHECK(servers[1].sandbox.network == true);
+  CHECK(servers[1].is_required);
+}
+
+TEST_CASE("load: MCP servers with mistakes in them", "[config]") {
+  CHECK(lines_of(parse(k_head + "mcp_servers: {a: {command: x, url: 'https://h'}}").errors) ==
+        Lines{"3:31 `mcp_servers.a.url` is not supported yet"});
+  CHECK(lines_of(parse(k_head + "mcp_servers: {a: {args: [x]}}").errors).size() == 1);
+  CHECK(lines_of(parse(k_head + "mcp_servers: {a: {command: x, sandbox: yes}}").errors).size() ==
+        1);
+  CHECK(lines_of(parse(k_head + "mcp_servers: {a: {command: x}}\nmcpServers: {}").errors) ==
+        Lines{"4:1 the MCP servers are given twice: as `mcpServers` and as `mcp_servers`"});
 }
 
 TEST_CASE("load: another version is the only thing that is reported", "[config]") {

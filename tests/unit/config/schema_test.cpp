@@ -75,7 +75,7 @@ std::string agent_with(std::string_view path, const std::string& value) {
     } else if (rest == "model.cost.tiers[]") {
       beside = name == "input" ? ", above_input_tokens: 1" : ", input: 1";
       beside += name == "above_input_tokens" || name == "input" ? "" : ", above_input_tokens: 1";
-    } else if (rest == "hooks.pre_tool_use[]") {
+    } else if (rest == "hooks.pre_tool_use[]" || rest == "mcp_servers.*") {
       beside = name == "command" ? "" : ", command: x";
     } else if (rest == "guardrails.tool_result[]") {
       const bool is_kind =
@@ -125,6 +125,10 @@ Forms forms_of(const config::Key& key) {
       add_invalid({"x", "-0.1", "2.1", "true", "[1]"});
       break;
     case Type::boolean:
+      forms.valid.insert(forms.valid.end(), {"true", "false"});
+      add_invalid({"yes", "0", "'true'", "[true]"});
+      break;
+    case Type::boolean_or_map:
       forms.valid.insert(forms.valid.end(), {"true", "false"});
       add_invalid({"yes", "0", "'true'", "[true]"});
       break;
