@@ -57,7 +57,8 @@ Result<void> check_words(const std::string& command,
                          const CommandSandbox& sandbox,
                          const fs::path& home,
                          const fs::path& directory,
-                         const tools::Sandbox* rules) {
+                         const tools::Sandbox* rules,
+                         std::string_view way_in = "take `sandbox: off` out of the command") {
   if (!sandbox.is_off || rules == nullptr) {
     return {};
   }
@@ -83,7 +84,7 @@ Result<void> check_words(const std::string& command,
                   "write",
                   agent::one_line(command),
                   named.string()),
-      "put the file where tools cannot write, or take `sandbox: off` out of the command");
+      fmt::format("put the file where tools cannot write, or {}", way_in));
 }
 
 // Without what the command's settings name, and those of the tools do not.
@@ -207,8 +208,12 @@ Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& cont
     }
   }
   for (const agent::McpServerSpec& server : agent.mcp_servers) {
-    TRY(check_words(
-        tools::line_of(server.command), server.sandbox, {}, agent.directory, rules.get()));
+    TRY(check_words(tools::line_of(server.command),
+                    server.sandbox,
+                    {},
+                    agent.directory,
+                    rules.get(),
+                    "confine the server by `sandbox: true`"));
   }
   return {};
 }

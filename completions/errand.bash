@@ -599,7 +599,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run resume fork batch check test init tools policy models prices runs exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails context sandbox web secrets settings providers hooks recordings' ;;
+        *) _errand_words 'run resume fork batch check test init tools policy models prices runs exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails context mcp sandbox web secrets settings providers hooks recordings' ;;
       esac
       ;;
     *) ;;

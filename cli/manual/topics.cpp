@@ -21,6 +21,7 @@ constexpr auto k_tools = std::to_array<Title>({"BUILT-IN TOOLS"});
 constexpr auto k_permissions = std::to_array<Title>({"PERMISSIONS"});
 constexpr auto k_guardrails = std::to_array<Title>({"GUARDRAILS"});
 constexpr auto k_context = std::to_array<Title>({"LONG CONVERSATIONS"});
+constexpr auto k_mcp = std::to_array<Title>({"MCP SERVERS"});
 constexpr auto k_sandbox =
     std::to_array<Title>({"THE SANDBOX", "ORDINARY WORK IN THE SANDBOX", "WHAT PROGRAMS ARE TOLD"});
 constexpr auto k_web = std::to_array<Title>({"THE WEB", "WORDS FROM OUTSIDE"});
@@ -41,6 +42,7 @@ constexpr auto k_topics = std::to_array<Topic>({
     {"permissions", "which calls may run, and who is asked", "errand-agent.5", k_permissions},
     {"guardrails", "checks of what the model and the tools say", "errand-agent.5", k_guardrails},
     {"context", "a conversation that outgrows the model's window", "errand-agent.5", k_context},
+    {"mcp", "servers whose tools the agent has", "errand-agent.5", k_mcp},
     {"sandbox", "what the programs of tools can reach", "errand-agent.5", k_sandbox},
     {"web", "pages from the web, and words from outside", "errand-agent.5", k_web},
     {"secrets", "what is redacted, and where keys go", "errand-agent.5", k_secrets},
