@@ -602,6 +602,18 @@ constexpr auto k_call_positionals = std::to_array<Positional>({
     {.name = "TOOL", .kind = Kind::tool, .help = "the tool's name", .required = true},
     {.name = "JSON", .help = "its arguments, as a JSON object; - reads standard input"},
 });
+constexpr auto k_mcp_agent_positionals = std::to_array<Positional>({
+    {.name = "AGENT", .kind = Kind::agent, .help = "the agent file", .required = true},
+});
+constexpr auto k_mcp_tools_positionals = std::to_array<Positional>({
+    {.name = "AGENT", .kind = Kind::agent, .help = "the agent file", .required = true},
+    {.name = "SERVER", .help = "one of its servers; without one, all of them"},
+});
+constexpr auto k_mcp_call_positionals = std::to_array<Positional>({
+    {.name = "AGENT", .kind = Kind::agent, .help = "the agent file", .required = true},
+    {.name = "TOOL", .help = "the tool's name at the agent: mcp__SERVER__TOOL", .required = true},
+    {.name = "JSON", .help = "its arguments, as a JSON object; - reads standard input"},
+});
 constexpr auto k_policy_positionals = std::to_array<Positional>({
     {.name = "AGENT", .kind = Kind::agent, .help = "the agent file", .required = true},
     {.name = "TOOL", .kind = Kind::tool, .help = "the tool's name", .required = true},
@@ -714,6 +726,16 @@ constexpr auto k_list_examples = std::to_array<Example>({
 constexpr auto k_call_examples = std::to_array<Example>({
     {"errand tools call glob '{\"pattern\": \"*.md\"}'", "a built-in tool"},
     {"errand tools call run_tests --agent agent.yaml", "a tool that an agent file configures"},
+});
+constexpr auto k_mcp_list_examples = std::to_array<Example>({
+    {"errand mcp list agent.yaml", "which servers start, and what was agreed with them"},
+});
+constexpr auto k_mcp_tools_examples = std::to_array<Example>({
+    {"errand mcp tools agent.yaml", "the tools of all its servers, by the names for permissions"},
+    {"errand mcp tools agent.yaml docs -o json", "those of one, with their JSON Schemas"},
+});
+constexpr auto k_mcp_call_examples = std::to_array<Example>({
+    {"errand mcp call agent.yaml mcp__docs__search '{\"text\": \"fork\"}'", "one call"},
 });
 constexpr auto k_policy_examples = std::to_array<Example>({
     {"errand policy check agent.yaml shell 'git push origin main'",
@@ -885,6 +907,35 @@ constexpr auto k_commands = std::to_array<Command>({
      .options = k_call_options,
      .examples = k_call_examples,
      .run = command_tools_call,
+     .is_work = true},
+    {.name = "mcp list",
+     .summary = "start an agent's MCP servers, and say what they are",
+     .description =
+         "Starts the MCP servers of an agent as a run would, says how each calls itself, "
+         "which revision was agreed on and how many tools it has, and ends them. Exits "
+         "with 69 where one that is required does not start.",
+     .positionals = k_mcp_agent_positionals,
+     .options = k_output_options,
+     .examples = k_mcp_list_examples,
+     .run = command_mcp_list,
+     .is_work = true},
+    {.name = "mcp tools",
+     .summary = "list the tools of an agent's MCP servers",
+     .description = "Starts the MCP servers of an agent as a run would, and lists their tools by "
+                    "the names that the agent has for them, as permissions name them.",
+     .positionals = k_mcp_tools_positionals,
+     .options = k_output_options,
+     .examples = k_mcp_tools_examples,
+     .run = command_mcp_tools,
+     .is_work = true},
+    {.name = "mcp call",
+     .summary = "call a tool of an MCP server by hand",
+     .description = "Starts the MCP servers of an agent, calls one tool with these arguments, and "
+                    "prints what the model would read, without secrets. No permissions, hooks or "
+                    "guardrails are asked. Exits with 0 where the tool worked.",
+     .positionals = k_mcp_call_positionals,
+     .examples = k_mcp_call_examples,
+     .run = command_mcp_call,
      .is_work = true},
     {.name = "policy check",
      .summary = "say whether a call may run, and why",
@@ -1083,7 +1134,7 @@ constexpr auto k_commands = std::to_array<Command>({
      .hidden = true},
 });
 
-constexpr auto k_planned = std::to_array<Names>({"chat", "mcp", "config", "submit", "worker"});
+constexpr auto k_planned = std::to_array<Names>({"chat", "config", "submit", "worker"});
 
 constexpr auto k_variables = std::to_array<Variable>({
     {"ANTHROPIC_API_KEY, OPENAI_API_KEY",

@@ -241,7 +241,7 @@ ROWS = {
     "answers everything with an empty result": dict(results=["did f", "did g"]),
     "is not there": dict(code=69, said="cannot run `no-such-program`", command="no-such-program"),
     "is not there, and is not required": dict(
-        code=0, said="the run goes without the MCP server `s`", command="no-such-program", settings="required: false",
+        code=0, said="the run goes without its tools", command="no-such-program", settings="required: false",
         results=["not_found"], calls=["f"]),
     "dies at once": dict(code=69, said="its last words: no such database | sorry"),
     "hangs at the start": dict(code=69, said="did not answer within 1s", settings="timeouts: {start: 1s}"),

@@ -68,10 +68,9 @@ class ServerTool final : public Tool {
   agent::ToolInfo info_;
 };
 
-agent::Warning warning_of(const agent::McpServerSpec& spec, const agent::Error& error) {
-  return {.message =
-              fmt::format("the run goes without the MCP server `{}`: {}", spec.name, error.message),
-          .help = "`required: true` ends the run instead",
+agent::Warning warning_of(const agent::Error& error) {
+  return {.message = error.message,
+          .help = "the run goes without its tools; `required: true` ends it instead",
           .kind = "mcp_server"};
 }
 
@@ -98,7 +97,7 @@ Result<std::unique_ptr<Servers>> Servers::start(std::span<const agent::McpServer
     if (specs[at].is_required || stop.stop_requested()) {
       return agent::fail(std::move(started[at]).error());
     }
-    servers->warnings_.push_back(warning_of(specs[at], started[at].error()));
+    servers->warnings_.push_back(warning_of(started[at].error()));
     servers->servers_[at]->close();
     servers->servers_[at].reset();
   }

@@ -50,6 +50,9 @@ std::string end_of(std::string_view text, std::size_t lines) {
 
 std::string name_of_server(const Json& result) {
   const Json* info = agent::find(result, "serverInfo");
+  if (const Json* metadata = agent::find(result, "_meta"); info == nullptr && metadata != nullptr) {
+    info = agent::find(*metadata, std::string(k_metadata) + "serverInfo");
+  }
   if (info == nullptr) {
     return {};
   }

@@ -178,6 +178,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::start() {
 }
 
 void Supervisor::dismiss() {
+  const std::scoped_lock lock(mutex_);  // a program may just be ending
   idle_.clear();
   socket_.reset();
 }
@@ -224,7 +225,9 @@ void Supervisor::retire(const std::string& profile) {
 
 void Supervisor::give_back(Shim shim) {
   const std::scoped_lock lock(mutex_);
-  idle_.push_back(std::move(shim));
+  if (socket_) {
+    idle_.push_back(std::move(shim));
+  }
 }
 
 Result<sandbox::LayerSet> Supervisor::try_profile(const std::string& profile) {

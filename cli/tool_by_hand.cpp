@@ -1,0 +1,124 @@
+#include "cli/tool_by_hand.h"
+
+#include "agent/json.h"
+#include "agent/outcome.h"
+#include "agent/refusal.h"
+#include "agent/text.h"
+#include "cli/known_names.h"
+#include "cli/prompt_input.h"
+#include "cli/terminal/render_error.h"
+#include "config/load.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace cli {
+namespace {
+
+using agent::Code;
+using agent::Json;
+using agent::Result;
+
+class Quiet final : public agent::ToolWatcher {
+ public:
+  bool started(const agent::ToolCall&) override { return true; }
+  void output(const agent::ToolCall&, std::string_view) override {}
+  void finished(const agent::ToolResult&) override {}
+};
+
+Result<int> ending(const agent::ToolResult& result, int signal) {
+  if (signal != 0) {
+    return agent::exit_code(
+        agent::Ending{.error = std::nullopt, .stop = std::nullopt, .signal = signal});
+  }
+  if (!result.code) {
+    return 0;
+  }
+  const bool ends_runs = agent::row(*result.code).exit_code != 0;
+  return agent::fail(ends_runs ? *result.code : Code::tool_failed, result.message, result.help);
+}
+
+}  // namespace
+
+Result<agent::AgentSpec> load_by_hand(const std::string& file, Context& context) {
+  config::Report report =
+      config::load_agent(context.cwd / file, context.environment, known_names());
+  for (const agent::Error& warning : report.warnings) {
+    context.err << render_warning(warning, context.color_err, context.redactor) << "\n\n";
+  }
+  if (report.agent) {
+    return std::move(*report.agent);
+  }
+  for (std::size_t at = 0; at + 1 < report.errors.size(); ++at) {
+    context.err << render(report.errors[at], context.color_err, context.redactor) << "\n\n";
+  }
+  return agent::fail(std::move(report.errors.back()));
+}
+
+void write_tools_json(std::span<const agent::ToolInfo> tools, Context& context) {
+  Json json = {{"schema", "errand.tools/1"}, {"tools", Json::array()}};
+  for (const agent::ToolInfo& tool : tools) {
+    json["tools"].push_back({{"name", tool.name},
+                             {"description", tool.description},
+                             {"parameters", agent::parse_json(tool.parameters).value_or(Json())}});
+  }
+  context.out << context.redactor.dump(json) << "\n";
+}
+
+Result<std::string> arguments_by_hand(std::string text) {
+  if (text == "-") {
+    const std::array<std::string, 1> words{"-"};
+    TRY_ASSIGN(const auto input, read_prompt({.words = words, .file = std::nullopt}));
+    text = input.value_or("");
+  }
+  if (const auto why = agent::why_not_text(text)) {
+    return agent::fail(Code::cli_usage,
+                       "the arguments of the tool are not valid text: " + *why,
+                       "give them as UTF-8");
+  }
+  const auto json = agent::parse_json(text);
+  if (!json) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("what the tool is given as arguments {}", agent::why_not_json(text)),
+        "for example '{\"path\": \"README.md\"}'; mind the shell's quotes");
+  }
+  if (!json->is_object()) {
+    return agent::fail(Code::cli_usage,
+                       "the arguments of the tool are not a JSON object",
+                       "for example '{\"path\": \"README.md\"}'; mind the shell's quotes");
+  }
+  return text;
+}
+
+Result<int> call_by_hand(agent::Toolbox& toolbox,
+                         const agent::ToolCall& call,
+                         RunFolder& folder,
+                         Context& context) {
+  Quiet watcher;
+  agent::Cancellation& cancellation = context.cancellation;
+  const auto results =
+      toolbox.run(std::span(&call, 1), watcher, cancellation.stop(), cancellation.kill());
+  agent::ToolResult result = results.front();
+  for (agent::Leftover& left : toolbox.tidy_up()) {
+    context.err << render_warning(
+                       {.message = left.sentence, .help = {}}, context.color_err, context.redactor)
+                << "\n\n";
+    if (left.is_obeyed) {
+      result.code = Code::sandbox_violation;
+      result.message = std::move(left.sentence);
+    }
+  }
+  if (result.truncated) {
+    folder.leave();  // the result names the file
+  }
+  context.out << result.content << (result.content.ends_with('\n') ? "" : "\n");
+  return ending(result, cancellation.signal_number());
+}
+
+}  // namespace cli

@@ -1,0 +1,30 @@
+// A tool that a person calls, without a model and without permissions.
+#pragma once
+#include "agent/message.h"
+#include "agent/result.h"
+#include "agent/spec.h"
+#include "agent/toolbox.h"
+#include "cli/commands/commands.h"
+#include "cli/run_folder.h"
+
+#include <span>
+#include <string>
+
+namespace cli {
+
+// Every mistake but the last goes to stderr at once; the last one is the error.
+agent::Result<agent::AgentSpec> load_by_hand(const std::string& file, Context& context);
+
+void write_tools_json(std::span<const agent::ToolInfo> tools, Context& context);
+
+// A JSON object, as text; `-`: what is on stdin. cli.usage.
+agent::Result<std::string> arguments_by_hand(std::string text);
+
+// Prints what a model would read. The exit code, or the tool's error; `folder` stays where the
+// result names a file in it.
+agent::Result<int> call_by_hand(agent::Toolbox& toolbox,
+                                const agent::ToolCall& call,
+                                RunFolder& folder,
+                                Context& context);
+
+}  // namespace cli
