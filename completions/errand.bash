@@ -65,7 +65,7 @@ _errand() {
   command=${words[0]-}
   first=1
   if [[ ${#words[@]} -eq 0 ]]; then
-    _errand_words 'run resume fork batch check test init tools policy models prices runs exit-codes doctor schema completions help --help --version'
+    _errand_words 'run resume fork batch check test init tools mcp policy models prices runs exit-codes doctor schema completions help --help --version'
     return
   fi
   if [[ $command = tools ]]; then
@@ -74,6 +74,14 @@ _errand() {
       return
     fi
     command="tools ${words[1]}"
+    first=2
+  fi
+  if [[ $command = mcp ]]; then
+    if [[ ${#words[@]} -lt 2 ]]; then
+      _errand_words 'list tools call'
+      return
+    fi
+    command="mcp ${words[1]}"
     first=2
   fi
   if [[ $command = policy ]]; then
@@ -307,6 +315,53 @@ _errand() {
       case $position in
         0) _errand_words 'apply_patch ask_user edit_file git_commit git_switch glob grep list_directory read_file read_result shell task_failed todo web_fetch write_file' ;;
         1) : ;;
+        *) ;;
+      esac
+      ;;
+    'mcp list')
+      options='--output -o --help -h'
+      valued='|-o|--output|'
+      _errand_scan
+      case $option in
+        -o|--output) _errand_words 'text json' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_agents ;;
+        *) ;;
+      esac
+      ;;
+    'mcp tools')
+      options='--output -o --help -h'
+      valued='|-o|--output|'
+      _errand_scan
+      case $option in
+        -o|--output) _errand_words 'text json' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_agents ;;
+        1) : ;;
+        *) ;;
+      esac
+      ;;
+    'mcp call')
+      options='--help -h'
+      valued=''
+      _errand_scan
+      case $option in
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_agents ;;
+        1) : ;;
+        2) : ;;
         *) ;;
       esac
       ;;
@@ -599,7 +654,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run resume fork batch check test init tools policy models prices runs exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails context mcp sandbox web secrets settings providers hooks recordings' ;;
+        *) _errand_words 'run resume fork batch check test init tools mcp policy models prices runs exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails context sandbox web secrets settings providers hooks recordings' ;;
       esac
       ;;
     *) ;;

@@ -18,7 +18,8 @@ while read -r group; do
   if grep -qx "$group" commands; then continue; fi
   "$1" "$group" --help >shown
   grep -q "^Usage: errand $group COMMAND" shown
-  "$1" help "$group" | cmp - shown
+  "$1" help "$group" >again
+  head -n "$(wc -l <shown)" again | cmp - shown
   test "$(grep -c "^  $group " shown)" = "$(grep -c "^$group " commands)"
 done <groups
 while read -r topic; do
