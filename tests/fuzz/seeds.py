@@ -35,6 +35,16 @@ PROXIED = {
     "tunnel": "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\nProxy-Connection: Keep-Alive\r\n\r\n",
     "plain": "GET http://[::1]:8080/a?b HTTP/1.1\r\nHost: [::1]:8080\r\nConnection: close, x\r\nX: y\r\n\r\n",
 }
+MCP = {
+    "request": {"jsonrpc": "2.0", "id": "a", "method": "ping", "params": {}},
+    "progress": {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 3, "progress": 1}},
+    "error": {"jsonrpc": "2.0", "id": 7, "error": {"code": -32601, "message": "no", "data": {"supported": ["x"]}}},
+    "result": {"jsonrpc": "2.0", "id": 1, "result": {"isError": False, "structuredContent": {"a": [1, None]}, "content": [
+        {"type": "text", "text": "words"}, {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"},
+        {"type": "resource", "resource": {"uri": "x://y", "text": "inside"}},
+        {"type": "resource_link", "name": "a", "uri": "file:///a"}]}},
+    "batch": [{"jsonrpc": "2.0", "id": 1, "result": {"content": []}}, {"jsonrpc": "2.0", "method": "x"}],
+}
 COMMAND_LINES = pathlib.Path(__file__).resolve().parent.parent / "unit" / "tools" / "permissions"
 CASSETTE = pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "tests" / "greeting.cassette"
 
@@ -83,6 +93,8 @@ def main(folder):
     write(folder / "cassette", "greeting", CASSETTE.read_bytes())
     for name, text in PATCHES.items():
         write(folder / "patch", name, text.encode())
+    for name, message in MCP.items():
+        write(folder / "mcp_message", name, dialects.compact(message).encode())
     for name, text in PROXIED.items():
         write(folder / "proxy_request", name, text.encode())
     for file in COMMAND_LINES.glob("*_lines.txt"):

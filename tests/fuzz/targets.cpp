@@ -6,6 +6,8 @@
 #include "providers/wire/wire.h"
 #include "tests/support/play.h"
 #include "tools/files/patched_text.h"
+#include "tools/mcp/message.h"
+#include "tools/mcp/tool_result.h"
 #include "tools/permissions/command_line.h"
 #include "tools/permissions/plain_command.h"
 #include "tools/process/proxy_request.h"
@@ -170,6 +172,21 @@ void patch(std::string_view bytes) {
   }
 }
 
+void mcp_message(std::string_view bytes) {
+  const auto messages = tools::mcp::read_messages(bytes);
+  if (!messages) {
+    demand(!messages.error().empty(), "it is said what is wrong");
+    return;
+  }
+  for (const tools::mcp::Message& message : *messages) {
+    const bool is_answer = message.kind == tools::mcp::Message::Kind::result ||
+                           message.kind == tools::mcp::Message::Kind::error;
+    demand(!is_answer || message.method.empty(), "an answer has no method");
+    const tools::Output output = tools::mcp::output_of(message.body, "/proc/self/nothing");
+    demand(output.code || !output.text.empty(), "a result says something");
+  }
+}
+
 constexpr auto k_targets = std::to_array<Target>({
     {"anthropic_messages",
      [](std::string_view bytes) { decode(providers::make_anthropic_messages, bytes); }},
@@ -182,6 +199,7 @@ constexpr auto k_targets = std::to_array<Target>({
     {"classify", classify},
     {"cassette", cassette},
     {"command_line", command_line},
+    {"mcp_message", mcp_message},
     {"patch", patch},
     {"proxy_request", proxy_request},
 });
