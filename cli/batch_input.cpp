@@ -207,14 +207,14 @@ std::optional<std::size_t> BatchInput::find_end() {
 
 Result<std::optional<BatchInput::Record>> BatchInput::next_record(const std::stop_token& stop) {
   for (;;) {
+    const std::int64_t line = line_;
+    std::size_t let_go = 0;  // bytes of one that is too long to be kept
     std::optional<std::size_t> end = find_end();
     while (!end) {
       if (buffer_.size() - begin_ > k_longest_input) {
-        return agent::fail(mistake(line_,
-                                   "an input is longer than 16 MiB",
-                                   format_ == InputFormat::csv
-                                       ? "see whether a quote that is opened there is never closed"
-                                       : "let the agent read large inputs with a tool instead"));
+        let_go += buffer_.size() - begin_;
+        line_ += std::ranges::count(std::string_view(buffer_).substr(begin_), '\n');
+        begin_ = buffer_.size();
       }
       TRY_ASSIGN(const bool is_more, fill(stop));
       if (!is_more) {
@@ -222,13 +222,16 @@ Result<std::optional<BatchInput::Record>> BatchInput::next_record(const std::sto
       }
       end = find_end();
     }
-    if (!end && (!is_at_end_ || begin_ == buffer_.size())) {
+    if (!end && (!is_at_end_ || (begin_ == buffer_.size() && let_go == 0))) {
       return std::nullopt;
     }
     const std::size_t from = std::exchange(begin_, end.value_or(buffer_.size()));
     std::string_view text(buffer_.data() + from, begin_ - from);
-    Record record{.text = without_line_end(text), .bytes = text.size(), .line = line_};
+    Record record{.text = without_line_end(text), .bytes = text.size(), .line = line};
     line_ += std::ranges::count(text, '\n');
+    if (let_go > 0) {
+      return Record{.text = {}, .bytes = let_go + text.size(), .line = line, .is_too_long = true};
+    }
     if (record.line == 1 && record.text.starts_with(k_byte_order_mark)) {
       record.text.remove_prefix(k_byte_order_mark.size());
     }
@@ -251,7 +254,9 @@ Result<std::optional<BatchItem>> BatchInput::next(const std::stop_token& stop) {
                  .line = record->line,
                  .text = std::string(record->text),
                  .bytes = record->bytes};
-  if (const auto why = agent::why_not_text(item.text)) {
+  if (record->is_too_long) {
+    item.mistake = too_long(item.line);
+  } else if (const auto why = agent::why_not_text(item.text)) {
     item.mistake = mistake(item.line, "the input is not text: " + *why, "give it as UTF-8");
   } else if (format_ == InputFormat::lines) {
     item.prompt = item.text;
@@ -275,7 +280,18 @@ Result<bool> BatchInput::read_header(const std::stop_token& stop) {
   return header.has_value();
 }
 
+Error BatchInput::too_long(std::int64_t line) const {
+  return mistake(line,
+                 "the input is longer than 16 MiB",
+                 format_ == InputFormat::csv
+                     ? "see whether a quote that is opened there is never closed"
+                     : "let the agent read large inputs with a tool instead");
+}
+
 Result<void> BatchInput::take_header(const Record& record) {
+  if (record.is_too_long) {
+    return agent::fail(too_long(record.line));
+  }
   if (const auto why = agent::why_not_text(record.text)) {
     return agent::fail(
         mistake(record.line, "the header is not text: " + *why, "give the file as UTF-8"));

@@ -25,8 +25,9 @@ struct BatchItem {
   std::int64_t index = 0;  // from 1
   std::int64_t line = 0;   // of the file, from 1: where it begins
   std::string id;          // as the input calls itself; may be empty
-  std::string text;        // as it was written, without the end of its last line
-  std::size_t bytes = 0;   // of the file, with that end
+  // As it was written, without the end of its last line; empty where that is over 16 MiB.
+  std::string text;
+  std::size_t bytes = 0;  // of the file, with that end
   std::optional<std::string> prompt;
   std::map<std::string, std::string> parameters;
   std::optional<agent::Error> mistake;  // cli.usage: what keeps it from being run
@@ -44,8 +45,8 @@ class BatchInput {
                                         const agent::AgentSpec& agent);
 
   // nullopt at the end, and soon after `stop`. cli.no_input where reading fails; cli.usage where
-  // an input is longer than 16 MiB, or the header of a CSV file has a column that is nothing's
-  // name. Either is the end.
+  // the header of a CSV file is too long or has a column that is nothing's name. Either is the
+  // end.
   agent::Result<std::optional<BatchItem>> next(const std::stop_token& stop);
 
   // Where that input stands.
@@ -67,6 +68,7 @@ class BatchInput {
     std::string_view text;  // of the buffer
     std::size_t bytes = 0;  // with its end
     std::int64_t line = 0;
+    bool is_too_long = false;  // `text` is empty
   };
 
   agent::Result<bool> fill(const std::stop_token& stop);
@@ -80,6 +82,7 @@ class BatchInput {
   bool is_parameter(std::string_view name) const;
   agent::Error unknown(std::string_view name, std::int64_t line, int column) const;
   agent::Where place_of(std::int64_t line) const;
+  agent::Error too_long(std::int64_t line) const;
   agent::Error mistake(std::int64_t line, std::string message, std::string help) const;
 
   std::string file_;

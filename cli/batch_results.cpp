@@ -25,7 +25,7 @@ void BatchResults::add(const BatchItem& item, const agent::RunResult& result, bo
   Lines lines{.result =
                   agent::printable_json(redactor_.dump(json_of(item, result, is_earlier))) + '\n'};
   if (failed_ != nullptr && result.exit_code != 0) {
-    lines.input = item.text + '\n';
+    lines.input = item.text.empty() ? "" : item.text + '\n';
   }
   const std::lock_guard lock(mutex_);
   if (!options_.is_ordered) {

@@ -172,8 +172,26 @@ TEST_CASE("batch input: inputs of any length come whole, up to 16 MiB", "[cli]")
     bytes += items[at].bytes;
   }
   CHECK(bytes == content.size());
-  CHECK(all_of("in.txt", "a\n" + std::string((16u << 20) + 100'000, 'x')).error ==
-        "an input is longer than 16 MiB");
+}
+
+TEST_CASE("batch input: one over 16 MiB fails alone", "[cli]") {
+  const std::string name = GENERATE(as<std::string>(), "in.txt", "in.jsonl", "in.csv");
+  const bool is_csv = name == "in.csv";
+  const std::string quote = is_csv ? "\"" : "";
+  const std::string good = name == "in.jsonl" ? "{}" : "a";
+  const std::string end = GENERATE("\n", "");
+  const std::string content = (is_csv ? "id\n" : "") + good + "\n" + quote +
+                              std::string(40u << 20, 'x') + quote + "\n" + good + end;
+  const auto [items, error] = all_of(name, content);
+  CHECK(error.empty());
+  REQUIRE(items.size() == 3);
+  REQUIRE(items[1].mistake);
+  CHECK(items[1].mistake->message == "the input is longer than 16 MiB");
+  CHECK(items[1].text.empty());
+  CHECK(items[1].line == (is_csv ? 3 : 2));
+  CHECK_FALSE(items[2].mistake);
+  CHECK(items[2].line == (is_csv ? 4 : 3));
+  CHECK(items[2].text == good);
 }
 
 TEST_CASE("batch input: a pipe that is silent is left at the stop", "[cli]") {
