@@ -53,8 +53,8 @@ bool was_cut_short(const RunResult& result) {
 
 // Of those that were not begun, after one that ended so.
 std::optional<Ending> trouble_of(const RunResult& result) {
-  const bool is_disk = result.error && result.error->write_failed;
-  if (!result.error || (!is_disk && !is_alike_for_all(result.exit_code))) {
+  const bool is_journal = result.error && result.error->code == Code::storage_io;
+  if (!result.error || (!is_journal && !is_alike_for_all(result.exit_code))) {
     return std::nullopt;
   }
   Error error = *result.error;
