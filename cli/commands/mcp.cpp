@@ -163,7 +163,7 @@ Result<std::unique_ptr<tools::Runner>> runner_of(Started& started) {
 }
 
 // A signal while they start is the ending, whatever they made of it.
-Result<int> or_signal(Result<int> ended, const Context& context) {
+Result<int> or_signal(const Result<int>& ended, const Context& context) {
   const int signal = context.cancellation.signal_number();
   return signal == 0 || ended ? ended : Result<int>(128 + signal);
 }

@@ -1,4 +1,5 @@
 #include "config/build/build.h"
+#include "config/check.h"
 #include "config/read.h"
 
 #include <fmt/format.h>

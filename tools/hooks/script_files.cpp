@@ -1,5 +1,6 @@
 #include "tools/hooks/script_files.h"
 
+#include "agent/text.h"
 #include "tools/permissions/command_line.h"
 #include "tools/permissions/plain_command.h"
 #include "tools/permissions/shell_script.h"

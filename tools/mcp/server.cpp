@@ -88,11 +88,11 @@ Result<std::shared_ptr<Session>> Server::connect(std::stop_token stop) const {
 
 Result<void> Server::start(std::stop_token stop) {
   TRY_ASSIGN(session_, connect(stop));
-  TRY_ASSIGN(std::vector<Json> items, session_->list("tools/list", "tools", std::move(stop)));
-  return read_tools(std::move(items));
+  TRY_ASSIGN(const std::vector<Json> items, session_->list("tools/list", "tools", std::move(stop)));
+  return read_tools(items);
 }
 
-Result<void> Server::read_tools(std::vector<Json> items) {
+Result<void> Server::read_tools(const std::vector<Json>& items) {
   if (items.size() > k_most_tools) {
     return agent::fail(Code::mcp_transport,
                        fmt::format("the MCP server `{}` has {} tools, more than {}",

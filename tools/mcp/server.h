@@ -45,7 +45,7 @@ class Server {
   agent::Result<std::shared_ptr<Session>> living_session(std::stop_token stop);
   agent::Result<std::shared_ptr<Session>> start_again(std::stop_token stop);
   void note_unchecked(const std::string& name, const std::string& parameters);
-  agent::Result<void> read_tools(std::vector<agent::Json> items);
+  agent::Result<void> read_tools(const std::vector<agent::Json>& items);
 
   agent::McpServerSpec spec_;
   const ServersOptions& options_;

@@ -413,7 +413,7 @@ ProgramResult LocalProgramRunner::run(const ProgramRequest& request,
 }
 
 agent::Result<std::unique_ptr<TalkingProgram>> LocalProgramRunner::talk(
-    const ProgramRequest& request, TalkingProgram::Listener listener) {
+    const ProgramRequest& request, TalkingProgram::Listener&& listener) {
   return start_talking(request, std::move(listener), supervisor_, sandbox_, dialer_);
 }
 

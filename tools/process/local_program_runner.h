@@ -22,7 +22,7 @@ class LocalProgramRunner final : public ProgramRunner {
   agent::Environment environment() const override;
   ProgramResult run(const ProgramRequest& request, const ProgramControl& control) override;
   agent::Result<std::unique_ptr<TalkingProgram>> talk(const ProgramRequest& request,
-                                                      TalkingProgram::Listener listener) override;
+                                                      TalkingProgram::Listener&& listener) override;
   void before_writing() override;
   std::vector<agent::Leftover> tidy_up() override;
 

@@ -107,7 +107,7 @@ class ProgramRunner {
   // Starts a program that is talked to, by argv, environment and folder of the request. It may
   // end at once: that is heard. Errors: os.failed, sandbox.setup. Thread-safe.
   virtual agent::Result<std::unique_ptr<TalkingProgram>> talk(
-      const ProgramRequest& /*request*/, TalkingProgram::Listener /*listener*/) {
+      const ProgramRequest& /*request*/, TalkingProgram::Listener&& /*listener*/) {
     return agent::fail(agent::Code::os_failed, "programs cannot be talked to here");
   }
   // Before something else than a program writes where programs may: what is there now is what was
