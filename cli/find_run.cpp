@@ -84,15 +84,17 @@ Result<RunSource> carried_on(RecordedRun run,
         Code::cli_usage,
         fmt::format("the run {} was not begun by you, or its record was changed: what it says of "
                     "its agent, options and folder does not count",
-                    run.run_id),
-        "`errand resume RUN --agent FILE` carries it on in this folder, by an agent of your "
-        "choice");
+                    recorded_id(run)),
+        fmt::format("`errand {} --agent FILE` carries it on in this folder, by an agent of your "
+                    "choice",
+                    run.forked_from ? fmt::format("fork RUN --at {}", run.forked_from->turn)
+                                    : std::string("resume RUN")));
   }
   if (!agent_file && run.begun.made_from.agent_text.contains(agent::k_redacted)) {
     return agent::fail(Code::cli_usage,
                        fmt::format("the agent file of the run {} had a secret in it, which is not "
                                    "in the journal: its rules may say something else without it",
-                                   run.run_id),
+                                   recorded_id(run)),
                        "name the file with --agent FILE");
   }
   const std::vector<std::string> lost = lost_options(run);
@@ -107,7 +109,7 @@ Result<RunSource> carried_on(RecordedRun run,
     return agent::fail(agent::Code::cli_usage,
                        fmt::format("the run {} was not begun by you, or its record was changed: "
                                    "what was approved in it does not count",
-                                   run.run_id),
+                                   recorded_id(run)),
                        "leave out --keep-grants; what the run needs is asked for again");
   }
   RunSource source{

@@ -215,11 +215,15 @@ Result<RecordedRun> fork(const std::filesystem::path& store,
   return run;
 }
 
+const std::string& recorded_id(const RecordedRun& run) {
+  return run.forked_from ? run.forked_from->run_id : run.run_id;
+}
+
 Result<void> check_resumable(const RecordedRun& run, bool has_message) {
   if (run.begun.made_from.agent_text.empty()) {
     return not_carried_on(
         fmt::format("the run {} was begun by a version ({}) that kept no agent file",
-                    run.run_id,
+                    recorded_id(run),
                     run.begun.version),
         "begin a new one");
   }
@@ -237,17 +241,18 @@ Result<void> check_resumable(const RecordedRun& run, bool has_message) {
   }
   const agent::ExitRow& row = agent::exit_row(finished->exit_code);
   const std::string ended =
-      fmt::format("the run {} ended as {} ({})", run.run_id, row.name, row.exit_code);
+      fmt::format("the run {} ended as {} ({})", recorded_id(run), row.name, row.exit_code);
   if (row.resumable == "fork") {
     return not_carried_on(ended + ", and goes on from an earlier turn only",
-                          fmt::format("`errand fork {} --at TURN`", run.run_id));
+                          fmt::format("`errand fork {} --at TURN`", recorded_id(run)));
   }
   if (!agent::is_resumable(row.exit_code)) {
     return not_carried_on(ended + ", which cannot be carried on", "begin a new run");
   }
   if (!has_message && agent::needs_message(row.exit_code)) {
     return not_carried_on(ended + ": only a new message carries it on",
-                          "give it one: `errand resume RUN \"and now …\"`");
+                          run.forked_from ? "give it one: `errand fork RUN --at TURN \"and now …\"`"
+                                          : "give it one: `errand resume RUN \"and now …\"`");
   }
   return {};
 }

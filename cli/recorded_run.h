@@ -27,6 +27,9 @@ struct RecordedRun {
   std::vector<agent::Event> beginning = {};
 };
 
+// The id that the journal has: of a fork that is not in it yet, that of the other run.
+const std::string& recorded_id(const RecordedRun& run);
+
 // storage.not_found where there is no such run, and what else can be wrong with a journal.
 agent::Result<RecordedRun> recall(const std::filesystem::path& store,
                                   const std::string& run_id,
