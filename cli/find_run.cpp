@@ -5,12 +5,15 @@
 #include "agent/store/runs.h"
 #include "agent/text.h"
 #include "cli/given_answers.h"
+#include "cli/run_identity.h"
 #include "cli/user_folders.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -33,6 +36,22 @@ Result<void> change_to_folder_of(const agent::RunStarted& begun, Context& contex
                        "`--cwd DIR` carries it on in another one");
   }
   context.cwd = fs::current_path();
+  return {};
+}
+
+// Without one of these, a run may do less than it might. Any other has to be said again.
+Result<void> check_lost_options(const RecordedRun& run, const Parsed& parsed) {
+  constexpr std::array<std::string_view, 3> k_dispensable = {"--allow", "--key-host", "--param"};
+  for (const std::string& name : lost_options(run)) {
+    if (!parsed.has(name) && std::ranges::find(k_dispensable, name) == k_dispensable.end()) {
+      return agent::fail(
+          Code::cli_usage,
+          fmt::format("a {} of the run {} had a secret in it, which is not in the journal",
+                      name,
+                      recorded_id(run)),
+          "give it again");
+    }
+  }
   return {};
 }
 
@@ -90,20 +109,16 @@ Result<RunSource> carried_on(RecordedRun run,
                     run.forked_from ? fmt::format("fork RUN --at {}", run.forked_from->turn)
                                     : std::string("resume RUN")));
   }
-  if (!agent_file && run.begun.made_from.agent_text.contains(agent::k_redacted)) {
+  if (!agent_file && needs_agent_file(run.begun)) {
     return agent::fail(Code::cli_usage,
                        fmt::format("the agent file of the run {} had a secret in it, which is not "
                                    "in the journal: its rules may say something else without it",
                                    recorded_id(run)),
                        "name the file with --agent FILE");
   }
-  const std::vector<std::string> lost = lost_options(run);
-  if (run.is_own && !parsed.has("--deny") && std::ranges::find(lost, "--deny") != lost.end()) {
-    return agent::fail(Code::cli_usage,
-                       fmt::format("a --deny of the run {} had a secret in it, which is not in the "
-                                   "journal",
-                                   run.run_id),
-                       "give the rule again");
+  TRY(check_identity(run.begun, recorded_id(run), run.is_own, parsed));
+  if (run.is_own) {
+    TRY(check_lost_options(run, parsed));
   }
   if (!run.is_own && parsed.has("--keep-grants")) {
     return agent::fail(agent::Code::cli_usage,

@@ -151,6 +151,14 @@ Result<void> RunSession::open_journal() {
     warn("no session is kept: neither XDG_STATE_HOME nor HOME is set");
     return {};
   }
+  if (auto why = why_not_kept(identity(), world_.redactor)) {
+    if (is_named || has_name) {
+      return agent::fail(*std::move(why));
+    }
+    warn("no session is kept: " + why->message,
+         why->help + "; --no-session switches this warning off");
+    return {};
+  }
   if (is_named) {
     TRY(check_is_no_link(file.string()));
   }
@@ -167,6 +175,13 @@ Result<void> RunSession::open_journal() {
          "--no-session switches this warning off");
   }
   return {};
+}
+
+RunIdentity RunSession::identity() const {
+  return {.cwd = world_.context.cwd.string(),
+          .agent_folder = plan_.agent.directory,
+          .agent_file = plan_.agent.file,
+          .name = source_.session};
 }
 
 // Of two processes that begin a run of one name, one does.
@@ -192,6 +207,9 @@ Result<void> RunSession::claim_name(const fs::path& file) {
 
 // Nobody else may carry the run on meanwhile, and without the journal nobody may at all.
 Result<void> RunSession::open_recorded_journal() {
+  if (auto why = why_not_kept(identity(), world_.redactor)) {
+    return agent::fail(*std::move(why));
+  }
   const fs::path& file = source_.earlier->store;
   TRY(check_is_no_output(world_.parsed, "the session store", file.string()));
   TRY_ASSIGN(
@@ -488,11 +506,7 @@ void RunSession::seal(agent::RunStarted& started) const {
   }
   if (const auto key = seal_key(world_.context.environment, world_.context.cwd)) {
     agent::RunStarted kept = started;
-    for (std::string* text : {&kept.instructions,
-                              &kept.plan.output_schema,
-                              &kept.cwd,
-                              &kept.agent_file,
-                              &kept.made_from.agent_folder}) {
+    for (std::string* text : {&kept.instructions, &kept.plan.output_schema}) {
       *text = world_.redactor.apply(*text);
     }
     started.made_from.seal = seal_of(*key, run_id_, kept);

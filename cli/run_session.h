@@ -11,6 +11,7 @@
 #include "cli/commands/commands.h"
 #include "cli/guardrail_set.h"
 #include "cli/plan.h"
+#include "cli/run_identity.h"
 #include "cli/run_sinks.h"
 #include "cli/tool_environment.h"
 #include "cli/user_places.h"
@@ -74,6 +75,7 @@ class RunSession {
   agent::Result<void> open_recorded_journal();
   agent::Result<void> claim_name(const std::filesystem::path& file);
   std::vector<std::string> recorded_in() const;
+  RunIdentity identity() const;
   void keep_in(std::unique_ptr<agent::Journal> journal, const std::filesystem::path& file);
   agent::Result<void> open_workshop(bool is_replay);
   agent::Result<void> read_kill_switch();

@@ -13,6 +13,7 @@
 #include "cli/key_hosts.h"
 #include "cli/old_runs.h"
 #include "cli/resources.h"
+#include "cli/run_identity.h"
 #include "cli/run_inputs.h"
 #include "cli/run_sinks.h"
 #include "cli/signals.h"
@@ -158,6 +159,17 @@ Result<BatchJournal> open_journal(const Parsed& parsed,
     }
     return journal;
   }
+  const std::string own_name = name.value_or(agent::new_run_id());
+  TRY(check_name(own_name));
+  if (auto why = why_not_kept({.cwd = context.cwd.string(),
+                               .agent_folder = plan.agent.directory,
+                               .agent_file = plan.agent.file,
+                               .name = own_name,
+                               .what = "batch's"},
+                              redactor)) {
+    why->help += name ? "" : "; --no-session keeps none of its runs";
+    return agent::fail(*std::move(why));
+  }
   auto opened =
       agent::store::SqliteJournal::open(options.store, plan.agent.session.durability, redactor);
   if (!opened && (name || plan.agent.session.store != "auto" || opened.error().write_failed)) {
@@ -167,8 +179,7 @@ Result<BatchJournal> open_journal(const Parsed& parsed,
     return journal;  // each of the runs warns of it
   }
   journal.open = *std::move(opened);
-  options.name = name.value_or(agent::new_run_id());
-  TRY(check_name(options.name));
+  options.name = own_name;
   if (name) {
     TRY(claim_batch(options, context, journal));
     TRY_ASSIGN(

@@ -1,0 +1,37 @@
+// By what a run is found and entered again: its folder, its agent's, its name. The journal has no
+// secrets, and a text that one was taken out of names whatever is called so, which a tool can make.
+#pragma once
+#include "agent/error.h"
+#include "agent/event.h"
+#include "agent/result.h"
+#include "agent/secrets/redact.h"
+#include "cli/parse.h"
+
+#include <optional>
+#include <string>
+
+namespace cli {
+
+struct RunIdentity {
+  std::string cwd;
+  std::string agent_folder;
+  std::string agent_file;
+  std::string name;                // of the run, or of its batch; may be empty
+  std::string what = "session's";  // whose name it is
+};
+
+// Why no such run can be kept: the journal would not have it as it is. cli.usage for its name,
+// config.invalid for the rest; nullopt: it can.
+std::optional<agent::Error> why_not_kept(const RunIdentity& run, const agent::Redactor& redactor);
+
+// config.invalid where the record has not all of what carrying the run on goes by, and the command
+// line does not say it instead.
+agent::Result<void> check_identity(const agent::RunStarted& begun,
+                                   const std::string& run_id,
+                                   bool is_own,
+                                   const Parsed& parsed);
+
+// Whether the record is not the agent: a secret was taken out of what the run goes by.
+bool needs_agent_file(const agent::RunStarted& begun);
+
+}  // namespace cli
