@@ -56,6 +56,7 @@ Answer ApprovalDesk::ask(const ApprovalRequest& request, const std::stop_token& 
       said != nullptr && said->answer == Answer::once) {
     return Answer::once;
   }
+  tell_of_lost_yes(request);
   recorder_.record(ApprovalRequested{.turn = recorder_.state().turns, .request = request});
   recorder_.commit();  // the answer may be long in coming
   if (is_approved(request)) {
@@ -95,17 +96,34 @@ bool ApprovalDesk::is_approved(const ApprovalRequest& request) {
   if (answer == nullptr || answer->answer != Answer::once) {
     return false;
   }
-  const Approvals& approvals = recorder_.state().approvals;
-  const ParkedCall* shown = approvals.find(request.call.id);
-  if (shown != nullptr && approvals.cwd == request_.started.cwd && is_as_shown(*shown, request)) {
-    return true;
+  const std::string_view what = changed_since_shown(recorder_.state().approvals, request);
+  if (!what.empty()) {
+    warn_of("approval", request.call.id, fmt::format("{} has changed since it was shown", what));
   }
-  recorder_.record(
-      Warning{.message = fmt::format("the approval of `{}` does not count: the call, its folder or "
-                                     "what it needs approval for has changed since it was shown",
-                                     one_line(request.call.id, 100)),
-              .help = "`errand runs pending` shows it as it is now"});
-  return false;
+  return what.empty();
+}
+
+// Of a yes that an earlier process has kept, and that is none to this call.
+void ApprovalDesk::tell_of_lost_yes(const ApprovalRequest& request) {
+  const Approvals& approvals = recorder_.state().approvals;
+  const auto said = approvals.said.find(request.call.id);
+  if (said == approvals.said.end() || said->second.answer != Answer::once) {
+    return;
+  }
+  const std::string_view what = changed(said->second.setting, approvals.setting);
+  warn_of("earlier approval",
+          request.call.id,
+          what.empty() ? "nothing shows that it was given to this call, as it is now"
+                       : fmt::format("{} has changed since it was given", what));
+}
+
+void ApprovalDesk::warn_of(std::string_view approval,
+                           const std::string& call_id,
+                           std::string_view why) {
+  recorder_.record(Warning{
+      .message =
+          fmt::format("the {} of `{}` does not count: {}", approval, one_line(call_id, 100), why),
+      .help = "`errand runs pending` shows it as it is now"});
 }
 
 void ApprovalDesk::record(ApprovalAnswered answered, const std::string& sealed) {
@@ -117,12 +135,12 @@ void ApprovalDesk::record(ApprovalAnswered answered, const std::string& sealed) 
 }
 
 std::string ApprovalDesk::sealed(const ApprovalRequest& request, Answer answer) const {
-  const std::string& cwd = request_.started.cwd;
+  const ApprovalSetting& setting = recorder_.state().approvals.setting;
   switch (answer) {
     case Answer::once:
-      return sealed_yes(request_.run_id, cwd, request);
+      return sealed_yes(request_.run_id, setting, request);
     case Answer::run:
-      return sealed_grant(request_.run_id, cwd, request.rule);
+      return sealed_grant(request_.run_id, setting, request.rule);
     case Answer::no:
       return sealed_no(request_.run_id, recorder_.state().turns, request.call.id);
     case Answer::always:
@@ -141,8 +159,8 @@ std::string ApprovalDesk::seal(const std::string& sealed) const {
 ParkedCall ApprovalDesk::parked_call(const ApprovalRequest& request) const {
   const Approvals& approvals = recorder_.state().approvals;
   const ParkedCall* before = approvals.find(request.call.id);
-  const bool is_same = before != nullptr && approvals.cwd == request_.started.cwd &&
-                       is_as_shown(*before, request) && parse_time(before->since);
+  const bool is_same = before != nullptr && changed_since_shown(approvals, request).empty() &&
+                       parse_time(before->since);
   const auto since = is_same ? *parse_time(before->since) : ports_.clock.wall();
   const auto& deadline = recorder_.state().plan.approval_deadline;
   return {.request = request,

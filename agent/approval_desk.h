@@ -47,6 +47,8 @@ class ApprovalDesk {
   const GivenAnswer* given(const std::string& call_id) const;
   const Approvals::Said* recorded(const std::string& call_id, const std::string& sealed) const;
   bool is_approved(const ApprovalRequest& request);
+  void tell_of_lost_yes(const ApprovalRequest& request);
+  void warn_of(std::string_view approval, const std::string& call_id, std::string_view why);
   void record(ApprovalAnswered answered, const std::string& sealed);
   std::string sealed(const ApprovalRequest& request, Answer answer) const;
   std::string seal(const std::string& sealed) const;

@@ -16,12 +16,35 @@ void settle(Approvals& approvals, const std::string& call_id) {
   }
 }
 
-// What a hook says may have the time in it; that a hook asks is what counts.
-std::string_view bound_reason(const ApprovalRequest& request) {
-  return request.by_hook ? std::string_view() : std::string_view(request.reason);
+bool is_same_call(const ToolCall& one, const ToolCall& other) {
+  return one.name == other.name && one.arguments_sha256 == other.arguments_sha256 &&
+         canonical_text(one.arguments) == canonical_text(other.arguments);
 }
 
 }  // namespace
+
+ApprovalSetting setting_of(const RunStarted& started) {
+  const SandboxInForce& sandbox = started.sandbox;
+  std::string enforced = length_prefixed({sandbox.mode, sandbox.network});
+  for (const auto* names : {&sandbox.hosts, &sandbox.layers, &sandbox.missing}) {
+    std::string list;
+    for (const std::string& name : *names) {
+      list += length_prefixed({name});
+    }
+    enforced += length_prefixed({list});
+  }
+  return {.cwd = started.cwd,
+          .agent = sha256_hex(
+              length_prefixed({started.made_from.agent_text, started.made_from.agent_folder})),
+          .sandbox = sha256_hex(enforced)};
+}
+
+std::string_view changed(const ApprovalSetting& before, const ApprovalSetting& now) {
+  return before.cwd != now.cwd           ? "the folder"
+         : before.agent != now.agent     ? "the agent file"
+         : before.sandbox != now.sandbox ? "the sandbox"
+                                         : "";
+}
 
 const ParkedCall* Approvals::find(std::string_view call_id) const {
   const auto at = positions.find(call_id);
@@ -40,9 +63,12 @@ std::vector<const ParkedCall*> Approvals::pending() const {
 }
 
 void advance(Approvals& approvals, const EventBody& event) {
-  if (std::holds_alternative<ModelResponded>(event)) {  // its calls are others
+  if (const auto* begun = std::get_if<RunStarted>(&event)) {
+    approvals.setting = setting_of(*begun);
+  } else if (std::holds_alternative<ModelResponded>(event)) {  // its calls are others
     Approvals next;
     next.grants = std::move(approvals.grants);
+    next.setting = std::move(approvals.setting);
     approvals = std::move(next);
   } else if (const auto* asked = std::get_if<ApprovalRequested>(&event)) {
     approvals.rules.insert_or_assign(asked->request.call.id, asked->request.rule);
@@ -59,10 +85,12 @@ void advance(Approvals& approvals, const EventBody& event) {
                                     Approvals::Said{.answer = answered->answer,
                                                     .by = answered->by,
                                                     .reason = answered->reason,
-                                                    .seal = answered->seal});
+                                                    .seal = answered->seal,
+                                                    .setting = approvals.setting});
     settle(approvals, answered->call_id);
   } else if (const auto* parked = std::get_if<RunParked>(&event)) {
-    approvals.cwd = parked->cwd;
+    approvals.parked_in = approvals.setting;
+    approvals.parked_in.cwd = parked->cwd;
     approvals.parked = parked->calls;
     approvals.positions.clear();
     for (std::size_t at = 0; at < approvals.parked.size(); ++at) {
@@ -77,20 +105,24 @@ void advance(Approvals& approvals, const EventBody& event) {
 }
 
 std::string sealed_yes(std::string_view run_id,
-                       std::string_view cwd,
+                       const ApprovalSetting& setting,
                        const ApprovalRequest& request) {
   return "yes " + length_prefixed({run_id,
-                                   cwd,
+                                   setting.cwd,
+                                   setting.agent,
+                                   setting.sandbox,
                                    request.call.id,
                                    request.call.name,
                                    request.call.arguments_sha256,
                                    sha256_hex(canonical_text(request.call.arguments)),
                                    request.rule,
-                                   bound_reason(request)});
+                                   request.by_hook ? "hook" : ""});
 }
 
-std::string sealed_grant(std::string_view run_id, std::string_view cwd, std::string_view rule) {
-  return "grant " + length_prefixed({run_id, cwd, rule});
+std::string sealed_grant(std::string_view run_id,
+                         const ApprovalSetting& setting,
+                         std::string_view rule) {
+  return "grant " + length_prefixed({run_id, setting.cwd, setting.agent, setting.sandbox, rule});
 }
 
 std::string sealed_no(std::string_view run_id, std::int64_t turn, std::string_view call_id) {
@@ -101,13 +133,19 @@ bool can_be_approved(const ParkedCall& call) {
   return call.can_be_approved && !call.request.call.arguments.contains(k_redacted);
 }
 
-bool is_as_shown(const ParkedCall& shown, const ApprovalRequest& request) {
-  const ApprovalRequest& seen = shown.request;
-  return can_be_approved(shown) && seen.call.name == request.call.name &&
-         seen.call.arguments_sha256 == request.call.arguments_sha256 &&
-         canonical_text(seen.call.arguments) == canonical_text(request.call.arguments) &&
-         seen.rule == request.rule && seen.by_hook == request.by_hook &&
-         bound_reason(seen) == bound_reason(request);
+std::string_view changed_since_shown(const Approvals& approvals, const ApprovalRequest& request) {
+  const std::string_view what = changed(approvals.parked_in, approvals.setting);
+  if (!what.empty()) {
+    return what;
+  }
+  const ParkedCall* shown = approvals.find(request.call.id);
+  if (shown == nullptr || !can_be_approved(*shown) ||
+      !is_same_call(shown->request.call, request.call)) {
+    return "the call";
+  }
+  const bool is_alike =
+      shown->request.rule == request.rule && shown->request.by_hook == request.by_hook;
+  return is_alike ? "" : "what it needs approval for";
 }
 
 }  // namespace agent

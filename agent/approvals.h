@@ -13,6 +13,19 @@
 
 namespace agent {
 
+// What decides what a call does, beside the call: a yes is given in it.
+struct ApprovalSetting {
+  std::string cwd;
+  std::string agent;    // digest of the agent file and the folder that its paths start in
+  std::string sandbox;  // digest of what is enforced
+
+  bool operator==(const ApprovalSetting&) const = default;
+};
+ApprovalSetting setting_of(const RunStarted& started);
+
+// What is another one now: "the agent file"; empty: nothing.
+std::string_view changed(const ApprovalSetting& before, const ApprovalSetting& now);
+
 struct Approvals {
   // What was said to a call that has not run yet.
   struct Said {
@@ -20,6 +33,7 @@ struct Approvals {
     std::string by;
     std::string reason;  // of a no
     std::string seal;    // empty: nothing shows later that it was said
+    ApprovalSetting setting;
   };
   // A yes to all calls that a rule names, for the run.
   struct Grant {
@@ -27,7 +41,8 @@ struct Approvals {
     std::string seal;
   };
 
-  std::string cwd;                                            // where the parked calls were to run
+  ApprovalSetting setting;                                    // of the last process
+  ApprovalSetting parked_in;                                  // that of the parked calls
   std::vector<ParkedCall> parked;                             // by the last run.parked
   std::map<std::string, std::size_t, std::less<>> positions;  // of parked, by call id
   std::set<std::string> settled;                              // ids of those that wait no more
@@ -46,16 +61,19 @@ void advance(Approvals& approvals, const EventBody& event);
 // What the user's errand seals when a yes is recorded: the whole of what it is a yes to. A later
 // request has it where nothing of the call, nor of what it needs approval for, has changed.
 std::string sealed_yes(std::string_view run_id,
-                       std::string_view cwd,
+                       const ApprovalSetting& setting,
                        const ApprovalRequest& request);
 // The same of a yes to all calls like it, and of a no: whatever the call becomes, it does not run.
-std::string sealed_grant(std::string_view run_id, std::string_view cwd, std::string_view rule);
+std::string sealed_grant(std::string_view run_id,
+                         const ApprovalSetting& setting,
+                         std::string_view rule);
 std::string sealed_no(std::string_view run_id, std::int64_t turn, std::string_view call_id);
 
 // Not where a secret was taken out of it: then the model has to make it again.
 bool can_be_approved(const ParkedCall& call);
 
-// Whether a yes to what was shown is one to `request`.
-bool is_as_shown(const ParkedCall& shown, const ApprovalRequest& request);
+// What keeps a yes to the call as it was parked from being one to `request`, in the words of
+// changed(); empty: it is one.
+std::string_view changed_since_shown(const Approvals& approvals, const ApprovalRequest& request);
 
 }  // namespace agent

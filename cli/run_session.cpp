@@ -530,10 +530,10 @@ Result<void> RunSession::keep_grants() {
   }
   const RecordedRun& earlier = *source_.earlier;
   const auto seal = sealer();
+  const agent::ApprovalSetting setting = approval_setting();
   std::set<std::string> rules;
   for (const agent::Approvals::Grant& grant : earlier.past.state.approvals.grants) {
-    const std::string folder = world_.context.cwd.string();
-    if (seal && grant.seal == seal(agent::sealed_grant(run_id_, folder, grant.rule)) &&
+    if (seal && grant.seal == seal(agent::sealed_grant(run_id_, setting, grant.rule)) &&
         rules.insert(grant.rule).second) {
       TRY(permissions_->grant(grant.rule));
       warn(fmt::format("--keep-grants: `{}` runs without approval, as it was approved in this run",
@@ -541,9 +541,17 @@ Result<void> RunSession::keep_grants() {
     }
   }
   if (rules.empty()) {
-    warn("--keep-grants: nothing was approved for this run, in this folder, by you");
+    warn("--keep-grants: nothing was approved for this run, in this folder, by you",
+         "what was approved by another agent file, or in another sandbox, is asked for again");
   }
   return {};
+}
+
+agent::ApprovalSetting RunSession::approval_setting() const {
+  return agent::setting_of({.cwd = world_.context.cwd.string(),
+                            .sandbox = describe(plan_.agent.sandbox, tool_environment_->sandbox()),
+                            .made_from = {.agent_text = world_.redactor.apply(plan_.agent.source),
+                                          .agent_folder = plan_.agent.directory}});
 }
 
 agent::RunRequest RunSession::make_request() {

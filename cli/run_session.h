@@ -1,5 +1,6 @@
 // One run with all that it needs: the journal, the tools, the models, the interceptors.
 #pragma once
+#include "agent/approvals.h"
 #include "agent/cancellation.h"
 #include "agent/interceptor.h"
 #include "agent/loop.h"
@@ -93,6 +94,7 @@ class RunSession {
   void seal(agent::RunStarted& started) const;
   std::function<std::string(std::string_view)> sealer() const;
   agent::Result<void> keep_grants();
+  agent::ApprovalSetting approval_setting() const;
   std::string resume_command() const;
   agent::Result<agent::ReplayScript> load_script(const std::string& path);
   std::vector<agent::Warning> last_words();

@@ -59,7 +59,7 @@ class PendingText {
                               agent::one_line(row.agent, 60),
                               row.session.empty() ? "" : ", " + agent::one_line(row.session, 60)));
     context_.out << paint("1", head.lines(0, head.size()), context_.color_out) << "in "
-                 << agent::one_line(run.approvals.cwd) << "\n";
+                 << agent::one_line(run.approvals.parked_in.cwd) << "\n";
     for (const ParkedCall* call : run.approvals.pending()) {
       write(*call);
     }
@@ -115,7 +115,7 @@ agent::Json json_of(const WaitingRun& run, const ParkedCall& call) {
           {"arguments",
            arguments && arguments->is_object() ? *arguments : agent::Json(asked.arguments)},
           {"arguments_sha256", asked.arguments_sha256},
-          {"cwd", run.approvals.cwd},
+          {"cwd", run.approvals.parked_in.cwd},
           {"reason", call.request.reason},
           {"rule", call.request.rule},
           {"since", call.since},

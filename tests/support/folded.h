@@ -122,16 +122,21 @@ inline std::vector<std::string> text_of(agent::State state) {
     lines.push_back(fmt::format("seen {}: {}", path, file.modified_ns));
   }
   const agent::Approvals& approvals = state.approvals;
-  lines.push_back("parked: " + text_of(agent::RunParked{
-                                   .cwd = approvals.cwd, .calls = approvals.parked, .others = {}}));
+  lines.push_back("parked: " +
+                  text_of(agent::RunParked{
+                      .cwd = approvals.parked_in.cwd, .calls = approvals.parked, .others = {}}));
   lines.push_back(fmt::format("settled {}", fmt::join(approvals.settled, " ")));
+  for (const auto& setting : {approvals.setting, approvals.parked_in}) {
+    lines.push_back(fmt::format("in {}, by {}, {}", setting.cwd, setting.agent, setting.sandbox));
+  }
   for (const auto& [call, said] : approvals.said) {
-    lines.push_back(fmt::format("said to {}: {} {} {} {}",
+    lines.push_back(fmt::format("said to {}: {} {} {} {} {}",
                                 call,
                                 agent::to_string(said.answer),
                                 said.by,
                                 said.reason,
-                                said.seal));
+                                said.seal,
+                                said.setting.agent + said.setting.sandbox));
   }
   for (const auto& grant : approvals.grants) {
     lines.push_back(fmt::format("granted {} {}", grant.rule, grant.seal));

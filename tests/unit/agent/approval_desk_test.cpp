@@ -109,7 +109,10 @@ struct WaitingRun {
     ScriptedProvider provider(script);
     agent::Cancellation cancellation;
     agent::RunRequest request{.run_id = "r",
-                              .started = {.cwd = cwd, .prompt = past.seq == 0 ? "go" : ""},
+                              .started = {.cwd = cwd,
+                                          .prompt = past.seq == 0 ? "go" : "",
+                                          .sandbox = {.mode = sandbox},
+                                          .made_from = {.agent_text = agent_text}},
                               .resume_cmd = "errand resume r",
                               .answers = std::move(answers)};
     request.started.plan.approval_deadline = deadline;
@@ -139,6 +142,15 @@ struct WaitingRun {
     }
     return types;
   }
+  std::vector<std::string> warnings() const {
+    std::vector<std::string> messages;
+    for (const agent::Event& event : events) {
+      if (const auto* warning = std::get_if<agent::Warning>(&event.body)) {
+        messages.push_back(warning->message);
+      }
+    }
+    return messages;
+  }
   std::vector<std::string> pending() const {
     std::vector<std::string> ids;
     const agent::State state = tests::folded(events);
@@ -152,6 +164,8 @@ struct WaitingRun {
   tests::FakeClock clock;
   std::vector<agent::Event> events;
   std::string cwd = "/work";
+  std::string agent_text = "name: a";
+  std::string sandbox = "workspace_write";
   std::string key = "key";
   std::optional<agent::Milliseconds> deadline;
   std::size_t capacity = static_cast<std::size_t>(-1);
@@ -203,10 +217,28 @@ TEST_CASE("approvals: answers that come one by one are kept", "[agent]") {
     CHECK(run.go({{"c1", k_yes}}).exit_code == 92);
     CHECK(run.pending() == Ids{"c1", "c2"});
   }
-  SECTION("not for another reason") {
-    run.toolbox.reason = "it may be denied";
+  SECTION("not by another agent file") {
+    run.agent_text = "name: b";
     CHECK(run.go({{"c1", k_yes}}).exit_code == 92);
     CHECK(run.pending() == Ids{"c1", "c2"});
+    CHECK(
+        run.warnings() ==
+        Ids{"the approval of `c1` does not count: the agent file has changed since it was shown",
+            "the earlier approval of `c2` does not count: the agent file has changed since it was "
+            "given"});
+  }
+  SECTION("not in another sandbox") {
+    run.sandbox = "off";
+    CHECK(run.go({{"c1", k_yes}}).exit_code == 92);
+    CHECK(run.pending() == Ids{"c1", "c2"});
+    CHECK(
+        run.warnings().back() ==
+        "the earlier approval of `c2` does not count: the sandbox has changed since it was given");
+  }
+  SECTION("whatever words the reason has") {
+    run.toolbox.reason = "`ask: deploy` (./agent.yaml)";
+    CHECK(run.go({{"c1", k_yes}}).exit_code == 0);
+    CHECK(run.warnings().empty());
   }
   SECTION("not where somebody else's errand has written them") {
     run.key = "another key";
@@ -304,21 +336,34 @@ TEST_CASE("approvals: a journal that takes no more parks nothing", "[agent]") {
 TEST_CASE("approvals: what is sealed is told apart", "[agent]") {
   const agent::ApprovalRequest request{
       .call = {"c1", "deploy", R"({"a":1})"}, .reason = "why", .rule = "deploy"};
+  const agent::ApprovalSetting setting{.cwd = "/work", .agent = "a", .sandbox = "s"};
+  const auto within = [&](auto change) {
+    agent::ApprovalSetting other = setting;
+    change(other);
+    return agent::sealed_yes("r", other, request);
+  };
   const auto with = [&](auto change) {
     agent::ApprovalRequest other = request;
     change(other);
-    return agent::sealed_yes("r", "/work", other);
+    return agent::sealed_yes("r", setting, other);
   };
-  const std::string sealed = agent::sealed_yes("r", "/work", request);
+  const std::string sealed = agent::sealed_yes("r", setting, request);
   CHECK(with([](auto& other) { other.call.arguments = R"( {"a": 1} )"; }) == sealed);
   CHECK(with([](auto& other) { other.call.arguments = R"({"a":2})"; }) != sealed);
   CHECK(with([](auto& other) { other.call.id = "c2"; }) != sealed);
   CHECK(with([](auto& other) { other.call.name = "x"; }) != sealed);
   CHECK(with([](auto& other) { other.call.arguments_sha256 = "x"; }) != sealed);
   CHECK(with([](auto& other) { other.rule = "deploy*"; }) != sealed);
-  CHECK(with([](auto& other) { other.reason = "because"; }) != sealed);
-  CHECK(agent::sealed_yes("q", "/work", request) != sealed);
-  CHECK(agent::sealed_yes("r", "/wor", request) != sealed);
+  CHECK(with([](auto& other) { other.by_hook = true; }) != sealed);
+  CHECK(with([](auto& other) { other.reason = "because"; }) == sealed);
+  CHECK(agent::sealed_yes("q", setting, request) != sealed);
+  CHECK(within([](auto& other) { other.cwd = "/wor"; }) != sealed);
+  CHECK(within([](auto& other) { other.agent = "b"; }) != sealed);
+  CHECK(within([](auto& other) { other.sandbox = "t"; }) != sealed);
   CHECK(agent::sealed_no("r", 1, "c1") != agent::sealed_no("r", 2, "c1"));
-  CHECK(agent::sealed_grant("r", "/a", "b") != agent::sealed_grant("r", "/ab", ""));
+  const auto grant = [&](std::string cwd, std::string_view rule) {
+    return agent::sealed_grant("r", {.cwd = std::move(cwd), .agent = {}, .sandbox = {}}, rule);
+  };
+  CHECK(grant("/a", "b") != grant("/ab", ""));
+  CHECK(agent::sealed_grant("r", setting, "b") != grant("/work", "b"));
 }
