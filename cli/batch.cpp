@@ -18,6 +18,8 @@
 #include <array>
 #include <csignal>
 #include <exception>
+#include <set>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -342,7 +344,11 @@ Result<config::Rendered> Batch::texts_of(const BatchItem& item) const {
                                    : "this input has no prompt, and neither has the agent",
                        "say in `prompt` what the agent is to do");
   }
-  return config::render(plan_.agent, parameters_of(item), item.prompt, reading_);
+  std::set<std::string> out_of_a_file;
+  for (const auto& [name, value] : item.parameters) {
+    out_of_a_file.insert(name);
+  }
+  return config::render(plan_.agent, parameters_of(item), item.prompt, reading_, out_of_a_file);
 }
 
 // As if each run had been begun by itself: what is recorded of it carries it on.

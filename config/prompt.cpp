@@ -210,6 +210,7 @@ agent::Result<void> add_context(const std::vector<agent::ContextFile>& context,
 // A path is relative to where its beginning was written.
 agent::Result<void> add_mentioned_files(const Filled& prompt,
                                         const Values& given,
+                                        const std::set<std::string>& out_of_a_file,
                                         const NamedFiles& files,
                                         const NamedFiles& files_from_here,
                                         Rendered& rendered) {
@@ -219,7 +220,8 @@ agent::Result<void> add_mentioned_files(const Filled& prompt,
     }
     const PlacedValue* value = prompt.value_at(mention.from);
     const bool begins_here = value != nullptr && given.contains(value->name);
-    const bool is_given = begins_here && mention.from == value->from &&
+    const bool is_given = begins_here && !out_of_a_file.contains(value->name) &&
+                          mention.from == value->from &&
                           mention.from + mention.path.size() <= value->end;
     auto added = is_given
                      ? attach(mention.path, rendered.attachments)
@@ -253,7 +255,8 @@ agent::Result<void> check_named_files(const agent::AgentSpec& spec, const Readin
 agent::Result<Rendered> render(const agent::AgentSpec& spec,
                                const std::map<std::string, std::string>& parameters,
                                const std::optional<std::string>& prompt_from_outside,
-                               const ReadingPolicy& reading) {
+                               const ReadingPolicy& reading,
+                               const std::set<std::string>& out_of_a_file) {
   const auto unneeded = prompt_from_outside ? only_in_prompt(spec) : std::set<std::string>{};
   TRY_ASSIGN(const Values values, bind(spec, parameters, unneeded));
   const NamedFiles files(spec.directory, reading);
@@ -265,7 +268,8 @@ agent::Result<Rendered> render(const agent::AgentSpec& spec,
     return rendered;
   }
   Filled prompt = fill(spec.prompt, values);
-  TRY(add_mentioned_files(prompt, parameters, files, NamedFiles({}, reading), rendered));
+  TRY(add_mentioned_files(
+      prompt, parameters, out_of_a_file, files, NamedFiles({}, reading), rendered));
   rendered.prompt = std::move(prompt.text);
   return rendered;
 }

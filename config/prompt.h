@@ -8,7 +8,8 @@
 // `@picture.png` in the agent's own prompt attaches the file, from the agent file's folder. A value
 // may be the path, or the end of it: `@{{ picture }}` starts where the command line is. An `@` in a
 // value is text. What the agent names is judged (named_files.h); a path that is wholly a value that
-// was given is the person's word, as a path on the command line is.
+// the person gave is the person's word, as a path on the command line is. A value out of a file is
+// not: it may be somebody else's.
 #pragma once
 #include "agent/attachment.h"
 #include "agent/result.h"
@@ -17,6 +18,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,13 +32,15 @@ struct Rendered {
 
 // `prompt_from_outside` replaces the agent's own prompt and is no template; a required parameter
 // that only the replaced prompt names may then be missing. An optional parameter that was not given
-// and has no default is empty text. cli.usage for wrong, missing and unknown parameters,
-// config.invalid for a context file that cannot be read, may not be, or is neither text nor a
-// medium, and for a file in the prompt; cli.no_input where its path comes from a parameter.
+// and has no default is empty text. `out_of_a_file`: the names of such parameters. cli.usage for
+// wrong, missing and unknown parameters, config.invalid for a context file that cannot be read, may
+// not be, or is neither text nor a medium, and for a file in the prompt; cli.no_input where its
+// path comes from a parameter.
 agent::Result<Rendered> render(const agent::AgentSpec& spec,
                                const std::map<std::string, std::string>& parameters,
                                const std::optional<std::string>& prompt_from_outside,
-                               const ReadingPolicy& reading);
+                               const ReadingPolicy& reading,
+                               const std::set<std::string>& out_of_a_file = {});
 
 // What render() will refuse of the files that the agent file names, in the same words; a path that
 // a parameter is part of is not known yet.

@@ -253,5 +253,7 @@ TEST_CASE("prompt: a path is the person's word where all of it was given", "[con
   };
   CHECK(renders({{"start", mine.string()}}));
   CHECK_FALSE(renders({}));  // the agent's own default
+  CHECK_FALSE(config::render(
+      *report.agent, {{"start", mine.string()}}, {}, closes_home, {"start"}));  // out of a file
   CHECK_FALSE(renders({{"start", (home.path() / "mine").string()}, {"rest", ".png"}}));
 }
