@@ -33,12 +33,12 @@ std::string check_time(std::int64_t ms) {
   return can_be(ms) ? "" : fmt::format("no run takes {} ms", ms);
 }
 
-using CallIds = std::set<std::string, std::less<>>;
+using Ids = std::set<std::string, std::less<>>;
 
 // An event's own words, beside what the events before it have led to.
 class Check {
  public:
-  Check(const State& state, std::int64_t seq, std::int64_t turn, const CallIds& waiting)
+  Check(const State& state, std::int64_t seq, std::int64_t turn, const Ids& waiting)
       : state_(state), seq_(seq), turn_(turn), waiting_(waiting) {}
 
   std::string operator()(const RunStarted& started) const {
@@ -48,8 +48,19 @@ class Check {
   }
   std::string operator()(const TurnStarted& turn) const { return check_turn(turn.turn); }
   std::string operator()(const ModelResponded& responded) const {
-    return responded.turn == turn_ ? check_turn(turn_)
-                                   : fmt::format("turn {} has not begun", responded.turn);
+    if (responded.turn != turn_) {
+      return fmt::format("turn {} has not begun", responded.turn);
+    }
+    Ids ids;
+    for (const ToolCall& call : responded.reply->tool_calls) {
+      if (!ids.insert(call.id).second) {
+        return fmt::format(
+            "two calls of its reply have the id `{}`, so that nobody can tell their "
+            "results apart",
+            one_line(call.id, 60));
+      }
+    }
+    return check_turn(turn_);
   }
   std::string operator()(const ContextCompacted& compacted) const {
     if (!state_.open_calls.empty()) {
@@ -118,7 +129,7 @@ class Check {
   const State& state_;
   std::int64_t seq_;
   std::int64_t turn_;
-  const CallIds& waiting_;
+  const Ids& waiting_;
 };
 
 }  // namespace

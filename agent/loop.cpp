@@ -1,6 +1,7 @@
 #include "agent/loop.h"
 
 #include "agent/approval_desk.h"
+#include "agent/call_ids.h"
 #include "agent/compaction.h"
 #include "agent/duration.h"
 #include "agent/recorder.h"
@@ -504,6 +505,7 @@ class Run {
       return std::unexpected(at_limit ? *std::move(at_limit)
                                       : Ending{.error = std::move(reply).error()});
     }
+    give_own_ids(*reply);
     for (ToolCall& call : reply->tool_calls) {
       call.arguments_sha256 = sha256_hex(call.arguments);
       call.arguments = as_recorded(call.arguments);

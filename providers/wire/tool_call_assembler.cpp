@@ -1,11 +1,10 @@
 #include "providers/wire/tool_call_assembler.h"
 
+#include "agent/call_ids.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <set>
 #include <utility>
 
 namespace providers {
@@ -93,15 +92,6 @@ void ToolCallAssembler::extend(AssembledCall& call, Piece piece) {
 
 namespace {
 
-// FNV-1a: the same on every machine, unlike std::hash.
-std::uint64_t hash(std::string_view text, std::uint64_t seed) {
-  std::uint64_t value = seed;
-  for (const char c : text) {
-    value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return value;
-}
-
 void make_normal(AssembledCall& call, bool is_cut) {
   const auto first = call.arguments.find_first_not_of(" \t\r\n");
   const bool is_nothing = first == std::string::npos || call.arguments == "null";
@@ -126,18 +116,6 @@ void OpenBrackets::take(std::string_view text) {
       --depth;
     }
   }
-}
-
-std::string made_call_id(std::string_view seed, std::size_t position, std::uint64_t salt) {
-  constexpr std::string_view k_letters =
-      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  std::uint64_t value = hash(std::to_string(position), hash(seed, 0xcbf29ce484222325 + salt));
-  std::string id;
-  for (int i = 0; i < 9; ++i) {
-    id += k_letters[value % k_letters.size()];
-    value /= k_letters.size();
-  }
-  return id;
 }
 
 // The call that the piece belongs to by its id and its index; null: none that is known.
@@ -210,16 +188,9 @@ void ToolCallAssembler::add_function_call(const Json& json) {
 
 std::vector<AssembledCall> ToolCallAssembler::finish(std::string_view seed, bool is_cut) && {
   std::vector<AssembledCall> calls = std::move(calls_);
-  std::set<std::string, std::less<>> ids;
-  for (std::size_t position = 0; position < calls.size(); ++position) {
-    AssembledCall& call = calls[position];
-    if (call.id.empty() || ids.contains(call.id)) {
-      const std::string own_seed = std::string(seed) + '\n' + call.name + '\n' + call.arguments;
-      for (std::uint64_t salt = 0; call.id.empty() || ids.contains(call.id); ++salt) {
-        call.id = made_call_id(own_seed, position, salt);
-      }
-    }
-    ids.insert(call.id);
+  agent::CallIds ids(seed);
+  for (AssembledCall& call : calls) {
+    call.id = ids.take(std::move(call.id), call.name, call.arguments);
     make_normal(call, is_cut);
   }
   return calls;

@@ -5,7 +5,6 @@
 #include "agent/message.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,9 +34,6 @@ struct AssembledCall {
   std::string extra_content;  // JSON to be sent back with the call; empty: none
 };
 
-// Nine letters and digits, which every server takes as the id of a call; always the same ones.
-std::string made_call_id(std::string_view seed, std::size_t position, std::uint64_t salt);
-
 class ToolCallAssembler {
  public:
   // One element of a delta's `tool_calls`.
@@ -52,8 +48,8 @@ class ToolCallAssembler {
   bool empty() const { return calls_.empty(); }
   // Bytes and calls that were added: a piece that adds nothing leaves it as it was.
   std::size_t size() const { return size_; }
-  // The calls, each with an id of its own: missing and repeated ids are replaced by nine letters
-  // and digits made from `seed` and the position. Arguments that came as nothing are "{}", but
+  // The calls, each with an id of its own (agent/call_ids.h), so that what is sent back of the
+  // answer can have the same ones. Arguments that came as nothing are "{}", but
   // where the answer `is_cut` they stay empty.
   std::vector<AssembledCall> finish(std::string_view seed, bool is_cut) &&;
 

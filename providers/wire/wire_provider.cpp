@@ -1,5 +1,6 @@
 #include "providers/wire/wire_provider.h"
 
+#include "agent/call_ids.h"
 #include "providers/wire/classify.h"
 #include "providers/wire/tool_call_assembler.h"
 #include "providers/wire/usage_estimate.h"
@@ -62,7 +63,7 @@ class Translation {
       agent::Reply reply = *message.reply;
       reply.raw.clear();
       for (agent::ToolCall& call : reply.tool_calls) {
-        const std::string id = made_call_id(call.id, 0, 0);
+        const std::string id = agent::made_call_id(call.id, 0, 0);
         new_ids_.insert_or_assign(std::exchange(call.id, id), id);
       }
       message.reply = std::move(reply);

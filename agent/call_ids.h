@@ -1,0 +1,35 @@
+// The ids of the calls of a reply: each has one of its own, since the log, the approvals and the
+// model's next request tell calls apart by nothing else.
+#pragma once
+#include "agent/message.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace agent {
+
+// Nine letters and digits, which every server takes as the id of a call; always the same ones.
+std::string made_call_id(std::string_view seed, std::size_t position, std::uint64_t salt);
+
+// Of the calls of one reply, in their order.
+class CallIds {
+ public:
+  explicit CallIds(std::string_view seed) : seed_(seed) {}
+
+  // `id`; where it is empty, or an earlier call has it, one that is made of the call.
+  std::string take(std::string id, std::string_view name, std::string_view arguments);
+
+ private:
+  std::string seed_;
+  std::set<std::string, std::less<>> taken_;
+  std::size_t position_ = 0;
+};
+
+// Whatever the provider says. What was to be sent back of the reply has the old ids: where one is
+// replaced, it is left out.
+void give_own_ids(Reply& reply);
+
+}  // namespace agent

@@ -1,0 +1,37 @@
+#include "agent/call_ids.h"
+
+#include <catch2/catch.hpp>
+
+#include <set>
+#include <string>
+
+TEST_CASE("call ids: each call of a reply has its own, the same ones every time", "[agent]") {
+  const agent::Reply said{.text = {},
+                          .tool_calls = {{"c1", "a", "{}"},
+                                         {"c1", "a", "{}"},
+                                         {"", "a", "{}"},
+                                         {"", "a", "{}"},
+                                         {"c2", "a", "{}"}},
+                          .raw = "[]"};
+  agent::Reply reply = said;
+  agent::give_own_ids(reply);
+  CHECK(reply.tool_calls[0].id == "c1");
+  CHECK(reply.tool_calls[4].id == "c2");
+  std::set<std::string> ids;
+  for (const agent::ToolCall& call : reply.tool_calls) {
+    CHECK_FALSE(call.id.empty());
+    ids.insert(call.id);
+  }
+  CHECK(ids.size() == reply.tool_calls.size());
+  CHECK(reply.raw.empty());  // it has the old ones
+  agent::Reply again = said;
+  agent::give_own_ids(again);
+  CHECK(again.tool_calls[1].id == reply.tool_calls[1].id);
+}
+
+TEST_CASE("call ids: a reply whose calls are told apart stays as it is", "[agent]") {
+  agent::Reply reply{.text = {}, .tool_calls = {{"c1", "a", "{}"}, {"c2", "a", "{}"}}, .raw = "[]"};
+  agent::give_own_ids(reply);
+  CHECK(reply.tool_calls[1].id == "c2");
+  CHECK(reply.raw == "[]");
+}
