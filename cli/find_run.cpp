@@ -109,6 +109,13 @@ Result<RunSource> carried_on(RecordedRun run,
                     run.forked_from ? fmt::format("fork RUN --at {}", run.forked_from->turn)
                                     : std::string("resume RUN")));
   }
+  if (!agent_file && parsed.has("--param")) {
+    return agent::fail(
+        Code::cli_usage,
+        "`--param` is for an agent file that is read, and the run goes on by what it "
+        "was told",
+        "leave it out, or name the file with --agent FILE");
+  }
   if (!agent_file && needs_agent_file(run.begun)) {
     return agent::fail(Code::cli_usage,
                        fmt::format("the agent file of the run {} had a secret in it, which is not "

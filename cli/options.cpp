@@ -259,8 +259,8 @@ constexpr auto k_run_options = std::to_array<Option>({
 // Those of `run`, but for what the recorded run says, and what makes no sense of one. What is
 // recorded wins over variables.
 constexpr bool is_of_resume(std::string_view name) {
-  constexpr auto k_not = std::to_array<Names>(
-      {"--prompt", "--param", "--record", "--replay", "--session", "--no-session"});
+  constexpr auto k_not =
+      std::to_array<Names>({"--prompt", "--record", "--replay", "--session", "--no-session"});
   return std::ranges::find(k_not, name) == k_not.end();
 }
 constexpr std::size_t k_run_options_of_resume = static_cast<std::size_t>(std::ranges::count_if(
@@ -280,8 +280,8 @@ constexpr auto k_resume_own_options = std::to_array<Option>({
      .kind = Kind::text,
      .help = "say yes to a call that waits for approval; repeatable",
      .details = "CALL is its call_id, as `errand runs pending` shows it, or RUN:CALL. A yes is to "
-                "the call as it was shown: where its arguments, its folder or the reason have "
-                "changed, it is asked for again.",
+                "the call as it was shown: where its arguments, its folder, the agent file or the "
+                "sandbox have changed, it is asked for again.",
      .repeated = true},
     {.name = "--reason",
      .value = "TEXT",
@@ -290,7 +290,7 @@ constexpr auto k_resume_own_options = std::to_array<Option>({
     {.name = "--keep-grants",
      .help = "what was approved for this run needs no approval again",
      .details = "The answers \"in this run\" that a person gave on a terminal. They hold for the "
-                "folder of the run, where its record is your own."},
+                "folder of the run, its agent file and its sandbox, where its record is your own."},
 });
 constexpr auto k_fork_own_options = std::to_array<Option>({
     {.name = "--at",

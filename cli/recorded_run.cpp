@@ -215,6 +215,11 @@ Result<RecordedRun> fork(const std::filesystem::path& store,
   return run;
 }
 
+std::filesystem::path agent_file_of(const agent::RunStarted& begun) {
+  return std::filesystem::path(begun.made_from.agent_folder) /
+         std::filesystem::path(begun.agent_file).filename();
+}
+
 const std::string& recorded_id(const RecordedRun& run) {
   return run.forked_from ? run.forked_from->run_id : run.run_id;
 }

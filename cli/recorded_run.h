@@ -30,6 +30,9 @@ struct RecordedRun {
 // The id that the journal has: of a fork that is not in it yet, that of the other run.
 const std::string& recorded_id(const RecordedRun& run);
 
+// Where its agent file was: its name may be relative to a folder that --cwd has left.
+std::filesystem::path agent_file_of(const agent::RunStarted& begun);
+
 // storage.not_found where there is no such run, and what else can be wrong with a journal.
 agent::Result<RecordedRun> recall(const std::filesystem::path& store,
                                   const std::string& run_id,

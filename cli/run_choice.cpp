@@ -1,6 +1,9 @@
 #include "cli/run_choice.h"
 
 #include "agent/store/runs.h"
+#include "agent/text.h"
+#include "cli/recorded_run.h"
+#include "cli/run_identity.h"
 #include "cli/user_folders.h"
 
 namespace cli {
@@ -33,6 +36,27 @@ Result<std::string> chosen_run(const Parsed& parsed,
   }
   return agent::store::find_run(
       journal, is_named ? parsed.positionals.front() : "", context.cwd.string());
+}
+
+std::string resuming(const Parsed& parsed,
+                     const Context& context,
+                     const fs::path& journal,
+                     const std::string& run_id) {
+  std::string command = "errand resume " + agent::shell_word(run_id);
+  command += parsed.has("--store") ? " --store " + agent::shell_word(journal.string()) : "";
+  const auto run = recall(journal, run_id, context.environment);
+  if (!run) {
+    return command;  // which says why it cannot be
+  }
+  if (!run->is_own) {
+    return command + " --agent FILE";
+  }
+  const agent::RunStarted& begun = run->begun;
+  const std::string file = agent_file_of(begun);
+  if (file.contains(agent::k_redacted)) {
+    return command + " --agent FILE";
+  }
+  return needs_agent_file(begun) ? command + " --agent " + agent::shell_word(file) : command;
 }
 
 }  // namespace cli

@@ -17,4 +17,11 @@ agent::Result<std::string> chosen_run(const Parsed& parsed,
                                       const Context& context,
                                       const std::filesystem::path& journal);
 
+// What carries that run on: with `--store` where it was named, and `--agent` where the record alone
+// does not do. The path is the recorded one only where the record is the user's own.
+std::string resuming(const Parsed& parsed,
+                     const Context& context,
+                     const std::filesystem::path& journal,
+                     const std::string& run_id);
+
 }  // namespace cli

@@ -112,10 +112,8 @@ void RunSession::tell_what_is_carried_on() {
     return;
   }
   const agent::RunStarted& begun = source_.earlier->begun;
-  // Its name may be relative to the folder that the run began in, which --cwd has left.
-  const fs::path file =
-      fs::path(begun.made_from.agent_folder) / fs::path(begun.agent_file).filename();
-  const auto text = config::read_text_file(file, begun.made_from.agent_text.size() + 1);
+  const auto text =
+      config::read_text_file(agent_file_of(begun), begun.made_from.agent_text.size() + 1);
   if (!text || *text != begun.made_from.agent_text) {
     warn(fmt::format("the agent file {} has changed since: the run goes on by the recorded one",
                      agent::one_line(begun.agent_file)),
@@ -488,12 +486,29 @@ Result<void> RunSession::open_gates() {
   return {};
 }
 
+// With what the next process would not take from the record (find_run.h, carried_on).
 std::string RunSession::resume_command() const {
   if (store_.empty()) {
     return {};
   }
-  const std::string command = "errand resume " + agent::shell_word(run_id_);
-  return store_ == "auto" ? command : command + " --store " + agent::shell_word(store_);
+  std::string command = "errand resume " + agent::shell_word(run_id_);
+  command += store_ == "auto" ? "" : " --store " + agent::shell_word(store_);
+  const bool is_sealed = journal_ == nullptr ||  // of a recorded run: it says what that one said
+                         seal_key(world_.context.environment, world_.context.cwd).has_value();
+  const std::string& schema = plan_.agent.output.schema;
+  const bool is_whole = world_.redactor.apply(plan_.agent.source) == plan_.agent.source &&
+                        world_.redactor.apply(schema) == schema;
+  if (!is_sealed || !is_whole) {
+    const fs::path file = fs::path(plan_.agent.directory) / fs::path(plan_.agent.file).filename();
+    command += " --agent " + agent::shell_word(file.string());
+  }
+  if (!is_sealed) {  // nothing of the record counts but what was said
+    command += " --cwd " + agent::shell_word(world_.context.cwd.string());
+    for (const std::string& option : lasting_options(world_.parsed)) {
+      command += " " + agent::shell_word(option);
+    }
+  }
+  return command;
 }
 
 // As the journal will have it: without secrets.

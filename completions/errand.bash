@@ -143,8 +143,8 @@ _errand() {
       esac
       ;;
     'resume')
-      options='--last --agent --store --approve --reason --keep-grants --prompt-file -f --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|--agent|--store|--approve|--reason|-f|--prompt-file|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--log-file|--color|'
+      options='--last --agent --store --approve --reason --keep-grants --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|--agent|--store|--approve|--reason|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--log-file|--color|'
       _errand_scan
       case $option in
         --agent) _errand_agents ;;
@@ -152,6 +152,7 @@ _errand() {
         --approve) : ;;
         --reason) : ;;
         -f|--prompt-file) _errand_files ;;
+        -P|--param) : ;;
         -m|--model) : ;;
         -C|--cwd) _errand_directories ;;
         --key-host) : ;;
@@ -175,8 +176,8 @@ _errand() {
       esac
       ;;
     'fork')
-      options='--at --last --session --agent --store --prompt-file -f --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|--at|--session|--agent|--store|-f|--prompt-file|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--log-file|--color|'
+      options='--at --last --session --agent --store --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|--at|--session|--agent|--store|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--log-file|--color|'
       _errand_scan
       case $option in
         --at) : ;;
@@ -184,6 +185,7 @@ _errand() {
         --agent) _errand_agents ;;
         --store) _errand_files ;;
         -f|--prompt-file) _errand_files ;;
+        -P|--param) : ;;
         -m|--model) : ;;
         -C|--cwd) _errand_directories ;;
         --key-host) : ;;

@@ -291,7 +291,10 @@ agent::Result<std::optional<std::int64_t>> turn_of(const Parsed& parsed) {
 }
 
 // What the log does not say: that it goes on, or should have.
-std::string state_line(const RunInfo& run) {
+std::string state_line(const RunInfo& run,
+                       const Parsed& parsed,
+                       const Context& context,
+                       const std::filesystem::path& journal) {
   if (run.status == RunStatus::running) {
     return run.owner ? fmt::format("running: process {} on {} has it, since {}\n",
                                    run.owner->pid,
@@ -302,9 +305,9 @@ std::string state_line(const RunInfo& run) {
   if (run.status == RunStatus::interrupted) {
     return fmt::format(
         "interrupted: its last event is of {}, and no process has it; "
-        "`errand resume {}` carries it on\n",
+        "`{}` carries it on\n",
         local_time(wall(run.row.updated)),
-        agent::one_line(run.row.run_id, 100));
+        agent::one_line(resuming(parsed, context, journal, run.row.run_id)));
   }
   if (run.status == RunStatus::parked) {
     return fmt::format("parked: `errand runs pending {}` shows the calls that wait for approval\n",
@@ -372,7 +375,7 @@ agent::Result<int> command_runs_show(const Parsed& parsed, Context& context) {
                              .turn = turn},
                             context.redactor);
   if (!turn) {
-    context.out << state_line(run);
+    context.out << state_line(run, parsed, context, journal);
   }
   return 0;
 }

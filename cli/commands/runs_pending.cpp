@@ -30,13 +30,6 @@ using agent::store::WaitingRun;
 
 constexpr std::size_t k_narrow = 80;
 
-// Where another journal than the user's is looked at, it has to be named again.
-std::string resuming(const WaitingRun& run, const Parsed& parsed, const fs::path& journal) {
-  const std::string command = "errand resume " + agent::shell_word(run.row.run_id);
-  return parsed.has("--store") ? command + " --store " + agent::shell_word(journal.string())
-                               : command;
-}
-
 // Of a time in the log; as it is where it is none.
 std::string shown_time(const std::string& time) {
   const auto parsed = agent::parse_time(time);
@@ -63,8 +56,10 @@ class PendingText {
     for (const ParkedCall* call : run.approvals.pending()) {
       write(*call);
     }
-    context_.out << agent::printable(agent::approving_command(
-                        resuming(run, parsed_, journal_), row.run_id, run.approvals))
+    context_.out << agent::printable(
+                        agent::approving_command(resuming(parsed_, context_, journal_, row.run_id),
+                                                 row.run_id,
+                                                 run.approvals))
                  << "\n";
   }
 
