@@ -281,7 +281,8 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
                  *plan)
         .run();
   }();
-  if (code && is_cut_off(*code) && !options.name.empty() && !parsed.has("--quiet")) {
+  const bool is_known = parsed.has("--quiet") && parsed.has("--session");  // what it is called
+  if (code && is_cut_off(*code) && !options.name.empty() && !is_known) {
     context.err << fmt::format("carry it on: the same with --session {}\n",
                                agent::one_line(agent::shell_word(options.name)));
   }
