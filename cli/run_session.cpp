@@ -167,7 +167,12 @@ Result<void> RunSession::open_journal() {
     keep_in(*std::move(journal), file);
   } else if (is_named || has_name || journal.error().write_failed ||
              journal.error().code == agent::Code::os_failed) {
-    return agent::fail(std::move(journal).error().while_("opening the session store"));
+    agent::Error error = std::move(journal).error().while_("opening the session store");
+    if (!has_name) {
+      error.help += error.help.empty() ? "" : "; or ";
+      error.help += "--no-session runs without one";
+    }
+    return agent::fail(std::move(error));
   } else {
     warn("no session is kept: " + journal.error().message,
          "--no-session switches this warning off");

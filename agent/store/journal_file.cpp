@@ -95,7 +95,7 @@ std::string help_for(int sqlite_code) {
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:
-      return "make the file and its folder writable, or run with --no-session";
+      return "make the file and its folder writable";
     default:
       return {};
   }

@@ -45,7 +45,7 @@ std::unexpected<Error> cannot(std::string_view what,
                               int number) {
   return fail(Code::storage_io,
               fmt::format("cannot {} {}: {}", what, file.string(), std::strerror(number)),
-              "make the file and its folder writable, or run with --no-session");
+              "make the file and its folder writable");
 }
 
 }  // namespace

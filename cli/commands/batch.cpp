@@ -173,7 +173,12 @@ Result<BatchJournal> open_journal(const Parsed& parsed,
   auto opened =
       agent::store::SqliteJournal::open(options.store, plan.agent.session.durability, redactor);
   if (!opened && (name || plan.agent.session.store != "auto" || opened.error().write_failed)) {
-    return agent::fail(std::move(opened).error().while_("opening the session store"));
+    Error error = std::move(opened).error().while_("opening the session store");
+    if (!name) {
+      error.help += error.help.empty() ? "" : "; or ";
+      error.help += "--no-session runs without one";
+    }
+    return agent::fail(std::move(error));
   }
   if (!opened) {
     return journal;  // each of the runs warns of it
