@@ -67,7 +67,7 @@ std::string parameters_of(const Json& item) {
 Server::Server(agent::McpServerSpec spec, const ServersOptions& options)
     : spec_(std::move(spec)), options_(options), rng_(options.seed) {}
 
-Result<std::shared_ptr<Session>> Server::connect(std::stop_token stop) const {
+Result<std::shared_ptr<Session>> Server::connect(const std::stop_token& stop) const {
   const ServerPlace place = options_.place_of(spec_);
   auto session = std::make_shared<Session>(SessionOptions{.name = spec_.name,
                                                           .version = options_.version,
@@ -82,7 +82,7 @@ Result<std::shared_ptr<Session>> Server::connect(std::stop_token stop) const {
                         .input = {},
                         .timeout = {},
                         .idle_timeout = {}},
-                       std::move(stop)));
+                       stop));
   return session;
 }
 

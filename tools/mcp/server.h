@@ -41,7 +41,7 @@ class Server {
   const std::vector<std::string>& unusable() const { return unusable_; }
 
  private:
-  agent::Result<std::shared_ptr<Session>> connect(std::stop_token stop) const;
+  agent::Result<std::shared_ptr<Session>> connect(const std::stop_token& stop) const;
   agent::Result<std::shared_ptr<Session>> living_session(std::stop_token stop);
   agent::Result<std::shared_ptr<Session>> start_again(std::stop_token stop);
   void note_unchecked(const std::string& name, const std::string& parameters);

@@ -96,7 +96,7 @@ Session::~Session() {
 
 Result<void> Session::connect(ProgramRunner& runner,
                               const ProgramRequest& program,
-                              std::stop_token stop) {
+                              const std::stop_token& stop) {
   auto started = runner.talk(program,
                              {.on_line = [this](std::string_view line) { hear(line); },
                               .on_end = [this](const std::string& how) { hear_end(how); }});
@@ -111,67 +111,77 @@ Result<void> Session::connect(ProgramRunner& runner,
     const std::lock_guard lock(mutex_);  // it may have said something already
     program_ = *std::move(started);
   }
-  auto agreed = negotiate(std::move(stop));
+  auto agreed = negotiate(stop);
   const std::lock_guard lock(mutex_);
   open_.clear();
   return agreed;
 }
 
 // A server of the newer kind answers the first question; one of the older kind refuses it, or does
-// not answer, and is asked for a handshake.
-Result<void> Session::negotiate(std::stop_token stop) {
+// not answer, and is asked for a handshake. One that is slow to start may answer both.
+Result<void> Session::negotiate(const std::stop_token& stop) {
   const auto ends = Steady::now() + options_.start;
   agreement_ = {.revision = std::string(k_stateless), .is_stateless = true};
-  const std::int64_t probe = send("server/discover", Json::object());
+  send("server/discover", Json::object());
   std::optional<std::int64_t> handshake;
-  auto probe_ends = std::min(Steady::now() + k_probe, ends);
-  std::unique_lock lock(mutex_);
   for (;;) {
-    const auto is_heard = [&] {
-      return !ended_.empty() || open_.at(probe).answer ||
-             (handshake && open_.at(*handshake).answer);
-    };
-    const bool is_done = changed_.wait_until(lock, stop, handshake ? ends : probe_ends, is_heard);
-    if (stop.stop_requested()) {
-      return agent::fail(Code::run_cancelled, "the start of MCP servers was interrupted");
+    TRY_ASSIGN(const auto answer,
+               first_answer(handshake ? ends : std::min(ends, Steady::now() + k_probe), stop));
+    if (answer && handshake && agent::integer_of(answer->id) == *handshake) {
+      return accept_session(*answer);
     }
-    if (!ended_.empty()) {
-      lock.unlock();
-      return agent::fail(ended_error(Code::mcp_connection));
-    }
-    if (auto answer = std::exchange(open_.at(probe).answer, std::nullopt)) {
-      lock.unlock();
+    if (answer) {
       TRY_ASSIGN(const bool is_stateless, accept_stateless(*answer));
       if (is_stateless) {
         return {};
       }
-      probe_ends = Steady::now();
-      lock.lock();
     }
-    if (handshake && open_.at(*handshake).answer) {
-      const Message answer = *std::move(open_.at(*handshake).answer);
-      lock.unlock();
-      return accept_session(answer);
+    if (Steady::now() >= ends) {
+      return agent::fail(late_error());
     }
-    if (!handshake && (!is_done || probe_ends <= Steady::now())) {
-      lock.unlock();
+    if (!handshake) {
       agreement_ = {};
       handshake = send("initialize",
                        {{"protocolVersion", k_with_session.front()},
                         {"capabilities", Json::object()},
                         {"clientInfo", {{"name", "errand"}, {"version", options_.version}}}});
-      lock.lock();
-    }
-    if (Steady::now() >= ends) {
-      lock.unlock();
-      Error error = ended_error(Code::mcp_connection);
-      error.message = fmt::format("the MCP server `{}` did not answer within {}{}",
-                                  options_.name,
-                                  agent::format_duration(options_.start),
-                                  error.message);
-      return agent::fail(std::move(error));
     }
   }
+}
+
+// To any request that is open; nullopt: none has come by then.
+Result<std::optional<Message>> Session::first_answer(Steady::time_point until,
+                                                     const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  const auto answered = [&] {
+    return std::ranges::find_if(open_,
+                                [](const auto& one) { return one.second.answer.has_value(); });
+  };
+  changed_.wait_until(
+      lock, stop, until, [&] { return !ended_.empty() || answered() != open_.end(); });
+  if (stop.stop_requested()) {
+    return agent::fail(Code::run_cancelled, "the start of MCP servers was interrupted");
+  }
+  if (!ended_.empty()) {
+    lock.unlock();
+    return agent::fail(ended_error(Code::mcp_connection));
+  }
+  const auto found = answered();
+  if (found == open_.end()) {
+    return std::nullopt;
+  }
+  std::optional<Message> answer = std::move(found->second.answer);
+  open_.erase(found);
+  return answer;
+}
+
+Error Session::late_error() const {
+  Error error = ended_error(Code::mcp_connection);
+  error.message = fmt::format("the MCP server `{}` did not answer within {}{}",
+                              options_.name,
+                              agent::format_duration(options_.start),
+                              error.message);
+  return error;
 }
 
 // False: it is one of the older kind.

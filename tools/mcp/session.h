@@ -57,7 +57,7 @@ class Session {
   // that errand does), run.cancelled.
   agent::Result<void> connect(ProgramRunner& runner,
                               const ProgramRequest& program,
-                              std::stop_token stop);
+                              const std::stop_token& stop);
 
   const Agreement& agreement() const { return agreement_; }
   bool is_over() const;  // it has ended
@@ -83,11 +83,12 @@ class Session {
     const std::function<void(std::string_view)>* on_progress = nullptr;
   };
 
-  agent::Result<void> negotiate(std::stop_token stop);
+  agent::Result<void> negotiate(const std::stop_token& stop);
+  agent::Result<std::optional<Message>> first_answer(std::chrono::steady_clock::time_point until,
+                                                     const std::stop_token& stop);
   agent::Result<bool> accept_stateless(const Message& answer);
   agent::Result<void> accept_session(const Message& answer);
   std::int64_t send(std::string_view method, agent::Json params);
-  std::optional<Message> take_answer(std::int64_t id);
   agent::Json with_metadata(agent::Json params, std::int64_t progress_token) const;
   void hear(std::string_view line);
   void hear(Message message);
@@ -95,6 +96,7 @@ class Session {
   void answer_request(const Message& request);
   void hear_end(const std::string& how);
   agent::Error ended_error(agent::Code code) const;
+  agent::Error late_error() const;
 
   SessionOptions options_;
   Agreement agreement_;
