@@ -49,7 +49,11 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& 
           .obeyed = {},
           .outputs = {},
           .runs_programs = false,
-          .writes = std::ranges::any_of(agent.tools, tools::writes),
+          .writes = std::ranges::any_of(agent.tools, tools::writes) ||
+                    std::ranges::any_of(agent.mcp_servers,
+                                        [](const agent::McpServerSpec& server) {
+                                          return !server.sandbox.is_off;  // its tools may
+                                        }),
           .environment = context.environment,
           .supervisor = nullptr};
 }

@@ -191,7 +191,11 @@ Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& cont
   if (std::ranges::none_of(wanted, &CommandSandbox::is_off)) {
     return {};
   }
-  TRY_ASSIGN(const auto rules, open_file_rules(agent, context));
+  agent::AgentSpec all = agent;  // what one command can write, another one must not run
+  for (const CommandSandbox& sandbox : wanted) {
+    std::ranges::copy(sandbox.write, std::back_inserter(all.sandbox.write));
+  }
+  TRY_ASSIGN(const auto rules, open_file_rules(all, context));
   const auto home_of = [&](const agent::Environment& own) {
     return agent::value_of(own.contains("HOME") ? own : context.environment, "HOME");
   };

@@ -7,9 +7,11 @@
 #include "agent/text.h"
 #include "cli/commands/commands.h"
 #include "cli/help.h"
+#include "cli/key_hosts.h"
 #include "cli/known_names.h"
 #include "cli/mcp_servers.h"
 #include "cli/open_sandbox.h"
+#include "cli/settings.h"
 #include "cli/signals.h"
 #include "cli/terminal/render_error.h"
 #include "cli/tool_by_hand.h"
@@ -70,7 +72,32 @@ void leave_out_the_rest(agent::AgentSpec& agent) {
   agent.guardrails.checks.clear();
 }
 
-Result<std::unique_ptr<Started>> start(agent::AgentSpec agent,
+// What servers are given goes where the user has said, as in a run.
+Result<void> check_keys(const agent::AgentSpec& agent,
+                        const Parsed& parsed,
+                        const agent::Redactor& redactor,
+                        const Context& context) {
+  auto settings = load_settings(context.environment, context.cwd);
+  if (!settings) {
+    return agent::fail(std::move(settings.error().front()));
+  }
+  TRY_ASSIGN(providers::KeyHosts hosts, key_hosts_of(parsed, context.environment));
+  TRY(allow_settings(settings->user, hosts));
+  KeyRequests keys(std::move(hosts), agent);
+  keys.add_programs(agent, context.environment);
+  auto refused = settle(keys.take(),
+                        {.redactor = redactor,
+                         .cancellation = context.cancellation,
+                         .user_config = settings->user.file,
+                         .color = context.color_err});
+  if (!refused.empty()) {
+    return agent::fail(std::move(refused.front()));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Started>> start(const Parsed& parsed,
+                                       agent::AgentSpec agent,
                                        std::unique_ptr<tools::Supervisor> supervisor,
                                        Context& context) {
   auto started = std::make_unique<Started>(Started{.agent = std::move(agent),
@@ -85,6 +112,7 @@ Result<std::unique_ptr<Started>> start(agent::AgentSpec agent,
     started->redactor.add(server.env);
   }
   leave_out_the_rest(started->agent);
+  TRY(check_keys(started->agent, parsed, started->redactor, context));
   TRY_ASSIGN(started->tool_environment,
              ToolEnvironment::open(started->agent,
                                    {.folder_id = agent::new_run_id()},
@@ -105,6 +133,11 @@ Result<std::unique_ptr<Started>> start(agent::AgentSpec agent,
                                 .clock = started->tool_environment->clock(),
                                 .seed = std::random_device{}(),
                                 .stop = context.cancellation.stop()}));
+  for (std::string& sentence : started->places->left_out(started->agent)) {
+    context.err << render_warning(
+                       {.message = std::move(sentence)}, context.color_err, context.redactor)
+                << "\n\n";
+  }
   for (const agent::Warning& warning : started->servers->warnings()) {
     context.err << render_warning({.message = warning.message, .help = {}},
                                   context.color_err,
@@ -175,7 +208,7 @@ Result<int> command_mcp_list(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(agent::AgentSpec agent, agent_with_servers(parsed.positionals.front(), context));
   const std::vector<agent::McpServerSpec> wanted = agent.mcp_servers;
   need_none(agent);
-  auto started = start(std::move(agent), std::move(supervisor), context);
+  auto started = start(parsed, std::move(agent), std::move(supervisor), context);
   if (!started) {
     return or_signal(agent::fail(std::move(started).error()), context);
   }
@@ -206,7 +239,7 @@ Result<int> command_mcp_tools(const Parsed& parsed, Context& context) {
   if (parsed.positionals.size() > 1) {
     TRY(choose_server(agent, parsed.positionals[1]));
   }
-  auto started = start(std::move(agent), std::move(supervisor), context);
+  auto started = start(parsed, std::move(agent), std::move(supervisor), context);
   if (!started) {
     return or_signal(agent::fail(std::move(started).error()), context);
   }
@@ -225,7 +258,7 @@ Result<int> command_mcp_call(const Parsed& parsed, Context& context) {
   unblock_signals();  // what is read may be long in coming
   TRY_ASSIGN(const std::string arguments,
              arguments_by_hand(parsed.positionals.size() > 2 ? parsed.positionals[2] : "{}"));
-  auto started = start(std::move(agent), std::move(supervisor), context);
+  auto started = start(parsed, std::move(agent), std::move(supervisor), context);
   if (!started) {
     return or_signal(agent::fail(std::move(started).error()), context);
   }

@@ -221,6 +221,9 @@ class Server:
                 self.send(method="notifications/message", params={"level": "info", "data": one})
                 self.send(method="notifications/tools/list_changed")
             self.send(id=number, result=text)
+        elif behaviour == "asks and does not read":
+            for one in range(40_000):
+                self.send(id="x" * 4_000 + str(one), method="ping")
         elif behaviour == "wants to be asked more":
             self.send(id=number, result={"resultType": "input_required", "inputRequests": {}, "requestState": "x"})
         elif behaviour == "tells its environment":
@@ -289,6 +292,7 @@ ROWS = {
     "brings all kinds": dict(calls=["f"], results=["words\n[image image/png, 8 bytes, in /"]),
     "brings structure alone": dict(calls=["f"], results=['{"deep":[1,"x"]}']),
     "floods notifications": dict(calls=["f"], results=["did f"]),
+    "asks and does not read": dict(calls=["f"], results=["does not read what it is sent"]),
     "wants to be asked more": dict(calls=["f"], results=["asks for more"], failed=["mcp.tool_call"]),
     "tells its environment": dict(calls=["f"], results=["GIVEN,"], never=["A_SECRET_TOKEN"],
                                   settings="env: {GIVEN: b}"),

@@ -66,7 +66,11 @@ class LocalTalkingProgram final : public TalkingProgram {
     line += '\n';
     {
       const std::lock_guard lock(mutex_);
-      to_write_.push_back(std::move(line));
+      unread_ += line.size();
+      is_unread_ = is_unread_ || unread_ > k_most_line;
+      if (!is_unread_) {
+        to_write_.push_back(std::move(line));
+      }
     }
     wake();
   }
@@ -91,6 +95,7 @@ class LocalTalkingProgram final : public TalkingProgram {
   int milliseconds_left() const;
   void write_some();
   bool has_to_write() const;
+  bool does_not_read() const;
   std::string_view read_some(Descriptor& from);
   void read_lines();
   void read_errors();
@@ -110,9 +115,11 @@ class LocalTalkingProgram final : public TalkingProgram {
   Descriptor wake_;
   std::array<char, k_read_at_once> buffer_;
 
-  mutable std::mutex mutex_;  // of the next two
+  mutable std::mutex mutex_;  // of the next four
   std::deque<std::string> to_write_;
-  std::string errors_;  // its last bytes
+  std::size_t unread_ = 0;  // bytes in it
+  bool is_unread_ = false;  // there was too much
+  std::string errors_;      // its last bytes
 
   std::atomic<bool> is_closing_ = false;
   std::size_t written_ = 0;  // of the first line in to_write_
@@ -194,8 +201,16 @@ void LocalTalkingProgram::wait() {
   }
 }
 
+bool LocalTalkingProgram::does_not_read() const {
+  const std::lock_guard lock(mutex_);
+  return is_unread_;
+}
+
 void LocalTalkingProgram::end_by_stages() {
-  if (is_closing_ && stage_ == Stage::running) {
+  if (stage_ <= Stage::closed && does_not_read()) {
+    why_ended_ = "does not read what it is sent";
+    go_on_to(Stage::killed);
+  } else if (is_closing_ && stage_ == Stage::running) {
     go_on_to(Stage::closed);
   } else if (stage_ != Stage::running && Steady::now() >= stage_ends_) {
     go_on_to(static_cast<Stage>(static_cast<int>(stage_) + 1));
@@ -254,6 +269,7 @@ void LocalTalkingProgram::write_some() {
   written_ += static_cast<std::size_t>(done);
   if (written_ == line.size()) {
     lock.lock();
+    unread_ -= line.size();
     to_write_.pop_front();
     written_ = 0;
   }
