@@ -114,8 +114,8 @@ Result<int> call_by_hand(agent::Toolbox& toolbox,
       result.message = std::move(left.sentence);
     }
   }
-  if (result.truncated) {
-    folder.leave();  // the result names the file
+  if (result.truncated || result.content.contains(folder.path().string())) {
+    folder.leave();  // the result names a file in it
   }
   context.out << result.content << (result.content.ends_with('\n') ? "" : "\n");
   return ending(result, cancellation.signal_number());
