@@ -190,9 +190,10 @@ void print_tools(std::span<const agent::ToolInfo> tools, Context& context) {
 }
 
 Result<std::unique_ptr<tools::Runner>> runner_of(Started& started) {
-  return tools::Runner::create(started.servers->tools(),
-                               started.tool_environment->runner_options(key_variables_of(
-                                   started.agent, started.agent.mcp_servers.front().env)));
+  tools::RunnerOptions options =
+      started.tool_environment->runner_options(key_variables_of(started.agent, {}));
+  options.seed = std::random_device{}();
+  return tools::Runner::create(started.servers->tools(), std::move(options));
 }
 
 // A signal while they start is the ending, whatever they made of it.
