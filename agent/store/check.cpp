@@ -1,11 +1,17 @@
 #include "agent/store/check.h"
 
 #include "agent/duration.h"
+#include "agent/json.h"
+#include "agent/log_fold.h"
 #include "agent/store/journal_file.h"
+#include "agent/store/keeping.h"
 #include "agent/store/owner.h"
+#include "agent/store/wal_file.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -16,6 +22,7 @@
 #include <sys/stat.h>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace agent::store {
 namespace {
@@ -55,16 +62,22 @@ std::optional<SQLite::Header> header_of(const fs::path& file) {
   }
 }
 
-// How long a journal was that was cut off; nothing: it is no shorter.
-std::optional<std::uintmax_t> length_before_cut(const fs::path& file) {
+std::optional<std::uintmax_t> length_before_cut(const fs::path& file, WalLook wal) {
   const auto header = header_of(file);
-  if (!header) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(file, error);
+  if (!header || error || header->pageSizeBytes <= 0) {
     return std::nullopt;
   }
-  const std::uintmax_t length =
-      std::uintmax_t{header->pageSizeBytes} * (header->databaseSizePages & 0xFFFF'FFFF);
-  std::error_code error;
-  return fs::file_size(file, error) < length && !error ? std::optional(length) : std::nullopt;
+  const auto page_size = static_cast<std::uintmax_t>(header->pageSizeBytes);
+  const std::uintmax_t there = size / page_size;
+  const std::uintmax_t pages =
+      wal.database_pages != 0 ? wal.database_pages : header->databaseSizePages & 0xFFFF'FFFF;
+  std::erase_if(wal.pages, [&](std::uint32_t page) { return page <= there || page > pages; });
+  std::ranges::sort(wal.pages);
+  const auto same = std::ranges::unique(wal.pages);
+  wal.pages.erase(same.begin(), same.end());
+  return there + wal.pages.size() < pages ? std::optional(pages * page_size) : std::nullopt;
 }
 
 // Journals of the first days keep their events by their keys alone.
@@ -74,18 +87,25 @@ bool has_rows_by_number(SQLite::Database& database) {
   return query.executeStep() && query.getColumn(0).getInt() != 0;
 }
 
+bool has_list_of_runs(SQLite::Database& database) {
+  SQLite::Statement query(database, "SELECT 1 FROM sqlite_schema WHERE tbl_name = 'runs'");
+  return query.executeStep();
+}
+
 // An event as it is kept: its keys, and what it says itself.
 struct KeptEvent {
   static constexpr std::string_view k_columns =
-      "run_id, seq, json, typeof(run_id) = 'text' AND typeof(seq) = 'integer'";
+      "run_id, seq, json, typeof(run_id) = 'text' AND typeof(seq) = 'integer', time";
   std::string run_id;
   std::int64_t seq = 0;
+  std::int64_t time = 0;
   bool has_right_types = true;  // of its keys: no text equals bytes
   Result<Event> event;
 
   explicit KeptEvent(SQLite::Statement& query)
       : run_id(query.getColumn(0).getString()),
         seq(query.getColumn(1).getInt64()),
+        time(query.getColumn(4).getInt64()),
         has_right_types(query.getColumn(3).getInt() != 0),
         event(event_of({query.getColumn(2).getText(),
                         static_cast<std::size_t>(query.getColumn(2).getBytes())})) {}
@@ -93,6 +113,102 @@ struct KeptEvent {
   bool is_in_its_place() const {
     return event && event->run_id == run_id && event->seq == seq && has_right_types;
   }
+};
+
+bool can_be_id(std::string_view text) {
+  constexpr std::size_t k_longest = 64;
+  return !text.empty() && text.size() <= k_longest && std::ranges::all_of(text, [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || c == '-';
+  });
+}
+
+// Of another one no command can name the run.
+bool has_name(const KeptEvent& kept) {
+  return kept.has_right_types && can_be_id(kept.run_id);
+}
+
+// Whether the event's key is right, where it says something else itself, or what it says; neither
+// where it has no place to go to.
+enum class RightSide : std::uint8_t { neither, key, words };
+
+// Of journals whose rows have numbers. One side of a damaged event is right: the one that stands
+// between its neighbours in time.
+class PlaceFinder {
+ public:
+  explicit PlaceFinder(SQLite::Database& database)
+      : taken_(database, "SELECT 1 FROM events WHERE run_id = ? AND seq = ? AND rowid != ?"),
+        before_(database, neighbour("<", "DESC")),
+        behind_(database, neighbour(">", "ASC")),
+        listed_(database, "SELECT 1 FROM runs WHERE run_id = ?") {}
+
+  RightSide side_of(const KeptEvent& kept, std::int64_t row) {
+    if (!kept.event) {
+      return RightSide::neither;
+    }
+    const Event& said = *kept.event;
+    const bool can_be_key = has_name(kept);
+    const bool can_be_said = can_be_id(said.run_id) && said.seq > 0 && is_free(said, row);
+    if (!can_be_key || !can_be_said) {
+      return can_be_key ? RightSide::key : can_be_said ? RightSide::words : RightSide::neither;
+    }
+    const bool fits_key = fits(kept.run_id, kept.seq, kept.time, row);
+    const bool fits_words = fits(said.run_id, said.seq, kept.time, row);
+    if (fits_key == fits_words) {
+      return !is_listed(kept.run_id) && is_listed(said.run_id) ? RightSide::words : RightSide::key;
+    }
+    return fits_key ? RightSide::key : RightSide::words;
+  }
+
+ private:
+  static std::string neighbour(std::string_view side, std::string_view order) {
+    return fmt::format(
+        "SELECT {} FROM events WHERE run_id = ? AND seq {} ? AND rowid != ? ORDER BY seq {} LIMIT "
+        "1",
+        KeptEvent::k_columns,
+        side,
+        order);
+  }
+
+  static SQLite::Statement& bound(SQLite::Statement& query,
+                                  const std::string& run_id,
+                                  std::int64_t seq,
+                                  std::int64_t row) {
+    query.tryReset();
+    query.bind(1, run_id);
+    query.bind(2, seq);
+    query.bind(3, row);
+    return query;
+  }
+
+  bool is_free(const Event& said, std::int64_t row) {
+    return !bound(taken_, said.run_id, said.seq, row).executeStep();
+  }
+
+  bool is_listed(const std::string& run_id) {
+    listed_.tryReset();
+    listed_.bind(1, run_id);
+    return listed_.executeStep();
+  }
+
+  // Nothing where nobody stands there whose own place is known.
+  static std::optional<std::int64_t> time_at(SQLite::Statement& query) {
+    if (!query.executeStep()) {
+      return std::nullopt;
+    }
+    const KeptEvent found(query);
+    return found.is_in_its_place() ? std::optional(found.time) : std::nullopt;
+  }
+
+  bool fits(const std::string& run_id, std::int64_t seq, std::int64_t time, std::int64_t row) {
+    const auto before = time_at(bound(before_, run_id, seq, row));
+    const auto behind = time_at(bound(behind_, run_id, seq, row));
+    return (before || behind) && before.value_or(time) <= time && time <= behind.value_or(time);
+  }
+
+  SQLite::Statement taken_;
+  SQLite::Statement before_;
+  SQLite::Statement behind_;
+  SQLite::Statement listed_;
 };
 
 class Check {
@@ -154,55 +270,64 @@ class Check {
   }
 
   void check_events() {
-    SQLite::Statement query(
-        database_, fmt::format("SELECT {} FROM events ORDER BY run_id, seq", KeptEvent::k_columns));
-    const bool can_be_put_back = has_rows_by_number(database_);
-    SQLite::Statement place(database_, "SELECT 1 FROM events WHERE run_id = ? AND seq = ?");
+    std::optional<PlaceFinder> places;
+    if (has_rows_by_number(database_)) {
+      places.emplace(database_);
+    }
+    SQLite::Statement query(database_,
+                            fmt::format("SELECT {}, {} FROM events ORDER BY run_id, seq",
+                                        KeptEvent::k_columns,
+                                        places ? "rowid" : "0"));
     std::string run_id;
-    std::int64_t turn = 0;
+    std::optional<LogFold> log;  // nothing: no more is to be said of the run
     while (query.executeStep()) {
       ++report_.events;
       const KeptEvent kept(query);
-      const bool is_first = kept.run_id != run_id;
-      if (is_first) {
+      if (report_.events == 1 || kept.run_id != run_id) {
         run_id = kept.run_id;
-        turn = 0;
+        log.emplace();
       }
       if (!kept.is_in_its_place()) {
-        add_misplaced(kept, can_be_put_back ? &place : nullptr);
-        continue;
+        add_misplaced(
+            kept,
+            places ? places->side_of(kept, query.getColumn(5).getInt64()) : RightSide::neither);
+        log.reset();
+      } else if (log && !fits(*kept.event, *log)) {
+        log.reset();
       }
-      if (is_first && !std::holds_alternative<RunStarted>(kept.event->body)) {
-        add(run_id, "its beginning is missing", false);
+    }
+    for (auto& [run_id_of, what] : unfit_) {
+      if (!incomplete_.contains(run_id_of)) {
+        add(run_id_of, std::move(what), false);
       }
-      check_turn(*kept.event, turn);
     }
   }
 
-  void add_misplaced(const KeptEvent& kept, SQLite::Statement* place) {
-    bool is_free = place != nullptr && kept.event;
-    if (is_free) {
-      place->tryReset();
-      place->bind(1, kept.event->run_id);
-      place->bind(2, kept.event->seq);
-      is_free = !place->executeStep();
+  // As those who carry a run on or import it see it.
+  bool fits(const Event& event, LogFold& log) {
+    const bool is_first = log.is_empty();
+    const std::string why = log.add(event);
+    if (!why.empty()) {
+      unfit_.emplace_back(
+          event.run_id,
+          is_first ? std::string("its beginning is missing")
+                   : fmt::format("its events do not fit together: event {}: {}", event.seq, why));
     }
-    if (is_free) {
+    return why.empty();
+  }
+
+  void add_misplaced(const KeptEvent& kept, RightSide side) {
+    if (side == RightSide::words) {
       add(kept.event->run_id,
           fmt::format("event {} is kept under a damaged key", kept.event->seq),
           true);
+      incomplete_.insert(kept.event->run_id);
+    } else if (side == RightSide::key) {
+      add(kept.run_id, fmt::format("event {} says that it is another one", kept.seq), true);
+      incomplete_.insert(kept.run_id);
     } else {
-      add(kept.run_id, fmt::format("event {} cannot be read", kept.seq), false);
-    }
-  }
-
-  // A turn begins once for each process that was at it.
-  void check_turn(const Event& event, std::int64_t& turn) {
-    if (const auto* started = std::get_if<TurnStarted>(&event.body)) {
-      if (started->turn > turn + 1) {
-        add(event.run_id, fmt::format("turn {} is missing", turn + 1), false);
-      }
-      turn = started->turn;
+      const bool is_taken_out = has_rows_by_number(database_) && !has_name(kept);
+      add(kept.run_id, fmt::format("event {} cannot be read", kept.seq), is_taken_out);
     }
   }
 
@@ -225,6 +350,8 @@ class Check {
 
   SQLite::Database& database_;
   std::map<std::string, RunRow> rows_;
+  std::vector<std::pair<std::string, std::string>> unfit_;  // runs, and what is wrong with them
+  std::set<std::string> incomplete_;  // runs with events under damaged keys: they fit once mended
   CheckReport report_;
 };
 
@@ -239,13 +366,16 @@ fs::path name_of_copy(const fs::path& file) {
   const fs::path first = fs::path(file) += ".copy-" + stamp_now();
   fs::path copy = first;
   std::error_code ignored;
-  for (int number = 2; fs::exists(copy, ignored); ++number) {
+  const auto is_taken = [&] {
+    return fs::exists(copy, ignored) || fs::exists(fs::path(copy) += "-wal", ignored);
+  };
+  for (int number = 2; is_taken(); ++number) {
     copy = fs::path(first) += fmt::format("-{}", number);
   }
   return copy;
 }
 
-// As it lies there, with what waits in the -wal file.
+// As it lies there, with what waits in the -wal file, or that alone.
 Result<fs::path> keep_copy(const fs::path& file) {
   fs::path copy = name_of_copy(file);
   for (const char* part : {"", "-wal"}) {
@@ -263,7 +393,8 @@ Result<fs::path> keep_copy(const fs::path& file) {
     }
     chmod(to.c_str(), 0600);
   }
-  return copy;
+  std::error_code ignored;
+  return fs::exists(copy, ignored) ? copy : copy += "-wal";
 }
 
 void make_all_rows(SQLite::Database& database) {
@@ -279,38 +410,77 @@ void make_all_rows(SQLite::Database& database) {
   });
 }
 
-// Gives events whose keys are damaged the keys that they say themselves, and returns what they were
-// kept under.
+// What an event whose key and words differ becomes.
+struct PutBack {
+  std::int64_t row = 0;
+  std::string run_id;
+  std::int64_t seq = 0;
+  std::string json;  // with those
+};
+
+std::string with_place(std::string_view json, const std::string& run_id, std::int64_t seq) {
+  Json event = parse_json(json).value_or(Json::object());
+  event["run"] = run_id;
+  event["seq"] = seq;
+  return dump(event);
+}
+
+// Gives events whose keys are damaged the keys that they say themselves, and those that say
+// something damaged their keys. Returns what the former were kept under.
 std::set<std::string> put_events_back(SQLite::Database& database) {
   std::set<std::string> names;
   if (!has_rows_by_number(database)) {
     return names;
   }
-  struct Move {
-    std::int64_t row;
-    std::string run_id;
-    std::int64_t seq;
-  };
-  std::vector<Move> moves;
+  std::vector<PutBack> events;
+  PlaceFinder places(database);
   SQLite::Statement query(database,
                           fmt::format("SELECT {}, rowid FROM events", KeptEvent::k_columns));
   while (query.executeStep()) {
     const KeptEvent kept(query);
-    if (kept.event && !kept.is_in_its_place()) {
-      moves.push_back({query.getColumn(4).getInt64(), kept.event->run_id, kept.event->seq});
+    const std::int64_t row = query.getColumn(5).getInt64();
+    const RightSide side = kept.is_in_its_place() ? RightSide::neither : places.side_of(kept, row);
+    std::string json = query.getColumn(2).getString();
+    if (side == RightSide::words) {
+      events.push_back({row, kept.event->run_id, kept.event->seq, std::move(json)});
       names.insert(kept.run_id);
+    } else if (side == RightSide::key) {
+      events.push_back({row, kept.run_id, kept.seq, with_place(json, kept.run_id, kept.seq)});
     }
   }
-  SQLite::Statement move(database,
-                         "UPDATE OR IGNORE events SET run_id = ?, seq = ? WHERE rowid = ?");
-  for (const auto& [row, run_id, seq] : moves) {
-    move.tryReset();
-    move.bind(1, run_id);
-    move.bind(2, seq);
-    move.bind(3, row);
-    move.exec();
+  SQLite::Statement put(
+      database, "UPDATE OR IGNORE events SET run_id = ?, seq = ?, json = ? WHERE rowid = ?");
+  for (const PutBack& event : events) {
+    put.tryReset();
+    put.bind(1, event.run_id);
+    put.bind(2, event.seq);
+    put.bind(3, event.json);
+    put.bind(4, event.row);
+    put.exec();
   }
   return names;
+}
+
+// Those that have no place to go to, under keys of no run. Once the others are in their places.
+void take_out_nameless(SQLite::Database& database) {
+  if (!has_rows_by_number(database)) {
+    return;
+  }
+  std::vector<std::int64_t> rows;
+  SQLite::Statement query(database,
+                          fmt::format("SELECT {}, rowid FROM events", KeptEvent::k_columns));
+  while (query.executeStep()) {
+    const KeptEvent kept(query);
+    if (!kept.is_in_its_place() && !has_name(kept)) {
+      rows.push_back(query.getColumn(5).getInt64());
+    }
+  }
+  SQLite::Statement remove(database, "DELETE FROM events WHERE rowid = ?");
+  for (const std::int64_t row : rows) {
+    remove.tryReset();
+    remove.bind(1, row);
+    remove.exec();
+  }
 }
 
 // Whether it came to its end: it stops where the file is damaged.
@@ -366,6 +536,9 @@ struct Inventory {
                              note)
             : read_both_ways(
                   database, "SELECT run_id, seq, 0 FROM events ORDER BY run_id {0}, seq {0}", note);
+    if (!has_list_of_runs(database)) {
+      return;
+    }
     read_both_ways(database,
                    "SELECT run_id, finished IS NOT NULL FROM runs ORDER BY run_id {0}",
                    [&](SQLite::Statement& query) {
@@ -392,6 +565,7 @@ Inventory mend_in_place(SQLite::Database& database) {
   for (const std::string& name : damaged_names) {
     before.listed.erase(name);  // its events are another run's
   }
+  take_out_nameless(database);
   make_all_rows(database);
   transaction.commit();
   return before;
@@ -477,7 +651,9 @@ Result<bool> write_anew(SQLite::Database& damaged,
                         const Inventory& inventory) {
   const fs::path fresh = fs::path(file) += ".mended";
   std::error_code ignored;
-  fs::remove(fresh, ignored);
+  for (const char* part : {"", "-wal", "-shm"}) {  // of a mending that was cut off
+    fs::remove(fs::path(fresh) += part, ignored);
+  }
   bool is_all = false;
   {
     TRY_ASSIGN(SQLite::Database database, open_to_write(fresh, SessionSpec::Durability::full));
@@ -526,14 +702,15 @@ std::vector<Loss> losses_between(const Inventory& before, const Inventory& after
     }
   }
   if (!is_all && !before.has_all_events) {
-    lost.emplace_back();
+    lost.push_back(
+        {.what = "more may be lost: neither the events nor their index could be read whole"});
   }
   return lost;
 }
 
 std::string words_of(const Loss& loss) {
   if (loss.run_id.empty()) {
-    return "more may be lost: neither the events nor their index could be read whole";
+    return loss.what;
   }
   if (loss.events_kept == 0) {
     return loss.events_lost ? fmt::format("the whole run is lost (events: {})", *loss.events_lost)
@@ -545,10 +722,77 @@ std::string words_of(const Loss& loss) {
                           : "events of it are lost";
 }
 
+// What of a damaged -wal file could not be put back.
+std::string words_of(const WalMending& mending) {
+  return mending.committed == 0
+             ? std::string(
+                   "nothing of the -wal file can be recognised: what runs did last is lost, "
+                   "and nobody knows how much")
+             : fmt::format(
+                   "of the -wal file {} of {} pages are lost, and with them what runs did "
+                   "last",
+                   mending.lost,
+                   mending.committed);
+}
+
+// What was committed and is not in the file itself, where it can be read only in part.
+Result<std::vector<Loss>> mend_what_waits(const fs::path& file) {
+  std::vector<Loss> lost;
+  TRY_ASSIGN(const WalLook wal, look_into_wal(file));
+  if (!wal.is_damaged()) {
+    return lost;
+  }
+  TRY_ASSIGN(const WalMending mending, mend_wal(file));
+  if (mending.lost > 0 || mending.committed == 0) {
+    lost.push_back({.what = words_of(mending)});
+  }
+  if (!mending.doubtful.empty()) {
+    lost.push_back({.what = fmt::format("pages of the -wal file were damaged, and are as they were "
+                                        "found: {} of the journal",
+                                        fmt::join(mending.doubtful, ", "))});
+  }
+  return lost;
+}
+
+std::int64_t pages_of(const fs::path& file) {
+  const auto header = header_of(file);
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(file, error);
+  return header && !error && header->pageSizeBytes > 0
+             ? static_cast<std::int64_t>(size) / header->pageSizeBytes
+             : 0;
+}
+
+// Where the file is gone, one with nothing in it takes its place, and has what its -wal file holds.
+Result<std::vector<Loss>> mend_what_is_gone(const fs::path& file) {
+  std::vector<Loss> lost;
+  TRY_ASSIGN(WalLook wal, look_into_wal(file));
+  if (!is_without_journal(file, wal)) {
+    return lost;
+  }
+  TRY(make_file(file, SessionSpec::Durability::full));
+  TRY_ASSIGN(lost, mend_what_waits(file));
+  TRY_ASSIGN(wal, look_into_wal(file));
+  const std::int64_t made = pages_of(file);  // as they are until something is put in
+  const std::set<std::uint32_t> there(wal.pages.begin(), wal.pages.end());
+  const auto missing = std::max(std::int64_t{wal.database_pages} - made, std::int64_t{0}) -
+                       std::ranges::count_if(there, [&](std::int64_t page) {
+                         return page > made && page <= wal.database_pages;
+                       });
+  if (missing > 0) {
+    lost.push_back({.what = fmt::format("{} of {} pages were in the file that is gone alone: what "
+                                        "stood there is lost",
+                                        missing,
+                                        wal.database_pages)});
+  }
+  return lost;
+}
+
 // SQLite reads nothing of a file that is shorter than it says: what is missing becomes damage.
 Result<void> fill_up(const fs::path& file) {
   std::error_code error;
-  if (const auto length = length_before_cut(file)) {
+  TRY_ASSIGN(WalLook wal, look_into_wal(file));
+  if (const auto length = length_before_cut(file, std::move(wal))) {
     fs::resize_file(file, *length, error);
   }
   return error ? fail(Code::storage_io,
@@ -570,6 +814,8 @@ Result<std::vector<Loss>> mend_by_report(const fs::path& file, const CheckReport
     } else {
       SQLite::Database database(
           file.string(), SQLite::OPEN_READWRITE, static_cast<int>(k_patience.count()));
+      obey_nothing(database);
+      sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
       database.exec("PRAGMA writable_schema = ON");  // passes over definitions that are damaged
       before.emplace(database);
       TRY_ASSIGN(is_all, write_anew(database, file, *before));
@@ -581,26 +827,74 @@ Result<std::vector<Loss>> mend_by_report(const fs::path& file, const CheckReport
   }
 }
 
+// Where not even they can be read, the rest says so.
+void put_definitions_back(const fs::path& file) {
+  try {
+    restore_definitions(file);
+  } catch (const SQLite::Exception&) {
+    return;
+  }
+}
+
+CheckReport unsound(std::string what) {
+  return {.is_sound = false, .findings = {{.what = std::move(what), .can_be_mended = true}}};
+}
+
+// What errand asks is always the same: where SQLite does not understand it, the file is not as it
+// was made.
+bool is_spoilt(const SQLite::Exception& exception) {
+  const int kind = exception.getErrorCode() & 0xFF;
+  return is_damage(exception) || kind == SQLITE_NOTADB || kind == SQLITE_ERROR;
+}
+
+std::string words_of_damage(const WalLook& wal) {
+  return wal.has_damaged_header
+             ? "the beginning of its -wal file is damaged: without it what runs did last is lost"
+             : fmt::format(
+                   "its -wal file is damaged behind page {} of {}: what runs did since then "
+                   "would be lost",
+                   wal.readable,
+                   wal.committed);
+}
+
 }  // namespace
 
+Result<std::optional<std::uintmax_t>> length_before_cut(const fs::path& file) {
+  TRY_ASSIGN(WalLook wal, look_into_wal(file));
+  return length_before_cut(file, std::move(wal));
+}
+
 Result<CheckReport> check_journal(const fs::path& file) {
-  if (const auto length = length_before_cut(file)) {
+  TRY_ASSIGN(WalLook wal, look_into_wal(file));
+  if (is_without_journal(file, wal)) {
+    return unsound("the file is gone or empty, and what runs have done is in its -wal file");
+  }
+  if (wal.is_damaged() && header_of(file)) {
+    return unsound(words_of_damage(wal));
+  }
+  if (const auto length = length_before_cut(file, std::move(wal))) {
     std::error_code ignored;
-    return CheckReport{
-        .is_sound = false,
-        .findings = {{.what = fmt::format("the file is cut off: {} of {} bytes are there",
-                                          fs::file_size(file, ignored),
-                                          *length),
-                      .can_be_mended = true}}};
+    return unsound(fmt::format(
+        "the file is cut off: {} of {} bytes are there", fs::file_size(file, ignored), *length));
   }
   try {
+    if (header_of(file)) {
+      TRY_ASSIGN(const Foreign foreign, foreign_in(file));
+      if (!foreign.what.empty()) {
+        CheckReport report =
+            unsound(foreign.what + " is none of errand's: it may have changed what is kept");
+        report.findings.front().can_be_mended = !foreign.is_in_a_place;
+        return report;
+      }
+    }
     TRY_ASSIGN(SQLite::Database database, open_to_read(file));
     const Transaction snapshot(database, Transaction::Kind::read);
     return Check(database).run();
   } catch (const SQLite::Exception& exception) {
-    if (is_damage(exception) && header_of(file)) {  // one of an older version is read to be opened
-      return CheckReport{.is_sound = false,
-                         .findings = {{.what = exception.what(), .can_be_mended = true}}};
+    if (is_spoilt(exception) && header_of(file)) {  // one of an older version is read to be opened
+      CheckReport report = unsound(exception.what());
+      report.findings.front().can_be_mended = leads_to_events(file) || can_restore_first_page(file);
+      return report;
     }
     return failed_here("cannot check", file, exception);
   }
@@ -609,6 +903,7 @@ Result<CheckReport> check_journal(const fs::path& file) {
 Result<Mending> mend_journal(const fs::path& file) {
   TRY_ASSIGN(CheckReport report, check_journal(file));
   if (std::ranges::none_of(report.findings, &Finding::can_be_mended)) {
+    finish_removals(file);
     return Mending{.copy = {}, .lost = {}, .after = std::move(report)};
   }
   if (RunClaims(file).is_any_claimed()) {
@@ -617,8 +912,21 @@ Result<Mending> mend_journal(const fs::path& file) {
                 "wait for its end: `errand runs list --all --status running`");
   }
   TRY_ASSIGN(fs::path copy, keep_copy(file));
+  TRY_ASSIGN(std::vector<Loss> lost, mend_what_is_gone(file));
+  TRY_ASSIGN(const std::vector<Loss> waiting, mend_what_waits(file));
+  lost.insert(lost.end(), waiting.begin(), waiting.end());
+  if (!report.is_sound) {
+    put_definitions_back(file);
+    const bool has_new_definitions = can_restore_first_page(file);
+    if (has_new_definitions) {
+      TRY(restore_first_page(file));
+    }
+    TRY_ASSIGN(report, check_journal(file));
+    report.is_sound = report.is_sound && !has_new_definitions;  // the version may be another one
+  }
   TRY(fill_up(file));
-  TRY_ASSIGN(std::vector<Loss> lost, mend_by_report(file, report));
+  TRY_ASSIGN(const std::vector<Loss> in_file, mend_by_report(file, report));
+  lost.insert(lost.end(), in_file.begin(), in_file.end());
   TRY_ASSIGN(CheckReport after, check_journal(file));
   for (const Loss& loss : lost) {
     after.findings.push_back(

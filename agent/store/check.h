@@ -27,10 +27,15 @@ struct CheckReport {
 // storage.corrupt where it is no journal of ours or a newer one.
 Result<CheckReport> check_journal(const std::filesystem::path& file);
 
+// How many bytes a journal had that was cut off; nothing: it is as long as it was. What its -wal
+// file has need not be there. An error where that cannot be read.
+Result<std::optional<std::uintmax_t>> length_before_cut(const std::filesystem::path& file);
+
 struct Loss {
-  std::string run_id;                       // empty: of runs that are named nowhere any more
+  std::string run_id;                       // empty: it is not known of which
   std::optional<std::int64_t> events_lost;  // nothing: it is not known how many
   std::int64_t events_kept = 0;             // none: the run is gone
+  std::string what = {};                    // in place of these, where the run is not known
 };
 
 struct Mending {

@@ -2,20 +2,26 @@
 
 #include "agent/descriptor.h"
 #include "agent/json.h"
+#include "agent/store/wal_file.h"
+#include "agent/text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <optional>
+#include <span>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace agent::store {
 namespace {
@@ -25,29 +31,71 @@ using std::chrono::milliseconds;
 
 // What each version adds to the one before, from an empty file on. What is new in a table has a
 // default: a process of the version before may be writing a run, and goes on with it.
-constexpr auto k_versions = std::to_array<const char*>({
-    R"(
-  CREATE TABLE events(run_id TEXT NOT NULL, seq INTEGER NOT NULL, time INTEGER NOT NULL,
-                      type TEXT NOT NULL, json TEXT NOT NULL, UNIQUE(run_id, seq));
-  CREATE TABLE runs(run_id TEXT NOT NULL PRIMARY KEY, started INTEGER NOT NULL,
+constexpr const char* k_events =
+    R"(CREATE TABLE events(run_id TEXT NOT NULL, seq INTEGER NOT NULL, time INTEGER NOT NULL,
+                      type TEXT NOT NULL, json TEXT NOT NULL, UNIQUE(run_id, seq)))";
+constexpr const char* k_runs =
+    R"(CREATE TABLE runs(run_id TEXT NOT NULL PRIMARY KEY, started INTEGER NOT NULL,
                     agent TEXT NOT NULL, prompt TEXT NOT NULL,
-                    finished INTEGER, exit_code INTEGER) WITHOUT ROWID;
-)",
-    R"(
-  ALTER TABLE runs ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE runs ADD COLUMN updated INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE runs ADD COLUMN model TEXT NOT NULL DEFAULT '';
-  ALTER TABLE runs ADD COLUMN cwd TEXT NOT NULL DEFAULT '';
-  ALTER TABLE runs ADD COLUMN session TEXT NOT NULL DEFAULT '';
-  ALTER TABLE runs ADD COLUMN turns INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE runs ADD COLUMN cost INTEGER;  -- pico-dollars; null: unknown
-  ALTER TABLE runs ADD COLUMN owner TEXT;    -- the last process that had it
-  CREATE INDEX runs_by_time ON runs(begun);
-  CREATE INDEX runs_by_folder ON runs(cwd, begun);
-  CREATE INDEX runs_by_name ON runs(session, begun) WHERE session != '';
-)",
+                    finished INTEGER, exit_code INTEGER) WITHOUT ROWID)";
+constexpr const char* k_runs_by_time = "CREATE INDEX runs_by_time ON runs(begun)";
+constexpr const char* k_runs_by_folder = "CREATE INDEX runs_by_folder ON runs(cwd, begun)";
+constexpr const char* k_runs_by_name =
+    "CREATE INDEX runs_by_name ON runs(session, begun) WHERE session != ''";
+
+constexpr auto k_version_1 = std::to_array<const char*>({k_events, k_runs});
+constexpr auto k_version_2 = std::to_array<const char*>({
+    "ALTER TABLE runs ADD COLUMN begun INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE runs ADD COLUMN updated INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE runs ADD COLUMN model TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE runs ADD COLUMN cwd TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE runs ADD COLUMN session TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE runs ADD COLUMN turns INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE runs ADD COLUMN cost INTEGER",  // pico-dollars; null: unknown
+    "ALTER TABLE runs ADD COLUMN owner TEXT",    // the last process that had it
+    k_runs_by_time,
+    k_runs_by_folder,
+    k_runs_by_name,
 });
+constexpr auto k_versions = std::to_array<std::span<const char* const>>({k_version_1, k_version_2});
 constexpr int k_version = static_cast<int>(k_versions.size());
+
+// What the statements above leave in a file's list of what is in it, word for word, of each
+// version; and what was written in the first days.
+struct Entry {
+  std::string_view type;
+  std::string_view name;
+  std::string_view table;
+  std::string_view sql;
+
+  bool operator==(const Entry&) const = default;
+};
+constexpr auto k_entries = std::to_array<Entry>({
+    {"table", "events", "events", k_events},
+    {"index", "sqlite_autoindex_events_1", "events", ""},
+    {"table",
+     "events",
+     "events",
+     R"(CREATE TABLE events(run_id TEXT NOT NULL, seq INTEGER NOT NULL, time INTEGER NOT NULL,
+                      type TEXT NOT NULL, json TEXT NOT NULL,
+                      PRIMARY KEY(run_id, seq)) WITHOUT ROWID)"},
+    {"table", "runs", "runs", k_runs},
+    {"table",
+     "runs",
+     "runs",
+     R"(CREATE TABLE runs(run_id TEXT NOT NULL PRIMARY KEY, started INTEGER NOT NULL,
+                    agent TEXT NOT NULL, prompt TEXT NOT NULL,
+                    finished INTEGER, exit_code INTEGER, begun INTEGER NOT NULL DEFAULT 0, )"
+     "updated INTEGER NOT NULL DEFAULT 0, model TEXT NOT NULL DEFAULT '', "
+     "cwd TEXT NOT NULL DEFAULT '', session TEXT NOT NULL DEFAULT '', "
+     "turns INTEGER NOT NULL DEFAULT 0, cost INTEGER, owner TEXT) WITHOUT ROWID"},
+    {"index", "runs_by_time", "runs", k_runs_by_time},
+    {"index", "runs_by_folder", "runs", k_runs_by_folder},
+    {"index", "runs_by_name", "runs", k_runs_by_name},
+});
+// Those of each version, in the order in which they were made.
+constexpr auto k_order_1 = std::to_array<std::size_t>({0, 1, 3});
+constexpr auto k_order_2 = std::to_array<std::size_t>({0, 1, 4, 5, 6, 7});
 
 // The table that for_each_row() fills for readers of an older file. It hides the file's own.
 constexpr const char* k_rows_in_memory = R"(
@@ -101,6 +149,29 @@ std::string help_for(int sqlite_code) {
   }
 }
 
+// The first bytes of a file; fewer where there are none.
+std::string head_of(const fs::path& file, std::size_t count) {
+  const Descriptor from(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string bytes(count, '\0');
+  const ssize_t got = from ? ::pread(from.get(), bytes.data(), bytes.size(), 0) : 0;
+  bytes.resize(static_cast<std::size_t>(std::max(got, ssize_t{0})));
+  return bytes;
+}
+
+constexpr std::size_t k_page = 4'096;  // bytes: SQLite's own choice, which nothing here changes
+
+// Where it is the process that may not write more of a file, the disk is not to blame.
+std::string help_for_write(int sqlite_code) {
+  struct rlimit limit{};
+  const bool is_write = sqlite_code == SQLITE_IOERR_WRITE || (sqlite_code & 0xFF) == SQLITE_FULL;
+  return is_write && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+             ? fmt::format(
+                   "make room on the disk, or raise the limit of a file's size, which is {} "
+                   "bytes: `ulimit -f unlimited`",
+                   limit.rlim_cur)
+             : help_for(sqlite_code);
+}
+
 std::unexpected<Error> failed_with_errno(std::string_view doing, const fs::path& path, int number) {
   const bool is_full = number == ENOSPC || number == EDQUOT || number == EIO;
   return agent::fail(
@@ -131,10 +202,18 @@ Result<void> make_folders(const fs::path& folder) {
   return {};
 }
 
-// One that came with wider rights, as in a clone: what SQLite puts beside it gets the same.
+bool has_our_header(const fs::path& file) {
+  try {
+    return SQLite::Database::getHeaderInfo(file.string()).applicationId == k_application_id;
+  } catch (const SQLite::Exception&) {
+    return false;
+  }
+}
+
+// One of ours that came with wider rights, as in a clone: what SQLite puts beside it gets the same.
 Result<void> make_private(const fs::path& file) {
   struct stat status{};
-  if (::stat(file.c_str(), &status) == 0 && (status.st_mode & 077) != 0 &&
+  if (::stat(file.c_str(), &status) == 0 && (status.st_mode & 077) != 0 && has_our_header(file) &&
       ::chmod(file.c_str(), status.st_mode & 0700) != 0) {
     return failed_with_errno("cannot close to others the journal", file, errno);
   }
@@ -154,11 +233,91 @@ Result<int> version_of(SQLite::Database& database, const fs::path& file) {
     return version;
   }
   if (application == k_application_id && version > k_version) {
-    return not_ours(file, fmt::format("a newer one wrote it (version {})", version));
+    return agent::fail(
+        Code::storage_corrupt,
+        fmt::format("{} is not a journal of this errand: a newer one wrote it (version {})",
+                    file.string(),
+                    version),
+        "take that newer errand, or name another file");
   }
   const bool is_empty = application == 0 && version == 0 &&
                         database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
   return is_empty ? Result<int>(0) : Result<int>(not_ours(file, "it holds something else"));
+}
+
+std::string_view text_in(const SQLite::Column& column) {
+  return {column.getText(), static_cast<std::size_t>(column.getBytes())};
+}
+
+struct FoundEntry {
+  std::int64_t row = 0;
+  std::string type;
+  std::string name;
+  std::string table;
+  std::string sql;
+
+  Entry entry() const { return {.type = type, .name = name, .table = table, .sql = sql}; }
+};
+
+// In the order in which they were made.
+std::vector<FoundEntry> entries_in(SQLite::Database& database) {
+  SQLite::Statement query(
+      database,
+      "SELECT rowid, type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema ORDER BY rowid");
+  std::vector<FoundEntry> entries;
+  while (query.executeStep()) {
+    entries.push_back({.row = query.getColumn(0).getInt64(),
+                       .type = query.getColumn(1).getString(),
+                       .name = query.getColumn(2).getString(),
+                       .table = query.getColumn(3).getString(),
+                       .sql = query.getColumn(4).getString()});
+  }
+  return entries;
+}
+
+// The entries that a version has, where these are they but for one, whose words are damaged; empty:
+// they are others.
+std::span<const std::size_t> order_of(const std::vector<FoundEntry>& found) {
+  for (const std::span<const std::size_t> order :
+       {std::span<const std::size_t>(k_order_1), std::span<const std::size_t>(k_order_2)}) {
+    std::size_t others = 0;
+    for (std::size_t at = 0; at < std::min(found.size(), order.size()); ++at) {
+      others += found[at].entry() == k_entries[order[at]] ? 0U : 1U;
+    }
+    if (found.size() == order.size() && others <= 1) {
+      return order;
+    }
+  }
+  return {};
+}
+
+Foreign foreign_in(SQLite::Database& database) {
+  Foreign foreign;
+  std::size_t tables = 0;
+  const std::vector<FoundEntry> entries = entries_in(database);
+  for (const FoundEntry& found : entries) {
+    if (std::ranges::find(k_entries, found.entry()) != k_entries.end()) {
+      tables += found.type == "table" ? 1U : 0U;
+    } else if (foreign.what.empty()) {
+      foreign.what = fmt::format("the {} `{}`", one_line(found.type, 20), one_line(found.name, 60));
+    }
+  }
+  foreign.is_in_a_place = !foreign.what.empty() && tables != 2 && order_of(entries).empty();
+  return foreign;
+}
+
+// A trigger, a view or another table's rules would change what is written and read.
+Result<void> check_entries(SQLite::Database& database, const fs::path& file) {
+  const std::string foreign = foreign_in(database).what;
+  return foreign.empty()
+             ? Result<void>()
+             : Result<void>(agent::fail(
+                   Code::storage_corrupt,
+                   fmt::format("the journal {} holds what no errand puts there: {}",
+                               file.string(),
+                               foreign),
+                   "`errand runs doctor` says what can be saved; or move the file away: the next "
+                   "run creates a new one"));
 }
 
 Result<int> version_now(SQLite::Database& database, const fs::path& file) {
@@ -173,7 +332,9 @@ void make_rows(SQLite::Database& database) {
 // What the versions after `found` add to an empty file, or to one of that version.
 void add_versions(SQLite::Database& database, int found) {
   for (int version = found; version < k_version; ++version) {
-    database.exec(k_versions[static_cast<std::size_t>(version)]);
+    for (const char* statement : k_versions[static_cast<std::size_t>(version)]) {
+      database.exec(statement);
+    }
   }
   database.exec(fmt::format("PRAGMA application_id = {}", k_application_id));
   database.exec(fmt::format("PRAGMA user_version = {}", k_version));
@@ -203,12 +364,6 @@ void make_durable(SQLite::Database& database, SessionSpec::Durability durability
   }
   database.exec("PRAGMA synchronous = NORMAL");
   sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-}
-
-bool holds_nothing(const fs::path& file) {
-  struct stat status{};
-  return ::stat(file.c_str(), &status) != 0 ? errno == ENOENT
-                                            : S_ISREG(status.st_mode) && status.st_size == 0;
 }
 
 // One process at a time makes the file.
@@ -244,45 +399,9 @@ void fill(const fs::path& file, SessionSpec::Durability durability) {
   database.exec("PRAGMA journal_mode = WAL");
 }
 
-// Beside its place, and put there as a whole.
-Result<void> make_file(const fs::path& file, SessionSpec::Durability durability) {
-  if (!holds_nothing(file)) {
-    return {};
-  }
-  TRY_ASSIGN(const RunClaim claim, claim_making(file));
-  if (!holds_nothing(file)) {
-    return {};  // somebody was faster
-  }
-  std::error_code ignored;
-  const fs::path made = fs::path(file) += "-new";
-  for (const char* part : {"", "-wal", "-shm"}) {  // of one whose making was cut off
-    fs::remove(fs::path(made) += part, ignored);
-  }
-  // By the umask it might be open to others.
-  if (!Descriptor(::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600))) {
-    return failed_with_errno("cannot create the journal", file, errno);
-  }
-  try {
-    fill(made, durability);
-  } catch (const SQLite::Exception&) {
-    fs::remove(made, ignored);
-    throw;
-  }
-  if (::rename(made.c_str(), file.c_str()) != 0) {
-    const int why = errno;
-    fs::remove(made, ignored);
-    return failed_with_errno("cannot create the journal", file, why);
-  }
-  return {};
-}
-
 std::optional<std::int64_t> number_at(SQLite::Statement& query, int column) {
   const SQLite::Column found = query.getColumn(column);
   return found.isNull() ? std::nullopt : std::optional<std::int64_t>(found.getInt64());
-}
-
-std::string_view text_in(const SQLite::Column& column) {
-  return {column.getText(), static_cast<std::size_t>(column.getBytes())};
 }
 
 void bind_number(SQLite::Statement& statement, int at, const std::optional<std::int64_t>& number) {
@@ -321,6 +440,7 @@ Result<Reading> open_and_look(const fs::path& file, bool lies_there) {
                       SQLite::Database(lies_there ? uri_of(file) : file.string(),
                                        SQLite::OPEN_READONLY | (lies_there ? SQLite::OPEN_URI : 0),
                                        static_cast<int>(k_patience.count()))};
+  obey_nothing(reading.database);
   TRY_ASSIGN(reading.version, version_now(reading.database, file));
   return reading;
 }
@@ -347,7 +467,7 @@ std::unexpected<Error> failed(std::string_view doing,
   return agent::fail(
       {.code = code_of(code),
        .message = fmt::format("{} the journal {}: {}", doing, file.string(), exception.what()),
-       .help = help_for(code),
+       .help = help_for_write(code),
        .write_failed = kind == SQLITE_FULL || kind == SQLITE_IOERR});
 }
 
@@ -373,14 +493,136 @@ Result<void> look_at(const fs::path& file) {
   return {};
 }
 
-Result<SQLite::Database> open_to_write(const fs::path& file, SessionSpec::Durability durability) {
-  TRY(make_folders(file.parent_path()));
-  TRY(make_file(file, durability));
+void obey_nothing(SQLite::Database& database) {
+  sqlite3* const handle = database.getHandle();
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+}
+
+Result<Foreign> foreign_in(const fs::path& file) {
   TRY(look_at(file));
-  TRY(make_private(file));
+  TRY_ASSIGN(Reading reading, read_or_look_at_it(file));
+  return foreign_in(reading.database);
+}
+
+void restore_definitions(const fs::path& file) {
   SQLite::Database database(
       file.string(), SQLite::OPEN_READWRITE, static_cast<int>(k_patience.count()));
+  database.exec("PRAGMA writable_schema = ON");  // reads definitions that are damaged
+  Transaction transaction(database, Transaction::Kind::write);
+  const std::vector<FoundEntry> entries = entries_in(database);
+  const std::span<const std::size_t> order = order_of(entries);
+  SQLite::Statement put(database,
+                        "UPDATE sqlite_schema SET type = ?, name = ?, tbl_name = ?, "
+                        "sql = nullif(?, '') WHERE rowid = ?");
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    const Entry& entry = k_entries[order[at]];
+    put.tryReset();
+    put.bind(1, std::string(entry.type));
+    put.bind(2, std::string(entry.name));
+    put.bind(3, std::string(entry.table));
+    put.bind(4, std::string(entry.sql));
+    put.bind(5, entries[at].row);
+    put.exec();
+  }
+  transaction.commit();
+}
+
+bool leads_to_events(const fs::path& file) {
+  try {
+    SQLite::Database database(
+        file.string(), SQLite::OPEN_READONLY, static_cast<int>(k_patience.count()));
+    obey_nothing(database);
+    sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
+    database.exec("PRAGMA writable_schema = ON");  // passes over definitions that are damaged
+    SQLite::Statement(database, "SELECT run_id, seq, time, type, json FROM events LIMIT 1")
+        .executeStep();
+    return true;
+  } catch (const SQLite::Exception&) {
+    return false;
+  }
+}
+
+bool can_restore_first_page(const fs::path& file) {
+  constexpr std::array k_kinds_of_a_table = {'\x05', '\x0D'};  // a page with others below it, rows
+  const std::string bytes = head_of(file, k_page + 1);
+  return bytes.size() == k_page + 1 &&
+         std::ranges::find(k_kinds_of_a_table, bytes.back()) != k_kinds_of_a_table.end();
+}
+
+Result<void> restore_first_page(const fs::path& file) {
+  const fs::path fresh = fs::path(file) += ".first";
+  std::error_code ignored;
+  fs::remove(fresh, ignored);  // of a mending that was cut off
+  TRY(make_file(fresh, SessionSpec::Durability::process));
+  std::string page = head_of(fresh, k_page);
+  fs::remove(fresh, ignored);
+  fs::remove(claims_file(fresh), ignored);
+  const std::string old = head_of(file, k_page);
+  if (page.size() != k_page || old.size() != k_page) {
+    return failed_with_errno("cannot read", file, EIO);
+  }
+  // Changes, length and free pages; its version; when it was changed last.
+  for (const auto& [begin, end] :
+       {std::pair(24U, 40U), std::pair(60U, 64U), std::pair(92U, 100U)}) {
+    page.replace(begin, end - begin, old, begin, end - begin);
+  }
+  const Descriptor to(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!to || ::pwrite(to.get(), page.data(), page.size(), 0) != static_cast<ssize_t>(page.size())) {
+    return failed_with_errno("cannot write to", file, errno);
+  }
+  return {};
+}
+
+// Beside its place, and put there as a whole.
+Result<void> make_file(const fs::path& file, SessionSpec::Durability durability) {
+  if (!holds_nothing(file)) {
+    return {};
+  }
+  TRY_ASSIGN(const RunClaim claim, claim_making(file));
+  if (!holds_nothing(file)) {
+    return {};  // somebody was faster
+  }
+  std::error_code ignored;
+  const fs::path made = fs::path(file) += "-new";
+  for (const char* part : {"", "-wal", "-shm"}) {  // of one whose making was cut off
+    fs::remove(fs::path(made) += part, ignored);
+  }
+  // By the umask it might be open to others.
+  if (!Descriptor(::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600))) {
+    return failed_with_errno("cannot create the journal", file, errno);
+  }
+  try {
+    fill(made, durability);
+  } catch (const SQLite::Exception&) {
+    fs::remove(made, ignored);
+    throw;
+  }
+  if (::rename(made.c_str(), file.c_str()) != 0) {
+    const int why = errno;
+    fs::remove(made, ignored);
+    return failed_with_errno("cannot create the journal", file, why);
+  }
+  return {};
+}
+
+Result<SQLite::Database> open_to_write(const fs::path& file, SessionSpec::Durability durability) {
+  TRY(make_folders(file.parent_path()));
+  TRY(check_wal(file));
+  TRY(make_file(file, durability));
+  TRY(look_at(file));
+  if (access(file.c_str(), W_OK) != 0) {  // SQLite would open it for reading alone
+    return failed_with_errno("cannot write to the journal", file, errno);
+  }
+  TRY(make_private(file));
+  TRY(check_claims_file(file));
+  SQLite::Database database(
+      file.string(), SQLite::OPEN_READWRITE, static_cast<int>(k_patience.count()));
+  obey_nothing(database);
   TRY_ASSIGN(const int version, version_now(database, file));
+  TRY(check_entries(database, file));
   if (version == 0) {
     return not_ours(file, "it is a database with nothing in it");
   }
@@ -392,6 +634,7 @@ Result<SQLite::Database> open_to_write(const fs::path& file, SessionSpec::Durabi
 }
 
 Result<SQLite::Database> open_to_read(const fs::path& file) {
+  TRY(check_wal(file));
   std::error_code ignored;
   if (!fs::exists(file, ignored)) {
     return agent::fail(Code::storage_not_found,
@@ -399,6 +642,7 @@ Result<SQLite::Database> open_to_read(const fs::path& file) {
   }
   TRY(look_at(file));
   TRY_ASSIGN(Reading reading, read_or_look_at_it(file));
+  TRY(check_entries(reading.database, file));
   if (reading.version < k_version) {
     reading.database.exec(k_rows_in_memory);
     if (reading.version > 0) {

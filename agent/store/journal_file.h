@@ -52,17 +52,44 @@ class Transaction {
 
 // All of these throw SQLite::Exception, too, which failed() makes an Error of.
 
-// For writers: creates the file (mode 0600, missing folders 0700), and brings an older one up to
-// date. storage.corrupt where the file is no journal of ours, or a newer one.
 // storage.corrupt where SQLite is not to open it. open_to_write() and open_to_read() ask it.
 Result<void> look_at(const std::filesystem::path& file);
 
+// What a file brings along is not run: no trigger, no view, no function in a table's rules.
+void obey_nothing(SQLite::Database& database);
+
+// What no errand puts into the file.
+struct Foreign {
+  std::string what;            // the first one, such as "the trigger `t`"; empty: there is none
+  bool is_in_a_place = false;  // of a table or an index, so that its events cannot be read
+};
+// Errors as of open_to_read(), which takes no such file.
+Result<Foreign> foreign_in(const std::filesystem::path& file);
+
+// Makes a journal with nothing in it where there is no file, or an empty one.
+Result<void> make_file(const std::filesystem::path& file, SessionSpec::Durability durability);
+
+// For writers: creates the file (mode 0600, missing folders 0700), and brings an older one up to
+// date. storage.corrupt where the file is no journal of ours, or a newer one, where it holds what
+// no errand puts there, or as check_wal().
 Result<SQLite::Database> open_to_write(const std::filesystem::path& file,
                                        SessionSpec::Durability durability);
 
 // For readers: changes nothing in the file. One of an older version has its rows of runs made anew,
-// in memory. storage.not_found where there is no file.
+// in memory. storage.not_found where there is no file; storage.corrupt as open_to_write().
 Result<SQLite::Database> open_to_read(const std::filesystem::path& file);
+
+// Gives a table or an index its definition again where it is only its words that are damaged: they
+// stand in the order in which they were made. A file that holds more, or less, stays as it is.
+void restore_definitions(const std::filesystem::path& file);
+
+// Whether the file's definitions lead to the events.
+bool leads_to_events(const std::filesystem::path& file);
+// Whether restore_first_page() may: the events stand where a journal of this errand has them.
+bool can_restore_first_page(const std::filesystem::path& file);
+// Gives the file the first page that a new journal has: all its definitions are there. What the
+// file alone knows, as how long it is, stays.
+Result<void> restore_first_page(const std::filesystem::path& file);
 
 // Rows of runs, bound and read in one order: k_row_columns.
 constexpr std::string_view k_row_columns =

@@ -1,17 +1,24 @@
 #include "agent/store/keeping.h"
 
+#include "agent/id.h"
 #include "agent/json.h"
 #include "agent/log_fold.h"
+#include "agent/money.h"
+#include "agent/outcome.h"
 #include "agent/store/journal_file.h"
 #include "agent/store/owner.h"
 #include "agent/store/runs.h"
+#include "agent/store/wal_file.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -45,6 +52,40 @@ std::optional<std::int64_t> updated_at(SQLite::Database& database, const std::st
   SQLite::Statement query(database, "SELECT updated FROM runs WHERE run_id = ?");
   query.bind(1, run_id);
   return query.executeStep() ? std::optional(query.getColumn(0).getInt64()) : std::nullopt;
+}
+
+// The run that it worked for, which is here and has still to be carried on: what was done, paid and
+// answered is known to that one by this one's record. Empty: there is none.
+std::string who_needs(SQLite::Database& database, const std::string& run_id) {
+  SQLite::Statement query(database,
+                          "SELECT runs.run_id, runs.exit_code FROM events JOIN runs ON "
+                          "runs.run_id = json_extract(events.json, '$.parent') "
+                          "WHERE events.run_id = ? AND events.seq = 1");
+  query.bind(1, run_id);
+  if (!query.executeStep()) {
+    return {};
+  }
+  const auto exit_code = query.getColumn(1);
+  const bool goes_on = exit_code.isNull() ||
+                       (is_resumable(exit_code.getInt()) && !needs_message(exit_code.getInt()));
+  return goes_on ? query.getColumn(0).getString() : std::string();
+}
+
+Result<void> check_is_not_needed(SQLite::Database& database, std::span<const std::string> run_ids) {
+  for (const std::string& run_id : run_ids) {
+    const std::string whole = who_needs(database, run_id);
+    if (!whole.empty() && std::ranges::find(run_ids, whole) == run_ids.end()) {
+      return fail(
+          Code::cli_usage,
+          fmt::format("the run {} worked for {}, which has still to be carried on, and "
+                      "would be done and paid for again",
+                      run_id,
+                      whole),
+          fmt::format(
+              "carry that one on first, or remove both: `errand runs rm {} {}`", whole, run_id));
+    }
+  }
+  return {};
 }
 
 // Those that nobody has, and that are still as old as that.
@@ -106,6 +147,26 @@ std::string erase_traces(SQLite::Database& database, const fs::path& file) {
   }
 }
 
+// Whoever is killed while removing leaves bytes of what is gone. The file is whole then: where this
+// cannot be done now, the next removal does it.
+void clear_after_kill(const fs::path& file) {
+  const auto wal = look_into_wal(file);
+  const bool has_waiting = wal && !wal->is_damaged() && wal->readable > 0;
+  if (!has_waiting || RunClaims(file).is_any_claimed()) {
+    return;
+  }
+  try {
+    auto database = open_to_remove(file);
+    if (database && database->execAndGet("PRAGMA freelist_count").getInt() > 0) {
+      erase_traces(*database, file);
+    } else if (database) {
+      empty_wal_at_once(*database);
+    }
+  } catch (const SQLite::Exception&) {
+    return;  // whoever reads the journal next says why
+  }
+}
+
 Result<Removal> remove_all(SQLite::Database& database,
                            const fs::path& file,
                            std::span<const std::string> run_ids,
@@ -123,6 +184,8 @@ Result<Removal> remove_all(SQLite::Database& database,
   const bool has_freed = database.execAndGet("PRAGMA freelist_count").getInt() > 0;
   if (has_freed || !removal.run_ids.empty()) {
     removal.remains = erase_traces(database, file);
+  } else {
+    empty_wal_at_once(database);  // of a removal that was killed
   }
   return removal;
 }
@@ -139,24 +202,59 @@ struct ImportedRun {
   std::vector<std::string> texts;
 };
 
+// Of an event or a result: no cost, or one that can be.
+bool has_possible_cost(const Json& json) {
+  const Json* const cost = find(json, "cost_usd");
+  return cost == nullptr || cost->is_null() || Money::from_json(*cost).has_value();
+}
+
+// Of an event by itself; what errand writes is always so. Empty: nothing.
+std::string what_cannot_be(const Event& event, const Json& json) {
+  if (integer_at(json, "v") != 1) {
+    return "this event is not of version 1, which is all that this errand knows";
+  }
+  if (!is_run_id(event.run_id)) {
+    return fmt::format("`{}` is not an id that errand gives to a run", one_line(event.run_id, 60));
+  }
+  const Json* const result = find(json, "result");
+  if (!has_possible_cost(json) || (result != nullptr && !has_possible_cost(*result))) {
+    return "`cost_usd` is not an amount of money";
+  }
+  const auto* finished = std::get_if<RunFinished>(&event.body);
+  if (finished != nullptr &&
+      exit_row(finished->result.exit_code).exit_code != finished->result.exit_code) {
+    return fmt::format("no run ends with the exit code {}", finished->result.exit_code);
+  }
+  return "";
+}
+
 // Of a line of it, behind those before.
 std::string what_is_wrong(LogFold& log, const Event& event, const Json& json) {
   if (event.seq == 1 && find(json, "plan") == nullptr) {
     return "this was exported for people, and a run cannot be carried on from it";
   }
+  if (std::string wrong = what_cannot_be(event, json); !wrong.empty()) {
+    return wrong;
+  }
   return is_journaled(event.body) ? log.add(event) : "this event is not one that is kept";
 }
 
-// Nobody here has begun it: what it says of its agent and options counts no more.
-std::string without_seal(Event& event, const Json& json, std::string_view line) {
-  auto* started = std::get_if<RunStarted>(&event.body);
-  if (started == nullptr || started->made_from.seal.empty()) {
-    return std::string(line);
+// Nobody here has begun it, nor approved anything in it: what it says of its agent, options and
+// approvals counts no more. Whether it said so.
+bool break_seal(Event& event, Json& json) {
+  if (auto* started = std::get_if<RunStarted>(&event.body);
+      started != nullptr && !started->made_from.seal.empty()) {
+    started->made_from.seal.clear();
+    json["made_from"]["seal"] = "";
+    return true;
   }
-  started->made_from.seal.clear();
-  Json unsealed = json;
-  unsealed["made_from"]["seal"] = "";
-  return dump(unsealed);
+  if (auto* answered = std::get_if<ApprovalAnswered>(&event.body);
+      answered != nullptr && !answered->seal.empty()) {
+    answered->seal.clear();
+    json["seal"] = "";
+    return true;
+  }
+  return false;
 }
 
 Result<ImportedRun> read_lines(std::string_view text,
@@ -170,7 +268,7 @@ Result<ImportedRun> read_lines(std::string_view text,
     if (trimmed(line).empty()) {
       continue;
     }
-    const auto json = parse_json(line);
+    auto json = parse_json(line);
     auto event = json ? event_from_json(*json) : Result<Event>(fail(Code::storage_corrupt, ""));
     if (!event) {
       return not_a_run(name, number, "this line is not an event");
@@ -178,7 +276,7 @@ Result<ImportedRun> read_lines(std::string_view text,
     if (auto wrong = what_is_wrong(log, *event, *json); !wrong.empty()) {
       return not_a_run(name, number, std::move(wrong));
     }
-    std::string kept = without_seal(*event, *json, line);
+    std::string kept = break_seal(*event, *json) ? dump(*json) : std::string(line);
     run.texts.push_back(redactor.dump(std::move(kept), [&] { return *json; }));
     run.events.push_back(*std::move(event));
   }
@@ -205,6 +303,13 @@ void put_events(SQLite::Database& database, const ImportedRun& run) {
 
 }  // namespace
 
+void finish_removals(const fs::path& file) {
+  std::error_code ignored;
+  if (fs::exists(file, ignored)) {
+    clear_after_kill(file);
+  }
+}
+
 Result<Removal> remove_runs(const fs::path& file,
                             std::span<const std::string> run_ids,
                             Traces traces) {
@@ -213,6 +318,7 @@ Result<Removal> remove_runs(const fs::path& file,
   }
   try {
     TRY_ASSIGN(SQLite::Database database, open_to_remove(file));
+    TRY(check_is_not_needed(database, run_ids));
     return remove_all(database, file, run_ids, INT64_MAX, traces);
   } catch (const SQLite::Exception& exception) {
     return failed("cannot remove runs from", file, exception);
@@ -239,10 +345,31 @@ Result<std::vector<std::string>> find_old_runs(const fs::path& file, const OldRu
         run_ids.push_back(std::move(run_id));
       }
     }
+    const std::set<std::string, std::less<>> all(run_ids.begin(), run_ids.end());
+    std::erase_if(run_ids, [&](const std::string& run_id) {
+      const std::string whole = who_needs(database, run_id);
+      return !whole.empty() && !all.contains(whole);
+    });
     return run_ids;
   } catch (const SQLite::Exception& exception) {
     return failed("cannot read", file, exception);
   }
+}
+
+Result<std::vector<std::string>> parked_of(const fs::path& file,
+                                           std::span<const std::string> run_ids) {
+  std::vector<std::string> parked;
+  if (run_ids.empty()) {
+    return parked;
+  }
+  TRY_ASSIGN(const std::vector<RunInfo> all, list_runs(file, {.status = RunStatus::parked}));
+  const std::set<std::string_view> chosen(run_ids.begin(), run_ids.end());
+  for (const RunInfo& run : all) {
+    if (chosen.contains(run.row.run_id)) {
+      parked.push_back(run.row.run_id);
+    }
+  }
+  return parked;
 }
 
 Result<Removal> prune(const fs::path& file, const OldRuns& which, Traces traces) {
@@ -250,9 +377,16 @@ Result<Removal> prune(const fs::path& file, const OldRuns& which, Traces traces)
   if (run_ids.empty() && traces == Traces::leave) {
     return Removal{};
   }
+  TRY_ASSIGN(const std::vector<std::string> parked, parked_of(file, run_ids));
   try {
     TRY_ASSIGN(SQLite::Database database, open_to_remove(file));
-    return remove_all(database, file, run_ids, to_milliseconds(which.before), traces);
+    TRY_ASSIGN(Removal removal,
+               remove_all(database, file, run_ids, to_milliseconds(which.before), traces));
+    const std::set<std::string_view> gone(removal.run_ids.begin(), removal.run_ids.end());
+    std::ranges::copy_if(parked, std::back_inserter(removal.parked), [&](const std::string& id) {
+      return gone.contains(id);
+    });
+    return removal;
   } catch (const SQLite::Exception& exception) {
     return failed("cannot remove runs from", file, exception);
   }

@@ -15,6 +15,7 @@ namespace agent::store {
 
 struct Removal {
   std::vector<std::string> run_ids;  // of those that are gone
+  std::vector<std::string> parked;   // of prune(): those of the first whose calls waited for a yes
   std::vector<std::string> in_use;   // of those that stay: a living process has them
   std::string remains;  // why bytes of what is gone may still be in the file; empty: they are not
 };
@@ -25,7 +26,12 @@ struct Removal {
 // copies that SQLite made while it moved them can stay.
 enum class Traces : std::uint8_t { erase, leave };
 
-// storage.not_found where one of them is not there: nothing is removed then.
+// What a removal that was killed has left of the runs that are gone: taken out now, unless a living
+// process has a run in the file, or nothing is waiting in its -wal file.
+void finish_removals(const std::filesystem::path& file);
+
+// storage.not_found where one of them is not there, cli.usage where one worked for a run that has
+// still to be carried on and stays: nothing is removed then.
 Result<Removal> remove_runs(const std::filesystem::path& file,
                             std::span<const std::string> run_ids,
                             Traces traces);
@@ -36,7 +42,11 @@ struct OldRuns {
   std::string folder;                            // begun in this one; empty: in any
 };
 
-// Those that no living process has; the oldest is first.
+// Those of the runs whose calls wait for a yes.
+Result<std::vector<std::string>> parked_of(const std::filesystem::path& file,
+                                           std::span<const std::string> run_ids);
+
+// Those that no living process has, and that no run needs which stays; the oldest is first.
 Result<std::vector<std::string>> find_old_runs(const std::filesystem::path& file,
                                                const OldRuns& which);
 // Removes them.

@@ -11,7 +11,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <string_view>
+#include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace agent::store {
@@ -45,10 +48,52 @@ std::unexpected<Error> cannot(std::string_view what,
                               int number) {
   return fail(Code::storage_io,
               fmt::format("cannot {} {}: {}", what, file.string(), std::strerror(number)),
-              "make the file and its folder writable");
+              number == EISDIR  ? "take that folder away: errand makes a file of this name"
+              : number == ELOOP ? "take that link away: errand makes a file of this name"
+                                : "make the file and its folder writable");
+}
+
+Result<Descriptor> opened(const std::filesystem::path& claims) {
+  Descriptor file(
+      ::open(claims.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  return file ? Result<Descriptor>(std::move(file)) : cannot("open", claims, errno);
+}
+
+// As the kernel lists the locks that are held through a descriptor.
+bool shows_lock(const std::filesystem::path& descriptor, off_t place) {
+  const std::string ending = fmt::format(" {0} {0}", place);
+  std::ifstream lines(descriptor);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("lock:") && line.ends_with(ending)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// True where that cannot be seen, too.
+bool may_hold_lock(std::int64_t pid, off_t place) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::directory_iterator at(fmt::format("/proc/{}/fdinfo", pid), error);
+  if (error) {
+    const bool is_gone = error == std::errc::no_such_file_or_directory;
+    return !is_gone || !fs::exists("/proc/self", error);
+  }
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    if (shows_lock(at->path(), place)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
+
+std::optional<Owner> living(std::optional<Owner> recorded, const std::string& run_id) {
+  const bool is_seen = recorded && recorded->host == this_process().host;
+  return is_seen && !may_hold_lock(recorded->pid, place_of(run_id)) ? std::nullopt : recorded;
+}
 
 Owner this_process() {
   std::array<char, 256> host{};
@@ -59,14 +104,15 @@ Owner this_process() {
 }
 
 std::unexpected<Error> taken(const std::string& run_id, const std::optional<Owner>& owner) {
-  return fail(Code::cli_usage,
-              owner ? fmt::format("process {} on {} has the run {}, since {}",
-                                  owner->pid,
-                                  one_line(owner->host, 100),
-                                  run_id,
-                                  format_time(owner->since))
-                    : fmt::format("another process has the run {}", run_id),
-              "wait for its end, or stop that process");
+  return fail({.code = Code::cli_usage,
+               .message = owner ? fmt::format("process {} on {} has the run {}, since {}",
+                                              owner->pid,
+                                              one_line(owner->host, 100),
+                                              run_id,
+                                              format_time(owner->since))
+                                : fmt::format("another process has the run {}", run_id),
+               .help = "wait for its end, or stop that process",
+               .is_taken = true});
 }
 
 std::string to_text(const Owner& owner) {
@@ -90,14 +136,15 @@ std::filesystem::path claims_file(std::filesystem::path journal) {
   return (error ? journal : real) += "-lock";  // one for all names of the journal
 }
 
+Result<void> check_claims_file(const std::filesystem::path& journal) {
+  TRY(opened(claims_file(journal)));
+  return {};
+}
+
 Result<std::optional<RunClaim>> RunClaim::take(const std::filesystem::path& journal,
                                                const std::string& run_id) {
   const std::filesystem::path path = claims_file(journal);
-  Descriptor file(
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
-  if (!file) {
-    return cannot("open", path, errno);
-  }
+  TRY_ASSIGN(Descriptor file, opened(path));
   struct flock lock = lock_at(place_of(run_id), 1);
   if (fcntl(file.get(), F_OFD_SETLK, &lock) == 0) {
     return std::optional(RunClaim(std::move(file), run_id));
@@ -106,6 +153,13 @@ Result<std::optional<RunClaim>> RunClaim::take(const std::filesystem::path& jour
     return std::nullopt;
   }
   return cannot("lock", path, errno);
+}
+
+bool RunClaim::holds(const std::filesystem::path& journal) const {
+  struct stat here{};
+  struct stat there{};
+  return fstat(file_.get(), &here) == 0 && ::stat(claims_file(journal).c_str(), &there) == 0 &&
+         here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
 RunClaims::RunClaims(const std::filesystem::path& journal)

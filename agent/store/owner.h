@@ -27,6 +27,10 @@ Owner this_process();
 std::string to_text(const Owner& owner);
 std::optional<Owner> owner_from_text(std::string_view text);
 
+// Whoever a journal says has the run; nullopt where that is a process of this host without a claim:
+// one that is gone, whose run another one has by now.
+std::optional<Owner> living(std::optional<Owner> recorded, const std::string& run_id);
+
 // cli.usage: who has the run, as far as that is known.
 std::unexpected<Error> taken(const std::string& run_id, const std::optional<Owner>& owner);
 
@@ -39,6 +43,8 @@ class RunClaim {
   static Result<std::optional<RunClaim>> take(const std::filesystem::path& journal,
                                               const std::string& run_id);
   const std::string& run_id() const { return run_id_; }
+  // Whether others would see it: the file beside the journal is the one that it was taken in.
+  bool holds(const std::filesystem::path& journal) const;
 
  private:
   RunClaim(Descriptor file, std::string run_id)
@@ -61,5 +67,8 @@ class RunClaims {
 
 // The file with the locks: it stays empty.
 std::filesystem::path claims_file(std::filesystem::path journal);
+// storage.io where it is not there and cannot be made, or cannot be written: no run of the journal
+// could be taken.
+Result<void> check_claims_file(const std::filesystem::path& journal);
 
 }  // namespace agent::store

@@ -55,12 +55,16 @@ class Fold {
                     ToolStarted,
                     ToolOutput,
                     ToolFinished,
+                    ToolsAdded,
                     ApprovalRequested,
                     ApprovalAnswered,
                     RunParked,
                     HookRan,
                     GuardrailRan,
-                    ContextCompacted> Other>
+                    ContextCompacted,
+                    CheckRan,
+                    MemberStarted,
+                    MemberFinished> Other>
   void operator()(const Other&) {}
 
  private:

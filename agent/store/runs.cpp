@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 // With what the index of names is limited to: else it is not used.
 constexpr const char* k_has_name = "session != '' AND session = ?";
+// Members of a flow are called FLOW/MEMBER, and no other run has a slash in its name.
+constexpr const char* k_is_no_member = "cwd = ? AND instr(session, '/') = 0";
 constexpr std::size_t k_shortest_prefix = 4;
 constexpr std::size_t k_candidates = 5;  // that a message names
 
@@ -61,8 +63,10 @@ Approvals approvals_of(SQLite::Database& database, const std::string& run_id) {
 }
 
 RunStatus status_of_row(SQLite::Database& database, const RunRow& row, const RunClaims& claims) {
-  if (row.exit_code == agent::row(Code::tool_confirmation_required).exit_code &&
-      approvals_of(database, row.run_id).are_pending()) {
+  // One that was stopped when it was carried on waits as before.
+  const bool may_wait = row.exit_code == agent::row(Code::tool_confirmation_required).exit_code ||
+                        (row.exit_code && agent::status_of(*row.exit_code) == Status::cancelled);
+  if (may_wait && approvals_of(database, row.run_id).are_pending()) {
     return RunStatus::parked;
   }
   if (row.exit_code) {
@@ -76,7 +80,7 @@ RunInfo info_at(SQLite::Database& database, SQLite::Statement& query, const RunC
   RunInfo info{.row = row_at(query)};
   info.status = status_of_row(database, info.row, claims);
   if (info.status == RunStatus::running) {
-    info.owner = owner_from_text(query.getColumn("owner").getString());
+    info.owner = living(owner_from_text(query.getColumn("owner").getString()), info.row.run_id);
   }
   return info;
 }
@@ -166,7 +170,7 @@ bool can_begin_an_id(std::string_view text) {
 }
 
 std::unexpected<Error> ambiguous(SQLite::Database& database,
-                                 const std::string& selector,
+                                 std::string why,
                                  const std::vector<std::string>& ids) {
   std::string help = "name one of them: ";
   for (std::size_t at = 0; at < std::min(ids.size(), k_candidates); ++at) {
@@ -185,24 +189,45 @@ std::unexpected<Error> ambiguous(SQLite::Database& database,
   if (ids.size() > k_candidates) {
     help += ", …";
   }
-  return fail(Code::cli_usage, fmt::format("several runs begin with `{}`", selector), help);
+  return fail(Code::cli_usage, std::move(why), help);
+}
+
+// One of the folder before those of others; of no name, the last one of the folder.
+std::optional<std::string> newest_of_name(SQLite::Database& database,
+                                          const std::string& name,
+                                          const std::string& folder) {
+  using Conditions = std::vector<std::pair<std::string, std::string>>;
+  const std::vector<Conditions> choices =
+      name.empty() ? std::vector<Conditions>{{{k_is_no_member, folder}}}
+                   : std::vector<Conditions>{{{k_has_name, name}, {"cwd = ?", folder}},
+                                             {{k_has_name, name}}};
+  for (const Conditions& conditions : choices) {
+    if (auto ids = ids_where(database, conditions, k_newest); !ids.empty()) {
+      return std::move(ids.front());
+    }
+  }
+  return std::nullopt;
 }
 
 Result<std::string> find_in(SQLite::Database& database,
                             const fs::path& file,
                             const std::string& selector,
                             const std::string& folder) {
-  using Conditions = std::vector<std::pair<std::string, std::string>>;
-  std::vector<Conditions> choices = {{{"run_id = ?", selector}},
-                                     {{k_has_name, selector}, {"cwd = ?", folder}},
-                                     {{k_has_name, selector}}};
-  if (selector.empty()) {
-    choices = {{{"cwd = ?", folder}}};
+  if (auto ids = ids_where(database, {{"run_id = ?", selector}}, k_newest); !ids.empty()) {
+    return std::move(ids.front());
   }
-  for (const Conditions& conditions : choices) {
-    if (auto ids = ids_where(database, conditions, k_newest); !ids.empty()) {
-      return std::move(ids.front());
+  const bool may_begin_an_id = selector.size() >= k_shortest_prefix && can_begin_an_id(selector);
+  auto ids = may_begin_an_id ? ids_with_prefix(database, selector) : std::vector<std::string>();
+  if (auto named = newest_of_name(database, selector, folder)) {
+    std::erase(ids, *named);
+    if (ids.empty()) {
+      return *std::move(named);
     }
+    ids.insert(ids.begin(), *std::move(named));
+    return ambiguous(
+        database,
+        fmt::format("`{}` is the name of a run, and the beginning of another one's id", selector),
+        ids);
   }
   if (selector.empty()) {
     return fail(
@@ -218,15 +243,13 @@ Result<std::string> find_in(SQLite::Database& database,
                             "lists them",
                             k_shortest_prefix));
   }
-  if (!can_begin_an_id(selector)) {
+  if (ids.empty()) {
     return no_run(file, fmt::format("`{}`", one_line(selector, 100)));
   }
-  auto ids = ids_with_prefix(database, selector);
-  if (ids.empty()) {
-    return no_run(file, fmt::format("`{}`", selector));
-  }
-  return ids.size() == 1 ? Result<std::string>(std::move(ids.front()))
-                         : Result<std::string>(ambiguous(database, selector, ids));
+  return ids.size() == 1
+             ? Result<std::string>(std::move(ids.front()))
+             : Result<std::string>(
+                   ambiguous(database, fmt::format("several runs begin with `{}`", selector), ids));
 }
 
 // Hands over each event's number and text, in order, until one is not taken.

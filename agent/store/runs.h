@@ -60,7 +60,8 @@ Result<std::vector<RunInfo>> list_runs(const std::filesystem::path& file, const 
 
 // The id of the run that is meant: an id, a name (the newest run of it in the folder, else of
 // all), or the beginning of an id, at least 4 characters; empty: the folder's last one.
-// storage.not_found where there is none, cli.usage where several begin so.
+// storage.not_found where there is none, cli.usage where several begin so, or one is called as
+// another one's id begins.
 Result<std::string> find_run(const std::filesystem::path& file,
                              const std::string& selector,
                              const std::string& folder);

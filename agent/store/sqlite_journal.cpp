@@ -1,9 +1,11 @@
 #include "agent/store/sqlite_journal.h"
 
 #include "agent/duration.h"
+#include "agent/store/check.h"
 #include "agent/store/journal_file.h"
 #include "agent/store/owner.h"
 #include "agent/store/run_row.h"
+#include "agent/store/wal_file.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
@@ -13,6 +15,8 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <sys/stat.h>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -49,6 +53,38 @@ std::optional<Owner> find_owner(SQLite::Database& database, const std::string& r
   SQLite::Statement query(database, "SELECT owner FROM runs WHERE run_id = ?");
   query.bind(1, run_id);
   return query.executeStep() ? owner_from_text(query.getColumn(0).getString()) : std::nullopt;
+}
+
+// A file by what it is, whatever its name means later.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t number = 0;
+
+  bool operator==(const FileIdentity&) const = default;
+
+  static std::optional<FileIdentity> of(const std::filesystem::path& file) {
+    struct stat status{};
+    return ::stat(file.c_str(), &status) == 0
+               ? std::optional(FileIdentity{.device = status.st_dev, .number = status.st_ino})
+               : std::nullopt;
+  }
+};
+
+// A journal, and what waits beside it.
+struct JournalIdentity {
+  std::optional<FileIdentity> file;
+  std::optional<FileIdentity> waiting;
+
+  bool operator==(const JournalIdentity&) const = default;
+
+  static JournalIdentity of(const std::filesystem::path& file) {
+    return {.file = FileIdentity::of(file), .waiting = FileIdentity::of(wal_of(file))};
+  }
+};
+
+// Whoever waits for the run is told next how it ended.
+bool is_ending(const EventRow& event) {
+  return event.type == RunFinished::k_type || event.type == RunParked::k_type;
 }
 
 EventRow event_row(const Event& event, const Redactor& redactor) {
@@ -111,7 +147,8 @@ struct SqliteJournal::Impl {
     if (!claim) {
       TRY_ASSIGN(claim, RunClaim::take(file, run_id));
     }
-    return claim ? Result<void>() : Result<void>(taken(run_id, find_owner(database, run_id)));
+    return claim ? Result<void>()
+                 : Result<void>(taken(run_id, living(find_owner(database, run_id), run_id)));
   }
 
   Result<void> claim_new_runs() {
@@ -126,12 +163,79 @@ struct SqliteJournal::Impl {
   Result<void> write_claimed(const std::vector<EventRow>& events) {
     try {
       TRY(claim_new_runs());
+      TRY(check_claims());
+      const bool is_shorter = is_wal_shorter();
       write_all(events);
-      return {};
+      wal_size = size_of_wal();
+      TRY(is_shorter ? check_wal(file) : Result<void>());
+      return std::ranges::any_of(events, is_ending) ? check_end() : Result<void>();
     } catch (const SQLite::Exception& exception) {
       insert->tryReset();
       return failed("cannot write to", file, exception);
     }
+  }
+
+  // Without its file, others do not see a claim.
+  Result<void> check_claims() const {
+    for (const auto& [run_id, run] : runs) {
+      if (run.claim && !run.claim->holds(file)) {
+        TRY(check_identity());
+        return agent::fail(
+            Code::storage_io,
+            fmt::format("{} was taken away or replaced while the run was at work: another process "
+                        "may have the run {} by now",
+                        claims_file(file).string(),
+                        run_id),
+            "`errand runs show` says how far it is; nothing else may move or remove that file");
+      }
+    }
+    return {};
+  }
+
+  // Whoever cuts it off takes what was committed, and SQLite goes on behind the hole. It is shorter
+  // also where all of it has gone into the file.
+  bool is_wal_shorter() const { return size_of_wal() < wal_size; }
+
+  std::uintmax_t size_of_wal() const { return size_of(wal); }
+
+  static std::uintmax_t size_of(const std::filesystem::path& file) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(file, error);
+    return error ? 0 : size;
+  }
+
+  // What is written to a file that has another name by now, or none, nobody finds.
+  Result<void> check_identity() const {
+    if (JournalIdentity::of(file) == identity && !holds_nothing(file)) {
+      return {};
+    }
+    return agent::fail(
+        Code::storage_io,
+        fmt::format("the journal {} was taken away or replaced while the run was at work, and "
+                    "its end is not in it",
+                    file.string()),
+        "put back what lay there, where it is only elsewhere; `errand runs doctor` says what is "
+        "there now");
+  }
+
+  // What stands behind a damage nobody reads.
+  Result<void> check_end() const {
+    TRY(check_identity());
+    TRY(check_wal(file));
+    return size_of(file) < file_size ? check_length() : Result<void>();
+  }
+
+  // It is shorter also where another process has made room in it.
+  Result<void> check_length() const {
+    TRY_ASSIGN(const auto length, length_before_cut(file));
+    return !length ? Result<void>()
+                   : agent::fail(Code::storage_io,
+                                 fmt::format("the journal {} was cut off while the run was at "
+                                             "work: {} of {} bytes are there",
+                                             file.string(),
+                                             size_of(file),
+                                             *length),
+                                 "`errand runs doctor --fix` saves what is left");
   }
 
   // Undone as a whole where it fails.
@@ -211,6 +315,10 @@ struct SqliteJournal::Impl {
   const Redactor& redactor;
   const Owner me = this_process();
   SQLite::Database database;
+  const JournalIdentity identity = JournalIdentity::of(file);
+  const std::filesystem::path wal = wal_of(file);  // the one that SQLite has open
+  std::uintmax_t wal_size = 0;                     // bytes, behind the last commit
+  const std::uintmax_t file_size = size_of(file);  // bytes, when it was opened
   // Kept: preparing costs more than running them.
   std::optional<SQLite::Statement> insert;
   std::optional<SQLite::Statement> update;

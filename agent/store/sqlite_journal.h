@@ -28,7 +28,8 @@ class SqliteJournal final : public agent::Journal {
   Result<void> claim(const std::string& run_id);
 
   void append(const Event& event) override;
-  // As the port; as claim(), too, where another process has the run that begins.
+  // As the port; as claim(), too, where another process has the run that begins. storage.io at the
+  // end of a run where the file is not in its place any more.
   Result<void> commit() override;
 
  private:

@@ -27,7 +27,6 @@ using agent::store::list_runs;
 using agent::store::mend_journal;
 using tests::bytes_of;
 using tests::event;
-using tests::finished_tool;
 using tests::keep;
 using tests::opened;
 using tests::TemporaryFolder;
@@ -39,9 +38,10 @@ void make_journal(const fs::path& file, int runs, int events) {
     journal->append(event(id, 1, agent::RunStarted{.agent_name = "a", .cwd = "/work"}));
     for (int turn = 1; turn <= events; ++turn) {
       journal->append(event(id, 2 * turn, agent::TurnStarted{turn}));
-      journal->append(event(id, 2 * turn + 1, finished_tool(std::string(700, 'x'))));
+      const agent::Reply reply{.text = std::string(700, 'x')};
+      journal->append(event(id, 2 * turn + 1, agent::ModelResponded{.turn = turn, .reply = reply}));
     }
-    journal->append(event(id, 2 * events + 2, agent::RunFinished{}));
+    journal->append(event(id, 2 * events + 2, agent::RunFinished{.result = {.turns = events}}));
     REQUIRE(journal->commit());
   }
 }
@@ -138,17 +138,20 @@ TEST_CASE("check: events that are lost or cannot be read are found, and nothing 
   change(file, "UPDATE events SET json = '{' WHERE run_id = 'run-000' AND seq = 3");
   change(file, "DELETE FROM events WHERE run_id = 'run-001' AND seq = 1");
   change(file, "DELETE FROM events WHERE run_id = 'run-002' AND seq IN (4, 5)");
+  const std::string k_gap =
+      "run-002: its events do not fit together: event 6: turn 3 cannot follow turn 1 !";
   const auto report = check_journal(file);
   REQUIRE(report);
   CHECK(words(*report) == Words{"run-000: event 3 cannot be read !",
                                 "run-001: its beginning is missing !",
-                                "run-002: turn 2 is missing !",
+                                k_gap,
                                 "run-001: the list of runs says something else than its events"});
   const auto mended = mend_journal(file);
   REQUIRE(mended);
-  CHECK(words(mended->after) == Words{"run-000: event 3 cannot be read !",
-                                      "run-001: its beginning is missing !",
-                                      "run-002: turn 2 is missing !"});
+  CHECK(words(mended->after) ==
+        Words{"run-000: event 3 cannot be read !", "run-001: its beginning is missing !", k_gap});
+  // Found anew from the events alone, whoever has mended the file and when.
+  CHECK(words(check_journal(file).value()) == words(mended->after));
   CHECK(agent::store::read_run(file, "run-003").value().size() == 8);
 }
 
@@ -367,7 +370,8 @@ TEST_CASE("check: events under damaged keys are put where they say that they bel
   CHECK(agent::store::read_run(file, "run-001")->size() == 4);
 }
 
-TEST_CASE("check: an event whose place is taken stays where it is, and is mended once", "[agent]") {
+TEST_CASE("check: events under the key of no run are taken out once, and are in the copy",
+          "[agent]") {
   const TemporaryFolder folder;
   const fs::path file = folder / "journal.db";
   make_journal(file, 2, 1);
@@ -377,13 +381,30 @@ TEST_CASE("check: an event whose place is taken stays where it is, and is mended
   const auto mended = mend_journal(file);
   REQUIRE(mended);
   CHECK_FALSE(mended->copy.empty());
-  CHECK(words(mended->after) == Words{"\xFF: event 1 cannot be read !",
-                                      "\xFF: event 2 cannot be read !",
-                                      "\xFF: event 3 cannot be read !",
-                                      "\xFF: event 4 cannot be read !"});
+  CHECK(words(mended->after) == Words{"\xFF: the whole run is lost (events: 4) !"});
+  CHECK(check_journal(mended->copy)->events == 12);
   const auto again = mend_journal(file);
   REQUIRE(again);
   CHECK(again->copy.empty());
+  CHECK(words(again->after) == Words{});
+}
+
+TEST_CASE("check: an event that says nothing under the key of no run is taken out", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_journal(file, 2, 1);
+  change(file,
+         "UPDATE events SET run_id = CAST(x'303161FF' AS TEXT), seq = -126, json = '{' "
+         "WHERE run_id = 'run-001' AND seq = 3");
+  CHECK(words(check_journal(file).value()).front() == "01a\xFF: event -126 cannot be read");
+  const auto mended = mend_journal(file);
+  REQUIRE(mended);
+  CHECK_THAT(words(mended->after),
+             Catch::VectorContains(std::string("01a\xFF: the whole run is lost (events: 1) !")));
+  for (const std::string& found : words(check_journal(file).value())) {
+    CHECK_THAT(found, Catch::StartsWith("run-001: "));
+  }
+  CHECK(list_runs(file, {})->size() == 2);
 }
 
 TEST_CASE("check: each mending keeps a copy of its own, also within a second", "[agent]") {
@@ -399,4 +420,220 @@ TEST_CASE("check: each mending keeps a copy of its own, also within a second", "
     copies.insert(mended->copy);
   }
   CHECK(copies.size() == 5);
+}
+
+TEST_CASE("check: an event that says something damaged stays where its key and its time have it",
+          "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_journal(file, 3, 2);
+  const auto texts = agent::store::read_run_texts(file, "run-001");
+  const auto before = list_runs(file, {});
+  const std::string damage = GENERATE(
+      as<std::string>{},
+      R"(json = replace(json, '"run":"run-001"', '"run":"run-00#"') WHERE seq = 3)",
+      R"(json = replace(json, '"run":"run-001"', '"run":"run-00q"') WHERE seq = 3)",
+      R"(json = replace(json, '"run":"run-001"', '"run":"run-002"') WHERE seq = 3)",
+      R"(json = replace(json, '"run":"run-001"', '"run":"run-00q"') WHERE seq > 0)",
+      R"(json = replace(json, '"run":"run-001"', '"run":"run-00q"') WHERE type = 'run.finished')",
+      R"(json = replace(json, '"seq":3', '"seq":9003') WHERE seq = 3)",
+      R"(json = replace(json, '"seq":1', '"seq":9') WHERE seq = 1)",
+      "run_id = 'run-00q' WHERE seq = 3",
+      "seq = 9003 WHERE seq = 3");
+  INFO(damage);
+  change(file, "UPDATE events SET " + damage + " AND run_id = 'run-001'");
+  const auto report = check_journal(file);
+  REQUIRE(report);
+  REQUIRE_FALSE(report->findings.empty());
+  CHECK(std::ranges::all_of(report->findings, &Finding::can_be_mended));
+  const auto mended = mend_journal(file);
+  REQUIRE(mended);
+  CHECK(mended->lost.empty());
+  CHECK(words(mended->after) == Words{});
+  CHECK(agent::store::read_run_texts(file, "run-001").value() == texts.value());
+  const auto after = list_runs(file, {});
+  REQUIRE(after->size() == before->size());
+  for (std::size_t at = 0; at < after->size(); ++at) {
+    CHECK((*after)[at].row == (*before)[at].row);
+  }
+}
+
+TEST_CASE("check: a page that the -wal file has is not missing in a file that could not grow",
+          "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  const fs::path wal = fs::path(file) += "-wal";
+  const auto keep_events = [&] {
+    const auto journal = opened(file);
+    REQUIRE(keep(*journal, event("run-1", 1, agent::RunStarted{.agent_name = "a"})));
+    for (int seq = 2; seq < 20; ++seq) {
+      REQUIRE(
+          keep(*journal, event("run-1", seq, agent::Warning{.message = std::string(3'000, 'x')})));
+    }
+  };
+  keep_events();
+  const std::string before = bytes_of(file);
+  const std::string waiting = bytes_of(wal);
+  change(file, "PRAGMA wal_checkpoint(TRUNCATE)");
+  const std::string after = bytes_of(file);
+  REQUIRE(after.size() > before.size() + 4'096);
+  // A disk that was full: the first page is written, which says how many there are.
+  fs::remove(fs::path(file) += "-shm");
+  tests::write_bytes(file, after.substr(0, 4'096) + before.substr(4'096));
+  tests::write_bytes(wal, waiting);
+  CHECK(words(check_journal(file).value()) == Words{});
+  CHECK(agent::store::read_run_texts(file, "run-1").value().size() == 19);
+  // Without it they are missing.
+  fs::remove(wal);
+  CHECK_THAT(words(check_journal(file).value()).at(0), Catch::Contains("the file is cut off"));
+}
+
+TEST_CASE("check: what no errand puts into a journal is not obeyed, and is taken out", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_journal(file, 3, 1);
+  const auto [name, sql] = GENERATE(table<std::string, std::string>(
+      {{"the trigger `t`",
+        "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events WHERE seq > 1; END"},
+       {"the view `v`", "CREATE VIEW v AS SELECT * FROM events"},
+       {"the table `more`", "CREATE TABLE more(x)"},
+       {"the index `once`", "CREATE INDEX once ON events(time)"}}));
+  change(file, sql);
+  const auto listed = list_runs(file, {});
+  REQUIRE_FALSE(listed);
+  CHECK(listed.error().code == Code::storage_corrupt);
+  CHECK_THAT(listed.error().message, Catch::Contains(name));
+  const auto writing = agent::store::SqliteJournal::open(
+      file, agent::SessionSpec::Durability::process, tests::no_secrets());
+  REQUIRE_FALSE(writing);
+  CHECK_THAT(writing.error().message, Catch::Contains(name));
+  const auto report = check_journal(file);
+  REQUIRE(report);
+  CHECK(words(*report) ==
+        Words{": " + name + " is none of errand's: it may have changed what is kept"});
+  const auto mended = mend_journal(file);
+  REQUIRE(mended);
+  CHECK(words(mended->after) == Words{});
+  CHECK(list_runs(file, {}).value().size() == 3);
+}
+
+TEST_CASE("check: a trigger that comes while a run is written does nothing", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  const auto journal = opened(file);
+  REQUIRE(keep(*journal, event("run-1", 1, agent::RunStarted{.agent_name = "a"})));
+  change(
+      file,
+      "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events WHERE seq = new.seq; END");
+  REQUIRE(keep(*journal, event("run-1", 2, agent::TurnStarted{1})));
+  change(file, "DROP TRIGGER t");
+  CHECK(agent::store::read_run_texts(file, "run-1").value().size() == 2);
+}
+
+TEST_CASE("check: a view in a table's place is refused", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_journal(file, 1, 1);
+  change(file,
+         "ALTER TABLE runs RENAME TO others; CREATE VIEW runs AS SELECT * FROM others, (WITH "
+         "RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c)");
+  CHECK(list_runs(file, {}).error().code == Code::storage_corrupt);
+  const auto report = check_journal(file);
+  REQUIRE(report);
+  CHECK(words(*report) ==
+        Words{": the table `others` is none of errand's: it may have changed what is kept !"});
+  CHECK(mend_journal(file)->copy.empty());
+}
+
+TEST_CASE("check: where the first page is damaged or a table is gone, no event is lost",
+          "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_journal(file, 3, 20);
+  const auto before = list_runs(file, {});
+  const auto damage = GENERATE(std::pair(16, 4),
+                               std::pair(18, 2),
+                               std::pair(44, 4),
+                               std::pair(56, 4),
+                               std::pair(100, 8),
+                               std::pair(108, 24),
+                               std::pair(100, 3'996),
+                               std::pair(0, 0));
+  const auto [begin, length] = damage;
+  INFO(begin << " " << length);
+  if (length == 0) {
+    change(file, "DROP TABLE runs");
+  } else {
+    std::string bytes = bytes_of(file);
+    const auto count = static_cast<std::size_t>(length);
+    bytes.replace(static_cast<std::size_t>(begin), count, count, '\x07');
+    tests::write_bytes(file, bytes);
+  }
+  const auto report = check_journal(file);
+  REQUIRE(report);
+  REQUIRE(std::ranges::any_of(report->findings, &Finding::can_be_mended));
+  const auto mended = mend_journal(file);
+  if (!mended) {
+    FAIL(mended.error().message);
+  }
+  CHECK(mended->lost.empty());
+  CHECK(words(mended->after) == Words{});
+  CHECK(mended->after.events == 3 * 42);
+  const auto after = list_runs(file, {});
+  REQUIRE(after->size() == before->size());
+  for (std::size_t at_run = 0; at_run < after->size(); ++at_run) {
+    CHECK((*after)[at_run].row == (*before)[at_run].row);
+  }
+}
+
+TEST_CASE("check: what cannot be mended is not said to be", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_journal(file, 3, 20);
+  std::string bytes = bytes_of(file);
+  bytes.replace(100, 4'096, 4'096, '\xA5');  // the definitions, and where the events begin
+  tests::write_bytes(file, bytes);
+  const auto report = check_journal(file);
+  REQUIRE(report);
+  CHECK(std::ranges::none_of(report->findings, &Finding::can_be_mended));
+  CHECK(mend_journal(file)->copy.empty());
+  CHECK(bytes_of(file) == bytes);
+}
+
+TEST_CASE("check: where the definition of a table is damaged, nothing is lost", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  make_journal(file, 3, 20);
+  const auto before = list_runs(file, {});
+  const auto [text, damaged] = GENERATE(table<std::string, std::string>(
+      {{"TABLE events(run_id TEXT", "TABLE eventz(run_id TEXT"},
+       {"TABLE events(run_id TEXT", "TABLE events(run#id TEXT"},
+       {"seq INTEGER NOT NULL, time", "seq INTEGER NOT NULL; time"},
+       {"seq INTEGER NOT NULL, time", "sea INTEGER NOT NULL, time"},
+       {"json TEXT NOT NULL, UNIQUE", "json TEXT NOT NULL, UMIQUE"},
+       {"tableruns", "tablerunz"},
+       {"agent TEXT NOT NULL, prompt", "agenz TEXT NOT NULL, prompt"},
+       {"WITHOUT ROWID", "WITHOUT ROWIX"}}));
+  INFO(damaged);
+  std::string bytes = bytes_of(file);
+  const std::size_t at = bytes.find(text);
+  REQUIRE(at < 4'096);
+  bytes.replace(at, text.size(), damaged);
+  tests::write_bytes(file, bytes);
+  const auto report = check_journal(file);
+  REQUIRE(report);
+  REQUIRE_FALSE(report->findings.empty());
+  const auto mended = mend_journal(file);
+  if (!mended) {
+    FAIL(mended.error().message);
+  }
+  CHECK(bytes_of(mended->copy) == bytes);
+  CHECK(mended->lost.empty());
+  CHECK(words(mended->after) == Words{});
+  CHECK(mended->after.events == 3 * 42);
+  const auto after = list_runs(file, {});
+  REQUIRE(after->size() == before->size());
+  for (std::size_t at_run = 0; at_run < after->size(); ++at_run) {
+    CHECK((*after)[at_run].row == (*before)[at_run].row);
+  }
 }

@@ -10,8 +10,10 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -77,6 +79,9 @@ std::string joined(const std::vector<std::string>& lines) {
   }
   return text;
 }
+
+// An import takes an id as errand gives it alone.
+const std::string k_moved = "01a206d1-bf67-7f7d-b637-287b90f0ae02";
 
 }  // namespace
 
@@ -171,6 +176,42 @@ TEST_CASE("keeping: runs of which nothing was heard are pruned, and no others", 
   CHECK(left->back().row.run_id == "day-2");
 }
 
+TEST_CASE("keeping: what a run needs that has still to be carried on stays with it", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  const auto keep_run =
+      [&](const std::string& run_id, int days, std::optional<int> code, std::string parent = {}) {
+        const auto journal = opened(file);
+        auto made = event(run_id, 1, agent::RunStarted{.agent_name = "a"});
+        made.time += std::chrono::days(days);
+        made.parent = std::move(parent);
+        REQUIRE(keep(*journal, made));
+        if (code) {
+          made.seq = 2;
+          made.body = agent::RunFinished{.result = {.exit_code = *code}};
+          REQUIRE(keep(*journal, made));
+        }
+      };
+  keep_run("cut-off", 10, std::nullopt);
+  keep_run("cut-off/1", 1, 0, "cut-off");
+  keep_run("parked", 10, 92);
+  keep_run("parked/1", 2, 92, "parked");
+  keep_run("answered", 10, 0);
+  keep_run("answered/1", 3, 0, "answered");
+  keep_run("old", 1, 92);
+  keep_run("old/1", 4, 92, "old");
+  keep_run("gone/1", 5, 0, "gone");
+  const auto before = event("x", 0, agent::TurnStarted{}).time + std::chrono::days(7);
+  const Ids nobody_needs = {"old", "answered/1", "old/1", "gone/1"};
+  CHECK(agent::store::find_old_runs(file, {.before = before}).value() == nobody_needs);
+  CHECK(remove_runs(file, Ids{"answered/1", "parked/1"}, Traces::erase).error().code ==
+        Code::cli_usage);
+  CHECK(list_runs(file, {}).value().size() == 9);
+  CHECK(agent::store::prune(file, {.before = before}, Traces::erase)->run_ids == nobody_needs);
+  CHECK(remove_runs(file, Ids{"parked/1", "parked"}, Traces::erase)->run_ids ==
+        Ids{"parked/1", "parked"});
+}
+
 TEST_CASE("keeping: runs removed on the way are in no file any more, once nobody reads",
           "[agent]") {
   const TemporaryFolder folder;
@@ -205,36 +246,36 @@ TEST_CASE("keeping: runs removed on the way are in no file any more, once nobody
 
 TEST_CASE("keeping: what was exported is imported byte for byte, row and all", "[agent]") {
   const TemporaryFolder folder;
-  add_run(folder / "from.db", "moved", "mark");
+  add_run(folder / "from.db", k_moved, "mark");
   add_run(folder / "to.db", "other", "mark");
-  const auto texts = read_run_texts(folder / "from.db", "moved");
+  const auto texts = read_run_texts(folder / "from.db", k_moved);
   REQUIRE(texts);
-  CHECK(import_run(folder / "to.db", joined(*texts), "run.jsonl", no_secrets()).value() == "moved");
-  CHECK(read_run_texts(folder / "to.db", "moved").value() == *texts);
-  CHECK(agent::store::run_info(folder / "to.db", "moved")->row ==
-        agent::store::run_info(folder / "from.db", "moved")->row);
+  CHECK(import_run(folder / "to.db", joined(*texts), "run.jsonl", no_secrets()).value() == k_moved);
+  CHECK(read_run_texts(folder / "to.db", k_moved).value() == *texts);
+  CHECK(agent::store::run_info(folder / "to.db", k_moved)->row ==
+        agent::store::run_info(folder / "from.db", k_moved)->row);
   // Once.
   const auto again = import_run(folder / "to.db", joined(*texts), "run.jsonl", no_secrets());
   REQUIRE_FALSE(again);
   CHECK(again.error().code == Code::cli_usage);
-  CHECK(read_run_texts(folder / "to.db", "moved").value() == *texts);
+  CHECK(read_run_texts(folder / "to.db", k_moved).value() == *texts);
 }
 
 TEST_CASE("keeping: an import holds no secrets", "[agent]") {
   const TemporaryFolder folder;
-  add_run(folder / "from.db", "moved", "hunter22-hunter22");
+  add_run(folder / "from.db", k_moved, "hunter22-hunter22");
   agent::Redactor redactor({});
   redactor.add("hunter22-hunter22");
-  const auto texts = read_run_texts(folder / "from.db", "moved");
+  const auto texts = read_run_texts(folder / "from.db", k_moved);
   REQUIRE(import_run(folder / "to.db", joined(*texts), "run.jsonl", redactor));
   CHECK(all_bytes(folder / "to.db").find("hunter22") == std::string::npos);
-  CHECK(agent::store::read_run(folder / "to.db", "moved").value().size() == 8);
+  CHECK(agent::store::read_run(folder / "to.db", k_moved).value().size() == 8);
 }
 
 TEST_CASE("keeping: what is no whole run is not imported, and the line is said", "[agent]") {
   const TemporaryFolder folder;
-  add_run(folder / "from.db", "moved", "mark");
-  const auto texts = read_run_texts(folder / "from.db", "moved");
+  add_run(folder / "from.db", k_moved, "mark");
+  const auto texts = read_run_texts(folder / "from.db", k_moved);
   std::vector<std::string> lines = *texts;
   const auto [what, line, message] = GENERATE(table<std::string, int, std::string>({
       {"nothing", 0, "there is no event"},
@@ -243,7 +284,7 @@ TEST_CASE("keeping: what is no whole run is not imported, and the line is said",
       {"no beginning", 1, "begins with run.started"},
       {"twice", 3, "event 2 cannot follow event 2"},
       {"backwards", 4, "event 3 cannot follow event 4"},
-      {"another run", 4, "of another run, other"},
+      {"another run", 4, "of another run, 01a206d1"},
       {"for people", 1, "exported for people"},
       {"a piece", 3, "not one that is kept"},
       {"a call of nobody", 3, "the model waits for no call `call_1`"},
@@ -259,7 +300,7 @@ TEST_CASE("keeping: what is no whole run is not imported, and the line is said",
   }));
   INFO(what);
   const auto kept = [](std::int64_t seq, agent::EventBody body) {
-    return agent::dump(event("moved", seq, std::move(body)), agent::Detail::kept);
+    return agent::dump(event(k_moved, seq, std::move(body)), agent::Detail::kept);
   };
   if (what == "nothing") {
     lines = {"", ""};
@@ -274,11 +315,11 @@ TEST_CASE("keeping: what is no whole run is not imported, and the line is said",
   } else if (what == "backwards") {
     std::swap(lines[2], lines[3]);
   } else if (what == "another run") {
-    lines[3] = agent::dump(event("other", 4, agent::TurnStarted{1}));
+    lines[3] = agent::dump(event("01a206d1-bf67-7f7d-b637-287b90f0ae03", 4, agent::TurnStarted{1}));
   } else if (what == "for people") {
-    lines[0] = agent::dump(agent::store::read_run(folder / "from.db", "moved")->front());
+    lines[0] = agent::dump(agent::store::read_run(folder / "from.db", k_moved)->front());
   } else if (what == "a piece") {
-    lines.insert(lines.begin() + 2, agent::dump(event("moved", 3, agent::ModelDelta{})));
+    lines.insert(lines.begin() + 2, agent::dump(event(k_moved, 3, agent::ModelDelta{})));
   } else if (what == "a call of nobody") {
     lines[2] = kept(3, finished_tool("none"));
   } else if (what == "a turn too far") {
@@ -308,4 +349,41 @@ TEST_CASE("keeping: what is no whole run is not imported, and the line is said",
   CHECK(imported.error().where->line == line);
   CHECK_THAT(imported.error().message, Catch::Contains(message));
   CHECK_FALSE(fs::exists(folder / "to.db"));
+}
+
+TEST_CASE("keeping: what a removal that was killed has left is taken out by the next one",
+          "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  {
+    const auto journal = opened(file, agent::SessionSpec::Durability::full);
+    for (const char* id : {"run-1", "run-2"}) {
+      REQUIRE(keep(*journal, event(id, 1, agent::RunStarted{.agent_name = "a"})));
+      REQUIRE(keep(*journal, event(id, 2, finished_tool(std::string("MARK of ") + id))));
+    }
+  }
+  const fs::path killed = folder / "killed.db";
+  const bool is_before_it_was_written_anew = GENERATE(true, false);
+  {
+    SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
+    database.exec("PRAGMA secure_delete = ON");
+    database.exec("DELETE FROM events WHERE run_id = 'run-1'");
+    database.exec("DELETE FROM runs WHERE run_id = 'run-1'");
+    if (!is_before_it_was_written_anew) {
+      database.exec("VACUUM");
+    }
+    std::filesystem::copy_file(file, killed);
+    std::filesystem::copy_file(fs::path(file) += "-wal", fs::path(killed) += "-wal");
+  }
+  REQUIRE_THAT(bytes_of(killed), Catch::Contains("MARK of run-1"));
+  const bool is_pruned = GENERATE(true, false);
+  if (is_pruned) {
+    REQUIRE(agent::store::prune(killed, {.before = {}}, Traces::erase));
+  } else {
+    agent::store::finish_removals(killed);
+  }
+  CHECK_THAT(bytes_of(killed), !Catch::Contains("MARK of run-1"));
+  CHECK_THAT(bytes_of(killed), Catch::Contains("MARK of run-2"));
+  CHECK(bytes_of(fs::path(killed) += "-wal").empty());
+  CHECK(read_run_texts(killed, "run-2").value().size() == 2);
 }

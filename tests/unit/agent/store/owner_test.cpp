@@ -118,6 +118,9 @@ TEST_CASE("owner: where no claim can be made, that is storage.io", "[agent]") {
   fs::create_symlink(folder / "elsewhere", agent::store::claims_file(folder / "journal.db"));
   CHECK(RunClaim::take(folder / "journal.db", "run").error().code == Code::storage_io);
   CHECK_FALSE(fs::exists(folder / "elsewhere"));
+  fs::create_directory(agent::store::claims_file(folder / "other.db"));
+  CHECK_THAT(RunClaim::take(folder / "other.db", "run").error().help,
+             Catch::Contains("take that folder away"));
 }
 
 TEST_CASE("journal: a run belongs to the process that began it, until it has finished", "[agent]") {
@@ -234,4 +237,36 @@ TEST_CASE("owner: a run has one, by whichever name of its journal", "[agent]") {
   REQUIRE(second);
   CHECK_FALSE(*second);
   CHECK(agent::store::RunClaims(folder / "l.db").is_claimed("r"));
+}
+
+TEST_CASE("owner: whoever is gone, or has no claim, is not said to have a run", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  agent::store::Owner recorded = agent::store::this_process();
+  CHECK_FALSE(agent::store::living(recorded, "run"));
+  CHECK_FALSE(agent::store::living(std::nullopt, "run"));
+  const auto claim = RunClaim::take(file, "run");
+  REQUIRE(claim);
+  CHECK(agent::store::living(recorded, "run") == recorded);
+  CHECK_FALSE(agent::store::living(recorded, "another"));
+  recorded.pid = INT32_MAX;  // no machine counts so far
+  CHECK_FALSE(agent::store::living(recorded, "run"));
+  recorded.host = "elsewhere";  // that is not seen from here
+  CHECK(agent::store::living(recorded, "run") == recorded);
+}
+
+TEST_CASE("journal: who has a run is not said to be the one that was killed", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  opened(file);
+  Other other(file, "run");
+  other.end();
+  const auto journal = opened(file);
+  REQUIRE(journal->claim("run"));  // and has written nothing yet
+  const auto refused = opened(file)->claim("run");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message == "another process has the run run");
+  const auto info = agent::store::run_info(file, "run");
+  CHECK(info->status == RunStatus::running);
+  CHECK_FALSE(info->owner);
 }

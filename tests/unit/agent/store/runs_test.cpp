@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -229,6 +230,24 @@ TEST_CASE("runs: what names no run, or several, is refused", "[agent]") {
                Catch::Contains(k_first) && Catch::Contains(k_second) && Catch::Contains(k_third));
   }
   CHECK(agent::store::run_info(file, "01b2").error().code == Code::storage_not_found);
+}
+
+TEST_CASE("runs: a name that is the beginning of another run's id is none of the two", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  const auto journal = opened(file);
+  for (const auto& [run_id, name] : std::vector<std::pair<std::string, std::string>>{
+           {k_first, ""}, {k_second, "01a20000-0001"}, {k_third, k_first}, {k_fourth, "01b2"}}) {
+    const agent::RunStarted started{.agent_name = "a", .cwd = "/work", .session = name};
+    REQUIRE(keep(*journal, event_at(run_id, 1, 10, started)));
+  }
+  const auto found = find_run(file, "01a20000-0001", "/work");
+  REQUIRE_FALSE(found);
+  CHECK(found.error().code == Code::cli_usage);
+  CHECK_THAT(found.error().message, Catch::Contains("is the name of a run"));
+  CHECK_THAT(found.error().help, Catch::Contains(k_first) && Catch::Contains(k_second));
+  CHECK(find_run(file, "01b2", "/work").value() == k_fourth);
+  CHECK(find_run(file, k_first, "/work").value() == k_first);
 }
 
 TEST_CASE("runs: a file that is not there, or is no journal, is said", "[agent]") {

@@ -415,6 +415,45 @@ TEST_CASE("journal: a file that may not grow is storage.io, and what was written
   CHECK(back->size() > 2);
 }
 
+TEST_CASE("journal: no run ends well in a file that is not there any more", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  const auto journal = opened(file);
+  REQUIRE(keep(*journal, event("run-1", 1, agent::RunStarted{.agent_name = "a"})));
+  const int way = GENERATE(0, 1, 2, 3, 4);
+  CAPTURE(way);
+  if (way == 0) {
+    fs::remove(file);
+  } else if (way == 1) {
+    opened(folder / "other.db");
+    fs::rename(folder / "other.db", file);
+  } else if (way == 2) {
+    fs::remove(fs::path(file) += "-wal");
+  } else if (way == 3) {
+    fs::rename(file, folder / "moved.db");
+  } else {
+    write_bytes(file, "");
+  }
+  // What is not yet the end may still find its file back.
+  CHECK(keep(*journal, event("run-1", 2, agent::Warning{.message = "w"})));
+  const agent::EventBody ending =
+      GENERATE(agent::EventBody(agent::RunFinished{}), agent::EventBody(agent::RunParked{}));
+  const auto ended = keep(*journal, event("run-1", 3, ending));
+  REQUIRE_FALSE(ended);
+  CHECK(ended.error().code == Code::storage_io);
+  CHECK_THAT(ended.error().message, Catch::Contains("taken away or replaced"));
+}
+
+TEST_CASE("journal: a run ends well where its file is back in its place", "[agent]") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "journal.db";
+  const auto journal = opened(file);
+  REQUIRE(keep(*journal, event("run-1", 1, agent::RunStarted{.agent_name = "a"})));
+  fs::rename(file, folder / "moved.db");
+  fs::rename(folder / "moved.db", file);
+  CHECK(keep(*journal, event("run-1", 2, agent::RunFinished{})));
+}
+
 TEST_CASE("journal: a full disk is storage.io", "[agent]") {
   const TemporaryFolder folder;
   constexpr int k_no_mount = 77;
@@ -466,6 +505,8 @@ TEST_CASE("journal: a file that is none of ours is left as it is", "[agent]") {
   CHECK(journal.error().code == Code::storage_corrupt);
   CHECK_THAT(journal.error().message, Catch::Contains(file.string()));
   CHECK_FALSE(journal.error().help.empty());
+  CHECK((journal.error().help == "take that newer errand, or name another file") ==
+        (what == "newer"));
   CHECK(read_run(file, "run").error().code == Code::storage_corrupt);
   CHECK(bytes_of(file) == before);
 }
