@@ -68,7 +68,10 @@ Answer ApprovalDesk::ask(const ApprovalRequest& request, const std::stop_token& 
     return Answer::nobody;
   }
   notify_(fmt::format("`{}` needs approval", request.call.name));
-  const Answer answer = ports_.approver->ask(request, stop);
+  const Answer answer = [&] {
+    const WorkTime::Pause thinking(time_);
+    return ports_.approver->ask(request, stop);
+  }();
   if (answer != Answer::nobody) {
     record({.call_id = call_id, .answer = answer, .by = std::string(ports_.approver->name())},
            sealed(request, answer));
@@ -96,6 +99,7 @@ bool ApprovalDesk::is_approved(const ApprovalRequest& request) {
   if (answer == nullptr || answer->answer != Answer::once) {
     return false;
   }
+  looked_at_.insert(request.call.id);
   const std::string_view what = changed_since_shown(recorder_.state().approvals, request);
   if (!what.empty()) {
     warn_of("approval", request.call.id, fmt::format("{} has changed since it was shown", what));
@@ -103,8 +107,12 @@ bool ApprovalDesk::is_approved(const ApprovalRequest& request) {
   return what.empty();
 }
 
-// Of a yes that an earlier process has kept, and that is none to this call.
+// Of a yes that an earlier process has kept, and that is none to this call. Where the command line
+// answers the call anew, that one counts.
 void ApprovalDesk::tell_of_lost_yes(const ApprovalRequest& request) {
+  if (given(request.call.id) != nullptr) {
+    return;
+  }
   const Approvals& approvals = recorder_.state().approvals;
   const auto said = approvals.said.find(request.call.id);
   if (said == approvals.said.end() || said->second.answer != Answer::once) {
@@ -140,7 +148,9 @@ std::string ApprovalDesk::sealed(const ApprovalRequest& request, Answer answer) 
     case Answer::once:
       return sealed_yes(request_.run_id, setting, request);
     case Answer::run:
-      return sealed_grant(request_.run_id, setting, request.rule);
+    case Answer::tool:
+      return sealed_grant(
+          request_.run_id, setting, granted_rule(answer, request.rule), request.tool_sha256);
     case Answer::no:
       return sealed_no(request_.run_id, recorder_.state().turns, request.call.id);
     case Answer::always:
@@ -198,6 +208,24 @@ Ending ApprovalDesk::park(std::span<const ApprovalRequest> requests,
   ending.error->help = why.help;
   ending.stop->detail += why.help.empty() ? "" : "; " + why.help;
   return ending;
+}
+
+void ApprovalDesk::tell_of_unused_answers() {
+  const State& state = recorder_.state();
+  std::vector<std::string> unused;
+  for (const ToolCall& call : state.open_calls) {
+    if (given(call.id) != nullptr && !looked_at_.contains(call.id) &&
+        !state.results.contains(call.id) && !state.approvals.said.contains(call.id)) {
+      unused.push_back(call.id);
+    }
+  }
+  for (const std::string& call_id : unused) {
+    recorder_.record(Warning{
+        .message = fmt::format("the answer to `{}` was not used, for the run ended before it, and "
+                               "is not kept",
+                               one_line(call_id, 100)),
+        .help = "give it again when the run is carried on"});
+  }
 }
 
 std::optional<Ending> ApprovalDesk::overdue() {

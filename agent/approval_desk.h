@@ -4,10 +4,12 @@
 #include "agent/loop.h"
 #include "agent/outcome.h"
 #include "agent/recorder.h"
+#include "agent/work_time.h"
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -18,15 +20,17 @@ namespace agent {
 
 class ApprovalDesk {
  public:
-  // All borrowed. `notify` is told before a person is asked.
+  // All borrowed. `notify` is told before a person is asked; while they think, `time` stands still.
   ApprovalDesk(const RunRequest& request,
                const Ports& ports,
                Recorder& recorder,
-               std::function<void(std::string_view text)> notify)
+               std::function<void(std::string_view text)> notify,
+               WorkTime& time)
       : request_(request),
         ports_(ports),
         recorder_(recorder),
         notify_(std::move(notify)),
+        time_(time),
         turn_(recorder.state().turns) {}
 
   // Why a call does not run whatever rules say: somebody has denied it before.
@@ -39,6 +43,9 @@ class ApprovalDesk {
   Ending park(std::span<const ApprovalRequest> requests,
               std::span<const WaitingCall> others,
               const Error& why);
+
+  // At the end of the run: answers of the command line that nobody came to are not kept.
+  void tell_of_unused_answers();
 
   // Where a parked call has waited too long: what the run ends with. Its calls have results then.
   std::optional<Ending> overdue();
@@ -58,7 +65,9 @@ class ApprovalDesk {
   const Ports& ports_;
   Recorder& recorder_;
   std::function<void(std::string_view text)> notify_;
-  std::int64_t turn_;  // that the given answers are about
+  WorkTime& time_;
+  std::set<std::string> looked_at_;  // calls whose given yes has counted, or was said not to
+  std::int64_t turn_;                // that the given answers are about
 };
 
 // What carries a parked run on, with a yes to each of its calls that can have one.

@@ -71,14 +71,19 @@ void advance(Approvals& approvals, const EventBody& event) {
     next.setting = std::move(approvals.setting);
     approvals = std::move(next);
   } else if (const auto* asked = std::get_if<ApprovalRequested>(&event)) {
-    approvals.rules.insert_or_assign(asked->request.call.id, asked->request.rule);
+    approvals.asked.insert_or_assign(
+        asked->request.call.id,
+        Approvals::Grant{
+            .rule = asked->request.rule, .tool_sha256 = asked->request.tool_sha256, .seal = {}});
   } else if (const auto* answered = std::get_if<ApprovalAnswered>(&event)) {
     if (answered->seal.empty()) {
       return;  // it is asked for again
     }
-    if (answered->answer == Answer::run) {
-      approvals.grants.push_back(
-          {.rule = approvals.rules[answered->call_id], .seal = answered->seal});
+    if (answered->answer == Answer::run || answered->answer == Answer::tool) {
+      const Approvals::Grant& request = approvals.asked[answered->call_id];
+      approvals.grants.push_back({.rule = granted_rule(answered->answer, request.rule),
+                                  .tool_sha256 = request.tool_sha256,
+                                  .seal = answered->seal});
       return;
     }
     approvals.said.insert_or_assign(answered->call_id,
@@ -116,13 +121,16 @@ std::string sealed_yes(std::string_view run_id,
                                    request.call.arguments_sha256,
                                    sha256_hex(canonical_text(request.call.arguments)),
                                    request.rule,
-                                   request.by_hook ? "hook" : ""});
+                                   request.by_hook ? "hook" : "",
+                                   request.tool_sha256});
 }
 
 std::string sealed_grant(std::string_view run_id,
                          const ApprovalSetting& setting,
-                         std::string_view rule) {
-  return "grant " + length_prefixed({run_id, setting.cwd, setting.agent, setting.sandbox, rule});
+                         std::string_view rule,
+                         std::string_view tool_sha256) {
+  return "grant " +
+         length_prefixed({run_id, setting.cwd, setting.agent, setting.sandbox, rule, tool_sha256});
 }
 
 std::string sealed_no(std::string_view run_id, std::int64_t turn, std::string_view call_id) {
@@ -142,6 +150,9 @@ std::string_view changed_since_shown(const Approvals& approvals, const ApprovalR
   if (shown == nullptr || !can_be_approved(*shown) ||
       !is_same_call(shown->request.call, request.call)) {
     return "the call";
+  }
+  if (shown->request.tool_sha256 != request.tool_sha256) {
+    return "what its server says of the tool";
   }
   const bool is_alike =
       shown->request.rule == request.rule && shown->request.by_hook == request.by_hook;

@@ -38,6 +38,7 @@ struct Approvals {
   // A yes to all calls that a rule names, for the run.
   struct Grant {
     std::string rule;
+    std::string tool_sha256;  // as of ApprovalRequest
     std::string seal;
   };
 
@@ -47,8 +48,8 @@ struct Approvals {
   std::map<std::string, std::size_t, std::less<>> positions;  // of parked, by call id
   std::set<std::string> settled;                              // ids of those that wait no more
   std::map<std::string, Said> said;                           // by call id
-  std::map<std::string, std::string> rules;                   // that were asked for, by call id
-  std::vector<Grant> grants;                                  // of the whole run
+  std::map<std::string, Grant> asked;  // what a yes to all like it would grant, by call id
+  std::vector<Grant> grants;           // of the whole run
 
   // Those that still wait, in the order of the calls.
   std::vector<const ParkedCall*> pending() const;
@@ -66,7 +67,8 @@ std::string sealed_yes(std::string_view run_id,
 // The same of a yes to all calls like it, and of a no: whatever the call becomes, it does not run.
 std::string sealed_grant(std::string_view run_id,
                          const ApprovalSetting& setting,
-                         std::string_view rule);
+                         std::string_view rule,
+                         std::string_view tool_sha256);
 std::string sealed_no(std::string_view run_id, std::int64_t turn, std::string_view call_id);
 
 // Not where a secret was taken out of it: then the model has to make it again.

@@ -1,5 +1,6 @@
 #include "agent/base64.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace agent {
@@ -25,6 +26,14 @@ std::string to_base64(std::string_view bytes) {
       text += index <= group.size() ? k_digits[(value >> (18 - 6 * index)) & 63U] : '=';
     }
   }
+  return text;
+}
+
+std::string to_base64url(std::string_view bytes) {
+  std::string text = to_base64(bytes);
+  text.erase(std::min(text.find('='), text.size()));
+  std::ranges::replace(text, '+', '-');
+  std::ranges::replace(text, '/', '_');
   return text;
 }
 

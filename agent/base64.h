@@ -1,4 +1,4 @@
-// Bytes that are no text, as text (RFC 4648, with padding).
+// Bytes that are no text, as text (RFC 4648).
 #pragma once
 #include <optional>
 #include <string>
@@ -6,7 +6,10 @@
 
 namespace agent {
 
-std::string to_base64(std::string_view bytes);
+std::string to_base64(std::string_view bytes);                  // with padding
 std::optional<std::string> from_base64(std::string_view text);  // nullopt where it is none
+
+// As URLs and tokens have it: - and _ in place of + and /, and no padding.
+std::string to_base64url(std::string_view bytes);
 
 }  // namespace agent

@@ -1,5 +1,7 @@
 #include "agent/call_ids.h"
 
+#include "agent/text.h"
+
 #include <utility>
 
 namespace agent {
@@ -12,6 +14,12 @@ std::uint64_t fnv1a(std::string_view text, std::uint64_t seed) {
     value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   }
   return value;
+}
+
+// People read it, and write it on command lines as it was shown to them.
+bool can_be_shown(std::string_view id) {
+  constexpr std::size_t k_longest = 256;
+  return !id.empty() && id == one_line(id, k_longest) && !id.contains(k_redacted);
 }
 
 }  // namespace
@@ -29,7 +37,7 @@ std::string made_call_id(std::string_view seed, std::size_t position, std::uint6
 }
 
 std::string CallIds::take(std::string id, std::string_view name, std::string_view arguments) {
-  if (id.empty() || taken_.contains(id)) {
+  if (!can_be_shown(id) || taken_.contains(id)) {
     id.clear();
     std::string seed = seed_;
     seed += '\n';
@@ -45,10 +53,11 @@ std::string CallIds::take(std::string id, std::string_view name, std::string_vie
   return id;
 }
 
-void give_own_ids(Reply& reply) {
+void give_own_ids(Reply& reply, const std::function<bool(std::string_view)>& keeps_whole) {
   CallIds ids("");
   for (ToolCall& call : reply.tool_calls) {
-    std::string id = ids.take(call.id, call.name, call.arguments);
+    const bool is_kept = keeps_whole == nullptr || keeps_whole(call.id);
+    std::string id = ids.take(is_kept ? call.id : "", call.name, call.arguments);
     if (id != call.id) {
       call.id = std::move(id);
       reply.raw.clear();

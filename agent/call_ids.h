@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,7 +20,8 @@ class CallIds {
  public:
   explicit CallIds(std::string_view seed) : seed_(seed) {}
 
-  // `id`; where it is empty, or an earlier call has it, one that is made of the call.
+  // `id`; where it cannot be shown as it is, in 256 bytes, or an earlier call has it, one that is
+  // made of the call.
   std::string take(std::string id, std::string_view name, std::string_view arguments);
 
  private:
@@ -28,8 +30,9 @@ class CallIds {
   std::size_t position_ = 0;
 };
 
-// Whatever the provider says. What was to be sent back of the reply has the old ids: where one is
-// replaced, it is left out.
-void give_own_ids(Reply& reply);
+// Whatever the provider says. An id that the log would not keep as it is (`keeps_whole`; null: it
+// keeps all) is replaced, too: two of them could become the same. What was to be sent back of the
+// reply has the old ids: where one is replaced, it is left out.
+void give_own_ids(Reply& reply, const std::function<bool(std::string_view)>& keeps_whole = nullptr);
 
 }  // namespace agent

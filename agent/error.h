@@ -78,6 +78,7 @@ enum class Code : std::uint8_t {
   sandbox_backend,
   mcp_connection,
   mcp_initialization,
+  mcp_auth,
   mcp_tool_call,
   mcp_transport,
   mcp_other,
@@ -189,6 +190,8 @@ struct Error {
   bool retry_once = false;
   // Of a store: it took no more (full, broken), in place of not letting itself be opened at all.
   bool write_failed = false;
+  // Of a run: another process has it. Nothing was done, and it goes on there.
+  bool is_taken = false;
 
   Error while_(std::string doing) && {
     context.push_back(std::move(doing));

@@ -337,9 +337,13 @@ struct UseIn {
                     ToolStarted,
                     ToolOutput,
                     ToolFinished,
+                    ToolsAdded,
                     ApprovalRequested,
                     ApprovalAnswered,
-                    HookRan> Other>
+                    HookRan,
+                    CheckRan,
+                    MemberStarted,
+                    MemberFinished> Other>
   Use operator()(const Other&) const {
     return std::nullopt;
   }
@@ -365,6 +369,9 @@ template <typename Place>
 void write(Place& json, const Event& event, Detail detail) {
   json["v"] = 1;
   json["run"] = event.run_id;
+  if (!event.parent.empty()) {
+    json["parent"] = event.parent;
+  }
   json["seq"] = event.seq;
   json["ts"] = format_time(event.time);
   json["type"] = type_name(event.body);
@@ -393,6 +400,7 @@ Result<Event> event_from_json(const Json& json) {
   Event event;
   const auto time = parse_time(text_at(json, "ts"));
   event.run_id = text_at(json, "run");
+  event.parent = text_at(json, "parent");
   event.seq = integer_at(json, "seq");
   if (!time || event.run_id.empty() || event.seq < 1 ||
       !read_body(text_at(json, "type"), json, event.body)) {

@@ -69,7 +69,9 @@ struct MadeFrom {
   std::string agent_folder;          // absolute: where paths in it start
   std::vector<std::string> options;  // of the command line: "--max-turns=5"; what outlives it
   std::string seal;                  // by which this user's errand knows that it made this
-  std::string input_sha256 = {};     // of the input of a batch that it works on; empty: of none
+  // Of the input of a batch that it works on; of a flow those of its agents, a line each, with the
+  // file; empty: of none.
+  std::string input_sha256 = {};
 
   static void fields(auto& self, auto& field) {
     field("agent_text", self.agent_text);
@@ -96,12 +98,34 @@ struct McpConnection {
   std::string revision;            // "2025-11-25"
   std::string server;              // as it calls itself; may be empty
   std::vector<std::string> tools;  // at the agent
+  bool is_searched = false;        // the model finds them, instead of seeing all
+  bool has_resources = false;      // that the agent can read
 
   static void fields(auto& self, auto& field) {
     field("name", self.name);
     field("revision", self.revision);
     field("server", self.server);
     field("tools", self.tools);
+    field("searched", self.is_searched);
+    field("resources", self.has_resources);
+  }
+};
+
+// What stands before the prompt of a new run, as if it had been said: of a prompt that an MCP
+// server has.
+struct OpeningMessage {
+  static constexpr std::array<std::string_view, 2> k_roles = {"user", "assistant"};
+
+  std::string role;  // of k_roles
+  std::string text;
+  std::vector<Attachment> attachments = {};  // of the user's
+
+  bool operator==(const OpeningMessage&) const = default;
+
+  static void fields(auto& self, auto& field) {
+    field.word("role", self.role, k_roles);
+    field("text", self.text);
+    field("attachments", self.attachments);
   }
 };
 
@@ -116,10 +140,12 @@ struct RunStarted {
   std::string instructions;  // rendered, context files included
   std::string prompt;        // rendered
   std::vector<Attachment> attachments;
+  std::vector<OpeningMessage> opening = {};  // before the prompt, of a new run
   std::vector<std::string> tools;
   SandboxInForce sandbox;
   std::vector<McpConnection> mcp_servers = {};
-  std::string session;                    // what the user calls the run; may be empty
+  std::vector<std::string> missing_servers = {};  // that the run goes without
+  std::string session;                            // what the user calls the run; may be empty
   std::optional<std::int64_t> resumes;    // the event that it is carried on from; prompt: a new one
   std::optional<ForkedFrom> forked_from;  // from here on, the run has a bill of its own
   RunPlan plan;
@@ -141,9 +167,11 @@ struct RunStarted {
     field("instructions", self.instructions);
     field("prompt", self.prompt);
     field("attachments", self.attachments);
+    field("opening", self.opening);
     field("tools", self.tools);
     field("sandbox", self.sandbox);
     field("mcp_servers", self.mcp_servers);
+    field("missing_servers", self.missing_servers);
     field.kept("plan", self.plan);
     field.kept("made_from", self.made_from);
     field.kept("worked_ms", self.worked_ms);
@@ -258,11 +286,15 @@ struct UserSaid {
   static constexpr std::string_view k_type = "user.said";
 
   std::string text;
-  std::string reason;  // "truncated", "empty", "malformed_tool_call", "hook", "sent_on", "denied"
+  // "truncated", "empty", "malformed_tool_call", "hook", "sent_on", "denied", "output_invalid",
+  // "checks_failed", "wrap_up", "carried_on"
+  std::string reason;
+  std::optional<Code> limit = {};  // of "wrap_up": that is nearly used up
 
   static void fields(auto& self, auto& field) {
     field("text", self.text);
     field("reason", self.reason);
+    field.kept("limit", self.limit);
   }
 };
 struct ToolStarted {
@@ -304,6 +336,23 @@ struct ToolFinished {
     field.members(self.result);
   }
 };
+// The model has more tools than run.started says: they stand behind those, in this order, in every
+// request from the next one on.
+struct ToolsAdded {
+  static constexpr std::string_view k_type = "tools.added";
+  static constexpr std::array<std::string_view, 3> k_reasons = {
+      "found", "called", "listed"};  // by find_tools; by their names alone; by their server
+
+  std::int64_t turn = 0;  // the last one
+  std::string reason;     // of k_reasons
+  std::vector<AddedTool> tools;
+
+  static void fields(auto& self, auto& field) {
+    field("turn", self.turn);
+    field.word("reason", self.reason, k_reasons);
+    field("tools", self.tools);
+  }
+};
 struct ApprovalRequested {
   static constexpr std::string_view k_type = "approval.requested";
 
@@ -319,6 +368,7 @@ struct ApprovalRequested {
     field("reason", self.request.reason);
     field("rule", self.request.rule);
     field("by_hook", self.request.by_hook);
+    field.or_null("tool_sha256", self.request.tool_sha256);
   }
 };
 struct ApprovalAnswered {
@@ -354,6 +404,7 @@ struct ParkedCall {
     field("reason", self.request.reason);
     field("rule", self.request.rule);
     field("by_hook", self.request.by_hook);
+    field.or_null("tool_sha256", self.request.tool_sha256);
     field("since", self.since);
     field.or_null("deadline", self.deadline);
     field("can_be_approved", self.can_be_approved);
@@ -427,6 +478,36 @@ struct GuardrailRan {
     field("text", self.text);
   }
 };
+// A command that says whether the work is done has run, or was kept from running.
+struct CheckRan {
+  static constexpr std::string_view k_type = "check.ran";
+
+  std::int64_t turn = 0;  // of the answer that is checked
+  std::string check;      // its name
+  std::string command;    // the line
+  int attempt = 1;        // of `attempts`
+  bool passed = false;
+  std::optional<std::int64_t> exit_status;  // where it ran to its end
+  bool timed_out = false;
+  std::string reason;      // why it failed, where the exit status does not say it
+  std::string output;      // its end, stderr included
+  bool truncated = false;  // there was more
+  std::int64_t duration_ms = 0;
+
+  static void fields(auto& self, auto& field) {
+    field("turn", self.turn);
+    field("check", self.check);
+    field("command", self.command);
+    field("attempt", self.attempt);
+    field("passed", self.passed);
+    field("exit_status", self.exit_status);
+    field("timed_out", self.timed_out);
+    field("reason", self.reason);
+    field("output", self.output);
+    field("truncated", self.truncated);
+    field("duration_ms", self.duration_ms);
+  }
+};
 // A file that stays with the model word for word, as it was at that moment.
 struct PinnedFile {
   std::string path;  // as the agent file has it
@@ -474,6 +555,65 @@ struct ContextCompacted {
     field("summarizer", self.summarizer);
     field("error", self.error);
     field("duration_ms", self.duration_ms);
+  }
+};
+// A member has begun or goes on: of a flow a step or one of its items, of an agent a sub-agent.
+struct MemberStarted {
+  static constexpr std::string_view k_type = "member.started";
+  static constexpr std::array<std::string_view, 4> k_kinds = {
+      "agent", "command", "flow", "handoff"};  // the last: an agent to whom the conversation goes
+
+  std::string member;  // "fix[2]"
+  std::string step;    // "fix"; the sub-agent's name
+  std::optional<std::int64_t>
+      item;                  // its number, from 0; of a sub-agent that of the call in the run
+  std::int64_t round = 1;    // of a step that is repeated
+  std::string kind;          // of k_kinds
+  std::string runs;          // the file of the agent or the flow, or the command
+  std::string run_id;        // of an agent's run, or a flow's
+  std::string call_id = {};  // a sub-agent's: of the call that it is for
+
+  static void fields(auto& self, auto& field) {
+    field("member", self.member);
+    field("step", self.step);
+    field("item", self.item);
+    field("round", self.round);
+    field.word("kind", self.kind, k_kinds);
+    field("runs", self.runs);
+    field.or_null("run_id", self.run_id);
+    field.or_null("call_id", self.call_id);
+  }
+};
+// How it ended, and its bill; of a member that was carried on, the whole one.
+struct MemberFinished {
+  static constexpr std::string_view k_type = "member.finished";
+
+  std::string member;
+  std::string step;
+  std::optional<std::int64_t> item;
+  std::int64_t round = 1;
+  std::optional<int> exit_status;  // of a command, as MemberResult's
+  // What a command said on stderr: the head and the end of it, where that is much.
+  std::optional<std::string> errors = {};
+  // The run that it was a member of, where it was not run in this one: it costs nothing here.
+  std::optional<std::string> taken_from = {};
+  RunResult result;
+  std::string call_id = {};  // as MemberStarted's
+  // It is not over, and goes on where the run does: another process has it, it waits for a person,
+  // or it was the whole that ended it.
+  bool suspended = false;
+
+  static void fields(auto& self, auto& field) {
+    field("member", self.member);
+    field("step", self.step);
+    field("item", self.item);
+    field("round", self.round);
+    field("exit_status", self.exit_status);
+    field("stderr", self.errors);
+    field("taken_from", self.taken_from);
+    field("result", self.result);
+    field.or_null("call_id", self.call_id);
+    field("suspended", self.suspended);
   }
 };
 struct LimitWarning {
@@ -527,16 +667,21 @@ using EventBody = std::variant<RunStarted,
                                ToolStarted,
                                ToolOutput,
                                ToolFinished,
+                               ToolsAdded,
                                ApprovalRequested,
                                ApprovalAnswered,
                                RunParked,
                                HookRan,
                                GuardrailRan,
-                               ContextCompacted>;
+                               ContextCompacted,
+                               CheckRan,
+                               MemberStarted,
+                               MemberFinished>;
 
 struct Event {
   std::string run_id;
-  std::int64_t seq = 0;  // from 1
+  std::string parent = {};  // the run of the flow that this one is a member of; empty: of none
+  std::int64_t seq = 0;     // from 1
   std::chrono::system_clock::time_point time;
   EventBody body;
 };

@@ -20,6 +20,10 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 // The first header of that name (case-insensitive), or empty.
 std::string_view header(const Headers& headers, std::string_view name);
 
+// What names of headers and methods are made of (RFC 9110, 5.6.2).
+bool is_token_byte(char byte);
+bool is_token(std::string_view text);  // one byte or more
+
 // What Amazon's services want a request signed with (Signature Version 4).
 struct AwsSigner {
   std::string region;  // "us-east-1"
@@ -44,6 +48,9 @@ struct HttpRequest {
   Timeouts timeouts;
   const AwsSigner* signer = nullptr;  // borrowed likewise; null: the request is not signed
   std::size_t max_body = 64u << 20;   // a longer answer is provider.bad_response
+  // Borrowed likewise; null: none. The head of a 2xx answer has come: called once, before its
+  // bytes, on another thread, which waits for it.
+  const std::function<void()>* on_accepted = nullptr;
   // Borrowed likewise; null: any. With one, the connection is new, and no proxy's: a proxy would
   // resolve names by itself.
   const AddressFilter* may_connect = nullptr;

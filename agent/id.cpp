@@ -1,10 +1,10 @@
 #include "agent/id.h"
 
+#include "agent/random_bytes.h"
+
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <string_view>
-#include <sys/random.h>
 #include <unistd.h>
 
 namespace agent {
@@ -22,18 +22,14 @@ std::uint64_t weak_random() {
   return value ^ (value >> 31);
 }
 
-std::array<std::uint8_t, 10> random_bytes() {
-  std::array<std::uint8_t, 10> bytes{};
-  ssize_t got = -1;
-  do {
-    got = getrandom(bytes.data(), bytes.size(), 0);
-  } while (got < 0 && errno == EINTR);
-  if (got != static_cast<ssize_t>(bytes.size())) {
-    for (std::uint8_t& byte : bytes) {
-      byte = static_cast<std::uint8_t>(weak_random());
-    }
+std::array<std::uint8_t, 10> random_part() {
+  std::array<std::uint8_t, 10> part{};
+  if (const auto bytes = random_bytes(part.size())) {
+    std::ranges::copy(*bytes, part.begin());
+  } else {
+    std::ranges::generate(part, [] { return static_cast<std::uint8_t>(weak_random()); });
   }
-  return bytes;
+  return part;
 }
 
 }  // namespace
@@ -66,7 +62,7 @@ std::string uuid_v7(std::chrono::system_clock::time_point time,
 }
 
 std::string new_run_id() {
-  return uuid_v7(std::chrono::system_clock::now(), random_bytes());
+  return uuid_v7(std::chrono::system_clock::now(), random_part());
 }
 
 bool is_run_id(std::string_view text) {

@@ -8,8 +8,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <span>
 #include <system_error>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -379,6 +381,83 @@ std::string numeral(const Json& number) {
 double real_of(const Json& number) {
   return number.is_binary() ? std::strtod(kept_text(number).c_str(), nullptr)
                             : number.get<double>();
+}
+
+namespace {
+
+// 0.DIGITS times ten to the `power`; no zero stands at either end of the digits.
+struct Digits {
+  bool is_negative = false;
+  std::string digits;  // empty: zero
+  std::int64_t power = 0;
+};
+
+// Beyond it one exponent is as good as another.
+constexpr std::int64_t k_greatest_power = 1'000'000'000'000'000'000;
+
+std::int64_t exponent_of(std::string_view text) {
+  text.remove_prefix(text.starts_with('+') ? 1 : 0);
+  std::int64_t exponent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
+  if (error == std::errc::result_out_of_range) {
+    return text.starts_with('-') ? -k_greatest_power : k_greatest_power;
+  }
+  return std::clamp(exponent, -k_greatest_power, k_greatest_power);
+}
+
+Digits digits_of(const Json& number) {
+  const std::string written = numeral(number);
+  std::string_view text = written;
+  Digits decimal{.is_negative = text.starts_with('-'), .digits = {}};
+  text.remove_prefix(decimal.is_negative ? 1 : 0);
+  const std::size_t end = std::min(text.find_first_of("eE"), text.size());
+  const std::size_t point = std::min(text.find('.'), end);
+  decimal.digits = text.substr(0, point);
+  decimal.digits += text.substr(std::min(point + 1, end), end - std::min(point + 1, end));
+  const std::size_t zeros = std::min(decimal.digits.find_first_not_of('0'), decimal.digits.size());
+  decimal.digits.erase(0, zeros);
+  decimal.digits.erase(decimal.digits.find_last_not_of('0') + 1);
+  if (decimal.digits.empty()) {
+    return {};
+  }
+  decimal.power = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(zeros) +
+                  (end < text.size() ? exponent_of(text.substr(end + 1)) : 0);
+  return decimal;
+}
+
+}  // namespace
+
+std::strong_ordering compare_numbers(const Json& left, const Json& right) {
+  const Digits a = digits_of(left);
+  const Digits b = digits_of(right);
+  const auto sign = [](const Digits& one) {
+    return one.digits.empty() ? 0 : one.is_negative ? -1 : 1;
+  };
+  if (sign(a) != sign(b)) {
+    return sign(a) <=> sign(b);
+  }
+  const auto size = std::tie(a.power, a.digits) <=> std::tie(b.power, b.digits);
+  return a.is_negative ? 0 <=> size : size;
+}
+
+bool is_same_value(const Json& left, const Json& right) {
+  if (is_number(left) && is_number(right)) {
+    return compare_numbers(left, right) == 0;
+  }
+  if (left.is_array() && right.is_array()) {
+    return std::ranges::equal(left, right, is_same_value);
+  }
+  if (!left.is_object() || !right.is_object()) {
+    return canonical(left) == canonical(right);
+  }
+  std::map<std::string_view, const Json*> members;  // of the right one
+  for (const auto& [name, value] : right.items()) {
+    members.emplace(name, &value);
+  }
+  return left.size() == right.size() && std::ranges::all_of(left.items(), [&](const auto& member) {
+           const auto other = members.find(member.key());
+           return other != members.end() && is_same_value(member.value(), *other->second);
+         });
 }
 
 std::optional<long long> integer_of(const Json& number) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
+#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,10 @@ void append_json_text(std::string& out, std::string_view text);
 bool is_number(const Json& value);
 std::string numeral(const Json& number);  // its text
 double real_of(const Json& number);       // the nearest; infinite where it is beyond all doubles
+// By their digits, whatever their size: no double stands between them.
+std::strong_ordering compare_numbers(const Json& left, const Json& right);
+// Numbers as compare_numbers() has it (1 and 1.0), also inside lists and maps; maps in any order.
+bool is_same_value(const Json& left, const Json& right);
 // Without its decimals; nullopt where it is over 64 bits with a sign.
 std::optional<long long> integer_of(const Json& number);
 

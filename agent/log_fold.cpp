@@ -1,5 +1,6 @@
 #include "agent/log_fold.h"
 
+#include "agent/sha256.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -33,12 +35,19 @@ std::string check_time(std::int64_t ms) {
   return can_be(ms) ? "" : fmt::format("no run takes {} ms", ms);
 }
 
-using Ids = std::set<std::string, std::less<>>;
+// Of a call as the model made it. What a secret was taken out of is another text.
+bool has_its_sum(const ToolCall& call) {
+  return call.arguments_sha256.empty() || call.arguments.contains(k_redacted) ||
+         call.arguments_sha256 == sha256_hex(as_recorded(call.arguments));
+}
 
 // An event's own words, beside what the events before it have led to.
 class Check {
  public:
-  Check(const State& state, std::int64_t seq, std::int64_t turn, const Ids& waiting)
+  Check(const State& state,
+        std::int64_t seq,
+        std::int64_t turn,
+        const std::map<std::string, std::string, std::less<>>& waiting)
       : state_(state), seq_(seq), turn_(turn), waiting_(waiting) {}
 
   std::string operator()(const RunStarted& started) const {
@@ -46,13 +55,23 @@ class Check {
                ? check_time(started.worked_ms)
                : fmt::format("a run is carried on from its last event, {}", seq_);
   }
-  std::string operator()(const TurnStarted& turn) const { return check_turn(turn.turn); }
+  std::string operator()(const TurnStarted& turn) const {
+    // The results of one turn are what the next one is asked with.
+    return waiting_.empty() ? check_turn(turn.turn)
+                            : fmt::format("turn {} has begun while the call `{}` has no result",
+                                          turn.turn,
+                                          one_line(waiting_.begin()->first, 60));
+  }
   std::string operator()(const ModelResponded& responded) const {
     if (responded.turn != turn_) {
       return fmt::format("turn {} has not begun", responded.turn);
     }
-    Ids ids;
+    std::set<std::string_view> ids;
     for (const ToolCall& call : responded.reply->tool_calls) {
+      if (!has_its_sum(call)) {
+        return fmt::format("the arguments of the call `{}` are not those that the model gave it",
+                           one_line(call.id, 60));
+      }
       if (!ids.insert(call.id).second) {
         return fmt::format(
             "two calls of its reply have the id `{}`, so that nobody can tell their "
@@ -83,17 +102,37 @@ class Check {
     return is_of_these ? check_time(result.duration_ms)
                        : "its result has other turns, calls or tokens than its events";
   }
-  std::string operator()(const ToolStarted& started) const { return check_call(started.call_id); }
+  std::string operator()(const ToolStarted& started) const {
+    return check_call(started.call_id, started.arguments_sha256);
+  }
+  std::string operator()(const ApprovalRequested& asked) const {
+    const ToolCall& call = asked.request.call;
+    return waiting_.contains(call.id) ? check_call(call.id, call.arguments_sha256) : "";
+  }
   std::string operator()(const ToolFinished& finished) const {
     return check_call(finished.result.call_id);
   }
+  std::string operator()(const ToolsAdded& added) const {
+    return std::ranges::all_of(added.tools, can_be, &AddedTool::bytes)
+               ? ""
+               : "no tool has so many bytes";
+  }
   std::string operator()(const RunParked& parked) const {
     for (const ParkedCall& call : parked.calls) {
-      if (std::string why = check_call(call.request.call.id); !why.empty()) {
+      const ToolCall& asked = call.request.call;
+      if (std::string why = check_call(asked.id, asked.arguments_sha256); !why.empty()) {
         return why;
       }
     }
     return "";
+  }
+  std::string operator()(const MemberStarted& member) const {
+    return member.call_id.empty() ? "" : check_call(member.call_id);
+  }
+  std::string operator()(const MemberFinished& finished) const {
+    std::string why = finished.call_id.empty() ? "" : check_call(finished.call_id);
+    why = why.empty() ? check_usage(finished.result.usage) : why;
+    return why.empty() ? check_time(finished.result.duration_ms) : why;
   }
   template <IsOneOf<UserSaid,
                     LimitWarning,
@@ -105,10 +144,10 @@ class Check {
                     ModelRetrying,
                     ModelFallback,
                     ToolOutput,
-                    ApprovalRequested,
                     ApprovalAnswered,
                     HookRan,
-                    GuardrailRan> Other>
+                    GuardrailRan,
+                    CheckRan> Other>
   std::string operator()(const Other&) const {
     return "";
   }
@@ -120,16 +159,21 @@ class Check {
                : fmt::format("turn {} cannot follow turn {}", turn, state_.turns);
   }
 
-  std::string check_call(const std::string& call_id) const {
-    return waiting_.contains(call_id)
+  // A call is told of with the sum of what the model gave it, whoever has changed it since.
+  std::string check_call(const std::string& call_id, std::string_view sum = "") const {
+    const auto waiting = waiting_.find(call_id);
+    if (waiting == waiting_.end()) {
+      return fmt::format("the model waits for no call `{}`", one_line(call_id, 60));
+    }
+    return sum.empty() || waiting->second.empty() || sum == waiting->second
                ? ""
-               : fmt::format("the model waits for no call `{}`", one_line(call_id, 60));
+               : fmt::format("the model gave the call `{}` other arguments", one_line(call_id, 60));
   }
 
   const State& state_;
   std::int64_t seq_;
   std::int64_t turn_;
-  const Ids& waiting_;
+  const std::map<std::string, std::string, std::less<>>& waiting_;
 };
 
 }  // namespace
@@ -173,7 +217,7 @@ std::string LogFold::add(const Event& event) {
   } else if (std::holds_alternative<ModelResponded>(event.body)) {
     waiting_.clear();
     for (const ToolCall& call : state_.open_calls) {
-      waiting_.insert(call.id);
+      waiting_.emplace(call.id, call.arguments_sha256);
     }
   }
   return why;

@@ -9,6 +9,7 @@
 #include "agent/step.h"
 #include "agent/summarizer.h"
 #include "agent/text.h"
+#include "agent/work_time.h"
 
 #include <fmt/format.h>
 
@@ -18,6 +19,7 @@
 #include <expected>
 #include <iterator>
 #include <map>
+#include <set>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -138,6 +140,37 @@ class RecordingWatcher final : public ToolWatcher {
     }
   }
 
+  void began(const MemberStarted& member) override {
+    recorder_.record(member);
+    recorder_.commit();  // what it is paid for is looked for by this
+  }
+
+  void ended(const MemberFinished& member) override {
+    recorder_.record(member);
+    recorder_.commit();
+  }
+
+  SubAgentRecord sub_agent(std::string_view call_id) const override {
+    const State& state = recorder_.state();
+    const SubAgentRecord* begun = sub_agent_of_call(state, call_id);
+    return begun != nullptr ? *begun : SubAgentRecord{.number = number_of_call(state, call_id)};
+  }
+
+  void suspended(const ToolCall& call, const Ending& why) override {
+    suspended_.insert(call.id);
+    if (!ending_) {
+      ending_ = why;
+    }
+  }
+
+  Conversation conversation() const override { return seen_by_model(recorder_.state()); }
+
+  void added(std::span<const AddedTool> tools, std::string_view reason) override {
+    recorder_.record(ToolsAdded{.turn = recorder_.state().turns,
+                                .reason = std::string(reason),
+                                .tools = {tools.begin(), tools.end()}});
+  }
+
   std::optional<std::string> earlier_result(std::int64_t number) override {
     const State& state = recorder_.state();
     if (number < 1 || std::cmp_greater(number, state.results_at.size())) {
@@ -149,6 +182,8 @@ class RecordingWatcher final : public ToolWatcher {
 
   // What hooks or guardrails end the run with; or else that calls wait for a yes.
   const std::optional<Ending>& ending() const { return ending_ ? ending_ : parked_; }
+  // Calls that go on when the run does.
+  const std::set<std::string>& suspended_calls() const { return suspended_; }
 
  private:
   void note(const HookDecision& decision) {
@@ -190,23 +225,7 @@ class RecordingWatcher final : public ToolWatcher {
   std::map<std::string, std::vector<std::string>> context_;  // by call id
   std::optional<Ending> ending_;
   std::optional<Ending> parked_;
-};
-
-// Ends the run at its deadline, wherever it is waiting.
-class Deadline {
- public:
-  Deadline(std::optional<Milliseconds> timeout, Clock& clock, Cancellation& cancellation) {
-    if (timeout) {
-      watcher_ = std::jthread([time = *timeout, &clock, &cancellation](std::stop_token stop) {
-        if (clock.sleep_for(time, stop)) {
-          cancellation.expire();
-        }
-      });
-    }
-  }
-
- private:
-  std::jthread watcher_;
+  std::set<std::string> suspended_;
 };
 
 // How long what looks at a run's end may take: until the run is stopped, or, where it was stopped
@@ -260,15 +279,20 @@ class Run {
         cancellation_(cancellation),
         recorder_(request.run_id,
                   request.past,
-                  {.sinks = ports.sinks, .journal = ports.journal, .clock = ports.clock}),
+                  {.sinks = ports.sinks,
+                   .journal = ports.journal,
+                   .clock = ports.clock,
+                   .parent = request.parent}),
         interceptors_(ports.interceptor, recorder_, first_prompt(request)),
-        desk_(request,
-              ports,
-              recorder_,
-              [this](std::string_view text) {
-                interceptors_.notify("permission_prompt", text, cancellation_.stop());
-              }),
-        begin_(ports.clock.now()) {}
+        time_(Milliseconds{request.started.worked_ms}, ports.clock, cancellation),
+        desk_(
+            request,
+            ports,
+            recorder_,
+            [this](std::string_view text) {
+              interceptors_.notify("permission_prompt", text, cancellation_.stop());
+            },
+            time_) {}
 
   // Where the machine runs out of memory or threads, what was paid for until then is still told.
   RunResult perform() {
@@ -286,20 +310,72 @@ class Run {
   using Done = std::expected<void, Ending>;
 
   RunResult go() {
-    const Deadline deadline(time_left(), ports_.clock, cancellation_);
+    if (const auto limit = time_limit()) {
+      time_.end_after(*limit);
+    }
     Done done = start();
     while (done) {
       if (auto ending = interruption()) {
         return finish(*ending);
       }
-      done = perform(next(recorder_.state()));
+      done = perform(next_step());
     }
     return finish(interruption().value_or(std::move(done).error()));
+  }
+
+  // Its own, or what is left of that of those above, whichever comes first.
+  std::optional<Milliseconds> time_limit() const {
+    const auto& own = request_.started.plan.limits.timeout;
+    return !request_.time_above ? own : !own ? limit_above() : std::min(*own, limit_above());
+  }
+
+  Milliseconds limit_above() const {
+    return Milliseconds{request_.started.worked_ms} + request_.time_above->left;
+  }
+
+  bool is_over_above() const { return request_.time_above && time_.worked() >= limit_above(); }
+
+  // With the tools as they are now, where the model is asked next: they count for what fits.
+  Step next_step() {
+    const State& state = recorder_.state();
+    Step step = next(state);
+    if (std::holds_alternative<AskModel>(step) && take_tool_news()) {
+      step = next(state);
+    }
+    return std::holds_alternative<AskModel>(step) && may_wrap_up(state) && is_nearly_over()
+               ? wrap_up(state, Code::run_timeout)
+               : step;
+  }
+
+  // Of the time, only the share for the last turn is left.
+  bool is_nearly_over() const {
+    const auto& timeout = request_.started.plan.limits.timeout;
+    return timeout && time_.worked() >= *timeout - *timeout / k_kept_share;
+  }
+
+  // Once a turn. False: there was nothing.
+  bool take_tool_news() {
+    const std::int64_t turn = recorder_.state().turns;
+    if (std::exchange(news_after_, turn) == turn) {
+      return false;
+    }
+    ToolNews news = ports_.toolbox.take_news(cancellation_.stop());
+    for (std::string& sentence : news.warnings) {
+      warn({.message = std::move(sentence), .help = {}, .kind = "mcp_server"});
+    }
+    if (news.added.empty()) {
+      return false;
+    }
+    recorder_.record(ToolsAdded{.turn = turn, .reason = "listed", .tools = std::move(news.added)});
+    return true;
   }
 
   Done perform(Step step) {
     return std::visit(Overloaded{[&](AskModel& ask) { return ask_model(ask); },
                                  [&](RunTools& run) { return run_tools(run); },
+                                 [&](RefuseTools& refuse) { return refuse_tools(refuse); },
+                                 [&](RunCheck& check) { return run_check(check); },
+                                 [&](SendBack& back) { return send_back(back); },
                                  [&](Say& say) { return note(std::move(say.message)); },
                                  [&](Warn& warn) { return warn_of(std::move(warn.warning)); },
                                  [&](Compact& pass) { return compact(std::move(pass.plan)); },
@@ -307,9 +383,7 @@ class Run {
                       step);
   }
 
-  std::int64_t worked_ms() const {
-    return request_.started.worked_ms + milliseconds_since(begin_, ports_.clock);
-  }
+  std::int64_t worked_ms() const { return time_.worked().count(); }
 
   Done start() {
     recorder_.record(request_.started);
@@ -321,14 +395,35 @@ class Run {
       close_open_calls("nobody approved the calls of this reply in time");
       return std::unexpected(*std::move(ending));
     }
-    return heed(interceptors_.judge(
-        {.point = HookPoint::run_start, .text = request_.started.prompt}, cancellation_.stop()));
+    return judge_beginning();
   }
 
-  std::optional<Milliseconds> time_left() const {
-    const auto& timeout = request_.started.plan.limits.timeout;
-    const Milliseconds worked{request_.started.worked_ms};
-    return timeout ? std::optional(std::max(*timeout - worked, Milliseconds{0})) : std::nullopt;
+  // With what stands before the prompt, of which nothing can be taken out.
+  Done judge_beginning() {
+    const RunStarted& started = request_.started;
+    std::string text;
+    for (const OpeningMessage& opening : started.opening) {
+      text += opening.text + "\n\n";
+    }
+    const bool has_opening = !text.empty();
+    HookDecision decision = interceptors_.judge(
+        {.point = HookPoint::run_start, .text = text += started.prompt}, cancellation_.stop());
+    if (has_opening && decision.text && !decision.ending) {
+      decision.ending = Error{.code = Code::guardrail_denied,
+                              .message =
+                                  "a guardrail would change what the run begins with, which "
+                                  "is a prompt of several messages",
+                              .help = {}};
+    }
+    return heed(std::move(decision));
+  }
+
+  // Nothing is sent while a provider is known to be down.
+  void stand_still_at(const EventBody& body) {
+    const auto* retrying = std::get_if<ModelRetrying>(&body);
+    if (retrying != nullptr && retrying->error.code == Code::provider_circuit_open) {
+      time_.stand_still_for(retrying->delay);
+    }
   }
 
   // The calls that the process before did not see the end of. One that had begun runs once more
@@ -403,6 +498,7 @@ class Run {
   // An answer, be it that the task failed, goes by hooks and guardrails before anybody reads it.
   Done end_with(Ending ending) {
     if (ending.error && ending.error->code != Code::run_task_failed) {
+      tell_time(ending);
       return std::unexpected(std::move(ending));
     }
     const State& state = recorder_.state();
@@ -427,10 +523,7 @@ class Run {
     }
     is_approved_ = true;
     if (state.answer != answer) {  // what is left of it may be another ending
-      Step again = next(state);
-      if (auto* finish = std::get_if<Finish>(&again)) {
-        ending = std::move(finish->ending);
-      }
+      ending = ending_of_answer(state);
     }
     return std::unexpected(std::move(ending));
   }
@@ -475,7 +568,7 @@ class Run {
     std::stop_source stop;
     const std::stop_callback forward(cancellation_.stop(), [&stop] { stop.request_stop(); });
     ModelRequest request{.instructions = request_.started.instructions,
-                         .tools = ports_.toolbox.tools(),
+                         .tools = tools_of_request(),
                          .conversation = seen_by_model(state),
                          .max_output_tokens = ask.max_output_tokens,
                          .tool_choice = tool_choice(state),
@@ -486,6 +579,7 @@ class Run {
         [&](EventBody body) {
           const bool asks_again = std::holds_alternative<ModelRetrying>(body) ||
                                   std::holds_alternative<ModelFallback>(body);
+          stand_still_at(body);
           recorder_.record(std::move(body));
           recorder_.commit();
           if (asks_again && !at_limit) {
@@ -505,10 +599,10 @@ class Run {
       return std::unexpected(at_limit ? *std::move(at_limit)
                                       : Ending{.error = std::move(reply).error()});
     }
-    give_own_ids(*reply);
+    give_own_ids(*reply, ports_.keeps_whole);
     for (ToolCall& call : reply->tool_calls) {
-      call.arguments_sha256 = sha256_hex(call.arguments);
       call.arguments = as_recorded(call.arguments);
+      call.arguments_sha256 = sha256_hex(call.arguments);
     }
     const bool is_news = reply->estimated && !state.has_estimates;
     const EventBody body =
@@ -524,6 +618,21 @@ class Run {
                                      .conversation = &seen_by_model(state),
                                      .reply = &responded},
                                     cancellation_.stop()));
+  }
+
+  // Those that were added stand behind the others: what came before them stays as it was sent.
+  std::span<const ToolInfo> tools_of_request() {
+    const std::vector<AddedTool>& added = recorder_.state().added_tools;
+    const std::span<const ToolInfo> offered = ports_.toolbox.tools();
+    if (added.empty()) {
+      return offered;
+    }
+    if (added.size() != added_so_far_) {
+      tools_.assign(offered.begin(), offered.end());
+      std::ranges::move(ports_.toolbox.added_tools(added), std::back_inserter(tools_));
+      added_so_far_ = added.size();
+    }
+    return tools_;
   }
 
   // One step by which the model sees less.
@@ -601,10 +710,48 @@ class Run {
     }
   }
 
+  Done refuse_tools(const RefuseTools& step) {
+    const std::vector<ToolCall> calls(step.calls.begin(), step.calls.end());  // they are let go of
+    for (const ToolCall& call : calls) {
+      leave_out(call, std::string(step.why));
+    }
+    return {};
+  }
+
+  // One that was cut off has found nothing.
+  Done run_check(const RunCheck& step) {
+    if (auto ending = interceptors_.killed()) {
+      return std::unexpected(*std::move(ending));
+    }
+    recorder_.commit();  // what was paid for until now, it may run for long
+    CheckRan ran = ports_.checker->run(step.index, cancellation_.stop(), cancellation_.kill());
+    if (!cancellation_.stop().stop_requested()) {
+      ran.turn = recorder_.state().turns;
+      ran.attempt = step.attempt;
+      recorder_.record(std::move(ran));
+      recorder_.commit();
+    }
+    return {};
+  }
+
+  Done send_back(const SendBack& back) {
+    return note(UserSaid{.text = ports_.checker->told(back.failed), .reason = "checks_failed"});
+  }
+
   Done run_tools(const RunTools& step) {
     RecordingWatcher watcher(recorder_, interceptors_, desk_, cancellation_.stop());
     ports_.toolbox.run(step.calls, watcher, cancellation_.stop(), cancellation_.kill());
+    suspended_ = watcher.suspended_calls();
     return watcher.ending() ? Done(std::unexpected(*watcher.ending())) : Done();
+  }
+
+  // How much of it was used, where the last turn is that of the time.
+  void tell_time(Ending& ending) const {
+    const auto& timeout = request_.started.plan.limits.timeout;
+    if (ending.error->code == Code::run_timeout && ending.stop && timeout) {
+      ending.stop->used = static_cast<double>(worked_ms()) / 1000;
+      ending.stop->max = static_cast<double>(timeout->count()) / 1000;
+    }
   }
 
   // What ends the run from outside, the strongest first; nothing: it goes on.
@@ -620,6 +767,9 @@ class Run {
     }
     if (auto ending = cancellation_.ending()) {
       return ending;
+    }
+    if (cancellation_.is_expired() && is_over_above()) {
+      return request_.time_above->ending;
     }
     if (cancellation_.is_expired()) {
       const auto timeout = request_.started.plan.limits.timeout.value_or(Milliseconds{0});
@@ -650,7 +800,7 @@ class Run {
   void close_open_calls(const std::string& why = "the run ended before this call") {
     const auto calls = recorder_.state().open_calls;
     for (const ToolCall& call : calls) {
-      if (!recorder_.state().results.contains(call.id)) {
+      if (!recorder_.state().results.contains(call.id) && !suspended_.contains(call.id)) {
         leave_out(call, why);
       }
     }
@@ -694,8 +844,26 @@ class Run {
     }
   }
 
+  // Calls of its own that wait are answered before those of a member.
+  void tell_the_way_on(RunResult& result) const {
+    const Approvals& approvals = recorder_.state().approvals;
+    const Limits& limits = request_.started.plan.limits;
+    if (result.stop && approvals.are_pending()) {
+      result.stop->run_id.clear();
+    }
+    if (!recorder_.failure() && can_be_carried_on(recorder_.state(), result.exit_code)) {
+      result.resume_cmd = approving_command(
+          resume_command(request_.resume, result, limits), request_.run_id, approvals);
+    }
+    if (!cancellation_.ending()) {
+      tell_of_member(result, request_.resume);
+      tell_whose_stop(result, limits);
+    }
+  }
+
   RunResult finish(const Ending& ending) {
     is_finishing_ = true;
+    desk_.tell_of_unused_answers();
     if (!stays_parked()) {
       close_open_calls();
     }
@@ -729,9 +897,11 @@ class Run {
       result.partial = !result.text.empty();
     }
     result.duration_ms = worked_ms();
-    if (!recorder_.failure() && is_resumable(result.exit_code)) {
-      result.resume_cmd =
-          approving_command(request_.resume_cmd, request_.run_id, recorder_.state().approvals);
+    tell_of_record(result, request_.resume);
+    tell_the_way_on(result);
+    if (const auto* other = ended_after_handoff(recorder_.state());
+        other != nullptr && recorder_.state().ending_result) {
+      result.resume_cmd = other->result.resume_cmd;  // the conversation is there
     }
     const bool was_failing = recorder_.failure().has_value();
     const int signal = cancellation_.signal_number();
@@ -750,10 +920,15 @@ class Run {
   Cancellation& cancellation_;
   Recorder recorder_;
   Interceptors interceptors_;
+  WorkTime time_;
   ApprovalDesk desk_;
-  Clock::Steady begin_;
-  Conversation question_;       // to who writes summaries
-  std::optional<Ending> left_;  // where calls have left what git or errand would obey
+  Conversation question_;        // to who writes summaries
+  std::vector<ToolInfo> tools_;  // of a request, where some were added
+  std::size_t added_so_far_ = 0;
+  std::set<std::string>
+      suspended_;                 // calls that this process has begun and the next one goes on with
+  std::int64_t news_after_ = -1;  // the turn that the tools were last asked behind
+  std::optional<Ending> left_;    // where calls have left what git or errand would obey
   bool is_finishing_ = false;
   bool is_approved_ = false;  // the answer, by hooks and guardrails
   bool is_withheld_ = false;  // the same: it is nobody's to read

@@ -2,12 +2,15 @@
 // prints nothing and knows no provider, no tool, no terminal.
 #pragma once
 #include "agent/cancellation.h"
+#include "agent/checker.h"
 #include "agent/clock.h"
 #include "agent/event.h"
 #include "agent/interceptor.h"
 #include "agent/provider.h"
+#include "agent/resume_command.h"
 #include "agent/state.h"
 #include "agent/toolbox.h"
+#include "agent/work_time.h"
 
 #include <chrono>
 #include <functional>
@@ -29,6 +32,7 @@ struct Ports {
   Clock& clock;
   Approver* approver = nullptr;        // null: there is nobody to ask
   Interceptor* interceptor = nullptr;  // null: no hooks, no guardrails
+  Checker* checker = nullptr;          // null: the plan has no checks
   Provider* summarizer = nullptr;      // null: the model itself sums up
   // The files that stay with the model word for word, as they are now; may be empty.
   std::function<std::vector<PinnedFile>()> pinned = nullptr;
@@ -37,9 +41,9 @@ struct Ports {
   // Of a text, what nobody but this user's errand can make of it; null: what people answer counts
   // for this process alone.
   std::function<std::string(std::string_view text)> seal = nullptr;
-  // Whether the journal will have such arguments as they are, without a secret taken out; null:
-  // yes.
-  std::function<bool(std::string_view arguments)> keeps_whole = nullptr;
+  // Whether the journal will have such a text, a call's id or its arguments, as it is, without a
+  // secret taken out; null: yes.
+  std::function<bool(std::string_view text)> keeps_whole = nullptr;
 };
 
 // An answer to a parked call that was given before the run is carried on: once or no.
@@ -50,11 +54,13 @@ struct GivenAnswer {
 
 struct RunRequest {
   std::string run_id;
+  std::string parent = {};             // Event's
   RunStarted started;                  // prompt, instructions and plan are taken from here
   std::vector<Warning> warnings = {};  // what came up before the start; told right after it
   Past past = {};                      // of a run that is carried on: `started.resumes` names it
-  std::string resume_cmd = {};         // carries this one on; empty: nobody keeps it
+  ResumeCommand resume = {};           // carries this one on
   std::map<std::string, GivenAnswer> answers = {};  // to parked calls of `past`, by call id
+  std::optional<TimeAbove> time_above = {};         // nullopt: it has its own alone
 };
 
 // Runs to one of the endings and returns its result object; never throws for a failure of the

@@ -19,6 +19,16 @@ Usage& Usage::operator+=(const Usage& other) {
   return *this;
 }
 
+Usage& Usage::operator-=(const Usage& part) {
+  input -= part.input;
+  output -= part.output;
+  cache_read -= part.cache_read;
+  cache_write -= part.cache_write;
+  reasoning -= part.reasoning;
+  cache_write_1h -= part.cache_write_1h;
+  return *this;
+}
+
 std::string as_recorded(std::string_view arguments) {
   const auto json = parse_json(arguments);
   return json && json->is_object() ? dump(*json) : std::string(arguments);

@@ -25,6 +25,7 @@ struct Usage {
 
   std::int64_t total() const { return input + output; }
   Usage& operator+=(const Usage& other);
+  Usage& operator-=(const Usage& part);
   bool operator==(const Usage&) const = default;
 };
 
@@ -38,7 +39,7 @@ struct ToolCall {
   std::string id;
   std::string name;
   std::string arguments;
-  // Of `arguments` as they came, which stays when they are redacted or changed; empty before the
+  // Of `arguments` as_recorded(), which stays when they are redacted or changed; empty before the
   // loop has the reply.
   std::string arguments_sha256 = {};
 

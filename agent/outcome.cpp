@@ -35,7 +35,7 @@ constexpr auto k_exits = std::to_array<ExitRow>({
     {84, "context_overflow", Status::stopped, "", "the conversation no longer fits, compaction off or not enough", "no", "yes"},
     {85, "truncated", Status::failed, "", "the answer was cut by the output-token limit after the allowed continuations", "no", "yes"},
     {86, "loop_detected", Status::stopped, "limits.max_repeat_calls", "same call, same result, over and over", "no", "yes"},
-    {87, "handoff_limit", Status::stopped, "", "more hand-overs between agents than allowed", "no", "yes"},
+    {87, "handoff_limit", Status::stopped, "limits.max_handoffs", "more hand-overs between agents than allowed", "no", "yes"},
     {90, "hook_terminated", Status::stopped, "", "a hook said stop, or a guarding hook broke", "no", "yes"},
     {91, "guardrail_denied", Status::stopped, "", "an input, output or tool guardrail refused", "no", "maybe"},
     {92, "approval_required", Status::stopped, "permissions.allow", "a call needs a human's approval and no human is there", "no", "yes"},
@@ -85,6 +85,63 @@ Json to_json(const std::vector<ModelUse>& models) {
     list.push_back(to_json(use));
   }
   return list;
+}
+
+Json to_json(const std::vector<MemberResult>& members) {
+  Json list = Json::array();
+  for (const MemberResult& one : members) {
+    const auto name = one.exit_code ? Json(exit_row(*one.exit_code).name) : Json(nullptr);
+    Json& json = list.emplace_back(
+        Json{{"member", one.member},
+             {"round", one.round},
+             {"run_id", json_or_null(one.run_id)},
+             {"taken_from", json_or_null(one.taken_from)},
+             {"status", one.exit_code ? to_string(status_of(*one.exit_code)) : "skipped"},
+             {"exit_code", one.exit_code ? Json(*one.exit_code) : Json(nullptr)},
+             {"exit_name", name},
+             {"exit_status", one.exit_status ? Json(*one.exit_status) : Json(nullptr)},
+             {"cost_usd", to_json(one.cost)},
+             {"turns", one.turns},
+             {"duration_ms", one.duration_ms}});
+    if (!one.missing_servers.empty()) {
+      json["missing_servers"] = one.missing_servers;
+    }
+  }
+  return list;
+}
+
+std::vector<std::string> missing_servers_in(const Json& json) {
+  std::vector<std::string> names;
+  if (const Json* servers = find(json, "missing_servers");
+      servers != nullptr && servers->is_array()) {
+    for (const Json& server : *servers) {
+      if (server.is_string()) {
+        names.push_back(server.get<std::string>());
+      }
+    }
+  }
+  return names;
+}
+
+std::vector<MemberResult> members_from_json(const Json& list) {
+  const auto number_at = [](const Json& json, std::string_view key) -> std::optional<int> {
+    return find(json, key) != nullptr ? std::optional(static_cast<int>(integer_at(json, key)))
+                                      : std::nullopt;
+  };
+  std::vector<MemberResult> members;
+  for (const Json& json : list) {
+    members.push_back({.member = std::string(text_at(json, "member")),
+                       .run_id = std::string(text_at(json, "run_id")),
+                       .taken_from = std::string(text_at(json, "taken_from")),
+                       .exit_code = number_at(json, "exit_code"),
+                       .exit_status = number_at(json, "exit_status"),
+                       .cost = money_at(json, "cost_usd"),
+                       .turns = integer_at(json, "turns"),
+                       .duration_ms = integer_at(json, "duration_ms"),
+                       .round = std::max<std::int64_t>(1, integer_at(json, "round")),
+                       .missing_servers = missing_servers_in(json)});
+  }
+  return members;
 }
 
 std::vector<ModelUse> models_from_json(const Json& list) {
@@ -140,9 +197,36 @@ ModelUse& ModelUse::operator+=(const ModelUse& more) {
   return *this;
 }
 
+ModelUse& ModelUse::operator-=(const ModelUse& part) {
+  turns -= part.turns;
+  usage -= part.usage;
+  cost = cost && part.cost ? std::optional(*cost - *part.cost) : cost;
+  return *this;
+}
+
+bool is_meant_for_all(const RunResult& member) {
+  const auto code = member.error ? std::optional(member.error->code) : std::nullopt;
+  return code == Code::guardrail_killed || code == Code::run_declined ||
+         code == Code::tool_policy_blocked;
+}
+
+MemberResult member_result(std::string member, const RunResult& result) {
+  return {.member = std::move(member),
+          .run_id = result.run_id,
+          .exit_code = result.exit_code,
+          .cost = result.cost,
+          .turns = result.turns,
+          .duration_ms = result.duration_ms,
+          .missing_servers = result.missing_servers};
+}
+
 bool is_resumable(int exit_code) {
   const ExitRow& row = exit_row(exit_code);
   return row.status == Status::ok || row.resumable == "yes" || row.resumable == "maybe";
+}
+
+bool has_final_answer(int exit_code) {
+  return exit_code == 0 || exit_code == row(Code::run_task_failed).exit_code;
 }
 
 bool needs_message(int exit_code) {
@@ -204,8 +288,11 @@ ModelUse model_use_from_json(const Json& json) {
 
 Json to_json(const Error& error) {
   const CodeRow& policy = row(error.code);
-  const bool retryable =
-      error.server_says_retry.value_or(is_automatic(policy.retry) || policy.retry == Retry::caller);
+  // What errand itself has tried again, and gives up, is the caller's to try where the table says
+  // so.
+  const bool may_help = policy.retry == Retry::caller ||
+                        (is_automatic(policy.retry) && exit_row(policy.exit_code).retry != "no");
+  const bool retryable = error.server_says_retry.value_or(may_help);
   Json json = {
       {"code", policy.name},
       {"message", error.message},
@@ -299,6 +386,12 @@ void write_fields(Place& json, const RunResult& result) {
   json["duration_ms"] = result.duration_ms;
   json["models"] = to_json(result.models);
   json["usage_estimated"] = result.usage_estimated;
+  if (!result.members.empty()) {
+    json["members"] = to_json(result.members);
+  }
+  if (!result.missing_servers.empty()) {
+    json["missing_servers"] = Json(result.missing_servers);
+  }
 }
 
 }  // namespace
@@ -362,6 +455,10 @@ RunResult result_from_json(const Json& json) {
     result.models = models_from_json(*models);
   }
   result.usage_estimated = bool_at(json, "usage_estimated");
+  if (const Json* members = find(json, "members")) {
+    result.members = members_from_json(*members);
+  }
+  result.missing_servers = missing_servers_in(json);
   return result;
 }
 

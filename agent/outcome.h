@@ -41,6 +41,8 @@ Status status_of(int exit_code);
 // Whether a run that ended so can be carried on from its end; the second: by a new message alone.
 bool is_resumable(int exit_code);
 bool needs_message(int exit_code);
+// Whether its text is what the agent had to say in the end, be it that the task failed.
+bool has_final_answer(int exit_code);
 
 // Why a stopped run stopped.
 struct Stop {
@@ -50,6 +52,10 @@ struct Stop {
   double max = 0;
   std::string config_path;  // what to change: "limits.max_turns" in the agent file
   std::string detail;
+  // Of this process alone: which run stopped so, one that it worked for or a member of it, and the
+  // command line that lets that one go on. Empty: the run itself; there is none that does.
+  std::string run_id = {};
+  std::string way_on = {};
 };
 
 // The terminal cause. Neither: a final answer.
@@ -72,6 +78,7 @@ struct ModelUse {
   bool usage_estimated = false;         // in whole or in part
 
   ModelUse& operator+=(const ModelUse& more);  // but for the name
+  ModelUse& operator-=(const ModelUse& part);  // likewise; an unknown cost stays unknown
   bool operator==(const ModelUse&) const = default;
 };
 
@@ -81,6 +88,26 @@ struct Fallback {
   std::string to;
   Code reason = Code::internal;
   std::int64_t count = 1;
+};
+
+// What became of a member: of a flow's step, or of one of its items; of a call of a sub-agent.
+struct MemberResult {
+  std::string member;  // "fix[2]"
+  std::string run_id;  // empty: it was a command, or was not begun
+  // The earlier run of the flow that it was a member of, and which has paid for it: here it costs
+  // nothing, has no turns and took no time. Empty: this one.
+  std::string taken_from = {};
+  // Nullopt: the step was left out, for its `when` did not hold, its list was empty, or the flow
+  // had ended before.
+  std::optional<int> exit_code;
+  // Of a command, as a shell says it: 128 and the signal's number, 124 where its time was over;
+  // nullopt: it could not be run.
+  std::optional<int> exit_status;
+  std::optional<Money> cost = Money{};  // nullopt: unknown
+  std::int64_t turns = 0;
+  std::int64_t duration_ms = 0;
+  std::int64_t round = 1;                         // of a step that is repeated
+  std::vector<std::string> missing_servers = {};  // RunResult's
 };
 
 // The result object, present on every ending.
@@ -105,7 +132,16 @@ struct RunResult {
   std::optional<Money> cost = Money{};  // nullopt: unknown, in whole or in part
   std::vector<ModelUse> models;         // in the order in which they first cost something
   bool usage_estimated = false;         // in whole or in part
+  std::vector<MemberResult>
+      members;  // of a flow, in the order of its steps; of an agent, of its calls
+  // MCP servers that the run, or one of its members, went without.
+  std::vector<std::string> missing_servers;
 };
+// Whether a member's ending is meant for all that it works for: a kill switch, a person's stop,
+// `--fail-on-denied`.
+bool is_meant_for_all(const RunResult& member);
+// Of one that has ended.
+MemberResult member_result(std::string member, const RunResult& result);
 constexpr std::string_view k_result_schema = "errand.result/1";
 
 Json to_json(const Usage& usage);

@@ -15,9 +15,9 @@
 namespace agent {
 
 // One question. Everything is borrowed until complete() returns; `max_output_tokens` may become
-// less within a call of `emit`, which counts from the next attempt on. `tools` is sorted by name,
-// and nothing in it changes between two turns of a run, so that the bytes before the last message
-// stay the same.
+// less within a call of `emit`, which counts from the next attempt on. `tools` is what
+// the run began with, sorted by name, and behind that what was added, in that order: between two
+// turns of a run it only grows, so that the bytes before the last message stay the same until then.
 struct ModelRequest {
   std::string_view instructions;
   std::span<const ToolInfo> tools;

@@ -1,5 +1,7 @@
 #include "agent/recorder.h"
 
+#include "agent/resume_command.h"
+
 #include <cstddef>
 #include <utility>
 #include <variant>
@@ -7,8 +9,11 @@
 namespace agent {
 
 Event Recorder::next(EventBody body) {
-  return {
-      .run_id = run_id_, .seq = ++seq_, .time = audience_.clock.wall(), .body = std::move(body)};
+  return {.run_id = run_id_,
+          .parent = audience_.parent,
+          .seq = ++seq_,
+          .time = audience_.clock.wall(),
+          .body = std::move(body)};
 }
 
 namespace {
@@ -35,6 +40,7 @@ bool end_as(RunResult& result, const std::optional<Ending>& ending) {
   if (!is_resumable(result.exit_code)) {
     result.resume_cmd.clear();
   }
+  settle_message(result);
   return true;
 }
 

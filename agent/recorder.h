@@ -22,11 +22,12 @@ class Recorder {
     std::span<EventSink* const> sinks;
     Journal* journal = nullptr;
     Clock& clock;
+    std::string parent = {};  // Event's
   };
 
   Recorder(std::string run_id, Past past, Audience audience)
       : run_id_(std::move(run_id)),
-        audience_(audience),
+        audience_(std::move(audience)),
         state_(std::move(past.state)),
         seq_(past.seq) {}
 

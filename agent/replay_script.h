@@ -6,6 +6,8 @@
 #include "agent/spec.h"
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +41,9 @@ struct ReplayProgress {
 struct ReplayScript {
   std::string file;
   std::vector<ReplayStep> steps;
+  // Of a flow's steps, of sub-agents and of those to whom is handed over, by their names: what they
+  // play in place of `steps`.
+  std::map<std::string, std::vector<ReplayStep>, std::less<>> members = {};
   std::shared_ptr<ReplayProgress> progress = nullptr;  // null: nobody wants to know
 };
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace agent {
 
@@ -42,6 +43,17 @@ struct ContextPlan {
   }
 };
 
+// As CheckSpec, as far as the loop has to know it.
+struct PlannedCheck {
+  std::string name;
+  std::string run;
+
+  static void fields(auto& self, auto& field) {
+    field("name", self.name);
+    field("run", self.run);
+  }
+};
+
 struct RunPlan {
   Limits limits;
   std::set<std::string> repeatable_tools;
@@ -49,8 +61,16 @@ struct RunPlan {
   std::int64_t tool_bytes = 0;  // of the tools' names, descriptions and schemas, for estimates
   std::string tool_choice;      // as ModelSpec::tool_choice
   std::string output_schema;    // as OutputSpec::schema
+  int repair_attempts = 0;      // as OutputSpec's
+  std::vector<PlannedCheck> checks;
+  int check_attempts = 1;                  // as ChecksSpec::attempts
+  std::vector<std::string> check_protect;  // as ChecksSpec::protect
+  // The files that checks go by, as they were when the run began: SHA-256 by path; `-> TARGET` of a
+  // link; empty: there was none.
+  std::map<std::string, std::string> checked_files;
   ContextPlan context;
   std::optional<Milliseconds> approval_deadline;  // how long a call may wait for a yes
+  bool is_flow = false;                           // its members are what it is made of
 
   static void fields(auto& self, auto& field) {
     field("limits", self.limits);
@@ -59,8 +79,14 @@ struct RunPlan {
     field("tool_bytes", self.tool_bytes);
     field("tool_choice", self.tool_choice);
     field("output_schema", self.output_schema);
+    field("repair_attempts", self.repair_attempts);
+    field("checks", self.checks);
+    field("check_attempts", self.check_attempts);
+    field("check_protect", self.check_protect);
+    field("checked_files", self.checked_files);
     field("context", self.context);
     field("approval_deadline_ms", self.approval_deadline);
+    field("flow", self.is_flow);
   }
 };
 

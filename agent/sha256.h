@@ -9,6 +9,9 @@ namespace agent {
 // 64 digits in lower-case hex.
 std::string sha256_hex(std::string_view bytes);
 
+// The 32 bytes themselves.
+std::string sha256(std::string_view bytes);
+
 // HMAC (RFC 2104) with it, in the same form.
 std::string hmac_sha256_hex(std::string_view key, std::string_view text);
 

@@ -9,8 +9,11 @@
 #include "agent/price.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -117,9 +120,13 @@ struct Limits {
   std::optional<Money> max_cost_usd;
   std::optional<Milliseconds> timeout;
   std::optional<std::int64_t> max_repeat_calls = 5;  // nullopt: `unlimited`
-  std::optional<Where> max_cost_where;               // in the agent file, for messages
+  bool wrap_up = false;                              // a tenth is kept for a last turn
+  std::int64_t max_parallel = 4;                     // sub-agents at the same time
+  std::int64_t max_depth = 4;  // of sub-agents, or of flows in flows, below each other
+  std::optional<std::int64_t> max_handoffs;  // nullopt: no agent has the conversation twice
+  std::optional<Where> max_cost_where;       // in the agent file, for messages
 
-  // In the log, as those of events; without the place.
+  // In the log, as those of events; without the place and what loading has seen to.
   static void fields(auto& self, auto& field) {
     field("max_turns", self.max_turns);
     field("max_tool_calls", self.max_tool_calls);
@@ -127,6 +134,7 @@ struct Limits {
     field("max_cost_usd", self.max_cost_usd);
     field("timeout_ms", self.timeout);
     field("max_repeat_calls", self.max_repeat_calls);
+    field("wrap_up", self.wrap_up);
   }
 };
 
@@ -160,6 +168,20 @@ struct ApprovalSpec {
 struct OutputSpec {
   std::string
       schema;  // JSON Schema that the answer must fit, as JSON text; empty: any text will do
+  int repair_attempts = 3;  // answers that do not fit and are sent back; 0: none
+};
+
+// A command that has to succeed when the agent says that it is done.
+struct CheckSpec {
+  std::string name;  // in messages
+  std::string run;   // for `sh -c`, in the working folder
+  Milliseconds timeout{300'000};
+};
+
+struct ChecksSpec {
+  std::vector<CheckSpec> commands;   // in the order of the file, in which they run
+  std::vector<std::string> protect;  // file name patterns, from the working folder
+  int attempts = 3;                  // answers that are checked before the run fails
 };
 
 struct SessionSpec {
@@ -257,18 +279,104 @@ struct ContextSpec {
   std::vector<std::string> pins;        // files, from the working folder
 };
 
-// A server whose tools are the agent's: a program that is talked to by the Model Context Protocol.
+// How errand shows an MCP server that is reached by HTTP who it is.
+struct McpOAuthSpec {
+  enum class Grant : std::uint8_t { authorization_code, client_credentials };
+
+  Grant grant = Grant::authorization_code;
+  std::string client_id;  // empty: the client is registered on the way
+  std::string client_secret;
+  std::string private_key;  // PEM; in place of a secret
+  std::vector<std::string> scopes;
+  std::string issuer;                     // the one authorization server; empty: the server says
+  std::vector<EnvironmentUse> in_secret;  // what ${env:} put into the secret or the key
+
+  bool operator==(const McpOAuthSpec&) const = default;
+};
+
+// A server whose tools are the agent's, by the Model Context Protocol.
 struct McpServerSpec {
+  // What it is answered where it asks the person: by them, by its own defaults, or nothing.
+  enum class Elicitation : std::uint8_t { ask, defaults, decline };
+  // Whether the model sees all of its tools, or finds them; automatic: by how much they are.
+  enum class Load : std::uint8_t { automatic, search, all };
+
+  bool is_program() const { return url.empty(); }
+  // What the names of its tools begin with at the agent: "mcp__NAME__".
+  std::string tool_prefix() const;
+
   std::string name;
-  std::vector<std::string> command;              // argv; never a shell
+  // A program, or an address.
+  std::vector<std::string> command = {};  // argv; never a shell
+  std::string url = {};                   // empty: it is a program
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  bool is_older_form = false;               // of HTTP: one stream for all answers
+  std::vector<EnvironmentUse> in_url = {};  // as ModelSpec's
+  std::vector<EnvironmentUse> in_headers = {};
   Environment env = {};                          // beside what all programs are told
   std::vector<EnvironmentUse> in_programs = {};  // as ToolSpec's
   CommandSandbox sandbox = {.is_off = true};     // it is the user's own program
   std::vector<std::string> tools = {};           // names with `*`; `!` before it leaves out
+  bool offers_resources = true;                  // where it has any
   bool is_required = true;                       // the run does not begin without it
+  Elicitation elicitation = Elicitation::ask;
+  std::optional<McpOAuthSpec> oauth = {};
+  Load load = Load::automatic;
   Milliseconds start{30'000};
   Milliseconds call{300'000};
   Milliseconds silence{120'000};  // of a call
+};
+
+// Those that errand starts.
+inline auto programs_of(const std::vector<McpServerSpec>& servers) {
+  return servers | std::views::filter(&McpServerSpec::is_program);
+}
+
+// A step of a flow: an agent, another flow or a command, once or for each item of a list.
+struct StepSpec {
+  // What a failure of it does to the flow: ends it, or nothing but what later steps make of it.
+  enum class OnError : std::uint8_t { stop, proceed };
+  // While the step fails, another one is run again, and then it itself.
+  struct Repeat {
+    std::size_t with = 0;  // of the steps
+    std::int64_t max = 0;  // how often
+  };
+
+  bool is_command() const { return agent.empty(); }
+
+  std::string name;
+  std::string agent = {};    // the path of its file, or a flow's, as written; empty: a command
+  std::string command = {};  // for `sh -c`
+  std::string prompt = {};   // a template of expressions (agent/flow); empty: the agent's own
+  std::vector<std::pair<std::string, std::string>> parameters = {};  // the same, by name
+  std::vector<std::size_t> needs = {};                               // steps that come before it
+  std::string when = {};                                             // an expression; empty: always
+  std::string for_each = {};      // the same, of the list; empty: it is run once
+  std::int64_t max_parallel = 4;  // items at the same time
+  OnError on_error = OnError::stop;
+  std::optional<Repeat> repeat = {};
+  std::optional<Milliseconds> timeout = {};  // of a command; absent: as for `shell`
+  Where where = {};                          // of its name in the file
+};
+
+struct AgentSpec;
+
+// An agent that another one can call.
+struct SubAgentSpec {
+  std::string name;       // of the tool that it is
+  std::string file = {};  // the path, as written; empty: it stands in the agent file itself
+  std::shared_ptr<AgentSpec> agent = {};  // that one; else null
+  ToolSpec::OnError on_error = ToolSpec::OnError::report;
+  Where where = {};  // of its name in the file
+};
+
+// An agent that another one can hand its conversation over to.
+struct HandoffSpec {
+  std::string name;  // of its file, without the ending
+  std::string file;  // the path; relative: from the file that names it
+  Where where = {};  // in that
+
+  std::string tool() const { return "handoff_to_" + name; }
 };
 
 struct AgentSpec {
@@ -289,14 +397,23 @@ struct AgentSpec {
   Limits limits;
   RetryPolicy retry;
   OutputSpec output;
+  ChecksSpec checks;
   SessionSpec session;
   SandboxSpec sandbox;
   HooksSpec hooks;
   GuardrailsSpec guardrails;
   ContextSpec context_management;
   std::vector<McpServerSpec> mcp_servers;
+  std::vector<SubAgentSpec> sub_agents;
+  std::vector<HandoffSpec> handoffs;
+  std::vector<StepSpec> steps;  // of a flow, in their order; empty: it is one agent
   // What ${env:} put anywhere else: the model's server can come to see it.
   std::vector<EnvironmentUse> in_texts;
 };
+
+constexpr std::string_view k_tool_lock_suffix = ".mcp-lock.json";
+// The file beside the agent file, or where that is a link and has none, beside the file it leads
+// to, that its MCP servers' tools are compared with, where it is there. Empty: there is no file.
+std::string tool_lock_file(const AgentSpec& agent);
 
 }  // namespace agent

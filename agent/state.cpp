@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
+#include <set>
 #include <utility>
 
 namespace agent {
@@ -61,23 +63,53 @@ std::shared_ptr<const JsonSchema> compiled(const std::string& schema) {
   return nullptr;
 }
 
+// The turn that was to be the last one is none.
+void go_on_after_wrap_up(State& state) {
+  state.goes_on_after_wrap_up = state.goes_on_after_wrap_up || state.wrap_up.has_value();
+  state.reply_is_unjudged = state.reply_is_unjudged && !state.is_wrapped_up;
+  state.wrap_up.reset();
+  state.is_wrapped_up = false;
+}
+
 // What ended the run before counts no more, nor does how its last answer went.
 void reopen(State& state) {
   state.finished.reset();
   state.ending_result.reset();
+  state.handed_over.clear();
   state.truncations = 0;
   state.empty_replies = 0;
   state.malformed_replies = 0;
   state.pauses = 0;
   state.overflows = 0;
   state.failed_summaries = 0;
+  go_on_after_wrap_up(state);
+}
+
+void count_attachments(State& state, const std::vector<Attachment>& attachments) {
+  for (const Attachment& attachment : attachments) {
+    state.new_bytes += estimated_tokens(attachment) * k_bytes_per_token;
+  }
+}
+
+// As if it had been said in this run.
+void hear_opening(State& state, const OpeningMessage& opening) {
+  if (opening.role == "assistant") {
+    say(state, AssistantMessage{Reply{.text = opening.text, .stop_reason = StopReason::end_turn}});
+    return;
+  }
+  count_attachments(state, opening.attachments);
+  say(state, UserMessage{.text = opening.text, .attachments = opening.attachments});
 }
 
 void hear_prompt(State& state, const RunStarted& event) {
-  for (const Attachment& attachment : event.attachments) {
-    state.new_bytes += estimated_tokens(attachment) * k_bytes_per_token;
-  }
+  count_attachments(state, event.attachments);
   state.reply_is_unjudged = false;
+  state.repairs = 0;
+  state.asks_repair = false;
+  state.is_repair = false;
+  state.failed_before.clear();
+  state.failed_rounds = 0;
+  state.goes_on_after_wrap_up = false;
   ++state.progress;  // the same call again may be what is asked for
   state.most_repeats = 0;
   UserMessage message{.text = event.prompt, .attachments = event.attachments};
@@ -96,26 +128,47 @@ void begin_bill(State& state) {
   state.models.clear();
   state.fallbacks.clear();
   state.warned_limits.clear();
+  go_on_after_wrap_up(state);
+}
+
+// But for those that the process offers from the start.
+void keep_added_tools(State& state, const std::vector<std::string>& offered) {
+  const std::set<std::string_view> names(offered.begin(), offered.end());
+  std::erase_if(state.added_tools,
+                [&](const AddedTool& tool) { return names.contains(tool.name); });
+  state.added_names.clear();
+  for (const AddedTool& tool : state.added_tools) {
+    state.added_names.insert(tool.name);
+    state.fixed_bytes += tool.bytes;
+  }
 }
 
 void fold(State& state, const RunStarted& event) {
   if (event.forked_from) {
     state.ancestors.push_back(event.forked_from->run_id);
+    state.members.clear();
+    state.sub_agents.clear();
     begin_bill(state);
   }
   state.plan = event.plan;
   state.output = compiled(event.plan.output_schema);
   state.first_model = event.model;
+  state.missing_servers = event.missing_servers;
   state.model = event.model;
   state.cwd = event.cwd;
   state.fixed_bytes = static_cast<std::int64_t>(event.instructions.size()) + state.plan.tool_bytes;
+  keep_added_tools(state, event.tools);
   if (!event.resumes) {
     state.answered_by = event.model;
     state.new_bytes = state.fixed_bytes;
+    for (const OpeningMessage& opening : event.opening) {
+      hear_opening(state, opening);
+    }
     hear_prompt(state, event);
     return;
   }
   std::string().swap(state.streaming);
+  state.checks.clear();  // meanwhile, what they look at may have become another
   state.prompt.reset();
   if (state.finished) {
     reopen(state);
@@ -205,20 +258,26 @@ void fold(State& state, const ModelResponded& event) {
   state.overflows = 0;
   std::string().swap(state.streaming);  // gives its memory back, which `= {}` does not
   state.stop_reason = reply.stop_reason;
-  state.answer = continues && state.answer != nullptr
-                     ? std::make_shared<const std::string>(*state.answer + reply.text)
-                     : event.reply.text();
-  if (is_blank(*state.answer)) {
+  const bool says_nothing = is_blank(reply.text);
+  state.is_repair = std::exchange(state.asks_repair, false);
+  state.is_wrapped_up = state.wrap_up.has_value();
+  state.checks.clear();
+  if (!says_nothing || !(state.is_repair || state.is_wrapped_up)) {  // else there is one already
+    state.answer = continues && state.answer != nullptr
+                       ? std::make_shared<const std::string>(*state.answer + reply.text)
+                       : event.reply.text();
+  }
+  if (state.answer != nullptr && is_blank(*state.answer)) {
     state.answer = nullptr;
   }
 
-  const bool says_nothing = is_blank(reply.text);
   const bool cut = reply.stop_reason == StopReason::max_tokens ||
                    reply.stop_reason == StopReason::context_window;
   const bool malformed = reply.stop_reason == StopReason::malformed_tool_call;
   const bool paused = reply.stop_reason == StopReason::pause;
   const bool may_call = lets_calls_run(reply.stop_reason);
   const bool calls = may_call && !reply.tool_calls.empty();
+  state.asks_repair = state.is_repair && paused;
   count_in_a_row(state.truncations, cut);
   count_in_a_row(state.malformed_replies, malformed);
   count_in_a_row(state.pauses, paused);
@@ -227,6 +286,7 @@ void fold(State& state, const ModelResponded& event) {
   state.reply_is_unjudged = !calls;
   state.last_reply = event.reply;
   state.open_calls = calls ? std::span(reply.tool_calls) : std::span<const ToolCall>();
+  state.calls_made += static_cast<std::int64_t>(state.open_calls.size());
   state.started_calls.clear();
   state.results.clear();
   state.settled_calls = 0;
@@ -239,10 +299,33 @@ void fold(State& state, const ModelResponded& event) {
   }
 }
 
+// The answer, with what its checks have found.
+void send_back(State& state) {
+  std::erase_if(state.checks, [](const CheckRan& check) { return check.passed; });
+  state.failed_before = std::exchange(state.checks, {});
+  ++state.failed_rounds;
+}
+
+void fold(State& state, const CheckRan& event) {
+  state.checks.push_back(event);
+}
+
 void fold(State& state, const UserSaid& event) {
   say(state, UserMessage{.text = event.text, .is_programs = true});
   state.reply_is_unjudged = false;
   state.ending_result.reset();
+  state.handed_over.clear();
+  state.asks_repair = event.reason == "output_invalid" ||
+                      (state.is_repair && (event.reason == "truncated" || event.reason == "empty" ||
+                                           event.reason == "malformed_tool_call"));
+  state.goes_on_after_wrap_up = false;
+  if (event.reason == "output_invalid") {
+    ++state.repairs;
+  } else if (event.reason == "checks_failed") {
+    send_back(state);
+  } else if (event.reason == "wrap_up") {
+    state.wrap_up = event.limit.value_or(Code::run_timeout);
+  }
   ++state.said[event.reason];
 }
 
@@ -298,6 +381,7 @@ void append_results(State& state) {
   }
   state.settled_calls = 0;
   state.results.clear();
+  state.reply_is_unjudged = state.is_repair;  // none of them ran
   if (auto message = std::exchange(state.next_message, std::nullopt)) {
     state.prompt = state.conversation.messages.size();
     say(state, *std::move(message));
@@ -345,8 +429,10 @@ void fold(State& state, const ToolFinished& event) {
   if (result.status == ToolStatus::ok && state.plan.context.kept_tools.contains(result.name)) {
     state.kept_results.insert_or_assign(result.name, result.content);
   }
-  state.denials += result.status == ToolStatus::denied ? 1 : 0;
-  if ((result.fatal || result.task_failed) && !state.ending_result) {
+  const bool is_members = member_of_call(state, result.call_id) != nullptr;  // and counted there
+  state.denials += result.status == ToolStatus::denied && !is_members ? 1 : 0;
+  const bool was_handed_over = result.call_id == state.handed_over && !result.call_id.empty();
+  if ((result.fatal || result.task_failed || was_handed_over) && !state.ending_result) {
     state.ending_result = result;
     if (result.task_failed) {
       state.answer = std::make_shared<const std::string>(result.message);
@@ -354,6 +440,16 @@ void fold(State& state, const ToolFinished& event) {
   }
   state.results.insert_or_assign(result.call_id, result);
   settle_calls(state);
+}
+
+void fold(State& state, const ToolsAdded& event) {
+  for (const AddedTool& tool : event.tools) {
+    if (state.added_names.insert(tool.name).second) {
+      state.added_tools.push_back(tool);
+      state.fixed_bytes += tool.bytes;
+      state.new_bytes += tool.bytes;
+    }
+  }
 }
 
 void fold(State& state, const GuardrailRan& event) {
@@ -441,6 +537,56 @@ void fold(State& state, const RunFinished& event) {
   state.finished = event.result;
 }
 
+MemberRecord& record_of(State& state, const auto& event) {
+  if (event.call_id.empty()) {
+    return state.members[{event.step, event.item.value_or(-1), event.round}];
+  }
+  SubAgentRecord& sub_agent = state.sub_agents[{state.turns, event.call_id}];
+  sub_agent.member = event.member;
+  sub_agent.number = event.item.value_or(0);
+  return sub_agent.record;
+}
+
+void fold(State& state, const MemberStarted& event) {
+  record_of(state, event).run_id = event.run_id;
+  if (event.kind == "handoff") {
+    state.handed_over = event.call_id;
+  }
+}
+
+// One that was carried on tells its whole bill once more: what is new of it counts.
+std::vector<ModelUse> uses_since(const RunResult& before, std::vector<ModelUse> uses) {
+  for (ModelUse& use : uses) {
+    const auto same = std::ranges::find(before.models, use.model, &ModelUse::model);
+    if (same != before.models.end()) {
+      use -= *same;
+    }
+  }
+  return uses;
+}
+
+// Turns and calls of a sub-agent are its own: the limits that count them are each agent's.
+void fold(State& state, const MemberFinished& event) {
+  MemberRecord& record = record_of(state, event);
+  const RunResult before = record.finished ? std::move(record.finished->result) : RunResult();
+  record.finished = event;
+  if (event.call_id == state.handed_over && !event.call_id.empty()) {
+    const std::string& text = event.result.text;
+    state.answer = text.empty() ? nullptr : std::make_shared<const std::string>(text);
+  }
+  if (event.taken_from) {
+    return;  // another run has paid for it
+  }
+  for (const ModelUse& use : uses_since(before, event.result.models)) {
+    count_use(state, use);
+  }
+  state.denials += event.result.denials - before.denials;
+  if (event.call_id.empty()) {
+    state.turns += event.result.turns - before.turns;
+    state.tool_calls += event.result.tool_calls - before.tool_calls;
+  }
+}
+
 // What was done about an attempt or a call: the state changes by what came of it, or by the fold of
 // the approvals.
 template <typename Body>
@@ -510,8 +656,76 @@ ContextView view_after(const State& state, const ContextCompacted& event) {
   return view;
 }
 
+const SubAgentRecord* sub_agent_of_call(const State& state, std::string_view call_id) {
+  const auto found = state.sub_agents.find({state.turns, std::string(call_id)});
+  return found == state.sub_agents.end() ? nullptr : &found->second;
+}
+
+const MemberRecord* member_of_call(const State& state, std::string_view call_id) {
+  const SubAgentRecord* const sub_agent = sub_agent_of_call(state, call_id);
+  return sub_agent == nullptr ? nullptr : &sub_agent->record;
+}
+
+std::int64_t number_of_call(const State& state, std::string_view call_id) {
+  const auto call = std::ranges::find(state.open_calls, call_id, &ToolCall::id);
+  return call == state.open_calls.end() ? 0
+                                        : state.calls_made - (state.open_calls.end() - call) + 1;
+}
+
+const MemberFinished* ended_after_handoff(const State& state) {
+  const MemberRecord* member =
+      state.handed_over.empty() ? nullptr : member_of_call(state, state.handed_over);
+  return member != nullptr && member->finished ? &*member->finished : nullptr;
+}
+
+bool can_be_carried_on(const State& state, int exit_code) {
+  const auto is_suspended = [](const MemberRecord& member) {
+    return member.finished && member.finished->suspended;
+  };
+  const bool has_suspended =
+      std::ranges::any_of(std::views::values(state.members), is_suspended) ||
+      std::ranges::any_of(
+          std::views::values(state.sub_agents), is_suspended, &SubAgentRecord::record);
+  return is_resumable(exit_code) || (exit_code == row(Code::cli_usage).exit_code && has_suspended);
+}
+
+namespace {
+
+// Those of sub-agents that have ended, in the order of the calls.
+std::vector<MemberResult> members_of(const State& state) {
+  std::vector<const MemberFinished*> ended;
+  for (const auto& [key, sub_agent] : state.sub_agents) {
+    if (sub_agent.record.finished) {
+      ended.push_back(&*sub_agent.record.finished);
+    }
+  }
+  std::ranges::sort(ended, {}, &MemberFinished::item);
+  std::vector<MemberResult> members;
+  for (const MemberFinished* member : ended) {
+    members.push_back(member_result(member->member, member->result));
+  }
+  return members;
+}
+
+// Those of all that worked for the run, each once, by name.
+std::vector<std::string> missing_servers_of(const State& state) {
+  std::set<std::string> names(state.missing_servers.begin(), state.missing_servers.end());
+  const auto add = [&](const MemberRecord& record) {
+    if (record.finished) {
+      const auto& missing = record.finished->result.missing_servers;
+      names.insert(missing.begin(), missing.end());
+    }
+  };
+  std::ranges::for_each(std::views::values(state.members), add);
+  std::ranges::for_each(std::views::values(state.sub_agents), add, &SubAgentRecord::record);
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
 RunResult make_result(const State& state, const Ending& ending) {
   RunResult result;
+  result.members = members_of(state);
   result.exit_code = exit_code(ending);
   result.error = ending.error;
   result.usage = state.usage;
@@ -523,18 +737,20 @@ RunResult make_result(const State& state, const Ending& ending) {
   result.denials = state.denials;
   result.model = state.answered_by;
   result.fallbacks = state.fallbacks;
+  result.missing_servers = missing_servers_of(state);
   if (state.answer != nullptr && (state.streaming.empty() || state.truncations > 0)) {
     result.text = *state.answer;
   }
   result.text += state.streaming;
-  const bool is_final =
-      result.exit_code == 0 || result.exit_code == row(Code::run_task_failed).exit_code;
+  const bool is_final = has_final_answer(result.exit_code);
   if (is_final && result.text.empty() && ending.error) {
     result.text = ending.error->message;
   }
   result.partial = !is_final && !result.text.empty();
   if (result.exit_code == 0 && state.output != nullptr) {
     result.output = result.text;
+  } else if (const auto* other = ended_after_handoff(state); other && result.exit_code == 0) {
+    result.output = other->result.output;
   }
   if (status_of(result.exit_code) == Status::stopped) {
     result.stop = ending.stop;

@@ -17,10 +17,29 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace agent {
+
+// A member, as its last events tell of it.
+struct MemberRecord {
+  std::string run_id;                      // empty: it is a command
+  std::optional<MemberFinished> finished;  // nullopt: the log does not say how it ended
+};
+// By step, item (-1: none) and round.
+using MemberKey = std::tuple<std::string, std::int64_t, std::int64_t>;
+
+// A sub-agent, the same. Its name and number stay whichever process carries it on.
+struct SubAgentRecord {
+  std::string member;
+  std::int64_t number = 0;  // of its call in the run
+  MemberRecord record = {};
+};
+// By the turn and the id of the call, which may be that of a call of another turn, too.
+using SubAgentKey = std::pair<std::int64_t, std::string>;
 
 struct State {
   RunPlan plan;
@@ -37,6 +56,7 @@ struct State {
   std::vector<ModelUse> models;         // in the order in which they first cost something
   std::int64_t turns = 0;               // model responses
   std::int64_t tool_calls = 0;          // calls that were tried
+  std::int64_t calls_made = 0;          // by the model, in all replies
   std::int64_t denials = 0;
 
   SharedReply last_reply;
@@ -45,7 +65,9 @@ struct State {
   std::map<std::string, ToolResult> results;         // the same
   std::size_t settled_calls = 0;            // of open_calls: have a result, as all before them
   std::optional<UserMessage> next_message;  // the user's, that comes behind open_calls' results
-  std::optional<ToolResult> ending_result;  // a fatal tool's, or task_failed's
+  std::optional<ToolResult> ending_result;  // a fatal tool's, task_failed's, or of a hand-over
+  std::string handed_over;                  // the call by which the conversation went to another
+                                            // agent, whose ending is the run's; empty: it did not
 
   // Text of the last reply, continuations joined, or the reason of task_failed; null: there is
   // none.
@@ -57,6 +79,17 @@ struct State {
   int empty_replies = 0;
   int malformed_replies = 0;
   int pauses = 0;
+
+  int repairs = 0;           // answers sent back since the prompt, as they did not fit the schema
+  bool asks_repair = false;  // the next reply has to be the answer that fits
+  bool is_repair = false;    // the last reply had to be
+  std::vector<CheckRan> checks;         // of the last answer, in the order of the plan
+  std::vector<CheckRan> failed_before;  // of the answer before it, that failed
+  int failed_rounds = 0;                // answers sent back since the prompt, as checks failed
+  std::optional<Code> wrap_up;          // the limit of which only the kept share is left
+  bool is_wrapped_up = false;           // the model has had its last turn
+  bool goes_on_after_wrap_up = false;   // it was told that it had, and has more now
+
   Usage last_usage;
   std::int64_t new_bytes = 0;    // said to the model since last_usage was measured
   std::int64_t fixed_bytes = 0;  // of each request: instructions and tools
@@ -75,8 +108,12 @@ struct State {
   std::int64_t most_repeats = 0;
   std::string most_repeated;  // the tool's name
 
-  std::string answered_by;          // the model that gave the last reply
-  std::vector<Fallback> fallbacks;  // one entry for equal ones
+  std::string answered_by;                   // the model that gave the last reply
+  std::vector<Fallback> fallbacks;           // one entry for equal ones
+  std::vector<std::string> missing_servers;  // that the last process goes without
+
+  std::vector<AddedTool> added_tools;              // behind those of the last run.started
+  std::set<std::string, std::less<>> added_names;  // of them: each is there once
 
   std::string cwd;
   std::map<std::string, SeenFile> seen_files;       // by path, as each was seen last
@@ -87,6 +124,8 @@ struct State {
   std::map<std::string, int, std::less<>> said;  // by UserSaid::reason: how often
   Approvals approvals;
   std::optional<RunResult> finished;
+  std::map<MemberKey, MemberRecord> members;  // of a flow
+  std::map<SubAgentKey, SubAgentRecord> sub_agents;
   std::vector<std::string> ancestors;  // ids of the runs whose beginning this is, the oldest first
 };
 
@@ -113,6 +152,22 @@ ContextView view_after(const State& state, const ContextCompacted& event);
 
 // What frees less than a fifth has failed.
 bool frees_enough(const ContextCompacted& event);
+
+// Of the sub-agent that a call of the last reply has begun; null: there is none.
+const SubAgentRecord* sub_agent_of_call(const State& state, std::string_view call_id);
+const MemberRecord* member_of_call(const State& state, std::string_view call_id);
+
+// Of the agent that the conversation was handed over to, where that has ended; null: it was not, or
+// nobody knows how it went.
+const MemberFinished* ended_after_handoff(const State& state);
+
+// The number of an open call among all of the run, from 1: the same in each process. 0: there is no
+// such call.
+std::int64_t number_of_call(const State& state, std::string_view call_id);
+
+// Whether a run that ends so goes on from there: as is_resumable() says, and where another process
+// has a member of it.
+bool can_be_carried_on(const State& state, int exit_code);
 
 // The result object of `state` under `ending`; exit code, partial text and Stop included.
 RunResult make_result(const State& state, const Ending& ending);

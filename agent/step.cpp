@@ -9,11 +9,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace agent {
 namespace {
@@ -26,6 +28,11 @@ constexpr std::string_view k_continue =
     "repeat anything. Tool calls in it were not run: make them again, with less output in each.";
 constexpr std::string_view k_say_something =
     "Your last answer was empty. Give your final answer, or make the next tool call.";
+constexpr std::string_view k_go_on =
+    "That was not the last turn: there is more room now, and tools can be called again. Go on with "
+    "the task.";
+constexpr std::string_view k_no_tools_now =
+    "the answer is to be corrected, and no tool can be called";
 constexpr std::string_view k_call_again =
     "Your last tool call was malformed and was not run. Make the call again with valid JSON "
     "arguments, or answer without it.";
@@ -75,8 +82,66 @@ Step tools_or_limit(const State& state, std::span<const ToolCall> calls) {
   return RunTools{calls};
 }
 
+bool has_called(const State& state) {
+  return lets_calls_run(state.stop_reason) && !state.last_reply->tool_calls.empty();
+}
+
+// Why the answer is not what `output.schema` says: a line for each place. Empty: it is.
+struct Misfit {
+  std::string summary;
+  std::vector<std::string> lines;
+};
+
+Misfit misfit_of(const State& state) {
+  if (state.output == nullptr) {
+    return {};
+  }
+  const auto json = parse_json(*state.answer);
+  if (!json) {
+    const std::string why = why_not_json(*state.answer);
+    std::string summary = why == "is not valid JSON"
+                              ? "the answer is not JSON, which `output.schema` demands"
+                              : "the JSON of the answer " + why;
+    return {.summary = summary, .lines = {std::move(summary)}};
+  }
+  Misfit misfit;
+  for (const auto& [pointer, message, is_type] : state.output->check(*json)) {
+    misfit.lines.push_back(fmt::format("{} {}", pointer.empty() ? "it" : pointer, message));
+  }
+  if (!misfit.lines.empty()) {
+    const std::size_t more = misfit.lines.size() - 1;
+    misfit.summary = fmt::format("the answer does not fit `output.schema`: {}{}",
+                                 misfit.lines.front(),
+                                 more > 0 ? fmt::format(" (and {} more)", more) : "");
+  }
+  return misfit;
+}
+
+// How it ends the run as it is: nothing comes of it any more.
+Ending ending_of_text(const State& state) {
+  if (state.answer == nullptr) {
+    return {};
+  }
+  const Misfit misfit = misfit_of(state);
+  return misfit.lines.empty() ? Ending{} : failed(Code::output_invalid, misfit.summary);
+}
+
+// The other agent's ending is the run's; guardrails may have changed what it said.
+Ending ended_after_handoff(const State& state, const RunResult& other) {
+  if (other.exit_code == 0) {
+    return ending_of_text(state);
+  }
+  if (other.exit_code == exit_code(Error{.code = Code::run_task_failed})) {
+    return failed(Code::run_task_failed, state.answer != nullptr ? *state.answer : std::string());
+  }
+  return {.error = other.error, .stop = other.stop};
+}
+
 Ending ended_by_tool(const State& state) {
   const ToolResult& result = *state.ending_result;
+  if (const MemberFinished* other = ended_after_handoff(state)) {
+    return ended_after_handoff(state, other->result);
+  }
   if (result.task_failed) {  // with what guardrails have left of the reason
     return failed(Code::run_task_failed, state.answer != nullptr ? *state.answer : std::string());
   }
@@ -87,7 +152,9 @@ Ending ended_by_tool(const State& state) {
     ending.stop->detail += result.help.empty() ? "" : "; " + result.help;
     return ending;
   }
-  if (code == Code::run_declined) {
+  const bool is_of_sub_agent =
+      code != Code::team_member_failed && member_of_call(state, result.call_id) != nullptr;
+  if (code == Code::run_declined || is_of_sub_agent) {
     return failed(code, result.message);
   }
   // A violation that could not be undone ends a run that nobody has declared to end so.
@@ -100,31 +167,77 @@ Ending ended_by_tool(const State& state) {
                   result.message));
 }
 
-// Whether the answer is what `output.schema` says.
-Ending judge_output(const State& state) {
-  if (state.output == nullptr) {
-    return {};
+// The model corrects its answer, as long as it may.
+Step repair(const State& state, const Misfit& misfit) {
+  if (state.repairs >= state.plan.repair_attempts) {
+    return Finish{failed(
+        Code::output_invalid,
+        state.repairs == 0
+            ? misfit.summary
+            : fmt::format("{}; it was sent back {}",
+                          misfit.summary,
+                          state.repairs == 1 ? "once" : fmt::format("{} times", state.repairs)))};
   }
-  const auto json = parse_json(*state.answer);
-  if (!json) {
-    const std::string why = why_not_json(*state.answer);
-    return failed(Code::output_invalid,
-                  why == "is not valid JSON"
-                      ? "the answer is not JSON, which `output.schema` demands"
-                      : "the JSON of the answer " + why);
+  return Say{
+      {.text = fmt::format("Your answer is not what is demanded:\n- {}\nGive the whole answer "
+                           "again, corrected: only the JSON, and no tool calls.",
+                           fmt::join(misfit.lines, "\n- ")),
+       .reason = "output_invalid"}};
+}
+
+std::string why_failed(const CheckRan& check) {
+  return !check.reason.empty() ? check.reason
+                               : fmt::format("exit status {}", check.exit_status.value_or(0));
+}
+
+// Whether the same checks have failed in the same way; how long they took is nothing of it.
+bool are_equal(const std::vector<CheckRan>& left, const std::vector<CheckRan>& right) {
+  return std::ranges::equal(left, right, [](const CheckRan& one, const CheckRan& other) {
+    return one.check == other.check && one.exit_status == other.exit_status &&
+           one.timed_out == other.timed_out && one.reason == other.reason &&
+           one.output == other.output;
+  });
+}
+
+Ending checks_failed(const CheckRan& first, std::string_view how, std::size_t count) {
+  return failed(Code::run_checks_failed,
+                fmt::format("the check `{}` {}: {}{}",
+                            first.check,
+                            how,
+                            why_failed(first),
+                            count > 1 ? fmt::format(" (and {} more)", count - 1) : ""));
+}
+
+// The next check; or what comes of them, where all have run.
+Step judge_work(const State& state) {
+  if (state.checks.size() < state.plan.checks.size()) {
+    return RunCheck{.index = state.checks.size(), .attempt = state.failed_rounds + 1};
   }
-  const auto violations = state.output->check(*json);
-  if (violations.empty()) {
-    return {};
+  std::vector<CheckRan> failures;
+  std::ranges::copy_if(state.checks, std::back_inserter(failures), [](const CheckRan& check) {
+    return !check.passed;
+  });
+  if (failures.empty()) {
+    return Finish{};
   }
-  const auto& [pointer, message, is_type] = violations.front();
-  return failed(
-      Code::output_invalid,
-      fmt::format(
-          "the answer does not fit `output.schema`: {} {}{}",
-          pointer.empty() ? "it" : pointer,
-          message,
-          violations.size() > 1 ? fmt::format(" (and {} more)", violations.size() - 1) : ""));
+  if (are_equal(failures, state.failed_before)) {
+    return Finish{
+        checks_failed(failures.front(), "failed twice in a row in the same way", failures.size())};
+  }
+  const int rounds = state.failed_rounds + 1;
+  if (rounds >= state.plan.check_attempts) {
+    return Finish{
+        checks_failed(failures.front(),
+                      rounds == 1 ? "failed" : fmt::format("still fails after {} attempts", rounds),
+                      failures.size())};
+  }
+  return SendBack{std::move(failures)};
+}
+
+// What an answer means that is there as a whole.
+Step judge_answer(const State& state) {
+  const Misfit misfit = misfit_of(state);
+  return misfit.lines.empty() ? judge_work(state) : repair(state, misfit);
 }
 
 // The answer is as long as the window had room for.
@@ -181,8 +294,13 @@ Step judge(const State& state) {
     case StopReason::unknown:
       break;
   }
+  if (has_called(state)) {  // where it was to correct its answer
+    return repair(state,
+                  {.summary = "the model called a tool where it had to correct its answer",
+                   .lines = {"no tool can be called now"}});
+  }
   if (state.answer != nullptr) {
-    return Finish{judge_output(state)};
+    return judge_answer(state);
   }
   if (state.empty_replies > 1) {
     return Finish{failed(Code::output_empty, "the model ended its turn twice without an answer")};
@@ -260,6 +378,79 @@ std::optional<std::int64_t> affordable_tokens(const Asking& asking, Money left) 
   return least;
 }
 
+// How many tokens the answer may have within these limits, as room_for.
+std::expected<std::optional<std::int64_t>, Ending> room_within(const Limits& limits,
+                                                               const State& state,
+                                                               const Asking& asking) {
+  const Spent spent = spent_by(state, asking);
+  std::optional<std::int64_t> room;
+  if (const auto max = limits.max_total_tokens) {
+    if (auto ending = token_limit(spent, asking.input, *max)) {
+      return std::unexpected(std::move(*ending));
+    }
+    room = *max - spent.tokens - asking.input;
+  }
+  if (const auto max = limits.max_cost_usd) {
+    if (auto ending = cost_limit(spent.cost, asking, *max)) {
+      return std::unexpected(std::move(*ending));
+    }
+    if (const auto tokens = affordable_tokens(asking, *max - *spent.cost)) {
+      room = std::min(*tokens, room.value_or(*tokens));
+    }
+  }
+  return room;
+}
+
+Asking next_request(const State& state) {
+  return {.model = state.model, .prices = state.plan.prices, .input = estimated_input(state)};
+}
+
+// The same of an ordinary turn, which leaves a share for the last one.
+std::expected<std::optional<std::int64_t>, Ending> room_before_the_share(const State& state) {
+  Limits limits = state.plan.limits;
+  if (limits.max_total_tokens) {
+    *limits.max_total_tokens -= *limits.max_total_tokens / k_kept_share;
+  }
+  if (limits.max_cost_usd) {
+    const std::int64_t max = limits.max_cost_usd->picos();
+    limits.max_cost_usd = Money::from_picos(max - max / k_kept_share);
+  }
+  return room_within(limits, state, next_request(state));
+}
+
+// The limit of which the next turn would use the kept share.
+std::optional<Code> nearly_used_up(const State& state) {
+  const auto max_turns = state.plan.limits.max_turns;
+  if (max_turns && *max_turns > 1 && state.turns >= *max_turns - 1) {
+    return Code::run_max_turns;
+  }
+  const auto room = room_before_the_share(state);
+  return room ? std::nullopt : std::optional(room.error().error->code);
+}
+
+// The last turn is over, whatever the model has made of it.
+Ending ended_by_limit(const State& state) {
+  const Limits& limits = state.plan.limits;
+  const Code code = *state.wrap_up;
+  double used = 0;  // of the time, the loop knows it
+  double max = 0;
+  if (code == Code::run_max_turns) {
+    used = static_cast<double>(state.turns);
+    max = static_cast<double>(limits.max_turns.value_or(0));
+  } else if (code == Code::run_token_budget) {
+    used = static_cast<double>(state.usage.total());
+    max = static_cast<double>(limits.max_total_tokens.value_or(0));
+  } else if (code == Code::run_cost_budget) {
+    used = state.cost.value_or(Money{}).dollars();
+    max = limits.max_cost_usd.value_or(Money{}).dollars();
+  }
+  return stopped_at(code,
+                    used,
+                    max,
+                    fmt::format("the last turn, which `limits.wrap_up` keeps of `{}`, is over",
+                                exit_row(row(code).exit_code).setting));
+}
+
 std::optional<Ending> turn_limit(const State& state) {
   const auto max = state.plan.limits.max_turns;
   if (!max || state.turns < *max) {
@@ -321,10 +512,14 @@ bool is_beyond_window(const State& state) {
 }
 
 Step ask_within_limits(const State& state) {
-  auto room = room_for(
-      state, {.model = state.model, .prices = state.plan.prices, .input = estimated_input(state)});
+  auto room = room_for(state, next_request(state));
   if (!room) {
     return Finish{std::move(room).error()};
+  }
+  if (may_wrap_up(state)) {
+    if (auto less = room_before_the_share(state)) {
+      room = std::move(less);
+    }
   }
   if (auto warning = near_a_limit(state)) {
     return Warn{std::move(*warning)};
@@ -353,12 +548,23 @@ Step ask(const State& state) {
                     state.model,
                     window_of(state)))};
   }
+  if (may_wrap_up(state)) {
+    if (const auto limit = nearly_used_up(state)) {
+      return wrap_up(state, *limit);
+    }
+  }
+  if (state.goes_on_after_wrap_up) {
+    return Say{{.text = std::string(k_go_on), .reason = "carried_on"}};
+  }
   return ask_within_limits(state);
 }
 
 }  // namespace
 
 std::string_view tool_choice(const State& state) {
+  if (state.asks_repair || state.wrap_up) {
+    return "none";
+  }
   const std::string_view choice = state.plan.tool_choice;
   return choice == "none" || state.tool_calls == 0 ? choice : std::string_view();
 }
@@ -366,6 +572,9 @@ std::string_view tool_choice(const State& state) {
 Step next(const State& state) {
   if (state.ending_result) {
     return Finish{ended_by_tool(state)};
+  }
+  if (state.is_wrapped_up) {
+    return Finish{ended_by_limit(state)};
   }
   if (const auto max = state.plan.limits.max_repeat_calls; max && state.most_repeats >= *max) {
     return Finish{stopped_at(
@@ -377,7 +586,8 @@ Step next(const State& state) {
                     state.most_repeats))};
   }
   if (auto calls = next_calls(state); !calls.empty()) {
-    return tools_or_limit(state, calls);
+    return state.is_repair ? Step(RefuseTools{.calls = calls, .why = k_no_tools_now})
+                           : tools_or_limit(state, calls);
   }
   if (state.reply_is_unjudged) {
     const Step step = judge(state);
@@ -395,26 +605,28 @@ Step next_try(const State& state) {
   return ask_within_limits(state);
 }
 
+Ending ending_of_answer(const State& state) {
+  return state.ending_result ? ended_by_tool(state) : ending_of_text(state);
+}
+
+bool may_wrap_up(const State& state) {
+  return state.plan.limits.wrap_up && !state.wrap_up;
+}
+
+Step wrap_up(const State& state, Code limit) {
+  const bool has_schema = state.output != nullptr;
+  return Say{{.text = fmt::format("This is your last turn: `{}` is nearly used up. Call no tools. "
+                                  "Give the best final answer that you can give now{}, and say "
+                                  "what is not done.",
+                                  exit_row(row(limit).exit_code).setting,
+                                  has_schema ? ", in the form that is demanded" : ""),
+              .reason = "wrap_up",
+              .limit = limit}};
+}
+
 std::expected<std::optional<std::int64_t>, Ending> room_for(const State& state,
                                                             const Asking& asking) {
-  const Limits& limits = state.plan.limits;
-  const Spent spent = spent_by(state, asking);
-  std::optional<std::int64_t> room;
-  if (const auto max = limits.max_total_tokens) {
-    if (auto ending = token_limit(spent, asking.input, *max)) {
-      return std::unexpected(std::move(*ending));
-    }
-    room = *max - spent.tokens - asking.input;
-  }
-  if (const auto max = limits.max_cost_usd) {
-    if (auto ending = cost_limit(spent.cost, asking, *max)) {
-      return std::unexpected(std::move(*ending));
-    }
-    if (const auto tokens = affordable_tokens(asking, *max - *spent.cost)) {
-      room = std::min(*tokens, room.value_or(*tokens));
-    }
-  }
-  return room;
+  return room_within(state.plan.limits, state, asking);
 }
 
 Ending stopped_at(Code code, double used, double max, std::string message) {

@@ -174,6 +174,28 @@ bool is_unseen(std::uint32_t point) {
       k_unseen, [&](const Range& one) { return point >= one.first && point <= one.last; });
 }
 
+// What is not seen and says nothing either: beside white space, what joins and styles the signs
+// around it (in Persian, in emoji) is as it came.
+bool hides(std::uint32_t point) {
+  constexpr auto k_seen_by_others = std::to_array<std::uint32_t>({0x200C, 0x200D, 0xFE0E, 0xFE0F});
+  const bool is_blank = point == ' ' || point == 0x00A0 || point == 0x1680 ||
+                        (point >= 0x2000 && point <= 0x200A) || point == 0x202F ||
+                        point == 0x205F || point == 0x3000;
+  return is_unseen(point) && !is_blank &&
+         std::ranges::find(k_seen_by_others, point) == k_seen_by_others.end();
+}
+
+void append_in_line(std::string& out, std::string_view character) {
+  const std::uint32_t point = code_point(character);
+  if (point == '\n' || point == '\t') {
+    out += point == '\n' ? "\\n" : "\\t";
+  } else if (hides(point)) {
+    fmt::format_to(std::back_inserter(out), "\\u{{{:04x}}}", point);
+  } else {
+    out += character;
+  }
+}
+
 constexpr std::size_t k_far = 99;
 constexpr std::size_t k_longest_compared = 128;  // a longer word is no typo of a name
 constexpr std::size_t k_shortest_beginning = 3;
@@ -356,8 +378,11 @@ std::string printable_json(std::string json) {
 
 std::string one_line(std::string_view text, std::size_t limit) {
   std::string shown;
-  for (const char c : printable(prefix(text, limit))) {
-    shown += c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string_view(&c, 1);
+  const std::string whole = printable(prefix(text, limit));
+  for (std::string_view rest = whole; !rest.empty();) {
+    const std::string_view one = rest.substr(0, first_sequence(rest).length);
+    append_in_line(shown, one);
+    rest.remove_prefix(one.size());
   }
   constexpr std::string_view k_cut = "…";
   if (text.size() <= limit && shown.size() <= limit) {

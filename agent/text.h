@@ -39,8 +39,9 @@ std::string printable(std::string_view text);
 // JSON in which those characters are escapes, where they are valid: it says what it said before.
 std::string printable_json(std::string json);
 
-// A stranger's name or message within a line of ours: line ends and tabs are visible as well, and
-// what is over `limit` bytes is cut off, with "…" for it. The same again where it was done before.
+// A stranger's name or message within a line of ours: line ends, tabs and what nobody sees are
+// visible as well, and what is over `limit` bytes is cut off, with "…" for it. The same again where
+// it was done before.
 std::string one_line(std::string_view text, std::size_t limit = 1'000);
 
 constexpr bool is_digit(char c) {
@@ -70,6 +71,11 @@ std::vector<std::string_view> split_lines(std::string_view text);
 
 // Without the spaces, tabs and line ends around it.
 std::string_view trimmed(std::string_view text);
+
+// Its memory goes, too: after `text = {}` and `text.clear()` it is kept for more.
+inline void give_up(std::string& text) {
+  std::string().swap(text);
+}
 
 // Whether valid UTF-8 shows nothing: it is empty, or all of it white space, control characters and
 // characters without width.

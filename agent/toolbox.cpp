@@ -1,5 +1,8 @@
 #include "agent/toolbox.h"
 
+#include "agent/sha256.h"
+#include "agent/state.h"
+
 namespace agent {
 
 std::string_view to_string(Answer answer) {
@@ -8,6 +11,8 @@ std::string_view to_string(Answer answer) {
       return "once";
     case Answer::run:
       return "run";
+    case Answer::tool:
+      return "tool";
     case Answer::always:
       return "always";
     case Answer::no:
@@ -20,6 +25,31 @@ std::string_view to_string(Answer answer) {
   return "nobody";
 }
 
+std::string granted_rule(Answer answer, std::string_view rule) {
+  switch (answer) {
+    case Answer::run:
+    case Answer::always:
+      return std::string(rule);
+    case Answer::tool:
+      return std::string(rule.substr(0, rule.find('(')));
+    case Answer::once:
+    case Answer::no:
+    case Answer::stop:
+    case Answer::nobody:
+      break;
+  }
+  return {};
+}
+
+std::int64_t bytes_of(const ToolInfo& tool) {
+  return static_cast<std::int64_t>(tool.name.size() + tool.description.size() +
+                                   tool.parameters.size());
+}
+
+std::string definition_sha256(const ToolInfo& tool) {
+  return sha256_hex(length_prefixed({tool.description, tool.parameters}));
+}
+
 Answer answer_from(std::string_view name) {
   for (int value = 0; value < static_cast<int>(Answer::nobody); ++value) {
     if (to_string(static_cast<Answer>(value)) == name) {
@@ -27,6 +57,10 @@ Answer answer_from(std::string_view name) {
     }
   }
   return Answer::nobody;
+}
+
+SubAgentRecord ToolWatcher::sub_agent(std::string_view /*call_id*/) const {
+  return {};
 }
 
 }  // namespace agent

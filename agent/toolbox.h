@@ -15,6 +15,11 @@
 
 namespace agent {
 
+struct Ending;
+struct MemberStarted;
+struct SubAgentRecord;
+struct MemberFinished;
+
 struct ToolInfo {
   std::string name;
   std::string description;
@@ -24,6 +29,8 @@ struct ToolInfo {
   bool is_kept = false;     // what it said last stays with the model, word for word
   bool writes = false;      // files that it has seen it has written
 };
+std::int64_t bytes_of(const ToolInfo& tool);          // of what a model reads of it
+std::string definition_sha256(const ToolInfo& tool);  // of its description and its schema
 
 // Something that calls have left and that a person has to know of.
 struct Leftover {
@@ -48,6 +55,27 @@ struct SeenFile {
     field("size", self.size);
     field("modified_ns", self.modified_ns);
   }
+};
+
+// A tool that the model has from the next request on.
+struct AddedTool {
+  std::string name;
+  std::int64_t bytes = 0;  // of its name, description and schema, for estimates
+
+  bool operator==(const AddedTool&) const = default;
+
+  static void fields(auto& self, auto& field) {
+    field("name", self.name);
+    field("bytes", self.bytes);
+  }
+};
+
+// What has become of the tools by themselves.
+struct ToolNews {
+  std::vector<AddedTool> added;       // the model's from now on: each once in a run
+  std::vector<std::string> warnings;  // a sentence each
+
+  bool operator==(const ToolNews&) const = default;
 };
 
 // The one result of one call.
@@ -89,11 +117,14 @@ struct ToolResult {
 
 // A call that a person has to say yes to.
 struct ApprovalRequest {
-  ToolCall call;           // with the repaired name and the parsed arguments (JSON text)
-  std::string reason;      // why it is asked for
-  std::string rule;        // of `permissions`, that says yes to this very call
-  bool may_always = true;  // in `permissions.allow`, that rule would be enough
-  bool by_hook = false;    // a hook asks, and `reason` are its words
+  ToolCall call;                // with the repaired name and the parsed arguments (JSON text)
+  std::string reason;           // why it is asked for
+  std::string rule;             // of `permissions`, that says yes to this very call
+  bool may_always = true;       // in `permissions.allow`, that rule would be enough
+  bool by_hook = false;         // a hook asks, and `reason` are its words
+  bool may_whole_tool = false;  // a yes may be to all calls of this tool: Answer::tool
+  // definition_sha256() of a tool whose definition nobody here has written; empty: of another one.
+  std::string tool_sha256 = {};
   // For the eyes of the person alone, never kept: what it would change in files, as a unified diff
   // (empty: nothing, or nobody knows), and why nobody knows.
   std::string changes = {};
@@ -102,12 +133,15 @@ struct ApprovalRequest {
 enum class Answer : std::uint8_t {
   once,
   run,     // and for all calls like it in this run
+  tool,    // and for all calls of its tool in this run
   always,  // and in all runs of this user
   no,
   stop,    // and the run is to end
   nobody,  // there was no one to ask
 };
 std::string_view to_string(Answer answer);
+// The rule that such an answer adds, to a request with that `rule`; empty: none.
+std::string granted_rule(Answer answer, std::string_view rule);
 
 // Another call of a reply of which some wait for a yes, and what has come of judging it.
 struct WaitingCall {
@@ -156,6 +190,19 @@ class ToolWatcher {
   virtual bool started(const ToolCall& call) = 0;
   virtual void output(const ToolCall& call, std::string_view chunk) = 0;  // valid UTF-8
   virtual void finished(const ToolResult& result) = 0;
+  // A call runs another agent. What has begun is recorded for good when this comes back.
+  virtual void began(const MemberStarted& /*member*/) {}
+  virtual void ended(const MemberFinished& /*member*/) {}
+  // What an earlier process has begun for it; where that is none, only the number is there.
+  virtual SubAgentRecord sub_agent(std::string_view call_id) const;
+  // In the place of finished(): the call has no result yet. The run ends with `why`, and where it
+  // is carried on, so is the call.
+  virtual void suspended(const ToolCall& /*call*/, const Ending& /*why*/) {}
+  // All that was said until now, as the model sees it.
+  virtual Conversation conversation() const { return {}; }
+  // Tools that were left out of Toolbox::tools() are the model's from now on: each once in a run.
+  // `reason` is of ToolsAdded::k_reasons.
+  virtual void added(std::span<const AddedTool> /*tools*/, std::string_view /*reason*/) {}
   // What the model was shown as the result of that number, from 1; nullopt: there is none.
   virtual std::optional<std::string> earlier_result(std::int64_t /*number*/) {
     return std::nullopt;
@@ -168,6 +215,15 @@ class Toolbox {
 
   // Sorted by name; the same for the whole run.
   virtual std::span<const ToolInfo> tools() const = 0;
+
+  // Of those that were added, the ones that are there, in the order of the names.
+  virtual std::vector<ToolInfo> added_tools(std::span<const AddedTool> /*tools*/) const {
+    return {};
+  }
+
+  // Between turns: takes up what whoever offers the tools has said of them since. What the model
+  // was shown stays as it is. Waits for them at most for seconds, and not beyond `stop`.
+  virtual ToolNews take_news(std::stop_token /*stop*/) { return {}; }
 
   // Runs the calls (side by side where the tools allow it) and returns one result a call, in call
   // order; of those that were parked it says not_run. Never fails: what goes wrong is in the

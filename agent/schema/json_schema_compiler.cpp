@@ -17,6 +17,7 @@ namespace agent::schema {
 namespace {
 
 constexpr std::size_t k_max_listed = 10;
+constexpr std::int64_t k_most_pattern_steps = 200'000;  // of RE2: what they cost to be read
 
 template <typename List>
 std::string join(const List& words, std::string_view between) {
@@ -524,6 +525,12 @@ class Compiler {
                  fmt::format("the pattern `{}` is not understood ({})", text, made.error()),
                  "patterns are RE2: no look-around and no back-references");
     }
+    pattern_steps_ += made.ProgramSize();
+    if (pattern_steps_ > k_most_pattern_steps) {
+      return bad(pointer,
+                 "the patterns of the schema are too much work together",
+                 "fewer patterns, or fewer repetitions like `{1,900}` in them");
+    }
     return &made;
   }
 
@@ -907,6 +914,7 @@ class Compiler {
 
   Program& program_;
   bool ref_stands_alone_ = true;
+  std::int64_t pattern_steps_ = 0;  // of all patterns
   std::unordered_map<const Json*, Node*> nodes_;
   std::deque<Node*> queue_;
   std::vector<std::pair<Node*, std::string>> references_;

@@ -13,7 +13,9 @@
 #include <charconv>
 #include <iterator>
 #include <optional>
+#include <string>
 #include <system_error>
+#include <unordered_set>
 #include <utility>
 
 namespace agent {
@@ -193,6 +195,11 @@ bool is_token_char(char c) {
          std::string_view("_.~+/=-%").find(c) != std::string_view::npos;
 }
 
+// Of a secret that is out already, as it may be written with escapes.
+bool may_go_on(char c) {
+  return is_token_char(c) || c == '\\';
+}
+
 bool is_key_block_char(char c) {
   return is_token_char(c) || std::string_view(" \t\r\n\\:|").find(c) != std::string_view::npos;
 }
@@ -225,9 +232,10 @@ std::size_t open_value(std::string_view text, const KnownValues& values) {
   return hold;
 }
 
+constexpr std::string_view k_cut = "…";
+
 // A value that was cut: its beginning in front of a `…`.
 void find_cut_values(std::string_view text, const KnownValues& values, std::vector<Span>& spans) {
-  constexpr std::string_view k_cut = "…";
   std::size_t begin = 0;
   for (std::size_t cut = text.find(k_cut); cut != std::string_view::npos && !values.all().empty();
        cut = text.find(k_cut, begin)) {
@@ -395,6 +403,17 @@ Unescaped unescaped(std::string_view text) {
   return out;
 }
 
+// Where the escape begins that the text breaks off in, its backslashes included; the text's size
+// where it ends with none, or with a whole one.
+std::size_t open_escape(std::string_view text) {
+  const std::size_t slash = text.rfind('\\');
+  const std::string_view rest = text.substr(std::min(slash, text.size()));
+  constexpr std::string_view k_hex = "0123456789abcdefABCDEF";
+  const bool is_open = !rest.empty() && rest.size() < 6 && (rest.size() == 1 || rest[1] == 'u') &&
+                       (rest.size() < 3 || rest.find_first_not_of(k_hex, 2) == rest.npos);
+  return is_open ? text.find_last_not_of('\\', slash) + 1 : text.size();
+}
+
 // Of the text as it is written, and as who reads it as JSON has it.
 std::vector<Span> secrets_in(std::string_view text,
                              const KnownValues& values,
@@ -492,6 +511,25 @@ std::size_t open_key_block(std::string_view text) {
   return is_other_block || is_ended || is_broken ? text.size() : begin;
 }
 
+// Where what may become a secret begins at the end of a text, guesses aside.
+std::size_t open_end(std::string_view text, const KnownValues& values) {
+  std::size_t open = std::min(open_value(text, values), open_word(text));
+  if (triggers_in(text).any()) {
+    open = std::min({open, open_header(text), open_key_block(text)});
+  }
+  return open;
+}
+
+// The same of the text as who reads it as JSON has it, where that may be another one.
+std::size_t open_end_read(std::string_view text, const KnownValues& values) {
+  const std::size_t escape = open_escape(text);
+  if (escape == text.size() && !has_strange_escape(text)) {
+    return text.size();
+  }
+  const Unescaped read = unescaped(text.substr(0, escape));
+  return read.place_before(open_end(read.text, values));
+}
+
 }  // namespace
 
 Redactor::Redactor(const Environment& environment) {
@@ -504,6 +542,16 @@ void Redactor::add(const Environment& environment) {
       add(value);
     } else if (const std::string_view password = password_in_url(value); !password.empty()) {
       add(password);
+    }
+  }
+}
+
+void Redactor::add_headers(std::span<const std::pair<std::string, std::string>> headers) {
+  constexpr std::array<std::string_view, 5> k_words = {"auth", "key", "token", "secret", "cookie"};
+  for (const auto& [name, value] : headers) {
+    const std::string lower = to_lower(name);
+    if (std::ranges::any_of(k_words, [&](auto word) { return lower.contains(word); })) {
+      add(std::string_view(value).substr(value.rfind(' ') + 1));  // behind "Bearer "
     }
   }
 }
@@ -565,10 +613,39 @@ void Redactor::redact(Json& value) const {
       value = apply(digits);
     }
   } else if (value.is_structured()) {
+    if (value.is_object()) {
+      redact_names(value);
+    }
     for (auto& member : value) {
       redact(member);
     }
   }
+}
+
+// In their order, each with a name of its own still.
+void Redactor::redact_names(Json& object) const {
+  auto& members = object.get_ref<Json::object_t&>();
+  if (std::ranges::all_of(members, [&](const auto& member) { return is_clean(member.first); })) {
+    return;
+  }
+  std::unordered_set<std::string> taken;
+  for (const auto& [name, value] : members) {
+    taken.insert(name);
+  }
+  Json::object_t::Container renamed;
+  renamed.reserve(members.size());
+  std::size_t last = 1;
+  for (auto& [name, value] : members) {
+    std::string safe = apply(name);
+    if (safe != name) {
+      const std::string first = safe;
+      while (!taken.insert(safe).second) {
+        safe = first + '-' + std::to_string(++last);
+      }
+    }
+    renamed.emplace_back(std::move(safe), std::move(value));
+  }
+  static_cast<Json::object_t::Container&>(members).swap(renamed);
 }
 
 std::string Redactor::dump(const Json& value) const {
@@ -579,7 +656,7 @@ std::string Redactor::dump(std::string text, const std::function<Json()>& value)
   if (is_clean(text)) {
     return text;
   }
-  text = {};  // it may be large
+  give_up(text);  // it may be large
   Json clean = value();
   redact(clean);
   return agent::dump(clean);
@@ -590,14 +667,11 @@ std::size_t Redactor::most_kept_back() const {
 }
 
 std::size_t Redactor::settled(std::string_view before, std::string_view text) const {
-  std::size_t hold = std::min(open_value(text, values_), open_word(text));
+  std::size_t hold = std::min(open_end(text, values_), open_end_read(text, values_));
   Guesses guesses;
   if (guesses_) {
     guesses = guesses_in(before, text);
     hold = std::min(hold, guesses.open);
-  }
-  if (triggers_in(text).any()) {
-    hold = std::min({hold, open_header(text), open_key_block(text)});
   }
   const std::size_t most = most_kept_back();
   const bool is_too_long = text.size() - hold > most;
@@ -614,7 +688,7 @@ std::size_t Redactor::settled(std::string_view before, std::string_view text) co
 
 std::string StreamRedactor::feed(std::string_view piece) {
   if (inside_ != Inside::nothing) {
-    const auto belongs = inside_ == Inside::token ? is_token_char : is_key_block_char;
+    const auto belongs = inside_ == Inside::token ? may_go_on : is_key_block_char;
     const auto* const rest = std::find_if_not(piece.begin(), piece.end(), belongs);
     piece.remove_prefix(static_cast<std::size_t>(rest - piece.begin()));
     if (piece.empty()) {
@@ -643,7 +717,7 @@ std::size_t StreamRedactor::go_inside(std::size_t cut, std::string_view out) {
   }
   const bool is_key = pending_.find("-----BEGIN") < cut;
   const std::string_view rest = std::string_view(pending_).substr(cut);
-  if (!std::ranges::all_of(rest, is_key ? is_key_block_char : is_token_char)) {
+  if (!std::ranges::all_of(rest, is_key ? is_key_block_char : may_go_on)) {
     return cut;
   }
   inside_ = is_key ? Inside::key_block : Inside::token;
@@ -655,6 +729,15 @@ void StreamRedactor::move_on(std::size_t count) {
   before_.erase(0, before_.size() - std::min(before_.size(), k_guess_context));
   pending_.erase(0, count);
   word_ = std::min(word_, pending_.size());
+}
+
+std::string StreamRedactor::break_off() {
+  std::string rest = feed(k_cut);
+  rest += finish();
+  if (rest.ends_with(k_cut)) {
+    rest.erase(rest.size() - k_cut.size());
+  }
+  return rest;
 }
 
 std::string StreamRedactor::finish() {

@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace agent {
@@ -25,6 +27,8 @@ class Redactor {
   // Adds a value that must never appear; one shorter than 8 bytes is left out. Of one with several
   // lines each line of 12 bytes or more goes by itself, too.
   void add(std::string_view value);
+  // Adds the values of HTTP headers that carry a credential, by what they are usually called.
+  void add_headers(std::span<const std::pair<std::string, std::string>> headers);
 
   // A copy that also takes out what looks like a secret (guess_secrets.h). For the output of tools,
   // before anybody has seen it: the model, the journal and every sink then hold the same text, and
@@ -38,7 +42,7 @@ class Redactor {
   // Authorization headers. Never shas, UUIDs or ids. Thread-safe.
   std::string apply(std::string_view text) const;
   bool is_clean(std::string_view text) const;
-  // Takes the secrets out of every string in the value; keys stay.
+  // Takes the secrets out of every string in the value, and out of the names of its members.
   void redact(Json& value) const;
   // The value as text, redacted.
   std::string dump(const Json& value) const;
@@ -53,6 +57,7 @@ class Redactor {
  private:
   friend class StreamRedactor;
 
+  void redact_names(Json& object) const;
   std::size_t most_kept_back() const;  // bytes of what may become a secret
   // `before` is what came before the text: it may say what the text begins with.
   std::string apply(std::string_view before, std::string_view text, std::size_t limit) const;
@@ -69,6 +74,9 @@ class StreamRedactor {
   explicit StreamRedactor(const Redactor& redactor) : redactor_(redactor) {}
   std::string feed(std::string_view piece);
   std::string finish();
+  // In place of finish() where the text goes no further than it has come: of a known value that has
+  // only begun, no more is shown than of one that was cut.
+  std::string break_off();
 
  private:
   enum class Inside : std::uint8_t { nothing, token, key_block };

@@ -69,9 +69,12 @@ class AskingToolbox final : public agent::Toolbox {
 
 class Person final : public agent::Approver {
  public:
-  explicit Person(Answer answer) : answer_(answer) {}
+  explicit Person(Answer answer, agent::Clock* clock = nullptr) : answer_(answer), clock_(clock) {}
   Answer ask(const agent::ApprovalRequest&, std::stop_token) override {
     ++asked;
+    if (clock_ != nullptr) {
+      clock_->sleep_for(std::chrono::hours(1), {});  // thinks
+    }
     return answer_;
   }
   std::string_view name() const override { return "person"; }
@@ -80,6 +83,7 @@ class Person final : public agent::Approver {
 
  private:
   Answer answer_;
+  agent::Clock* clock_;
 };
 
 agent::Result<agent::Reply> two_calls(const agent::ModelRequest&, const agent::Emit&) {
@@ -113,9 +117,10 @@ struct WaitingRun {
                                           .prompt = past.seq == 0 ? "go" : "",
                                           .sandbox = {.mode = sandbox},
                                           .made_from = {.agent_text = agent_text}},
-                              .resume_cmd = "errand resume r",
+                              .resume = {.words = "errand resume r"},
                               .answers = std::move(answers)};
     request.started.plan.approval_deadline = deadline;
+    request.started.plan.limits.max_tool_calls = max_tool_calls;
     if (past.seq > 0) {
       request.started.resumes = past.seq;
     }
@@ -168,6 +173,7 @@ struct WaitingRun {
   std::string sandbox = "workspace_write";
   std::string key = "key";
   std::optional<agent::Milliseconds> deadline;
+  std::optional<std::int64_t> max_tool_calls;
   std::size_t capacity = static_cast<std::size_t>(-1);
   std::size_t requests = 0;
 };
@@ -254,6 +260,24 @@ TEST_CASE("approvals: a person who is there is asked for what nobody has answere
   CHECK(run.go({{"c1", k_yes}}, &person).exit_code == 0);
   CHECK(person.asked == 1);
   CHECK(run.toolbox.ran == Ids{"look", "c1", "c2"});
+}
+
+TEST_CASE("approvals: while a person thinks, the run is not at work", "[agent]") {
+  WaitingRun run;
+  Person person(Answer::once, &run.clock);
+  CHECK(run.go({}, &person).duration_ms == 0);
+  CHECK(person.asked == 2);
+}
+
+TEST_CASE("approvals: answers that a run ends before are not lost without a word", "[agent]") {
+  WaitingRun run;
+  run.go({});
+  run.max_tool_calls = 0;
+  CHECK(run.go({{"c1", k_yes}, {"c2", k_no}}).exit_code == 83);
+  CHECK(run.warnings() == Ids{"the answer to `c1` was not used, for the run ended before it, and "
+                              "is not kept",
+                              "the answer to `c2` was not used, for the run ended before it, and "
+                              "is not kept"});
 }
 
 TEST_CASE("approvals: a call that waits too long ends the run, and is closed", "[agent]") {
@@ -355,6 +379,7 @@ TEST_CASE("approvals: what is sealed is told apart", "[agent]") {
   CHECK(with([](auto& other) { other.call.arguments_sha256 = "x"; }) != sealed);
   CHECK(with([](auto& other) { other.rule = "deploy*"; }) != sealed);
   CHECK(with([](auto& other) { other.by_hook = true; }) != sealed);
+  CHECK(with([](auto& other) { other.tool_sha256 = "t"; }) != sealed);
   CHECK(with([](auto& other) { other.reason = "because"; }) == sealed);
   CHECK(agent::sealed_yes("q", setting, request) != sealed);
   CHECK(within([](auto& other) { other.cwd = "/wor"; }) != sealed);
@@ -362,8 +387,9 @@ TEST_CASE("approvals: what is sealed is told apart", "[agent]") {
   CHECK(within([](auto& other) { other.sandbox = "t"; }) != sealed);
   CHECK(agent::sealed_no("r", 1, "c1") != agent::sealed_no("r", 2, "c1"));
   const auto grant = [&](std::string cwd, std::string_view rule) {
-    return agent::sealed_grant("r", {.cwd = std::move(cwd), .agent = {}, .sandbox = {}}, rule);
+    return agent::sealed_grant("r", {.cwd = std::move(cwd), .agent = {}, .sandbox = {}}, rule, "");
   };
   CHECK(grant("/a", "b") != grant("/ab", ""));
-  CHECK(agent::sealed_grant("r", setting, "b") != grant("/work", "b"));
+  CHECK(agent::sealed_grant("r", setting, "b", "") != grant("/work", "b"));
+  CHECK(agent::sealed_grant("r", setting, "b", "") != agent::sealed_grant("r", setting, "b", "t"));
 }

@@ -35,3 +35,23 @@ TEST_CASE("call ids: a reply whose calls are told apart stays as it is", "[agent
   CHECK(reply.tool_calls[1].id == "c2");
   CHECK(reply.raw == "[]");
 }
+
+TEST_CASE("call ids: one that cannot be shown or kept as it is becomes another one", "[agent]") {
+  const std::string id = GENERATE(as<std::string>{},
+                                  "q\x1b[31m",
+                                  "two\nlines",
+                                  "x[redacted]",
+                                  std::string(300, 'x'),
+                                  "a\xE2\x80\xAE"
+                                  "b");
+  agent::Reply reply{.text = {}, .tool_calls = {{id, "a", "{}"}, {"a b'c", "a", "{}"}}};
+  agent::give_own_ids(reply);
+  CHECK(reply.tool_calls[0].id.size() == 9);
+  CHECK(reply.tool_calls[1].id == "a b'c");
+  agent::Reply secret{
+      .text = {}, .tool_calls = {{"c1", "a", "{}"}, {"c2", "a", "{}"}}, .raw = "[]"};
+  agent::give_own_ids(secret, [](std::string_view text) { return text != "c2"; });
+  CHECK(secret.tool_calls[0].id == "c1");
+  CHECK(secret.tool_calls[1].id.size() == 9);
+  CHECK(secret.raw.empty());
+}

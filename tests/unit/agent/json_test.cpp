@@ -142,6 +142,52 @@ TEST_CASE("json: numbers that are kept by their text are read as others are", "[
   CHECK_FALSE(agent::is_number(agent::Json(row.text)));
 }
 
+TEST_CASE("json: numbers are compared by their digits", "[agent]") {
+  const auto [left, order, right] = GENERATE(table<std::string, int, std::string>({
+      {"9007199254740993", 1, "9007199254740992"},
+      {"-9007199254740993", -1, "-9007199254740992"},
+      {"9007199254740993.0", 1, "9007199254740992"},
+      {"1", 0, "1.0"},
+      {"100", 0, "1e2"},
+      {"1.50", 0, "15E-1"},
+      {"0.001", 0, "1e-3"},
+      {"-0", 0, "0.000"},
+      {"0e400", 0, "0"},
+      {"-1", -1, "0"},
+      {"0", -1, "1e-400"},
+      {"2", -1, "10"},
+      {"-2", 1, "-10"},
+      {"1e400", -1, "1e401"},
+      {"1e400", 1, "9e399"},
+      {"12", -1, "123"},
+      {"0.1", -1, "0.10000000000000001"},
+      {"18446744073709551617", 1, "18446744073709551616"},
+      {"1e99999999999999999999", 1, "1e-99999999999999999999"},
+  }));
+  CAPTURE(left, order, right);
+  const auto one = agent::parse_json(left);
+  const auto other = agent::parse_json(right);
+  REQUIRE(one);
+  REQUIRE(other);
+  CHECK(agent::compare_numbers(*one, *other) == order <=> 0);
+  CHECK(agent::compare_numbers(*other, *one) == 0 <=> order);
+  CHECK(agent::is_same_value(*one, *other) == (order == 0));
+}
+
+TEST_CASE("json: the same value is one whatever the order of keys and the way of its numbers",
+          "[agent]") {
+  const auto is_same = [](std::string_view one, std::string_view other) {
+    return agent::is_same_value(*agent::parse_json(one), *agent::parse_json(other));
+  };
+  CHECK(is_same(R"({"a": [1, {"b": 2.0}], "c": "x"})", R"({"c": "x", "a": [1.0, {"b": 2}]})"));
+  CHECK_FALSE(is_same("[9007199254740993]", "[9007199254740992]"));
+  CHECK_FALSE(is_same(R"({"a": 1})", R"({"b": 1})"));
+  CHECK_FALSE(is_same(R"({"a": 1})", R"({"a": 1, "b": 1})"));
+  CHECK_FALSE(is_same("[1]", "[1, 1]"));
+  CHECK_FALSE(is_same("1", R"("1")"));
+  CHECK_FALSE(is_same("[]", "{}"));
+}
+
 TEST_CASE("json: many numbers beyond all doubles cost no more than others", "[agent]") {
   std::string text = "[0";
   for (int count = 0; count < 200'000; ++count) {

@@ -140,6 +140,79 @@ TEST_CASE("loop: tool results go back in call order, before the next request", "
   CHECK(tool_message(second[3]).content == "result of b");
 }
 
+TEST_CASE("loop: before each turn the tools are looked at once, and what is new is the model's",
+          "[agent]") {
+  Stage stage;
+  stage.toolbox.infos = {{.name = "m", .description = "M.", .parameters = "{}"}};
+  stage.toolbox.news = {{1, {}},
+                        {2, {.added = {{.name = "z", .bytes = 40}}, .warnings = {"s: y is gone."}}},
+                        {3, {.added = {{.name = "a", .bytes = 4}}, .warnings = {}}}};
+  std::vector<std::string> offered;
+  const auto notes = [&](agent::Reply reply) -> ScriptedProvider::Answer {
+    return [&offered, reply](const agent::ModelRequest& request, const agent::Emit&) {
+      std::string names;
+      for (const agent::ToolInfo& tool : request.tools) {
+        names += tool.name + " ";
+      }
+      offered.push_back(names);
+      return agent::Result<agent::Reply>(reply);
+    };
+  };
+  const auto result = stage.run({notes(call_reply({{"1", "x", "{}"}, {"2", "x", "{}"}})),
+                                 notes(call_reply({{"3", "x", "{}"}})),
+                                 notes(text_reply("done"))});
+  CHECK(result.exit_code == 0);
+  CHECK(offered == std::vector<std::string>{"m ", "m z ", "m z a "});
+  CHECK(stage.toolbox.looks == 3);
+  std::vector<std::string> said;
+  for (const agent::Event& event : stage.sink.events) {
+    if (const auto* added = std::get_if<agent::ToolsAdded>(&event.body)) {
+      said.push_back(std::to_string(added->turn) + added->reason + added->tools.at(0).name);
+    } else if (const auto* warning = std::get_if<agent::Warning>(&event.body)) {
+      said.push_back(warning->message + warning->kind);
+    }
+  }
+  CHECK(said == std::vector<std::string>{"s: y is gone.mcp_server", "1listedz", "2listeda"});
+}
+
+TEST_CASE("loop: tools that were added stand behind the others, in their order, from the next turn",
+          "[agent]") {
+  Stage stage;
+  stage.toolbox.infos = {{.name = "a", .description = "A.", .parameters = "{}"}};
+  stage.toolbox.adds = {{"1", {{.name = "z", .bytes = 40}, {.name = "gone", .bytes = 4}}},
+                        {"2", {{.name = "m", .bytes = 80}, {.name = "z", .bytes = 40}}}};
+  stage.toolbox.gone = "gone";
+  std::vector<std::string> offered;
+  const auto notes = [&](agent::Reply reply) -> ScriptedProvider::Answer {
+    return [&offered, reply](const agent::ModelRequest& request, const agent::Emit&) {
+      std::string names;
+      for (const agent::ToolInfo& tool : request.tools) {
+        names += tool.name + " ";
+      }
+      offered.push_back(names);
+      return agent::Result<agent::Reply>(reply);
+    };
+  };
+  const auto result = stage.run({notes(call_reply({{"1", "x", "{}"}})),
+                                 notes(call_reply({{"2", "y", "{}"}})),
+                                 notes(call_reply({{"3", "x", "{}"}})),
+                                 notes(text_reply("done"))});
+  CHECK(result.exit_code == 0);
+  CHECK(offered == std::vector<std::string>{"a ", "a z ", "a z m ", "a z m "});
+  CHECK(stage.count("tools.added") == 2);
+  std::vector<std::int64_t> estimates;
+  for (const agent::Event& event : stage.sink.events) {
+    if (const auto* asked = std::get_if<agent::ModelRequested>(&event.body)) {
+      estimates.push_back(asked->estimated_input);
+    }
+  }
+  REQUIRE(estimates.size() == 4);
+  // 15 tokens of the reply before, "result of N" in 3, and what was added.
+  CHECK(estimates[1] == 15 + (44 + 11 + 3) / 4);
+  CHECK(estimates[2] == 15 + (80 + 11 + 3) / 4);
+  CHECK(estimates[3] == 15 + 3);
+}
+
 TEST_CASE("loop: max_turns stops before the request that would be one too many", "[agent]") {
   Stage stage;
   stage.request.started.plan.limits.max_turns = 1;

@@ -7,6 +7,7 @@
 #include "tests/support/folded.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include <deque>
 #include <string>
@@ -253,6 +254,156 @@ TEST_CASE("state: a run that is carried on keeps all but its ending", "[agent]")
     log.push_back(tests::numbered(resumed));
     CHECK(tests::folded(log).plan.limits.max_turns == 9);
   }
+}
+
+TEST_CASE(
+    "state: tools that were added stay, but for those that a later process has from the start",
+    "[agent]") {
+  agent::RunStarted begun{.model = "a/1", .instructions = "1234", .prompt = "p", .tools = {"x"}};
+  begun.plan.tool_bytes = 100;
+  agent::State state;
+  agent::advance(state, begun);
+  const std::int64_t said = state.new_bytes;
+  agent::advance(
+      state,
+      agent::ToolsAdded{.turn = 1,
+                        .reason = "found",
+                        .tools = {{.name = "b", .bytes = 20}, {.name = "a", .bytes = 7}}});
+  agent::advance(
+      state,
+      agent::ToolsAdded{.turn = 2, .reason = "called", .tools = {{.name = "b", .bytes = 20}}});
+  CHECK(state.added_tools ==
+        std::vector<agent::AddedTool>{{.name = "b", .bytes = 20}, {.name = "a", .bytes = 7}});
+  CHECK(state.fixed_bytes == 4 + 100 + 27);
+  CHECK(state.new_bytes == said + 27);
+
+  agent::advance(state, agent::ContextCompacted{.turn = 2, .action = "left_out", .reason = "fill"});
+  CHECK(state.added_tools.size() == 2);
+
+  agent::RunStarted resumed = begun;
+  resumed.resumes = 3;
+  agent::advance(state, resumed);
+  CHECK(state.added_tools.size() == 2);
+  CHECK(state.fixed_bytes == 4 + 100 + 27);
+
+  resumed.tools = {"b", "x"};
+  resumed.plan.tool_bytes = 120;
+  agent::advance(state, resumed);
+  CHECK(state.added_tools == std::vector<agent::AddedTool>{{.name = "a", .bytes = 7}});
+  CHECK(state.fixed_bytes == 4 + 120 + 7);
+  agent::advance(
+      state,
+      agent::ToolsAdded{.turn = 3, .reason = "called", .tools = {{.name = "b", .bytes = 20}}});
+  CHECK(state.added_tools.size() == 2);  // a later process may have it no more
+}
+
+TEST_CASE("state: what stands before the prompt has been said", "[agent]") {
+  agent::State plain;
+  agent::advance(plain, agent::RunStarted{.model = "a/1", .prompt = "four"});
+  agent::State state;
+  agent::advance(
+      state,
+      agent::RunStarted{
+          .model = "a/1",
+          .prompt = "four",
+          .opening = {
+              {.role = "user", .text = "one", .attachments = {{"a.png", "image/png", "iVBORw0K"}}},
+              {.role = "assistant", .text = "three"}}});
+  const auto& messages = state.conversation.messages;
+  REQUIRE(messages.size() == 3);
+  const auto& first = std::get<agent::UserMessage>(messages[0]);
+  CHECK(first.text == "one");
+  CHECK(first.attachments.size() == 1);
+  CHECK(std::get<agent::AssistantMessage>(messages[1]).reply->text == "three");
+  CHECK(std::get<agent::UserMessage>(messages[2]).text == "four");
+  CHECK(state.prompt == 2U);
+  CHECK(state.turns == 0);
+  CHECK(state.answer == nullptr);
+  CHECK(state.new_bytes > plain.new_bytes + 8);  // the picture, too
+}
+
+TEST_CASE("state: a call has the same number in each process, and its sub-agent is its own",
+          "[agent]") {
+  const auto replied = [](agent::State& state, std::int64_t turn, std::vector<std::string> ids) {
+    agent::Reply reply{.stop_reason = agent::StopReason::tool_use};
+    for (std::string& id : ids) {
+      reply.tool_calls.push_back({.id = std::move(id), .name = "x", .arguments = "{}"});
+    }
+    advance(state, agent::ModelResponded{.turn = turn, .reply = reply});
+  };
+  const auto began = [](agent::State& state, std::int64_t number, const char* call_id) {
+    advance(state,
+            agent::MemberStarted{.member = fmt::format("x[{}]", number),
+                                 .step = "x",
+                                 .item = number,
+                                 .run_id = "r",
+                                 .call_id = call_id});
+  };
+  const auto ended = [](agent::State& state, const char* call_id) {
+    advance(state, agent::ToolFinished{.result = {.call_id = call_id, .name = "x"}});
+  };
+  agent::State state;
+  advance(state, agent::RunStarted{.model = "m/1", .prompt = "go"});
+  replied(state, 1, {"a", "b", "c"});
+  CHECK(agent::number_of_call(state, "a") == 1);
+  CHECK(agent::number_of_call(state, "c") == 3);
+  CHECK(agent::number_of_call(state, "d") == 0);
+  began(state, 1, "a");
+  began(state, 3, "c");
+  ended(state, "c");
+  CHECK(agent::number_of_call(state, "a") == 1);
+  CHECK(agent::number_of_call(state, "b") == 2);
+  ended(state, "a");
+  ended(state, "b");
+
+  replied(state, 2, {"b", "a"});  // ids come again
+  CHECK(agent::number_of_call(state, "b") == 4);
+  CHECK(agent::number_of_call(state, "a") == 5);
+  CHECK(agent::sub_agent_of_call(state, "a") == nullptr);
+  began(state, 5, "a");
+  REQUIRE(agent::sub_agent_of_call(state, "a") != nullptr);
+  CHECK(agent::sub_agent_of_call(state, "a")->number == 5);
+  CHECK(state.sub_agents.size() == 3);
+}
+
+TEST_CASE("state: a sub-agent's bill counts once, however often it is told", "[agent]") {
+  const auto ended = [](std::int64_t input, const char* cost, std::int64_t turns) {
+    agent::RunResult result{.turns = turns, .run_id = "r"};
+    result.models = {
+        {.model = "m", .turns = turns, .usage = {.input = input}, .cost = dollars(cost)}};
+    return agent::MemberFinished{
+        .member = "x[1]", .step = "x", .item = 1, .result = result, .call_id = "c1"};
+  };
+  agent::State state;
+  advance(state,
+          agent::MemberStarted{
+              .member = "x[1]", .step = "x", .item = 1, .run_id = "r", .call_id = "c1"});
+  REQUIRE(agent::member_of_call(state, "c1") != nullptr);
+  CHECK(agent::member_of_call(state, "c1")->run_id == "r");
+  CHECK(agent::sub_agent_of_call(state, "c1")->member == "x[1]");
+  CHECK(agent::member_of_call(state, "c2") == nullptr);
+  CHECK(agent::make_result(state, {}).members.empty());
+
+  advance(state, ended(10, "0.1", 1));
+  advance(state, ended(30, "0.25", 3));
+  CHECK(state.usage.input == 30);
+  CHECK(state.cost == dollars("0.25"));
+  CHECK(state.turns == 0);  // they are its own
+  const agent::RunResult result = agent::make_result(state, {});
+  REQUIRE(result.members.size() == 1);
+  CHECK(result.members[0].member == "x[1]");
+  CHECK(result.members[0].turns == 3);
+}
+
+TEST_CASE("state: an unknown cost of a member stays unknown", "[agent]") {
+  agent::RunResult result;
+  result.models = {{.model = "m", .usage = {.input = 5}, .cost = std::nullopt}};
+  agent::State state;
+  const agent::MemberFinished ended{.member = "fix", .step = "fix", .item = {}, .result = result};
+  advance(state, ended);
+  advance(state, ended);
+  CHECK(state.usage.input == 5);
+  CHECK(state.cost == std::nullopt);
 }
 
 TEST_CASE("state: a log from before the plan was in it still folds", "[agent]") {

@@ -63,8 +63,38 @@ EventBody ended(Code code, ToolStatus status = ToolStatus::failed) {
                                         .fatal = true}};
 }
 
+EventBody taking_over(std::string id) {
+  return agent::MemberStarted{
+      .member = "b[1]", .step = "b", .item = 1, .kind = "handoff", .call_id = std::move(id)};
+}
+
+EventBody took_over(std::string id, std::optional<Code> failure = std::nullopt) {
+  agent::RunResult result{.text = "it is so"};
+  if (failure) {
+    result.error = agent::Error{.code = *failure, .message = "no"};
+    result.exit_code = agent::exit_code(*result.error);
+  }
+  return agent::MemberFinished{.member = "b[1]",
+                               .step = "b",
+                               .item = 1,
+                               .result = std::move(result),
+                               .call_id = std::move(id)};
+}
+
 EventBody said(std::string reason) {
   return agent::UserSaid{.text = "go on", .reason = std::move(reason)};
+}
+
+EventBody checked(std::string output, bool passed = false) {
+  return agent::CheckRan{.check = "c",
+                         .command = "c",
+                         .passed = passed,
+                         .exit_status = passed ? 0 : 1,
+                         .output = std::move(output)};
+}
+
+EventBody near(Code limit) {
+  return agent::UserSaid{.text = "last turn", .reason = "wrap_up", .limit = limit};
 }
 
 struct Described {
@@ -77,6 +107,15 @@ struct Described {
       text += " " + call.id;
     }
     return text;
+  }
+  std::string operator()(const agent::RefuseTools& refuse) const {
+    return fmt::format("refuse {}", refuse.calls.size());
+  }
+  std::string operator()(const agent::RunCheck& check) const {
+    return fmt::format("check {} for the {}. time", check.index, check.attempt);
+  }
+  std::string operator()(const agent::SendBack& back) const {
+    return fmt::format("send back {}", back.failed.size());
   }
   std::string operator()(const agent::Say& say) const { return "say " + say.message.reason; }
   std::string operator()(const agent::Warn& warn) const { return "warn " + warn.warning.limit; }
@@ -95,6 +134,11 @@ struct NextStep {
   std::vector<EventBody> events;
   std::string step;
 };
+
+RunPlan checking(int attempts) {
+  return {.checks = {{.name = "c", .run = "c"}, {.name = "c", .run = "c"}},
+          .check_attempts = attempts};
+}
 
 RunPlan limited(agent::Limits limits) {
   return {.limits = std::move(limits)};
@@ -161,6 +205,155 @@ std::vector<NextStep> rows() {
       {"another JSON", {began({.output_schema = k_any_object}), replied(1, "[]")}, "finish 111"},
       {"no JSON", {began({.output_schema = k_any_object}), replied(1, "done")}, "finish 111"},
 
+      {"no JSON, and it may be corrected",
+       {began({.output_schema = k_any_object, .repair_attempts = 1}), replied(1, "done")},
+       "say output_invalid"},
+      {"it was sent back",
+       {began({.output_schema = k_any_object, .repair_attempts = 1}),
+        replied(1, "done"),
+        said("output_invalid")},
+       "ask"},
+      {"corrected",
+       {began({.output_schema = k_any_object, .repair_attempts = 1}),
+        replied(1, "done"),
+        said("output_invalid"),
+        replied(2, "{}")},
+       "finish 0"},
+      {"not corrected",
+       {began({.output_schema = k_any_object, .repair_attempts = 1}),
+        replied(1, "done"),
+        said("output_invalid"),
+        replied(2, "done")},
+       "finish 111"},
+      {"a call in place of a correction",
+       {began({.output_schema = k_any_object, .repair_attempts = 1}),
+        replied(1, "done"),
+        said("output_invalid"),
+        called(2, {"1", "2"})},
+       "refuse 2"},
+      {"it was refused",
+       {began({.output_schema = k_any_object, .repair_attempts = 2}),
+        replied(1, "done"),
+        said("output_invalid"),
+        called(2, {"1"}),
+        done("1")},
+       "say output_invalid"},
+      {"it was refused, and that was the last correction",
+       {began({.output_schema = k_any_object, .repair_attempts = 1}),
+        replied(1, "done"),
+        said("output_invalid"),
+        called(2, {"1"}),
+        done("1")},
+       "finish 111"},
+
+      {"an answer with checks",
+       {began(checking(3)), replied(1, "done")},
+       "check 0 for the 1. time"},
+      {"the first has failed",
+       {began(checking(3)), replied(1, "done"), checked("no")},
+       "check 1 for the 1. time"},
+      {"both have run",
+       {began(checking(3)), replied(1, "done"), checked("no"), checked("", true)},
+       "send back 1"},
+      {"both have passed",
+       {began(checking(3)), replied(1, "done"), checked("", true), checked("", true)},
+       "finish 0"},
+      {"there was one attempt",
+       {began(checking(1)), replied(1, "done"), checked("no"), checked("no")},
+       "finish 113"},
+      {"it was sent back with what failed",
+       {began(checking(3)),
+        replied(1, "done"),
+        checked("no"),
+        checked("no"),
+        said("checks_failed")},
+       "ask"},
+      {"the next answer",
+       {began(checking(3)),
+        replied(1, "done"),
+        checked("no"),
+        checked("no"),
+        said("checks_failed"),
+        replied(2, "now")},
+       "check 0 for the 2. time"},
+      {"the same has failed again",
+       {began(checking(3)),
+        replied(1, "done"),
+        checked("no"),
+        checked("", true),
+        said("checks_failed"),
+        replied(2, "now"),
+        checked("no"),
+        checked("", true)},
+       "finish 113"},
+      {"it has failed in another way",
+       {began(checking(3)),
+        replied(1, "done"),
+        checked("no"),
+        checked("", true),
+        said("checks_failed"),
+        replied(2, "now"),
+        checked("else"),
+        checked("", true)},
+       "send back 1"},
+      {"a hook sends on what had passed",
+       {began(checking(3)),
+        replied(1, "done"),
+        checked("", true),
+        checked("", true),
+        said("sent_on"),
+        replied(2, "now")},
+       "check 0 for the 1. time"},
+
+      {"one turn of two is kept",
+       {began(limited({.max_turns = 2, .wrap_up = true})), called(1, {"1"}), done("1")},
+       "say wrap_up"},
+      {"of one turn, none is kept",
+       {began(limited({.max_turns = 1, .wrap_up = true})), called(1, {"1"}), done("1")},
+       "finish 80 limits.max_turns"},
+      {"the last turn",
+       {began(limited({.max_turns = 2, .wrap_up = true})),
+        called(1, {"1"}),
+        done("1"),
+        near(Code::run_max_turns)},
+       "ask"},
+      {"the last turn is over",
+       {began(limited({.max_turns = 2, .wrap_up = true})),
+        called(1, {"1"}),
+        done("1"),
+        near(Code::run_max_turns),
+        replied(2, "so far")},
+       "finish 80 limits.max_turns"},
+      {"it was a call",
+       {began(limited({.max_turns = 2, .wrap_up = true})),
+        called(1, {"1"}),
+        done("1"),
+        near(Code::run_max_turns),
+        called(2, {"1"})},
+       "finish 80 limits.max_turns"},
+      {"a tenth of the tokens is kept",
+       {began(limited({.max_total_tokens = 34, .wrap_up = true})), called(1, {"1"}), done("1")},
+       "say wrap_up"},
+      {"an ordinary turn leaves it",
+       {began(limited({.max_total_tokens = 100, .wrap_up = true})), called(1, {"1"}), done("1")},
+       "ask for 59"},
+      {"the last turn may use it",
+       {began(limited({.max_total_tokens = 100, .wrap_up = true})),
+        called(1, {"1"}),
+        done("1"),
+        near(Code::run_token_budget)},
+       "ask for 66"},
+      {"a tenth of the money is kept",
+       {began(limited({.max_cost_usd = money_of("0.011"), .wrap_up = true})),
+        called(1, {"1"}),
+        done("1")},
+       "say wrap_up"},
+      {"the time, as the loop has said",
+       {began(limited({.timeout = agent::Milliseconds{1'000}, .wrap_up = true})),
+        near(Code::run_timeout),
+        replied(1, "so far")},
+       "finish 124 limits.timeout"},
+
       {"the agent's verdict",
        {began(),
         called(1, {"1"}),
@@ -171,6 +364,23 @@ std::vector<NextStep> rows() {
         called(1, {"1"}),
         agent::ToolFinished{.result = {.call_id = "1", .task_failed = true}},
         said("denied")},
+       "ask"},
+      {"another agent has taken over, and answers",
+       {began(), called(1, {"1"}), taking_over("1"), took_over("1"), done("1")},
+       "finish 0"},
+      {"it says that the task failed",
+       {began(),
+        called(1, {"1"}),
+        taking_over("1"),
+        took_over("1", Code::run_task_failed),
+        done("1")},
+       "finish 1"},
+      {"nobody knows yet how it went", {began(), called(1, {"1"}), taking_over("1")}, "run 1"},
+      {"it came to nothing",
+       {began(), called(1, {"1"}), taking_over("1"), took_over("1", Code::output_empty), done("1")},
+       "finish 112"},
+      {"its answer goes back",
+       {began(), called(1, {"1"}), taking_over("1"), took_over("1"), done("1"), said("sent_on")},
        "ask"},
       {"a fatal tool failed", {began(), called(1, {"1"}), ended(Code::tool_failed)}, "finish 110"},
       {"the same, with another call open",
@@ -274,24 +484,23 @@ TEST_CASE("step: each ending that it decides has its row", "[agent]") {
       seen.insert(row.step.substr(7, row.step.find(' ', 7) - 7));
     }
   }
-  CHECK(seen == std::set<std::string>{"0",
-                                      "1",
-                                      "75",
-                                      "76",
-                                      "80",
-                                      "81",
-                                      "82",
-                                      "83",
-                                      "84",
-                                      "85",
-                                      "86",
-                                      "92",
-                                      "93",
-                                      "94",
-                                      "95",
-                                      "110",
-                                      "111",
-                                      "112"});
+  CHECK(seen == std::set<std::string>{"0",  "1",   "75",  "76",  "80",  "81", "82",
+                                      "83", "84",  "85",  "86",  "92",  "93", "94",
+                                      "95", "110", "111", "112", "113", "124"});
+}
+
+TEST_CASE("step: no tool can be called in a correction and in the last turn", "[agent]") {
+  const RunPlan plan{
+      .tool_choice = "required", .output_schema = k_any_object, .repair_attempts = 1};
+  std::vector<agent::Event> events = {tests::numbered(began(plan)),
+                                      tests::numbered(replied(1, "done")),
+                                      tests::numbered(said("output_invalid"))};
+  CHECK(agent::tool_choice(tests::folded(events)) == "none");
+  events.push_back(tests::numbered(replied(2, "{}")));
+  events.push_back(tests::numbered(said("checks_failed")));
+  CHECK(agent::tool_choice(tests::folded(events)) == "required");
+  events.push_back(tests::numbered(near(Code::run_max_turns)));
+  CHECK(agent::tool_choice(tests::folded(events)) == "none");
 }
 
 TEST_CASE("step: a tool must be called only until one was", "[agent]") {

@@ -201,6 +201,10 @@ TEST_CASE("text: a stranger's words are one line", "[agent]") {
   CHECK(agent::one_line("a\u2028b\u202Ec\u2066d\u0085") == "a\\u2028b\\u202ec\\u2066d\\u0085");
   CHECK(agent::one_line("a\xff") == "a\\xff");
   CHECK(agent::one_line("größe", 6) == "gr…");
+  CHECK(agent::one_line("a\u200Bb\u00ADc\U000E0073d\u2060") ==
+        "a\\u{200b}b\\u{00ad}c\\u{e0073}d\\u{2060}");
+  CHECK(agent::one_line("— “so” \u00A0 \u3000 می\u200Cخواهم ⚠\uFE0F") ==
+        "— “so” \u00A0 \u3000 می\u200Cخواهم ⚠\uFE0F");
   CHECK(agent::one_line(std::string(10'000, 'x')).size() == 1'000);
   CHECK(agent::one_line(std::string(10'000, '\n')).size() <= 1'000);
   const std::string once = agent::one_line(std::string(5'000, '\n') + "x", 100);

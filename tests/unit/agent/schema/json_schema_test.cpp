@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <re2/re2.h>
 
 #include <filesystem>
 #include <fstream>
@@ -395,6 +396,23 @@ TEST_CASE("json schema: large values are judged in linear time", "[agent]") {
   CHECK(schema(R"({"uniqueItems":true,"items":{"properties":{"n":{"minimum":0}}}})")
             .check(value)
             .empty());
+}
+
+TEST_CASE("json schema: patterns are bounded as a whole, by what they cost to be read", "[agent]") {
+  const std::string pattern = "(x{1,900}){1,1}";
+  const auto made_of = [&](int count) {
+    Json properties = Json::object();
+    for (int at = 0; at < count; ++at) {
+      properties[std::to_string(at)] = {{"pattern", pattern}};
+    }
+    return JsonSchema::compile({{"properties", properties}});
+  };
+  const int most = 200'000 / re2::RE2(pattern).ProgramSize();
+  REQUIRE(most > 10);
+  CHECK(made_of(most));
+  const auto beyond = made_of(most + 1);
+  REQUIRE_FALSE(beyond);
+  CHECK_THAT(beyond.error().message, Catch::Contains("too much work together"));
 }
 
 TEST_CASE("json schema: a moved schema still works", "[agent]") {

@@ -4,6 +4,7 @@
 #include "tests/support/linear.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -233,16 +234,28 @@ TEST_CASE("redact: the beginning of a known value that was cut goes", "[agent]")
   CHECK(streamed(redactor, std::string("a s3cr3t-val… b"), 3) == "a [redacted]… b");
 }
 
-TEST_CASE("redact: of a JSON value every text is cleaned, and nothing else changes", "[agent]") {
+TEST_CASE("redact: of a JSON value every text and every name is cleaned, and nothing else changes",
+          "[agent]") {
   agent::Redactor redactor({});
   redactor.add("s3cr3t-value-of-mine");
   agent::Json value = agent::Json::parse(
       R"({"z":["a s3cr3t-value-of-mine",{"s3cr3t-value-of-mine":1.50}],"a":null,"b":"clean"})");
-  const std::string clean =
-      R"({"z":["a [redacted]",{"s3cr3t-value-of-mine":1.5}],"a":null,"b":"clean"})";
+  const std::string clean = R"({"z":["a [redacted]",{"[redacted]":1.5}],"a":null,"b":"clean"})";
   CHECK(redactor.dump(value) == clean);
   redactor.redact(value);
   CHECK(agent::dump(value) == clean);
+}
+
+TEST_CASE("redact: names that become alike stay apart, in their order", "[agent]") {
+  agent::Redactor redactor({});
+  redactor.add("s3cr3t-value-of-mine");
+  redactor.add("another-value-of-mine");
+  const auto value = agent::parse_json(
+      R"({"b":{"s3cr3t-value-of-mine":{"x another-value-of-mine":"s3cr3t-value-of-mine"}},)"
+      R"("s3cr3t-value-of-mine":1,"[redacted]-2":2,"another-value-of-mine":3,"a":4})");
+  REQUIRE(value);
+  CHECK(redactor.dump(*value) == R"({"b":{"[redacted]":{"x [redacted]":"[redacted]"}},)"
+                                 R"("[redacted]":1,"[redacted]-2":2,"[redacted]-3":3,"a":4})");
 }
 
 TEST_CASE("redact: a known value goes where it is written as a number", "[agent]") {
@@ -401,6 +414,37 @@ TEST_CASE("redact: what a stream shows is what the whole text would show", "[age
     INFO(step);
     CHECK(streamed(redactor, text, step) == expected);
   }
+}
+
+TEST_CASE("redact: a stream shows no secret whose escapes come in pieces", "[agent]") {
+  const agent::Redactor redactor(agent::Environment{{"A_TOKEN", "tok-en with space"}});
+  const std::string key = "sk-" + k_alnum32;
+  std::string all_escaped;
+  for (const char c : key) {
+    all_escaped += fmt::format("\\u{:04x}", static_cast<int>(c));
+  }
+  const std::string text = "a \\u0074ok-en with space, \\\\u0073k-" + k_alnum32 + " sk\\u002D" +
+                           k_alnum32 + " (" + all_escaped + ") \\u0041uthorization: Bearer " +
+                           k_alnum32 + "\\u0061 tok-en\\u0020with sp\\u0061ce \\u00 \\ end\\u0";
+  const std::string expected = redactor.apply(text);
+  REQUIRE(expected ==
+          "a [redacted], [redacted] [redacted] ([redacted]) \\u0041uthorization: Bearer [redacted] "
+          "[redacted] \\u00 \\ end\\u0");
+  for (std::size_t step = 1; step < 60; ++step) {
+    INFO(step);
+    CHECK(streamed(redactor, text, step) == expected);
+  }
+}
+
+TEST_CASE("redact: nothing of a long secret in escapes comes out of a stream", "[agent]") {
+  const agent::Redactor redactor({});
+  std::string text = "Authorization: Bearer ";
+  for (int count = 0; count < 2'000; ++count) {
+    text += "\\u0061bcdefgh";
+  }
+  const std::size_t step = GENERATE(1u, 50u, 3'000u, 100'000u);
+  const std::string out = streamed(redactor, text + " next", step);
+  CHECK(out == "Authorization: Bearer [redacted] next");
 }
 
 TEST_CASE("redact: what may begin a secret costs a stream no more than what may not", "[agent]") {
