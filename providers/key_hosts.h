@@ -24,8 +24,9 @@ inline constexpr std::string_view k_anywhere = "*";
 struct KeyRequest {
   // How the agent file names it. A text is all but what is named: the prompt, a tool, … A program
   // is one that is given the value and can reach the server. Told is a text, too, of which programs
-  // or web_fetch come to hear that can reach the server.
-  enum class Place : std::uint8_t { key, header, address, text, program, told };
+  // or web_fetch come to hear that can reach the server. A client's is one that shows an
+  // authorization server who asks.
+  enum class Place : std::uint8_t { key, header, address, text, program, told, client };
 
   std::string variable;
   Origin origin;

@@ -6,6 +6,7 @@
 #include "providers/recording/script_provider.h"
 #include "providers/resilience/circuit_breaker.h"
 #include "providers/resilience/fallback_provider.h"
+#include "providers/resilience/patient_provider.h"
 #include "providers/resilience/priced_provider.h"
 #include "providers/resilience/rate_gate.h"
 #include "providers/resilience/retry_provider.h"
@@ -397,9 +398,18 @@ std::unique_ptr<Wire> make_wire(const Resolved& resolved, const ModelSpec& spec)
               .quirks = default_quirks(resolved.provider, resolved.base_url)});
 }
 
-agent::Result<std::unique_ptr<agent::Provider>> make(const Choice& choice,
-                                                     const agent::RetryPolicy& policy,
-                                                     const Dependencies& dependencies) {
+namespace {
+
+std::unique_ptr<agent::Provider> with_patience(std::unique_ptr<agent::Provider> inner,
+                                               const Dependencies& dependencies) {
+  return dependencies.is_patient
+             ? std::make_unique<PatientProvider>(std::move(inner), dependencies.clock)
+             : std::move(inner);
+}
+
+agent::Result<std::unique_ptr<agent::Provider>> make_member(const Choice& choice,
+                                                            const agent::RetryPolicy& policy,
+                                                            const Dependencies& dependencies) {
   const auto& [resolved, spec, tariff] = choice;
   TRY(check_protocol(resolved.protocol));
   const auto& protocol = *find_row(protocols(), resolved.protocol);
@@ -431,24 +441,35 @@ agent::Result<std::unique_ptr<agent::Provider>> make(const Choice& choice,
       std::move(inner), state.circuit, dependencies.clock, resolved.provider, resolved.model);
 }
 
+}  // namespace
+
+agent::Result<std::unique_ptr<agent::Provider>> make(const Choice& choice,
+                                                     const agent::RetryPolicy& policy,
+                                                     const Dependencies& dependencies) {
+  TRY_ASSIGN(auto provider, make_member(choice, policy, dependencies));
+  return with_patience(std::move(provider), dependencies);
+}
+
 agent::Result<std::unique_ptr<agent::Provider>> make_chain(std::span<const Choice> chain,
                                                            const agent::FallbackSpec& fallback,
                                                            const agent::RetryPolicy& policy,
                                                            const Dependencies& dependencies) {
   std::vector<FallbackProvider::Member> members;
   for (const Choice& choice : chain) {
-    TRY_ASSIGN(auto provider, make(choice, policy, dependencies));
+    TRY_ASSIGN(auto provider, make_member(choice, policy, dependencies));
     members.push_back({.name = choice.resolved.name(),
                        .provider = std::move(provider),
                        .memory = state_of(choice.resolved, dependencies).failures});
   }
   if (members.size() == 1) {
-    return std::move(members.front().provider);
+    return with_patience(std::move(members.front().provider), dependencies);
   }
-  return std::make_unique<FallbackProvider>(
-      std::move(members),
-      FallbackProvider::Policy{.cooldown = fallback.cooldown, .on = fallback.on},
-      dependencies.clock);
+  return with_patience(
+      std::make_unique<FallbackProvider>(
+          std::move(members),
+          FallbackProvider::Policy{.cooldown = fallback.cooldown, .on = fallback.on},
+          dependencies.clock),
+      dependencies);
 }
 
 }  // namespace providers

@@ -91,16 +91,18 @@ struct Dependencies {
   std::uint64_t seed = 0;  // of the waits between two attempts
   std::function<agent::Result<agent::ReplayScript>(const std::string& path)> load_script = nullptr;
   Killed killed = nullptr;  // asked before each request, tries again included
+  // Whether a request waits while every model that it could go to is known to be down.
+  bool is_patient = false;
 };
 
-// A circuit breaker over a price over retry over the rate gate over the protocol. Errors: those of
-// load_script; config.invalid.
+// A circuit breaker over a price over retry over the rate gate over the protocol; over all of it,
+// patience, where it is asked for. Errors: those of load_script; config.invalid.
 agent::Result<std::unique_ptr<agent::Provider>> make(const Choice& choice,
                                                      const agent::RetryPolicy& policy,
                                                      const Dependencies& dependencies);
 
-// Each of them as `make` makes it, and the fallback over all. `chain` has at
-// least one; the models in `fallback` are not looked at.
+// Each of them as `make` makes it, the fallback over all, and over that one patience. `chain` has
+// at least one; the models in `fallback` are not looked at.
 agent::Result<std::unique_ptr<agent::Provider>> make_chain(std::span<const Choice> chain,
                                                            const agent::FallbackSpec& fallback,
                                                            const agent::RetryPolicy& policy,

@@ -2,7 +2,9 @@
 
 #include "providers/registry.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace providers {
 namespace {
@@ -13,12 +15,12 @@ constexpr std::string_view k_no_key = "replay";
 }  // namespace
 
 agent::Environment replay_environment(agent::Environment environment,
-                                      std::string_view key_variable,
+                                      std::span<const std::string> recorded,
                                       const agent::ModelSpec& spec) {
-  const bool is_picked = spec.name == "auto";  // by the key that is there: the recorded one alone
+  const bool is_picked = spec.name == "auto";  // by the key that is there: a recorded one alone
   for (const std::string& name : key_variables({spec.api_key_env})) {
     environment.erase(name);
-    if (!is_picked || name == key_variable) {
+    if (!is_picked || std::ranges::find(recorded, name) != recorded.end()) {
       environment[name] = k_no_key;
     }
   }

@@ -3,14 +3,15 @@
 #include "agent/environment.h"
 #include "agent/spec.h"
 
-#include <string_view>
+#include <span>
+#include <string>
 
 namespace providers {
 
 // The environment in which a recorded run finds its model: no key is needed, and none is used.
-// `key_variable` is where the recorded run's key came from.
+// `recorded` is where its key came from, and those of its members.
 agent::Environment replay_environment(agent::Environment environment,
-                                      std::string_view key_variable,
+                                      std::span<const std::string> recorded,
                                       const agent::ModelSpec& spec);
 
 }  // namespace providers

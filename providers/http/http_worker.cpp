@@ -192,6 +192,9 @@ bool HttpWorker::Transfer::take_header(std::string_view line) {
     is_head_done = status >= 200;  // 1xx: the answer's own head follows
     response.status = is_head_done ? static_cast<int>(status) : 0;
     delivers = exchange.wants_data && status / 100 == 2;
+    if (status / 100 == 2 && exchange.request.on_accepted != nullptr) {
+      (*exchange.request.on_accepted)();
+    }
     return true;
   }
   if (const auto colon = text.find(':'); colon != std::string_view::npos) {

@@ -43,12 +43,36 @@ std::optional<Entry> parse_entry(std::string_view line) {
                       });
 }
 
+// Where a class of characters ends that begins there; npos: it is none of the simplest.
+std::size_t end_of_class(std::string_view pattern, std::size_t at) {
+  at += pattern.substr(at).starts_with("[^") ? 2 : 1;
+  const std::size_t end = pattern.find_first_of(R"([]\)", at);
+  return end != at && end < pattern.size() && pattern[end] == ']' ? end : std::string_view::npos;
+}
+
+// Whether there may be a `|` outside of all groups.
+bool may_have_other_start(std::string_view pattern) {
+  int groups = 0;
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    const char c = pattern[at];
+    if (c == '|' && groups == 0) {
+      return true;
+    }
+    groups += c == '(' ? 1 : c == ')' ? -1 : 0;
+    at += c == '\\' ? 1 : 0;
+    if (c == '[' && (at = end_of_class(pattern, at)) == std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // What all that fits the pattern begins with, as far as that is plain to see.
 std::string plain_start(std::string_view pattern) {
   constexpr std::string_view k_special = R"(\^$.|()[]{}*+?)";
   constexpr std::string_view k_may_be_missing = "*?{";
   std::string start;
-  if (pattern.contains('|')) {  // perhaps another way to begin
+  if (may_have_other_start(pattern)) {
     return start;
   }
   while (!pattern.empty()) {

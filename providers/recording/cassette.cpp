@@ -17,6 +17,9 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <unistd.h>
 
 namespace providers {
@@ -42,6 +45,7 @@ constexpr auto k_hidden_headers =
 constexpr std::string_view k_shape = R"({
   "type": "object",
   "properties": {
+    "member": {"type": "string"},
     "run_id": {"type": "string"},
     "start": {"type": "string"},
     "seed": {"type": "integer"},
@@ -176,15 +180,21 @@ Json to_json(const Timings& timings) {
   return {{"tools", std::move(tools)}, {"tools_end", timings.tools_end}, {"clock", timings.clock}};
 }
 
+// What begins each object; nothing says that it is the whole's.
+Json object_of(const std::string& member) {
+  return member.empty() ? Json::object() : Json{{"member", member}};
+}
+
 Json to_json(const RecordedRun& run) {
-  return {{"schema", k_cassette_schema},
-          {"errand", ERRAND_VERSION},
-          {"run_id", run.run_id},
-          {"start", agent::format_time(run.start)},
-          {"seed", run.seed},
-          {"key_variable", run.key_variable},
-          {"folder", run.folder},
-          {"store", run.store}};
+  Json json = run.member.empty() ? Json{{"schema", k_cassette_schema}, {"errand", ERRAND_VERSION}}
+                                 : object_of(run.member);
+  json.update({{"run_id", run.run_id},
+               {"start", agent::format_time(run.start)},
+               {"seed", run.seed},
+               {"key_variable", run.key_variable},
+               {"folder", run.folder},
+               {"store", run.store}});
+  return json;
 }
 
 Json to_json(const std::vector<RecordedPiece>& pieces) {
@@ -197,12 +207,12 @@ Json to_json(const std::vector<RecordedPiece>& pieces) {
 
 // All but the pieces of the answer.
 Json to_json(const RecordedExchange& exchange) {
-  Json json = {{"request",
-                {{"method", exchange.method},
-                 {"url", exchange.url},
-                 {"headers", to_json(exchange.request_headers)},
-                 {"body", exchange.request_body}}},
-               {"response", {{"status", exchange.status}, {"headers", to_json(exchange.headers)}}}};
+  Json json = object_of(exchange.member);
+  json["request"] = {{"method", exchange.method},
+                     {"url", exchange.url},
+                     {"headers", to_json(exchange.request_headers)},
+                     {"body", exchange.request_body}};
+  json["response"] = {{"status", exchange.status}, {"headers", to_json(exchange.headers)}};
   if (exchange.error) {
     json["error"] = {{"code", agent::row(exchange.error->code).name},
                      {"message", exchange.error->message},
@@ -363,11 +373,7 @@ class Reader {
         continue;
       }
       TRY(check_shape(*json, record->line));
-      if (const Json* after = agent::find(*json, "after")) {
-        cassette_.after = timings_from(after);
-      } else {
-        TRY(take_exchange(*json, record->line));
-      }
+      TRY(take_object(*json, record->line));
     }
     if (!has_run) {
       return refuse(1, "it is empty");
@@ -391,6 +397,33 @@ class Reader {
     return refuse(line, fmt::format("`{}` {}", pointer, message));
   }
 
+  Result<void> take_object(const Json& json, int line) {
+    const std::string member(agent::text_at(json, "member"));
+    const auto found = members_.find(member);
+    if (agent::find(json, "run_id") != nullptr) {
+      if (member.empty() || found != members_.end()) {
+        return refuse(line,
+                      member.empty() ? std::string("the whole begins a second time")
+                                     : fmt::format("the run `{}` begins a second time", member));
+      }
+      members_.emplace(member, cassette_.members.size());
+      Cassette& part = cassette_.members.emplace_back(Cassette{.file = cassette_.file});
+      TRY_ASSIGN(part.run, run_from(json, line));
+      return {};
+    }
+    if (!member.empty() && found == members_.end()) {
+      return refuse(line, fmt::format("the run `{}` has not begun", member));
+    }
+    Cassette& part = member.empty() ? cassette_ : cassette_.members[found->second];
+    if (const Json* after = agent::find(json, "after")) {
+      part.after = timings_from(after);
+      return {};
+    }
+    TRY_ASSIGN(auto exchange, exchange_from(json, line));
+    part.exchanges.push_back(std::move(exchange));
+    return {};
+  }
+
   Result<void> take_run(const Json& json, int line) {
     const std::string_view schema = agent::text_at(json, "schema");
     if (schema != k_cassette_schema) {
@@ -404,27 +437,33 @@ class Reader {
                         : std::string(k_no_recording));
     }
     TRY(check_shape(json, line));
+    TRY_ASSIGN(cassette_.run, run_from(json, line));
+    return {};
+  }
+
+  Result<RecordedRun> run_from(const Json& json, int line) const {
     const auto start = agent::parse_time(agent::text_at(json, "start"));
     const std::string_view run_id = agent::text_at(json, "run_id");
     if (!start || run_id.empty()) {
       return refuse(line, "`start` or `run_id` of its run is missing");
     }
-    cassette_.run = {.run_id = std::string(run_id),
-                     .start = *start,
-                     .seed = static_cast<std::uint64_t>(agent::integer_at(json, "seed")),
-                     .key_variable = std::string(agent::text_at(json, "key_variable")),
-                     .folder = std::string(agent::text_at(json, "folder")),
-                     .store = std::string(agent::text_at(json, "store"))};
-    return {};
+    return RecordedRun{.member = std::string(agent::text_at(json, "member")),
+                       .run_id = std::string(run_id),
+                       .start = *start,
+                       .seed = static_cast<std::uint64_t>(agent::integer_at(json, "seed")),
+                       .key_variable = std::string(agent::text_at(json, "key_variable")),
+                       .folder = std::string(agent::text_at(json, "folder")),
+                       .store = std::string(agent::text_at(json, "store"))};
   }
 
-  Result<void> take_exchange(const Json& json, int line) {
+  Result<RecordedExchange> exchange_from(const Json& json, int line) const {
     const Json* request = agent::find(json, "request");
     const Json* response = agent::find(json, "response");
     if (request == nullptr || response == nullptr) {
       return refuse(line, "an exchange lacks its `request` or its `response`");
     }
-    RecordedExchange exchange{.before = timings_from(agent::find(json, "before")),
+    RecordedExchange exchange{.member = std::string(agent::text_at(json, "member")),
+                              .before = timings_from(agent::find(json, "before")),
                               .method = std::string(agent::text_at(*request, "method")),
                               .url = std::string(agent::text_at(*request, "url")),
                               .request_body = request->at("body"),
@@ -445,8 +484,7 @@ class Reader {
     if (!exchange.error && exchange.status < 100) {
       return refuse(line, "an answer has no HTTP `status`");
     }
-    cassette_.exchanges.push_back(std::move(exchange));
-    return {};
+    return exchange;
   }
 
   Result<Error> error_from(const Json& json, int line) const {
@@ -463,9 +501,18 @@ class Reader {
   const agent::JsonSchema shape_ =
       *agent::JsonSchema::compile(agent::parse_json(k_shape).value_or(Json()));
   Cassette cassette_;
+  std::map<std::string, std::size_t, std::less<>> members_;  // where they are in cassette_.members
 };
 
 }  // namespace
+
+std::vector<std::string> Cassette::key_variables() const {
+  std::vector<std::string> variables{run.key_variable};
+  std::ranges::transform(members, std::back_inserter(variables), [](const Cassette& member) {
+    return member.run.key_variable;
+  });
+  return variables;
+}
 
 Result<Cassette> parse_cassette(std::string_view text, const std::string& shown_file) {
   return Reader(shown_file).read(text);
@@ -550,6 +597,12 @@ CassetteWriter::~CassetteWriter() {
   ::close(descriptor_);
 }
 
+void CassetteWriter::begin(const RecordedRun& member) {
+  Json record = to_json(member);
+  redactor_.redact(record);
+  append(record);
+}
+
 void CassetteWriter::add(RecordedExchange exchange) {
   redact_body(exchange, redactor_);
   drop_hidden_headers(exchange.headers);
@@ -559,8 +612,10 @@ void CassetteWriter::add(RecordedExchange exchange) {
   append(record);
 }
 
-void CassetteWriter::end(const Timings& after) {
-  append({{"after", to_json(after)}});
+void CassetteWriter::end(const Timings& after, const std::string& member) {
+  Json record = object_of(member);
+  record["after"] = to_json(after);
+  append(record);
 }
 
 std::optional<Error> CassetteWriter::failure() const {

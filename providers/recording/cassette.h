@@ -2,7 +2,9 @@
 //
 // A file is a row of indented JSON objects: the run, then one object an exchange, appended when the
 // exchange is over, and at the end what happened after the last one. A run that was killed leaves
-// all exchanges but the one that it was in. Secrets are taken out before anything is written.
+// all exchanges but the one that it was in. The runs of a flow's steps and of sub-agents are in the
+// same file, in the same objects, each of which says whose it is. Secrets are taken out before
+// anything is written.
 #pragma once
 #include "agent/clock.h"
 #include "agent/http.h"
@@ -28,6 +30,7 @@ constexpr std::string_view k_cassette_schema = "errand.cassette/1";
 
 // What the run was started with and no exchange shows.
 struct RecordedRun {
+  std::string member;  // where it stands: `fix[1]/helper[2]`; empty: it is the whole
   std::string run_id;
   agent::Clock::Wall start;  // whole milliseconds
   std::uint64_t seed = 0;
@@ -52,7 +55,8 @@ struct RecordedPiece {
 };
 
 struct RecordedExchange {
-  Timings before;  // since the exchange before this one
+  std::string member = {};  // RecordedRun's
+  Timings before;           // since the exchange before this one
   std::string method;
   std::string url;
   agent::Headers request_headers = {};  // for people, not read back
@@ -71,7 +75,11 @@ struct Cassette {
   RecordedRun run;
   std::vector<RecordedExchange> exchanges;
   Timings after;
-  std::string cut;  // what is missing at the end of the file; empty: nothing
+  std::string cut;                     // what is missing at the end of the file; empty: nothing
+  std::vector<Cassette> members = {};  // of the whole, in the order in which they began
+
+  // Where the API keys of all of them came from.
+  std::vector<std::string> key_variables() const;
 };
 
 // cli.no_input where the file cannot be read, storage.corrupt (with the line) where it is no
@@ -103,8 +111,9 @@ class CassetteWriter {
   CassetteWriter(const CassetteWriter&) = delete;
   CassetteWriter& operator=(const CassetteWriter&) = delete;
 
+  void begin(const RecordedRun& member);
   void add(RecordedExchange exchange);
-  void end(const Timings& after);
+  void end(const Timings& after, const std::string& member = {});
 
   std::optional<agent::Error> failure() const;  // storage.io: the first one
 

@@ -34,6 +34,7 @@ void ReplayingTimings::play(const Timings& timings) {
   play_clock(timings.clock);
   const std::lock_guard lock(mutex_);
   current_.tools = timings.tools;
+  times_ = {timings.tools.begin(), timings.tools.end()};
   current_.tools_end = timings.tools_end;
   end_ = timings.tools_end > 0 ? timings.tools_end : timings.clock.size();
 }
@@ -60,6 +61,12 @@ std::int64_t ReplayingTimings::next_time() {
     last_ = std::max(last_, current_.clock[read_++]);  // a clock never goes back
   }
   return last_;
+}
+
+std::optional<std::int64_t> ReplayingTimings::time_of(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = times_.find(name);
+  return found == times_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<Timings::ToolTime> ReplayingTimings::tools() const {

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace providers {
@@ -36,6 +38,7 @@ class ReplayingTimings {
 
   std::int64_t next_time();  // where the readings are used up, the last one again
   std::vector<Timings::ToolTime> tools() const;
+  std::optional<std::int64_t> time_of(const std::string& name) const;  // one of them
 
  private:
   mutable std::mutex mutex_;
@@ -43,6 +46,7 @@ class ReplayingTimings {
   std::size_t read_ = 0;  // of current_.clock
   std::size_t end_ = 0;   // of what may be read: while tools run, nothing of what came after them
   std::int64_t last_ = 0;
+  std::unordered_map<std::string, std::int64_t> times_;  // of current_.tools
 };
 
 }  // namespace providers

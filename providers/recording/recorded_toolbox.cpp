@@ -1,5 +1,7 @@
 #include "providers/recording/recorded_toolbox.h"
 
+#include "agent/state.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,17 +13,14 @@
 namespace providers {
 namespace {
 
-class TimingWatcher final : public agent::ToolWatcher {
+// Passes on what it hears.
+class PassingWatcher : public agent::ToolWatcher {
  public:
-  TimingWatcher(agent::ToolWatcher& watcher, RecordingTimings& timings)
-      : watcher_(watcher), timings_(timings) {}
+  explicit PassingWatcher(agent::ToolWatcher& watcher) : watcher_(watcher) {}
 
   agent::HookDecision judge(const agent::ToolCall& call) override { return watcher_.judge(call); }
   agent::Answer ask(const agent::ApprovalRequest& request) override {
     return watcher_.ask(request);
-  }
-  std::optional<std::string> earlier_result(std::int64_t number) override {
-    return watcher_.earlier_result(number);
   }
   void parked(std::span<const agent::ApprovalRequest> requests,
               std::span<const agent::WaitingCall> others,
@@ -32,13 +31,38 @@ class TimingWatcher final : public agent::ToolWatcher {
   void output(const agent::ToolCall& call, std::string_view chunk) override {
     watcher_.output(call, chunk);
   }
+  void finished(const agent::ToolResult& result) override { watcher_.finished(result); }
+  void began(const agent::MemberStarted& member) override { watcher_.began(member); }
+  void ended(const agent::MemberFinished& member) override { watcher_.ended(member); }
+  agent::SubAgentRecord sub_agent(std::string_view call_id) const override {
+    return watcher_.sub_agent(call_id);
+  }
+  void suspended(const agent::ToolCall& call, const agent::Ending& why) override {
+    watcher_.suspended(call, why);
+  }
+  agent::Conversation conversation() const override { return watcher_.conversation(); }
+  void added(std::span<const agent::AddedTool> tools, std::string_view reason) override {
+    watcher_.added(tools, reason);
+  }
+  std::optional<std::string> earlier_result(std::int64_t number) override {
+    return watcher_.earlier_result(number);
+  }
+
+ protected:
+  agent::ToolWatcher& watcher_;
+};
+
+class TimingWatcher final : public PassingWatcher {
+ public:
+  TimingWatcher(agent::ToolWatcher& watcher, RecordingTimings& timings)
+      : PassingWatcher(watcher), timings_(timings) {}
+
   void finished(const agent::ToolResult& result) override {
     timings_.note_tool(result.call_id, result.duration_ms);
     watcher_.finished(result);
   }
 
  private:
-  agent::ToolWatcher& watcher_;
   RecordingTimings& timings_;
 };
 
@@ -53,12 +77,12 @@ std::string renamed(std::string text, std::string_view from, std::string_view to
   return text;
 }
 
-class ReplayingWatcher final : public agent::ToolWatcher {
+class ReplayingWatcher final : public PassingWatcher {
  public:
   ReplayingWatcher(agent::ToolWatcher& watcher,
                    std::vector<Timings::ToolTime> recorded,
                    const FolderNames& folder)
-      : watcher_(watcher), recorded_(std::move(recorded)), folder_(folder) {
+      : PassingWatcher(watcher), recorded_(std::move(recorded)), folder_(folder) {
     for (const auto& [call_id, duration_ms] : recorded_) {
       durations_.emplace(call_id, duration_ms);
     }
@@ -67,7 +91,7 @@ class ReplayingWatcher final : public agent::ToolWatcher {
   agent::HookDecision judge(const agent::ToolCall& call) override {
     agent::HookDecision ruling = watcher_.judge(as_recorded(call));
     if (ruling.text) {
-      ruling.text = renamed(*std::move(ruling.text), folder_.recorded, folder_.now);
+      ruling.text = folder_.as_now(*std::move(ruling.text));
     }
     return ruling;
   }
@@ -86,12 +110,12 @@ class ReplayingWatcher final : public agent::ToolWatcher {
     error.help = as_recorded(std::move(error.help));
     watcher_.parked(recorded, others, error);
   }
-  std::optional<std::string> earlier_result(std::int64_t number) override {
-    return watcher_.earlier_result(number);
-  }
   bool started(const agent::ToolCall& call) override { return watcher_.started(as_recorded(call)); }
   void output(const agent::ToolCall& call, std::string_view chunk) override {
     watcher_.output(as_recorded(call), as_recorded(std::string(chunk)));
+  }
+  void suspended(const agent::ToolCall& call, const agent::Ending& why) override {
+    watcher_.suspended(as_recorded(call), why);
   }
   void finished(const agent::ToolResult& result) override {
     if (!durations_.contains(result.call_id)) {
@@ -120,9 +144,7 @@ class ReplayingWatcher final : public agent::ToolWatcher {
   }
 
  private:
-  std::string as_recorded(std::string text) const {
-    return renamed(std::move(text), folder_.now, folder_.recorded);
-  }
+  std::string as_recorded(std::string text) const { return folder_.as_recorded(std::move(text)); }
   agent::ToolCall as_recorded(agent::ToolCall call) const {
     call.arguments = as_recorded(std::move(call.arguments));
     return call;
@@ -133,7 +155,6 @@ class ReplayingWatcher final : public agent::ToolWatcher {
     return request;
   }
 
-  agent::ToolWatcher& watcher_;
   const std::vector<Timings::ToolTime> recorded_;
   std::unordered_map<std::string, std::int64_t> durations_;  // in milliseconds, by call id
   const FolderNames& folder_;
@@ -142,6 +163,14 @@ class ReplayingWatcher final : public agent::ToolWatcher {
 };
 
 }  // namespace
+
+std::string FolderNames::as_recorded(std::string text) const {
+  return renamed(std::move(text), now, recorded);
+}
+
+std::string FolderNames::as_now(std::string text) const {
+  return renamed(std::move(text), recorded, now);
+}
 
 std::vector<agent::ToolResult> RecordingToolbox::run(std::span<const agent::ToolCall> calls,
                                                      agent::ToolWatcher& watcher,
@@ -159,7 +188,7 @@ std::vector<agent::ToolResult> ReplayingToolbox::run(std::span<const agent::Tool
                                                      std::stop_token kill) {
   std::vector<agent::ToolCall> real(calls.begin(), calls.end());
   for (agent::ToolCall& call : real) {
-    call.arguments = renamed(std::move(call.arguments), folder_.recorded, folder_.now);
+    call.arguments = folder_.as_now(std::move(call.arguments));
   }
   ReplayingWatcher replaying(watcher, timings_.tools(), folder_);
   auto results = tools_.run(real, replaying, std::move(stop), std::move(kill));

@@ -4,7 +4,9 @@
 #include "agent/toolbox.h"
 #include "providers/recording/recorded_timings.h"
 
+#include <stop_token>
 #include <string>
+#include <utility>
 
 namespace providers {
 
@@ -14,6 +16,12 @@ class RecordingToolbox final : public agent::Toolbox {
       : tools_(tools), timings_(timings) {}
 
   std::span<const agent::ToolInfo> tools() const override { return tools_.tools(); }
+  std::vector<agent::ToolInfo> added_tools(std::span<const agent::AddedTool> tools) const override {
+    return tools_.added_tools(tools);
+  }
+  agent::ToolNews take_news(std::stop_token stop) override {
+    return tools_.take_news(std::move(stop));
+  }
   std::vector<agent::ToolResult> run(std::span<const agent::ToolCall> calls,
                                      agent::ToolWatcher& watcher,
                                      std::stop_token stop,
@@ -29,6 +37,9 @@ class RecordingToolbox final : public agent::Toolbox {
 struct FolderNames {
   std::string recorded;
   std::string now;
+
+  std::string as_recorded(std::string text) const;
+  std::string as_now(std::string text) const;
 };
 
 // Tells of calls' ends in the recorded order and with the recorded times. Where the run's temporary
@@ -39,6 +50,12 @@ class ReplayingToolbox final : public agent::Toolbox {
       : tools_(tools), timings_(timings), folder_(std::move(folder)) {}
 
   std::span<const agent::ToolInfo> tools() const override { return tools_.tools(); }
+  std::vector<agent::ToolInfo> added_tools(std::span<const agent::AddedTool> tools) const override {
+    return tools_.added_tools(tools);
+  }
+  agent::ToolNews take_news(std::stop_token stop) override {
+    return tools_.take_news(std::move(stop));
+  }
   std::vector<agent::ToolResult> run(std::span<const agent::ToolCall> calls,
                                      agent::ToolWatcher& watcher,
                                      std::stop_token stop,

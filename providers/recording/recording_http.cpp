@@ -10,7 +10,8 @@ agent::Result<agent::HttpResponse> RecordingHttp::send(const agent::HttpRequest&
                                                        const agent::OnData& on_data,
                                                        std::stop_token stop) {
   ShownRequest asked = shown(request, redactor_);
-  RecordedExchange exchange{.before = timings_.take(),
+  RecordedExchange exchange{.member = member_,
+                            .before = timings_.take(),
                             .method = std::move(asked.method),
                             .url = std::move(asked.url),
                             .request_headers = telling_headers(request.headers),

@@ -1,11 +1,12 @@
 #include "providers/wire/answer_decoder.h"
 
+#include "agent/lenient_json.h"
 #include "agent/refusal.h"
+#include "agent/sse.h"
 #include "agent/text.h"
 #include "providers/wire/classify.h"
 #include "providers/wire/event_stream.h"
 #include "providers/wire/json_lines.h"
-#include "providers/wire/sse.h"
 #include "providers/wire/tool_call_assembler.h"
 
 #include <fmt/format.h>
@@ -35,49 +36,6 @@ bool is_cut_json(std::string_view text) {
   return (text.starts_with('{') || text.starts_with('[')) && !brackets.are_closed();
 }
 
-std::optional<std::uint32_t> escaped_unit(std::string_view text, std::size_t at) {
-  if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u') {
-    return std::nullopt;
-  }
-  std::uint32_t value = 0;
-  for (const char c : text.substr(at + 2, 4)) {
-    constexpr std::string_view k_digits = "0123456789abcdef";
-    const auto digit = k_digits.find(c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c);
-    if (digit == std::string_view::npos) {
-      return std::nullopt;
-    }
-    value = value * 16 + static_cast<std::uint32_t>(digit);
-  }
-  return value;
-}
-
-bool is_high(std::optional<std::uint32_t> unit) {
-  return unit && *unit >= 0xD800 && *unit < 0xDC00;
-}
-bool is_low(std::optional<std::uint32_t> unit) {
-  return unit && *unit >= 0xDC00 && *unit < 0xE000;
-}
-
-// Some servers cut between the two halves of an escaped pair; half a pair is no JSON.
-std::string without_lone_surrogates(std::string_view text) {
-  std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto unit = escaped_unit(text, at);
-    if (is_high(unit) && is_low(escaped_unit(text, at + 6))) {
-      result += text.substr(at, 12);
-      at += 12;
-    } else if (is_high(unit) || is_low(unit)) {
-      result += "\\ufffd";
-      at += 6;
-    } else {
-      const std::size_t length = text[at] == '\\' && at + 1 < text.size() ? 2 : 1;
-      result += text.substr(at, length);
-      at += length;
-    }
-  }
-  return result;
-}
-
 Error garbage(std::string_view body) {
   return Error{.code = Code::provider_bad_response,
                .message = fmt::format("the answer is not what the protocol says: {}",
@@ -94,7 +52,7 @@ Error garbage_json(std::string_view json) {
   return why == "is not valid JSON" ? garbage(json) : over_limit(why);
 }
 
-std::unique_ptr<StreamParser> parser_for(char first) {
+std::unique_ptr<agent::StreamParser> parser_for(char first) {
   switch (first) {
     case '{':
     case '[':
@@ -102,7 +60,7 @@ std::unique_ptr<StreamParser> parser_for(char first) {
     case '\0':  // of a frame's length
       return std::make_unique<EventStreamParser>();
     default:
-      return std::make_unique<SseParser>();
+      return std::make_unique<agent::SseParser>();
   }
 }
 
@@ -143,7 +101,7 @@ std::optional<Json> parse_lenient(std::string_view text) {
   if (is_cut_json(text)) {
     return std::nullopt;
   }
-  return agent::parse_json(without_lone_surrogates(agent::to_valid_utf8(text)));
+  return agent::parse_lenient(text);
 }
 
 agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_view word) {
@@ -294,7 +252,7 @@ void AnswerDecoder::find_form(std::string_view bytes) {
 }
 
 void AnswerDecoder::feed_stream(std::string_view bytes, const agent::Emit& emit) {
-  parser_->feed(bytes, [&](const StreamEvent& event) { return on_event(event, emit); });
+  parser_->feed(bytes, [&](const agent::StreamEvent& event) { return on_event(event, emit); });
 }
 
 std::optional<Error> AnswerDecoder::error_in(const Json& json) {
@@ -309,7 +267,7 @@ std::optional<agent::Milliseconds> AnswerDecoder::retry_after(agent::Clock::Wall
   return wait_inside(error_json_, now);
 }
 
-bool AnswerDecoder::on_event(const StreamEvent& event, const agent::Emit& emit) {
+bool AnswerDecoder::on_event(const agent::StreamEvent& event, const agent::Emit& emit) {
   const std::string_view data = agent::trimmed(event.data);
   if (data.empty() || is_over()) {
     return true;
@@ -348,7 +306,7 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
     return agent::fail(*std::move(error));
   }
   const std::string beginning(text.substr(0, k_kept_for_messages));
-  body_ = {};  // it may be large, and is read
+  agent::give_up(body_);  // it may be large, and is read
   if (!take_document(*json, emit)) {
     return agent::fail(garbage(beginning));
   }

@@ -3,7 +3,7 @@
 #pragma once
 #include "agent/json.h"
 #include "agent/money.h"
-#include "providers/wire/stream_parser.h"
+#include "agent/stream_parser.h"
 #include "providers/wire/wire.h"
 
 #include <nlohmann/json.hpp>
@@ -81,7 +81,7 @@ class AnswerDecoder : public Decoder {
   void find_form(std::string_view bytes);
   void feed_stream(std::string_view bytes, const agent::Emit& emit);
   std::optional<agent::Error> error_in(const agent::Json& json);
-  bool on_event(const StreamEvent& event, const agent::Emit& emit);
+  bool on_event(const agent::StreamEvent& event, const agent::Emit& emit);
   agent::Reply whole_reply();
   agent::Result<void> read_document(const agent::Emit& emit);
   agent::Error broken() const;
@@ -89,10 +89,10 @@ class AnswerDecoder : public Decoder {
 
   Form form_ = Form::unknown;
   std::string body_;  // of a document; of anything else the first bytes, for messages
-  std::unique_ptr<StreamParser> parser_;        // of a stream
-  agent::Heard heard_ = agent::Heard::nothing;  // of events, in the bytes that are fed
-  std::size_t comments_ = 0;                    // that were heard
-  std::size_t pending_ = 0;                     // likewise, of the event that is not yet whole
+  std::unique_ptr<agent::StreamParser> parser_;  // of a stream
+  agent::Heard heard_ = agent::Heard::nothing;   // of events, in the bytes that are fed
+  std::size_t comments_ = 0;                     // that were heard
+  std::size_t pending_ = 0;                      // likewise, of the event that is not yet whole
   std::optional<agent::Error> error_;
   agent::Json error_json_;  // what the answer said of its error
   std::string text_;

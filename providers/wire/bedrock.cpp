@@ -107,6 +107,15 @@ std::string tool_choice(std::string_view choice) {
   return choice == "required" ? R"(,"toolChoice":{"any":{}})" : "";
 }
 
+// There is no word for "none"; but a conversation with calls needs the tools that were called.
+bool offers_tools(const agent::ModelRequest& request) {
+  return !request.tools.empty() &&
+         (request.tool_choice != "none" ||
+          std::ranges::any_of(request.conversation.messages, [](const agent::Message& message) {
+            return std::holds_alternative<agent::ToolMessage>(message);
+          }));
+}
+
 class Bedrock final : public Wire {
  public:
   explicit Bedrock(WireSettings settings)
@@ -141,7 +150,7 @@ class Bedrock final : public Wire {
     if (!request.instructions.empty()) {
       head += fmt::format(R"("system":[{}{}],)", text_block(request.instructions), mark);
     }
-    if (!request.tools.empty() && request.tool_choice != "none") {
+    if (offers_tools(request)) {
       head += fmt::format(R"("toolConfig":{{"tools":[{}{}]{}}},)",
                           joined(request.tools, encode_tool),
                           mark,

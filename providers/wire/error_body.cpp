@@ -1,7 +1,7 @@
 #include "providers/wire/error_body.h"
 
+#include "agent/sse.h"
 #include "agent/text.h"
-#include "providers/wire/sse.h"
 
 #include <nlohmann/json.hpp>
 
@@ -138,13 +138,13 @@ bool is_flat_error(const Json& json) {
 
 std::optional<ErrorBody> error_in_stream(std::string_view text) {
   std::optional<ErrorBody> found;
-  const auto look = [&](const StreamEvent& event) {
+  const auto look = [&](const agent::StreamEvent& event) {
     if (const auto json = agent::parse_json(event.data)) {
       found = find_error(*json);
     }
     return !found;
   };
-  SseParser parser;
+  agent::SseParser parser;
   parser.feed(text, look);
   if (const auto last = parser.finish()) {
     look(*last);

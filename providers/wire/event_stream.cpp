@@ -92,7 +92,7 @@ std::optional<FrameHeaders> read_headers(std::string_view bytes) {
   return headers;
 }
 
-StreamEvent to_event(const FrameHeaders& headers, std::string_view payload) {
+agent::StreamEvent to_event(const FrameHeaders& headers, std::string_view payload) {
   if (headers.message_type == "event") {
     return {.name = headers.type, .data = std::string(payload)};
   }

@@ -1,7 +1,7 @@
 // Amazon's event stream (application/vnd.amazon.eventstream): binary frames with checksums, out of
 // bytes that come in any pieces.
 #pragma once
-#include "providers/wire/stream_parser.h"
+#include "agent/stream_parser.h"
 
 #include <cstddef>
 #include <optional>
@@ -12,11 +12,11 @@ namespace providers {
 
 // An event is named by its `:event-type`. An exception becomes an event with an error object as its
 // data: {"error": {"type": …, "message": …}}.
-class EventStreamParser final : public StreamParser {
+class EventStreamParser final : public agent::StreamParser {
  public:
   void feed(std::string_view bytes, const OnEvent& on_event) override;
   // A frame that is cut is nothing.
-  std::optional<StreamEvent> finish() override { return std::nullopt; }
+  std::optional<agent::StreamEvent> finish() override { return std::nullopt; }
   std::size_t pending() const override { return buffer_.size(); }
   // No checksum and no length was wrong.
   bool is_plausible() const override { return !is_broken_; }

@@ -30,11 +30,11 @@ void JsonLinesParser::feed(std::string_view bytes, const OnEvent& on_event) {
   }
 }
 
-std::optional<StreamEvent> JsonLinesParser::finish() {
+std::optional<agent::StreamEvent> JsonLinesParser::finish() {
   if (is_stopped_ || value_.empty()) {
     return std::nullopt;
   }
-  return StreamEvent{.name = {}, .data = std::exchange(value_, {})};
+  return agent::StreamEvent{.name = {}, .data = std::exchange(value_, {})};
 }
 
 // Whether the value ends with `c`.

@@ -1,6 +1,6 @@
 // JSON objects and arrays that stand in a row, as in NDJSON, out of bytes that come in any pieces.
 #pragma once
-#include "providers/wire/stream_parser.h"
+#include "agent/stream_parser.h"
 
 #include <cstddef>
 #include <optional>
@@ -11,10 +11,10 @@ namespace providers {
 
 // A value ends with its last bracket, wherever the lines end. What stands between two values and is
 // no space is an event too, the last one.
-class JsonLinesParser final : public StreamParser {
+class JsonLinesParser final : public agent::StreamParser {
  public:
   void feed(std::string_view bytes, const OnEvent& on_event) override;
-  std::optional<StreamEvent> finish() override;
+  std::optional<agent::StreamEvent> finish() override;
   std::size_t pending() const override { return value_.size(); }
   bool is_plausible() const override { return true; }
 

@@ -2,6 +2,7 @@
 
 #include "agent/json.h"
 #include "agent/message.h"
+#include "agent/text.h"
 #include "providers/wire/answer_decoder.h"
 #include "providers/wire/tool_call_assembler.h"
 #include "providers/wire/wire_text.h"
@@ -243,7 +244,7 @@ void OpenaiResponsesDecoder::take_item(long long index,
     add_text(text_of(item), emit);
   }
   if (is_whole) {
-    known.pieces = {};
+    agent::give_up(known.pieces);
   }
   known.json = std::move(item);
   known.is_whole = is_whole;

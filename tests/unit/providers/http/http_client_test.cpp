@@ -7,6 +7,8 @@
 #include <atomic>
 #include <chrono>
 #include <fcntl.h>
+#include <functional>
+#include <future>
 #include <netinet/in.h>
 #include <stop_token>
 #include <string>
@@ -708,6 +710,45 @@ TEST_CASE("http: while the reader is at work, the server is not late", "[provide
                                          {});
   INFO(message_of(result));
   CHECK(result);
+}
+
+TEST_CASE("http: that a server has accepted is told before it says anything", "[providers]") {
+  std::promise<void> accepted;
+  bool is_told_in_time = false;
+  LoopbackServer server([&](Peer& peer) {
+    peer.read_request();
+    peer.send(k_stream_head);
+    is_told_in_time = accepted.get_future().wait_for(10s) == std::future_status::ready;
+    peer.send(chunk("some") + "0\r\n\r\n");
+  });
+  const std::function<void()> on_accepted = [&] { accepted.set_value(); };
+  Sender sender;
+  auto request = streamed(server.url());
+  request.on_accepted = &on_accepted;
+
+  const auto result =
+      sender.client.send(request, [](std::string_view) { return agent::Heard::answer; }, {});
+  INFO(message_of(result));
+  CHECK(result);
+  CHECK(is_told_in_time);
+}
+
+TEST_CASE("http: a refusal is no acceptance", "[providers]") {
+  LoopbackServer server([](Peer& peer) {
+    peer.read_request();
+    peer.send("HTTP/1.1 405 No\r\nContent-Length: 0\r\n\r\n");
+  });
+  bool is_accepted = false;
+  const std::function<void()> on_accepted = [&] { is_accepted = true; };
+  Sender sender;
+  auto request = streamed(server.url());
+  request.on_accepted = &on_accepted;
+
+  const auto result =
+      sender.client.send(request, [](std::string_view) { return agent::Heard::answer; }, {});
+  REQUIRE(result);
+  CHECK(result->status == 405);
+  CHECK(!is_accepted);
 }
 
 TEST_CASE("http: an answer that is not streamed has one deadline for the whole", "[providers]") {

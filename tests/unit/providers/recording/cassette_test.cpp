@@ -60,6 +60,9 @@ agent::Error error_of(const std::string& text) {
 const std::string k_run =
     R"({"schema": "errand.cassette/1", "run_id": "r", "start": "2026-01-01T00:00:00.000Z"})";
 
+const std::string k_member =
+    R"({"member": "a", "run_id": "r", "start": "2026-01-01T00:00:00.000Z"})";
+
 // An exchange with that response.
 std::string with(const std::string& response) {
   return R"({"request": {"method": "POST", "url": "u", "body": 1}, "response": )" + response + "}";
@@ -124,6 +127,42 @@ TEST_CASE("cassette: an error is read back with what decides over the next attem
   CHECK(error->message == "refused");
   CHECK(error->help == "start it");
   CHECK(error->retry_once);
+}
+
+TEST_CASE("cassette: each member's exchanges are its own", "[providers]") {
+  const tests::TapeFolder folder;
+  const agent::Redactor secrets = redactor();
+  auto writer = CassetteWriter::create(folder.file(), tests::recorded_run(), secrets);
+  REQUIRE(writer);
+  providers::RecordedRun one = tests::recorded_run();
+  one.member = "fix[1]";
+  one.run_id = "1";
+  one.key_variable = "OTHER_KEY";
+  providers::RecordedRun two = one;
+  two.member = "fix[1]/helper[2]";
+  (*writer)->begin(one);
+  (*writer)->begin(two);
+  RecordedExchange said = exchange();
+  said.member = two.member;
+  (*writer)->add(exchange());
+  (*writer)->add(said);
+  (*writer)->end({.clock = {3}}, two.member);
+  (*writer)->end({.clock = {7}});
+
+  const auto cassette = providers::read_cassette(folder.file());
+  REQUIRE(cassette);
+  CHECK(cassette->run.member.empty());
+  CHECK(cassette->exchanges.size() == 1);
+  CHECK(cassette->after.clock == std::vector<std::int64_t>{7});
+  REQUIRE(cassette->members.size() == 2);
+  CHECK(cassette->members[0].run.member == "fix[1]");
+  CHECK(cassette->members[0].run.run_id == "1");
+  CHECK(cassette->members[0].run.start == one.start);
+  CHECK(cassette->members[0].exchanges.empty());
+  CHECK(cassette->members[1].exchanges.size() == 1);
+  CHECK(cassette->members[1].after.clock == std::vector<std::int64_t>{3});
+  CHECK(cassette->key_variables() ==
+        std::vector<std::string>{"TEST_KEY", "OTHER_KEY", "OTHER_KEY"});
 }
 
 TEST_CASE("cassette: no secret reaches the file", "[providers]") {
@@ -239,6 +278,10 @@ TEST_CASE("cassette: what is no recording is refused, with its place", "[provide
       {k_run + with(R"({"status": 200, "body": [{}]})"), 1, "a piece"},
       {k_run + with(R"({"status": 200, "body": [{"base64": "?"}]})"), 1, "a piece"},
       {k_run + with(R"({"body": []}, "error": {"code": "no.such"})"), 1, "unknown `code`"},
+      {k_run + k_member + k_member, 1, "the run `a` begins a second time"},
+      {k_run + k_run, 1, "the whole begins a second time"},
+      {k_run + R"({"member": "a", "after": {}})", 1, "the run `a` has not begun"},
+      {k_run + R"({"member": "a", "run_id": "r"})", 1, "`start` or `run_id`"},
   }));
   INFO(row.text);
   const agent::Error error = error_of(row.text);

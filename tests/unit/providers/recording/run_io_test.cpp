@@ -1,4 +1,6 @@
 // The clock and the tools of a recorded run, and of its replay.
+#include "providers/recording/run_io.h"
+
 #include "providers/recording/recorded_clock.h"
 #include "providers/recording/recorded_toolbox.h"
 #include "tests/support/fakes.h"
@@ -9,6 +11,9 @@
 
 using namespace std::chrono_literals;
 using providers::Timings;
+using tests::PlayedHttp;
+using tests::post;
+using tests::send;
 
 namespace {
 
@@ -161,4 +166,46 @@ TEST_CASE("io: the run's folder has its recorded name in the conversation", "[pr
         std::vector<std::string>{R"(started a {"path":"/tmp/then/f"})",
                                  "finished a in /tmp/then/f, twice: /tmp/then/f 0"});
   CHECK(results[0].full_output == "/tmp/then/f");
+}
+
+TEST_CASE("tape: the runs of a whole are in one file, and each replays its own", "[providers]") {
+  const tests::TapeFolder folder;
+  const agent::Redactor secrets{agent::Environment{}};
+  PlayedHttp http({{.pieces = {"of the whole"}}, {.pieces = {"of the member"}}});
+  {
+    const auto tape = providers::recording_tape(folder.file(), secrets);
+    CHECK_FALSE(tape->is_replay());
+    const auto whole = tape->open({.run_id = "w", .store = "auto"}, http);
+    const auto member = tape->open({.member = "fix[1]", .run_id = "m", .folder = "/tmp/m"}, http);
+    REQUIRE(whole);
+    REQUIRE(member);
+    send((*whole)->http(), post("1"));
+    send((*member)->http(), post("1"));
+    CHECK((*member)->took("make", 7ms) == 7ms);
+    (*member)->finish();
+    (*whole)->finish();
+    CHECK_FALSE(tape->failure());
+  }
+
+  auto cassette = providers::read_cassette(folder.file());
+  REQUIRE(cassette);
+  PlayedHttp nobody({});
+  const auto tape = providers::replaying_tape(*std::move(cassette), secrets);
+  CHECK(tape->is_replay());
+  CHECK(tape->run_id_of("fix[1]") == "m");
+  CHECK(tape->run_id_of("fix[2]") != tape->run_id_of("fix[2]"));  // new ones
+  const auto member = tape->open({.member = "fix[1]", .run_id = "m", .folder = "/tmp/now"}, nobody);
+  const auto whole = tape->open({.run_id = "w"}, nobody);
+  REQUIRE(member);
+  REQUIRE(whole);
+  CHECK((*whole)->store() == "auto");
+  CHECK(send((*member)->http(), post("1")).pieces == std::vector<std::string>{"of the member"});
+  CHECK(send((*whole)->http(), post("1")).pieces == std::vector<std::string>{"of the whole"});
+  CHECK((*member)->took("make", 9ms) == 7ms);
+  CHECK((*member)->took("other", 9ms) == 9ms);
+  CHECK((*member)->said("in /tmp/now/f") == "in /tmp/m/f");
+
+  const auto unknown = tape->open({.member = "fix[2]"}, nobody);
+  REQUIRE_FALSE(unknown);
+  CHECK(unknown.error().code == agent::Code::replay_miss);
 }

@@ -21,7 +21,7 @@ Parsed parse(std::string_view text, std::size_t piece = std::string_view::npos) 
   providers::JsonLinesParser parser;
   Parsed parsed;
   while (!text.empty()) {
-    parser.feed(text.substr(0, piece), [&](const providers::StreamEvent& event) {
+    parser.feed(text.substr(0, piece), [&](const agent::StreamEvent& event) {
       parsed.values.push_back(event.data);
       return true;
     });
@@ -75,7 +75,7 @@ TEST_CASE("json_lines: any cut gives the same values", "[providers]") {
 TEST_CASE("json_lines: who has heard enough hears no more", "[providers]") {
   providers::JsonLinesParser parser;
   int heard = 0;
-  const auto once = [&](const providers::StreamEvent&) { return ++heard < 1; };
+  const auto once = [&](const agent::StreamEvent&) { return ++heard < 1; };
   parser.feed("{}{}", once);
   parser.feed("{}", once);
   CHECK(heard == 1);
