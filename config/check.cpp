@@ -52,7 +52,7 @@ std::string article(Type type) {
     case Type::map:
     case Type::list_or_map:
     case Type::json_schema:
-    case Type::schema_or_path:
+    case Type::map_or_path:
     case Type::anything_map:
       return fmt::format("a {}", to_string(type));
   }
@@ -348,7 +348,7 @@ void Checker::check_value(const Value& value,
         refuse_type(value, key, shown_path);
       }
       break;
-    case Type::schema_or_path:
+    case Type::map_or_path:
       if (value.kind != Kind::map) {
         check_text(value, key, shown_path);
       }

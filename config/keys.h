@@ -29,7 +29,7 @@ enum class Type : std::uint8_t {
   boolean_or_map,  // the same: true or false, or a map
   list_or_map,     // the same: a list of the key `PATH[]`, or a map of the keys `PATH.…`
   json_schema,     // a map that is a JSON Schema
-  schema_or_path,  // the same, or the path of a file that holds one
+  map_or_path,     // a map that somebody else reads, or the path of a file that holds one
   anything_map,    // a map whose content is the user's own
   anything,
 };
@@ -47,6 +47,7 @@ enum class Shape : std::uint8_t {
   off,           // the one word
   switched_off,  // the same
   percent,       // "60%", from 10 to 95
+  pass_rule,     // "all", "any", or "80%", from 1 to 100
   variables,     // the same, or the beginning of several with a `*`
   model,         // "auto" or "PROVIDER/NAME"
   named_model,   // "PROVIDER/NAME"

@@ -10,6 +10,7 @@
 #include "config/yaml/yaml.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -107,6 +108,17 @@ void rename_pasted_servers(Value& root, Problems& problems) {
   pasted->key = "mcp_servers";
 }
 
+// The text of sub-agents that stand in the file, with which their runs are carried on: JSON, which
+// is YAML.
+void name_written_out(const Value& root, const std::string& shown_file, agent::AgentSpec& spec) {
+  for_each_written_out(root, [&](const std::string& name, const Value& whole) {
+    const auto sub = std::ranges::find(spec.sub_agents, name, &agent::SubAgentSpec::name);
+    sub->agent->file = shown_file + "#" + name;
+    sub->agent->source = agent::dump(to_json(whole));
+    name_written_out(whole, sub->agent->file, *sub->agent);
+  });
+}
+
 }  // namespace
 
 Report parse_agent(std::string_view text,
@@ -136,11 +148,14 @@ Report parse_agent(std::string_view text,
   rename_pasted_servers(*root, problems);
   refuse_keys(find_literal_keys(*root), *source, problems);
   check_templates(*root, problems);
+  const bool has_written_out = root->find("sub_agents") != nullptr;
+  const Value written = has_written_out ? *root : Value();
   expand_environment(*root, environment, problems);
   check(*root, keys(), known.tools, problems);
   agent::AgentSpec spec = build_agent(*root, directory, known, environment, problems);
   spec.file = shown_file;
   spec.source = text;
+  name_written_out(written, shown_file, spec);
   return finish(problems, std::move(spec));
 }
 

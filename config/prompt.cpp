@@ -252,6 +252,10 @@ agent::Result<void> check_named_files(const agent::AgentSpec& spec, const Readin
   return {};
 }
 
+agent::Result<Values> bound_parameters(const agent::AgentSpec& spec, const Values& given) {
+  return bind(spec, given, {});
+}
+
 agent::Result<Rendered> render(const agent::AgentSpec& spec,
                                const std::map<std::string, std::string>& parameters,
                                const std::optional<std::string>& prompt_from_outside,

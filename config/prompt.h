@@ -42,6 +42,10 @@ agent::Result<Rendered> render(const agent::AgentSpec& spec,
                                const ReadingPolicy& reading,
                                const std::set<std::string>& out_of_a_file = {});
 
+// The values of all parameters, those that were not given by their defaults. cli.usage as render().
+agent::Result<std::map<std::string, std::string>> bound_parameters(
+    const agent::AgentSpec& spec, const std::map<std::string, std::string>& given);
+
 // What render() will refuse of the files that the agent file names, in the same words; a path that
 // a parameter is part of is not known yet.
 agent::Result<void> check_named_files(const agent::AgentSpec& spec, const ReadingPolicy& reading);

@@ -17,6 +17,13 @@ inline const Value* value_at(const Value& map, std::string_view key) {
   return entry == nullptr || entry->value.kind == Kind::null ? nullptr : &entry->value;
 }
 
+// What is not there is empty.
+inline const Value& map_at(const Value& map, std::string_view key) {
+  static const Value k_empty;
+  const Value* value = value_at(map, key);
+  return value != nullptr ? *value : k_empty;
+}
+
 inline std::string text_at(const Value& map,
                            std::string_view key,
                            std::string_view otherwise = {}) {

@@ -25,6 +25,8 @@ constexpr auto k_script_keys = std::to_array<Key>({
     // clang-format off
     {.path = "version", .type = Type::integer, .help = "The version of this format. There is one so far: 1.", .example = "1", .min = 1, .max = 1, .required = true},
     {.path = "replies", .type = Type::list, .help = "What the model answers, one reply for each request, in this order.", .example = "[Done.]", .required = true},
+    {.path = "members", .type = Type::map, .help = "Replies of a flow's steps, of sub-agents, and of agents to whom the conversation is handed over, by their names; each of their runs plays its own from the beginning. Those that are not named here play `replies`.", .example = "{billing: [Done.]}"},
+    {.path = "members.*", .type = Type::anything, .help = "As `replies`.", .example = "[Done.]"},
     {.path = "replies[]", .type = Type::text_or_map, .help = "A reply: its text alone, or a map.", .example = "{text: Done.}"},
     {.path = "replies[].text", .type = Type::text, .help = "What the model says, streamed in pieces.", .example = "Done."},
     {.path = "replies[].reasoning", .type = Type::text, .help = "What the model thinks before it speaks.", .example = "The user wants a list."},
@@ -196,10 +198,10 @@ agent::ReplayStep ScriptBuilder::build_step(const Value& item) {
 }
 
 void check_are_reachable(const Value& replies,
-                         const agent::ReplayScript& script,
+                         const std::vector<agent::ReplayStep>& steps,
                          Problems& problems) {
-  for (std::size_t index = 0; index + 1 < script.steps.size(); ++index) {
-    if (script.steps[index].repeat == 0) {
+  for (std::size_t index = 0; index + 1 < steps.size(); ++index) {
+    if (steps[index].repeat == 0) {
       problems.add(replies.items[index + 1].span,
                    "this reply is never played: the one before it repeats forever",
                    "move it up, or give `repeat` a count");
@@ -207,18 +209,36 @@ void check_are_reachable(const Value& replies,
   }
 }
 
-agent::ReplayScript build_script(const Value& root, Problems& problems) {
-  agent::ReplayScript script;
-  script.file = problems.source().file();
-  const Value* replies = value_at(root, "replies");
+std::vector<agent::ReplayStep> build_replies(const Value* replies, Problems& problems) {
+  std::vector<agent::ReplayStep> steps;
   if (replies == nullptr || replies->kind != Kind::list) {
-    return script;
+    return steps;
   }
   ScriptBuilder builder(problems);
   for (const Value& item : replies->items) {
-    script.steps.push_back(builder.build_step(item));
+    steps.push_back(builder.build_step(item));
   }
-  check_are_reachable(*replies, script, problems);
+  check_are_reachable(*replies, steps, problems);
+  return steps;
+}
+
+// As a script of its own.
+std::vector<agent::ReplayStep> build_member(const Entry& member,
+                                            const Value& root,
+                                            Problems& problems) {
+  Value whole = root;
+  std::erase_if(whole.entries, [](const Entry& entry) { return entry.key != "version"; });
+  whole.entries.push_back({.key = "replies", .key_span = member.key_span, .value = member.value});
+  check(whole, k_script_keys, {}, problems);
+  return build_replies(&member.value, problems);
+}
+
+agent::ReplayScript build_script(const Value& root, Problems& problems) {
+  agent::ReplayScript script{.file = problems.source().file(),
+                             .steps = build_replies(value_at(root, "replies"), problems)};
+  for (const Entry& member : map_at(root, "members").entries) {
+    script.members.emplace(member.key, build_member(member, root, problems));
+  }
   return script;
 }
 

@@ -24,6 +24,8 @@
 //         expect: [notes, "3 lines"]    # each must occur in the newest message that was sent
 //       - Done, in short.               # a text alone is `text`
 //       - {text: again, repeat: 3}      # a count, or `forever` in the last reply
+//     members:
+//       billing: [You paid 12.]         # what a step, a sub-agent, … of this name plays instead
 //
 // `error` is a provider.* code without its prefix, or context_overflow. Calls without an id are
 // numbered through the script: call_1, call_2, … Usage that is not given is 0. x-* keys are free.

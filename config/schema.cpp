@@ -191,7 +191,7 @@ Json SchemaWriter::bare_value(const Key& key) const {
       return Json{{"type", "object"},
                   {"required", {"type"}},
                   {"properties", {{"type", {{"enum", {"object"}}}}}}};
-    case Type::schema_or_path:
+    case Type::map_or_path:
       return Json{
           {"anyOf", Json::array({text_like(pattern(key.shape)), Json{{"type", "object"}}})}};
     case Type::anything_map:

@@ -111,6 +111,21 @@ void find_in_model(const Value& model, std::vector<Span>& found) {
   }
 }
 
+void find_in_server(const Value& server, std::vector<Span>& found) {
+  if (const Entry* env = server.find("env")) {
+    find_in_map(env->value, agent::is_secret_name, found);
+  }
+  if (const Entry* headers = server.find("headers")) {
+    find_in_map(headers->value, carries_a_key, found);
+  }
+  if (const Entry* oauth = server.find("oauth")) {
+    find_in_map(
+        oauth->value,
+        [](std::string_view key) { return key == "client_secret" || key == "private_key"; },
+        found);
+  }
+}
+
 // A command tool, or a built-in one with its settings under its name.
 void find_in_tool(const Value& tool, std::vector<Span>& found) {
   const Entry* env = tool.find("env");
@@ -144,6 +159,11 @@ std::vector<Span> find_literal_keys(const Value& root) {
   find_in_map(root, names_a_secret, found);
   if (const Entry* model = root.find("model")) {
     find_in_model(model->value, found);
+  }
+  if (const Entry* servers = root.find("mcp_servers")) {
+    for (const Entry& server : servers->value.entries) {
+      find_in_server(server.value, found);
+    }
   }
   if (const Entry* fallback = root.find("fallback")) {
     const Entry* models = fallback->value.find("models");

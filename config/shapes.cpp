@@ -2,6 +2,7 @@
 
 #include "agent/spec.h"
 #include "agent/text.h"
+#include "config/pass_rule.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -158,6 +159,8 @@ bool fits(Shape shape, std::string_view text) {
     case Shape::percent:
       return text.size() == 3 && text[0] >= '1' && text[0] <= '9' && agent::is_digit(text[1]) &&
              text[2] == '%' && text.substr(0, 2) <= "95";
+    case Shape::pass_rule:
+      return PassRule::parse(text).has_value();
   }
   return false;
 }
@@ -199,6 +202,8 @@ std::string_view pattern(Shape shape) {
       return "^off$";
     case Shape::percent:
       return "^([1-8][0-9]|9[0-5])%$";
+    case Shape::pass_rule:
+      return "^(all|any|([1-9][0-9]?|100)%)$";
   }
   return "";
 }
@@ -240,6 +245,8 @@ std::string_view describe(Shape shape) {
       return "off, or a map of its keys";
     case Shape::percent:
       return "a share of the window from 10% to 95%: 60%";
+    case Shape::pass_rule:
+      return "all, any, or a share from 1% to 100%: 80%";
     case Shape::off:
       return "off, or a map with `network`, `read` and `write`";
   }

@@ -1,7 +1,5 @@
 #include "config/test_case.h"
 
-#include "agent/outcome.h"
-#include "config/build/schema_file.h"
 #include "config/check.h"
 #include "config/read.h"
 #include "config/yaml/problems.h"
@@ -31,10 +29,12 @@ constexpr auto k_case_keys = std::to_array<Key>({
     {.path = "prompt", .type = Type::text, .help = "The prompt, in place of the agent's own.", .example = "Say hello.", .shape = Shape::filled},
     {.path = "parameters", .type = Type::map, .help = "Values of the agent's parameters.", .example = "{target: main}", .shape = Shape::parameter_name},
     {.path = "parameters.*", .type = Type::scalar, .help = "The parameter's value.", .example = "main"},
-    {.path = "recording", .type = Type::text, .help = "The recording that answers, as `errand run --record` makes it. This or `replay`.", .example = "greeting.cassette", .shape = Shape::filled},
+    {.path = "recording", .type = Type::text, .help = "The recording that answers, as `errand run --record` makes it. This or `replay`; neither is needed with `--live`, where the model itself answers.", .example = "greeting.cassette", .shape = Shape::filled},
     {.path = "replay", .type = Type::text, .help = "The script of replies and faults that answers. This or `recording`.", .example = "greeting.replay.yaml", .shape = Shape::filled},
     {.path = "workspace", .type = Type::text, .help = "A folder that is open to tools (see DESCRIPTION); the agent works in a copy of it that is thrown away. Left out, it works in the case file's own folder.", .example = "sample-project", .shape = Shape::filled},
     {.path = "timeout", .type = Type::duration, .help = "The case has failed where the run takes longer.", .example = "10s", .default_value = "60s"},
+    {.path = "repeat", .type = Type::integer, .help = "How often the case runs, each time from the start. `--repeat` replaces it.", .example = "5", .default_value = "1", .min = 1, .max = 1000},
+    {.path = "pass", .type = Type::text, .help = "How many of the runs have to pass: all, any (one is enough), or a share, rounded up to whole runs.", .example = "80%", .default_value = "all", .shape = Shape::pass_rule},
     {.path = "expect", .type = Type::map, .help = "What must hold. Left out: the run ends with a final answer.", .example = "{text: {contains: Hello}}"},
     {.path = "expect.exit_code", .type = Type::integer, .help = "How the run ends. The rest is looked at only where it ends so.", .example = "80", .default_value = "0", .min = 0, .max = 255},
     {.path = "expect.text", .type = Type::map, .help = "What the answer says; spaces and line breaks at its ends do not count.", .example = "{contains: Hello}"},
@@ -42,17 +42,34 @@ constexpr auto k_case_keys = std::to_array<Key>({
     {.path = "expect.text.contains", .type = Type::texts, .help = "Texts that must each occur.", .example = "[Hello, world]"},
     {.path = "expect.text.contains[]", .type = Type::text, .help = "A text that must occur.", .example = "Hello", .shape = Shape::filled},
     {.path = "expect.text.matches", .type = Type::text, .help = "A regular expression (RE2) that must match somewhere.", .example = "\"^Hello\"", .shape = Shape::filled},
-    {.path = "expect.tools", .type = Type::list, .help = "The tools that ran, in this order, each as often as it ran; [] for none.", .example = "[read_file, grep]"},
+    {.path = "expect.tools", .type = Type::list_or_map, .help = "The tools that ran, in this order, each as often as it ran; [] for none. Or a map of the keys below.", .example = "[read_file, grep]"},
     {.path = "expect.tools[]", .type = Type::text, .help = "A tool's name.", .example = "read_file", .shape = Shape::filled},
+    {.path = "expect.tools.in_order", .type = Type::texts, .help = "Tools that ran in this order; others may have run before, between and after them.", .example = "[read_file, write_file]"},
+    {.path = "expect.tools.in_order[]", .type = Type::text, .help = "A tool's name.", .example = "read_file", .shape = Shape::filled},
+    {.path = "expect.tools.never", .type = Type::texts, .help = "Tools that did not run; a name that neither the agent, another agent of it, nor errand has is a mistake.", .example = "[shell]"},
+    {.path = "expect.tools.never[]", .type = Type::text, .help = "A tool's name.", .example = "shell", .shape = Shape::filled},
+    {.path = "expect.files", .type = Type::map, .help = "Files of the `workspace`, as they are in the agent's copy when the run is over; paths start there.", .example = "{out.txt: {contains: Ada}}", .shape = Shape::filled},
+    {.path = "expect.files.*", .type = Type::map, .help = "What holds of the file.", .example = "{contains: Ada}"},
+    {.path = "expect.files.*.exists", .type = Type::boolean, .help = "Whether it is there.", .example = "false", .default_value = "true"},
+    {.path = "expect.files.*.equals", .type = Type::text, .help = "All that it says; spaces and line breaks at its ends do not count.", .example = "Hello, Ada."},
+    {.path = "expect.files.*.contains", .type = Type::texts, .help = "Texts that must each occur.", .example = "Ada"},
+    {.path = "expect.files.*.contains[]", .type = Type::text, .help = "A text that must occur.", .example = "Ada", .shape = Shape::filled},
+    {.path = "expect.files.*.matches", .type = Type::text, .help = "A regular expression (RE2) that must match somewhere.", .example = "\"(?m)^Hello\"", .shape = Shape::filled},
     {.path = "expect.schema", .type = Type::text, .help = "The file of a JSON Schema that the answer, read as JSON, must fit.", .example = "verdict.schema.json", .shape = Shape::filled},
-    {.path = "expect.max_cost_usd", .type = Type::money, .help = "With a `recording`: the most that the run may cost, in US dollars. A cost that is not known fails.", .example = "0.05", .may_be_zero = true},
+    {.path = "expect.judge", .type = Type::list, .help = "Sentences about the answer that a model must hold for true. It is asked last, where all else holds, and by `--live` alone unless it is a script. See JUDGES.", .example = "[{says: Names both files., model: openai/gpt-5-mini}]", .min = 1},
+    {.path = "expect.judge[]", .type = Type::map, .help = "A sentence, and who judges.", .example = "{says: Names both files., model: openai/gpt-5-mini}"},
+    {.path = "expect.judge[].says", .type = Type::text, .help = "What must be true of the answer.", .example = "Names both files.", .shape = Shape::filled, .required = true},
+    {.path = "expect.judge[].model", .type = Type::text_or_map, .help = "The model that judges, as PROVIDER/NAME, or a map with the keys of an agent's `model`; replay/SCRIPT.yaml plays a script.", .example = "openai/gpt-5-mini", .shape = Shape::named_model, .required = true, .same_as = "model"},
+    {.path = "expect.judge[].votes", .type = Type::integer, .help = "How often it is asked. Where its answers differ, it has no opinion.", .example = "3", .default_value = "1", .min = 1, .max = 9},
+    {.path = "expect.judge[].timeout", .type = Type::duration, .help = "How long each answer may take.", .example = "30s", .default_value = "1m"},
+    {.path = "expect.max_cost_usd", .type = Type::money, .help = "The most that each run may cost, in US dollars, judges not counted. A cost that is not known fails. Not for a script, which costs nothing.", .example = "0.05", .may_be_zero = true},
     // clang-format on
 });
 
 class CaseBuilder {
  public:
-  CaseBuilder(const fs::path& file, Problems& problems)
-      : folder_(file.parent_path()), problems_(problems) {
+  CaseBuilder(const fs::path& file, Problems& problems, Problems& needs_live)
+      : folder_(file.parent_path()), problems_(problems), needs_live_(needs_live) {
     case_.file = file;
     case_.name = file.filename().string();
     if (case_.name.ends_with(k_test_suffix)) {
@@ -74,17 +91,24 @@ class CaseBuilder {
         case_.parameters[entry.key] = entry.value.text;
       }
     }
+    if (const Value* repeat = value_at(root, "repeat")) {
+      case_.repeat = static_cast<std::size_t>(integer_of(*repeat).value_or(1));
+    }
+    case_.pass = PassRule::parse(text_at(root, "pass")).value_or(PassRule());
     if (problems_.is_empty()) {  // else a misspelt key may be what is missing
       check_one_source(root);
     }
     if (const Value* expect = value_at(root, "expect")) {
-      build_expectations(*expect);
+      const CaseSetting setting{.folder = folder_,
+                                .has_workspace = !case_.workspace.empty(),
+                                .has_script = !case_.replay.empty()};
+      case_.expect = build_expectations(*expect, setting, problems_, needs_live_);
     }
     return std::move(case_);
   }
 
  private:
-  // A run without either could ask a real server, and cost money.
+  // A run without either asks a real server, and costs money.
   void check_one_source(const Value& root) {
     const Entry* recording = root.find("recording");
     const Entry* replay = root.find("replay");
@@ -93,9 +117,11 @@ class CaseBuilder {
                     "`replay` and `recording` are both given: only one can answer",
                     "take one of them out");
     } else if (recording == nullptr && replay == nullptr) {
-      problems_.add(root.span,
-                    "nothing answers in the model's place: `recording` or `replay` is missing",
-                    "`recording: FILE` of `errand run --record FILE`, or `replay: SCRIPT.yaml`");
+      needs_live_.add(
+          root.span,
+          "nothing answers in the model's place: `recording` or `replay` is missing",
+          "`recording: FILE` of `errand run --record FILE`, or `replay: SCRIPT.yaml`; or "
+          "ask the model itself: errand test --live");
     }
   }
 
@@ -129,84 +155,9 @@ class CaseBuilder {
     return path;
   }
 
-  static std::shared_ptr<const agent::JsonSchema> shared(agent::JsonSchema schema) {
-    return std::make_shared<const agent::JsonSchema>(std::move(schema));
-  }
-
-  void build_expectations(const Value& map) {
-    Expectations& expect = case_.expect;
-    if (const Value* code = value_at(map, "exit_code")) {
-      expect.exit_code = static_cast<int>(integer_of(*code).value_or(0));
-      constexpr int k_most = 255;  // above that, it was told of already
-      if (expect.exit_code >= 0 && expect.exit_code <= k_most &&
-          std::ranges::find(agent::exit_table(), expect.exit_code, &agent::ExitRow::exit_code) ==
-              agent::exit_table().end()) {
-        problems_.add(code->span,
-                      fmt::format("no run ends with exit code {}", code->text),
-                      "`errand exit-codes` lists them all");
-      }
-    }
-    if (const Value* text = value_at(map, "text")) {
-      expect.text = build_text(*text);
-    }
-    if (const Value* tools = value_at(map, "tools")) {
-      expect.tools.emplace();
-      for (const Value& name : tools->items) {
-        expect.tools->push_back(name.text);
-      }
-    }
-    expect.max_cost_usd = money_at(map, "max_cost_usd");
-    if (expect.max_cost_usd && case_.recording.empty() && !case_.replay.empty()) {
-      problems_.add(map.find("max_cost_usd")->key_span,
-                    "`expect.max_cost_usd` could not fail: a script costs nothing",
-                    "take it out, or let a `recording` answer");
-    }
-    if (const Value* schema = value_at(map, "schema");
-        schema != nullptr && schema->kind == Kind::text && !schema->text.empty()) {
-      if (auto file = read_schema_file(*schema, folder_, {}, problems_)) {
-        expect.schema = shared(std::move(file->compiled));
-      }
-    }
-  }
-
-  TextExpectation build_text(const Value& map) {
-    TextExpectation text{
-        .equals = {}, .contains = {}, .matches = text_at(map, "matches"), .pattern = nullptr};
-    if (const Value* equals = value_at(map, "equals")) {
-      text.equals = equals->text;
-    }
-    if (const Value* contains = value_at(map, "contains")) {
-      if (contains->kind == Kind::text) {
-        text.contains.push_back(contains->text);
-      }
-      for (const Value& part : contains->items) {
-        text.contains.push_back(part.text);
-      }
-    }
-    if (map.kind == Kind::map && !text.equals && text.contains.empty() && text.matches.empty()) {
-      problems_.add(map.span,
-                    "`expect.text` could not fail: nothing is expected of it",
-                    "`equals: TEXT`, `contains: TEXT` or `matches: PATTERN`");
-    } else if (std::ranges::find(text.contains, "") != text.contains.end()) {
-      problems_.add(value_at(map, "contains")->span,
-                    "`expect.text.contains` could not fail: every text contains the empty one",
-                    "say what must occur");
-    }
-    if (!text.matches.empty()) {
-      auto compiled = agent::JsonSchema::compile({{"pattern", text.matches}});
-      if (compiled) {
-        text.pattern = shared(*std::move(compiled));
-      } else {
-        problems_.add(value_at(map, "matches")->span,
-                      "`expect.text.matches` is not a regular expression that RE2 understands",
-                      compiled.error().message);
-      }
-    }
-    return text;
-  }
-
   const fs::path folder_;
   Problems& problems_;
+  Problems& needs_live_;
   TestCase case_;
 };
 
@@ -218,6 +169,15 @@ std::span<const Key> test_case_keys() {
 
 namespace {
 
+// A judge's model has the keys that an agent's has, which are no keys of the case itself.
+std::vector<Key> keys_with_models() {
+  std::vector<Key> all(k_case_keys.begin(), k_case_keys.end());
+  std::ranges::copy_if(keys(), std::back_inserter(all), [](const Key& key) {
+    return key.path.starts_with("model.");
+  });
+  return all;
+}
+
 std::expected<TestCase, std::vector<agent::Error>> parse_test_case(std::string text,
                                                                    const fs::path& file) {
   auto source = Source::create(std::move(text), file.string());
@@ -225,15 +185,17 @@ std::expected<TestCase, std::vector<agent::Error>> parse_test_case(std::string t
     return std::unexpected(std::vector{std::move(source).error()});
   }
   Problems problems(*source);
+  Problems needs_live(*source);
   TestCase test;
   if (const auto root = parse_yaml(*source, {0, source->text().size()}, {}, problems)) {
-    check(*root, k_case_keys, {}, problems);
-    test = CaseBuilder(file, problems).build(*root);
+    check(*root, keys_with_models(), {}, problems);
+    test = CaseBuilder(file, problems, needs_live).build(*root);
   }
   if (!problems.is_empty()) {
     return std::unexpected(problems.take_errors());
   }
   test.warnings = problems.take_warnings();
+  test.needs_live = needs_live.take_errors();
   return test;
 }
 
@@ -268,6 +230,13 @@ std::vector<fs::path> files_named_by(const fs::path& file) {
     std::error_code error;
     if (!path.empty() && !fs::is_directory(file.parent_path() / path, error)) {
       named.push_back(file.parent_path() / path);
+    }
+  }
+  if (root) {
+    for (const Value& judge : map_at(map_at(*root, "expect"), "judge").items) {
+      if (fs::path script = script_of_judge(judge, file.parent_path()); !script.empty()) {
+        named.push_back(std::move(script));
+      }
     }
   }
   return named;

@@ -46,7 +46,6 @@ constexpr auto k_other_names = std::to_array<OtherName>({
     {"", "maxiterations", "limits.max_turns"},
     {"", "maxiter", "limits.max_turns"},
     {"", "maxsteps", "limits.max_turns"},
-    {"", "steps", "limits.max_turns"},
     {"", "maxconsecutivetoolcalls", "limits.max_repeat_calls"},
     {"", "budget", "limits"},
     {"", "budgets", "limits"},
@@ -79,7 +78,8 @@ constexpr auto k_other_names = std::to_array<OtherName>({
     {"", "permission", "permissions"},
     {"", "permissionmode", "permissions"},
     {"", "disallowedtools", "permissions"},
-    {"", "handoffs", "sub_agents"},
+    {"", "handoff", "handoffs"},
+    {"", "transfers", "handoffs"},
     {"", "subrecipes", "sub_agents"},
     {"", "fallbackmodel", "fallback"},
     {"", "retries", "retry"},
@@ -163,6 +163,31 @@ constexpr auto k_other_names = std::to_array<OtherName>({
     {"tools[]", "schema", "tools[].parameters"},
     {"tools[]", "arguments", "tools[].parameters"},
     {"tools[]", "timeoutseconds", "tools[].timeout"},
+    {"mcp_servers.*", "cmd", "mcp_servers.*.command"},
+    {"mcp_servers.*", "executable", "mcp_servers.*.command"},
+    {"mcp_servers.*", "argv", "mcp_servers.*.args"},
+    {"mcp_servers.*", "arguments", "mcp_servers.*.args"},
+    {"mcp_servers.*", "envs", "mcp_servers.*.env"},
+    {"mcp_servers.*", "environment", "mcp_servers.*.env"},
+    {"mcp_servers.*", "httpurl", "mcp_servers.*.url"},
+    {"mcp_servers.*", "serverurl", "mcp_servers.*.url"},
+    {"mcp_servers.*", "uri", "mcp_servers.*.url"},
+    {"mcp_servers.*", "endpoint", "mcp_servers.*.url"},
+    {"mcp_servers.*", "transport", "mcp_servers.*.type"},
+    {"mcp_servers.*", "transporttype", "mcp_servers.*.type"},
+    {"mcp_servers.*", "httpheaders", "mcp_servers.*.headers"},
+    {"mcp_servers.*", "auth", "mcp_servers.*.oauth"},
+    {"mcp_servers.*", "authorization", "mcp_servers.*.oauth"},
+    {"mcp_servers.*", "includetools", "mcp_servers.*.tools"},
+    {"mcp_servers.*", "enabledtools", "mcp_servers.*.tools"},
+    {"mcp_servers.*", "allowedtools", "mcp_servers.*.tools"},
+    {"mcp_servers.*", "availabletools", "mcp_servers.*.tools"},
+    {"mcp_servers.*", "toolfilter", "mcp_servers.*.tools"},
+    {"mcp_servers.*", "timeout", "mcp_servers.*.timeouts"},
+    {"mcp_servers.*", "timeoutms", "mcp_servers.*.timeouts"},
+    {"mcp_servers.*", "startuptimeoutsec", "mcp_servers.*.timeouts"},
+    {"mcp_servers.*", "tooltimeoutsec", "mcp_servers.*.timeouts"},
+    {"mcp_servers.*", "optional", "mcp_servers.*.required"},
     {"session", "path", "session.store"},
     {"session", "file", "session.store"},
     {"replies[]", "content", "replies[].text"},
@@ -181,6 +206,41 @@ constexpr auto k_other_names = std::to_array<OtherName>({
     {"", "steps", "replies"},
     {"", "turns", "replies"},
     {"", "responses", "replies"},
+});
+
+// A name that other tools use, spelled as in canonical(), for what no key of ours says.
+struct NoKey {
+  std::string_view map;
+  std::string_view other;
+  std::string_view help;
+};
+
+constexpr std::string_view k_no_switch =
+    "what is in the file is used: take the server out where it is not to be, or put the map under "
+    "a key that begins with `x-`";
+constexpr std::string_view k_no_approval =
+    "what may run without a yes is said by rules: `permissions: {allow: [\"mcp__SERVER__TOOL\"]}`";
+constexpr std::string_view k_no_folder =
+    "a server outside of the sandbox starts where tools cannot write, one with `sandbox: true` in "
+    "the working folder: give it the folder in `args` or `env`";
+constexpr std::string_view k_no_exclusion =
+    "tools are left out by a `!` in `tools`: `tools: [\"*\", \"!NAME\"]`";
+
+constexpr auto k_no_keys = std::to_array<NoKey>({
+    {"mcp_servers.*", "disabled", k_no_switch},
+    {"mcp_servers.*", "enabled", k_no_switch},
+    {"mcp_servers.*", "autoapprove", k_no_approval},
+    {"mcp_servers.*", "alwaysallow", k_no_approval},
+    {"mcp_servers.*", "autoallow", k_no_approval},
+    {"mcp_servers.*", "trust", k_no_approval},
+    {"mcp_servers.*", "trusted", k_no_approval},
+    {"mcp_servers.*", "cwd", k_no_folder},
+    {"mcp_servers.*", "workingdirectory", k_no_folder},
+    {"mcp_servers.*", "workdir", k_no_folder},
+    {"mcp_servers.*", "excludetools", k_no_exclusion},
+    {"mcp_servers.*", "disabledtools", k_no_exclusion},
+    {"mcp_servers.*", "envfile", "each variable is named: `env: {NAME: \"${env:NAME}\"}`"},
+    {"mcp_servers.*", "description", "it says itself what it is; a comment begins with `#`"},
 });
 
 // One spelling for max_turns, maxTurns, max-turns, MAX_TURNS.
@@ -212,6 +272,13 @@ const Key* name_of_another_tool(std::span<const Key> table,
     }
   }
   return nullptr;
+}
+
+std::string_view help_without_key(std::string_view map, std::string_view key) {
+  const std::string name = canonical(key);
+  const auto found = std::ranges::find_if(
+      k_no_keys, [&](const NoKey& row) { return row.map == map && row.other == name; });
+  return found == k_no_keys.end() ? std::string_view() : found->help;
 }
 
 const Key* nearest_key(std::span<const Key* const> candidates, std::string_view key) {
@@ -320,6 +387,9 @@ Advice unknown_key(std::span<const Key> table,
     return {message,
             "write `max_output_tokens` under `model:` for one answer, or `max_total_tokens` under "
             "`limits:` for the whole run"};
+  }
+  if (const std::string_view help = help_without_key(map, key); !help.empty()) {
+    return {message, std::string(help)};
   }
   const Key* meant = other_spelling(here, key);
   if (meant == nullptr) {

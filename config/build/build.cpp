@@ -25,16 +25,6 @@
 namespace config {
 namespace {
 
-const Value& empty_map() {
-  static const Value k_empty;
-  return k_empty;
-}
-
-const Value& map_at(const Value& root, std::string_view key) {
-  const Value* map = value_at(root, key);
-  return map != nullptr ? *map : empty_map();
-}
-
 void read_duration(const Value& map, std::string_view key, agent::Milliseconds& target) {
   target = duration_at(map, key).value_or(target);
 }
@@ -75,6 +65,8 @@ void check_automatic(const Value& model, Problems& problems) {
   }
 }
 
+}  // namespace
+
 void check_headers(const Value& headers, Problems& problems) {
   for (const Entry& entry : headers.entries) {
     if (entry.value.text.find('\n') != std::string::npos) {
@@ -83,13 +75,11 @@ void check_headers(const Value& headers, Problems& problems) {
     // Whoever serves several hosts at one address goes by it: the key would be another host's.
     if (agent::to_lower(entry.key) == "host") {
       problems.add(entry.key_span,
-                   "the header `Host` cannot be set: it follows from `base_url`",
-                   "name the server in `base_url`");
+                   "the header `Host` cannot be set: it follows from the server's address",
+                   "name the server in its address");
     }
   }
 }
-
-}  // namespace
 
 agent::ModelSpec build_model(const Value& value, const KnownNames& known, Problems& problems) {
   agent::ModelSpec model;
@@ -230,6 +220,10 @@ agent::Limits build_limits(const Value& map, const Problems& problems) {
   } else if (const auto count = count_at(map, "max_repeat_calls")) {
     limits.max_repeat_calls = count;
   }
+  limits.wrap_up = boolean_at(map, "wrap_up", limits.wrap_up);
+  limits.max_parallel = count_at(map, "max_parallel").value_or(limits.max_parallel);
+  limits.max_depth = count_at(map, "max_depth").value_or(limits.max_depth);
+  limits.max_handoffs = count_at(map, "max_handoffs");
   return limits;
 }
 
@@ -487,6 +481,9 @@ bool is_value_of_type(std::string_view text, std::string_view type) {
 }
 
 void check_templates(const Value& root, Problems& problems) {
+  for_each_written_out(root, [&](const std::string&, const Value& sub_agent) {
+    check_templates(sub_agent, problems);
+  });
   const Value& parameters = map_at(root, "parameters");
   std::vector<std::string> declared;
   for (const Entry& entry : parameters.entries) {
@@ -499,8 +496,9 @@ void check_templates(const Value& root, Problems& problems) {
       check_template(entry.value, declared, used, problems);
     }
   }
+  const bool is_flow = root.find("steps") != nullptr;  // whose expressions name them
   for (const Entry& entry : parameters.entries) {
-    if (!used.contains(entry.key) && !is_free_key(entry.key)) {
+    if (!is_flow && !used.contains(entry.key) && !is_free_key(entry.key)) {
       problems.warn(entry.key_span,
                     fmt::format("no template names the parameter `{}`", entry.key),
                     fmt::format("write {{{{ {} }}}} in `prompt` or `instructions`, or take it out",
@@ -508,6 +506,44 @@ void check_templates(const Value& root, Problems& problems) {
     }
   }
 }
+
+namespace {
+
+// Nobody could send back to the agent what they find of another one's work.
+void refuse_checks_of_others(const Value& root, const agent::AgentSpec& spec, Problems& problems) {
+  const Entry* handoffs = root.find("handoffs");
+  if (handoffs != nullptr && !spec.checks.commands.empty()) {
+    problems.add(handoffs->key_span,
+                 "an agent with `checks` cannot hand over: nothing would look at what the other "
+                 "one has done",
+                 "give the checks to the agents that do the work");
+  }
+}
+
+// A sub-agent is a tool of the agent, and so is a hand-over.
+void refuse_taken_names(const Value& root, const agent::AgentSpec& spec, Problems& problems) {
+  for (const Entry& sub : map_at(root, "sub_agents").entries) {
+    if (std::ranges::find(spec.tools, sub.key, &agent::ToolSpec::name) != spec.tools.end()) {
+      problems.add(sub.key_span,
+                   fmt::format("the sub-agent `{}` has the name of a tool", sub.key),
+                   "the model calls it by this name: give it another one",
+                   agent::Code::registry_duplicate);
+    }
+  }
+  for (const agent::HandoffSpec& handoff : spec.handoffs) {
+    const std::string name = handoff.tool();
+    if (std::ranges::find(spec.tools, name, &agent::ToolSpec::name) != spec.tools.end() ||
+        std::ranges::find(spec.sub_agents, name, &agent::SubAgentSpec::name) !=
+            spec.sub_agents.end()) {
+      problems.add(root.find("handoffs")->key_span,
+                   fmt::format("there are two tools `{}`", name),
+                   "call the file of the one, or the other, something else",
+                   agent::Code::registry_duplicate);
+    }
+  }
+}
+
+}  // namespace
 
 agent::AgentSpec build_agent(const Value& root,
                              const std::filesystem::path& directory,
@@ -540,6 +576,15 @@ agent::AgentSpec build_agent(const Value& root,
   check_tool_choice(root, spec.tools, problems);
   std::vector<std::string> tool_names = known.tools;
   std::ranges::transform(spec.tools, std::back_inserter(tool_names), &agent::ToolSpec::name);
+  for (const Entry& server : map_at(root, "mcp_servers").entries) {
+    tool_names.push_back(agent::McpServerSpec{.name = server.key}.tool_prefix());
+  }
+  spec.sub_agents = build_sub_agents(root, world, problems);
+  spec.handoffs = build_handoffs(root, problems);
+  refuse_taken_names(root, spec, problems);
+  if (!spec.sub_agents.empty() || !spec.handoffs.empty()) {
+    tool_names.clear();  // rules may name their tools, too: whoever knows those looks at it
+  }
   spec.permissions = build_permissions(map_at(root, "permissions"), tool_names, known, problems);
   const NamedFiles files(directory,
                          known.reading_policy ? known.reading_policy(spec) : ReadingPolicy());
@@ -548,8 +593,13 @@ agent::AgentSpec build_agent(const Value& root,
     spec.context = build_context(map_at(root, "context"), files, problems);
   }
   spec.hooks = build_hooks(map_at(root, "hooks"), spec.tools, world, problems);
-  spec.output = known.recorded_schema ? agent::OutputSpec{.schema = *known.recorded_schema}
-                                      : build_output(map_at(root, "output"), files, problems);
+  const Value& output = map_at(root, "output");
+  spec.output = known.recorded_schema
+                    ? agent::OutputSpec{.schema = *known.recorded_schema,
+                                        .repair_attempts = repair_attempts(output)}
+                    : build_output(output, files, problems);
+  spec.checks = build_checks(root, problems);
+  refuse_checks_of_others(root, spec, problems);
   spec.approval.deadline = duration_at(map_at(root, "approval"), "deadline");
   spec.limits = build_limits(map_at(root, "limits"), problems);
   spec.retry = build_retry(map_at(root, "retry"), problems);
@@ -558,6 +608,7 @@ agent::AgentSpec build_agent(const Value& root,
   spec.context_management =
       build_context_management(value_at(root, "context_management"), known, problems);
   spec.mcp_servers = build_mcp_servers(map_at(root, "mcp_servers"), world, problems);
+  spec.steps = build_steps(root, problems);
   spec.in_texts = build_text_uses(root, world, problems);
   return spec;
 }

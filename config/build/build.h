@@ -9,6 +9,7 @@
 #include "config/yaml/tree.h"
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,8 @@ agent::AgentSpec build_agent(const Value& root,
 // `model`, and what has its keys.
 agent::ModelSpec build_model(const Value& value, const KnownNames& known, Problems& problems);
 // `output`: the schema, read and compiled.
+// `output.repair_attempts`.
+int repair_attempts(const Value& map);
 agent::OutputSpec build_output(const Value& map, const NamedFiles& files, Problems& problems);
 agent::SandboxSpec build_sandbox(const Value& value, const KnownNames& known, Problems& problems);
 // `allow_hosts` of the map, each of that shape.
@@ -44,9 +47,13 @@ std::vector<agent::ToolSpec> build_tools(const Value& list,
 // `sandbox` of a hook or a guardrail.
 agent::CommandSandbox build_command_sandbox(const Value& item);
 // `mcp_servers`.
+// Of requests to a model or a server.
+void check_headers(const Value& headers, Problems& problems);
 std::vector<agent::McpServerSpec> build_mcp_servers(const Value& map,
                                                     const ToolWorld& world,
                                                     Problems& problems);
+// `checks` and `attempts` of the file.
+agent::ChecksSpec build_checks(const Value& root, Problems& problems);
 // `env` of a tool, a hook or a guardrail, `who` in messages. A variable that is not set is a
 // mistake, a model's key a warning.
 agent::Environment build_tool_env(const Value& env,
@@ -70,6 +77,19 @@ std::vector<agent::EnvironmentUse> build_text_uses(const Value& root,
 std::vector<agent::EnvironmentUse> build_program_uses(const Value& item,
                                                       const ToolWorld& world,
                                                       const Problems& problems);
+
+// `steps`, in the order that they or `flow` say, and what goes with them. Empty: there are none.
+std::vector<agent::StepSpec> build_steps(const Value& root, Problems& problems);
+
+// `sub_agents`. What stands in the agent file itself is an agent without `source` and `file`.
+std::vector<agent::SubAgentSpec> build_sub_agents(const Value& root,
+                                                  const ToolWorld& world,
+                                                  Problems& problems);
+// `handoffs`.
+std::vector<agent::HandoffSpec> build_handoffs(const Value& root, Problems& problems);
+// Sub-agents that stand in the file itself, each as the tree of a file of its own.
+void for_each_written_out(const Value& root,
+                          const std::function<void(const std::string& name, const Value&)>& visit);
 
 // Templates of `instructions` and `prompt`, on the tree before expansion: undefined names are
 // errors, parameters that no template names are warnings.

@@ -5,7 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,24 +71,32 @@ void check_schema(const Value& schema, const agent::Json& json, Problems& proble
   }
 }
 
+int repair_attempts(const Value& map) {
+  const agent::OutputSpec standard;
+  const auto attempts = count_at(map, "repair_attempts");
+  return attempts ? static_cast<int>(std::clamp<std::int64_t>(*attempts, 0, 100))
+                  : standard.repair_attempts;
+}
+
 agent::OutputSpec build_output(const Value& map, const NamedFiles& files, Problems& problems) {
   const Value* schema = value_at(map, "schema");
   if (schema == nullptr) {
     return {};
   }
+  const int repairs = repair_attempts(map);
   if (schema->kind == Kind::text) {
     const auto judge = [&](const std::filesystem::path& real) {
       return files.foresee(schema->text, real);
     };
     const auto file = read_schema_file(*schema, files.locate(""), judge, problems);
-    return {.schema = file ? agent::dump(file->json) : ""};
+    return {.schema = file ? agent::dump(file->json) : "", .repair_attempts = repairs};
   }
   if (schema->kind != Kind::map) {
     return {};
   }
   const agent::Json json = to_json(*schema);
   check_schema(*schema, json, problems);
-  return {.schema = agent::dump(json)};
+  return {.schema = agent::dump(json), .repair_attempts = repairs};
 }
 
 }  // namespace config

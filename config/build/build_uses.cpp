@@ -16,8 +16,11 @@ using Uses = std::vector<agent::EnvironmentUse>;
 
 // Numbers and times. All else can come to be words: a denial quotes the rule, a refusal the path.
 constexpr auto k_numbers = std::to_array<std::string_view>({"version", "limits", "retry"});
-// Where models are: what their requests carry is looked at for each of them.
-constexpr auto k_with_models = std::to_array<std::string_view>({"model", "fallback", "guardrails"});
+// Where models and servers are: what requests carry is looked at for each of them.
+constexpr auto k_with_requests = std::to_array<std::string_view>(
+    {"model", "fallback", "guardrails", "mcp_servers", "sub_agents"});
+constexpr auto k_of_requests =
+    std::to_array<std::string_view>({"base_url", "headers", "url", "oauth"});
 
 bool is_one_of(std::span<const std::string_view> words, std::string_view key) {
   return std::ranges::find(words, key) != words.end();
@@ -34,17 +37,17 @@ class UseCollector {
     }
   }
 
-  void add_below(const Value& value, bool has_models) {
+  void add_below(const Value& value, bool has_requests) {
     for (const std::string& name : value.variables) {
       add(name, value.span);
     }
     for (const Value& item : value.items) {
-      add_below(item, has_models);
+      add_below(item, has_requests);
     }
     for (const Entry& entry : value.entries) {
-      const bool is_request = has_models && (entry.key == "base_url" || entry.key == "headers");
+      const bool is_request = has_requests && is_one_of(k_of_requests, entry.key);
       if (!is_request) {
-        add_below(entry.value, has_models);
+        add_below(entry.value, has_requests);
       }
     }
   }
@@ -102,10 +105,15 @@ Uses build_text_uses(const Value& root, const ToolWorld& world, const Problems& 
   UseCollector collector(problems);
   for (const Entry& entry : root.entries) {
     if (!is_free_key(entry.key) && !is_one_of(k_numbers, entry.key)) {
-      collector.add_below(entry.value, is_one_of(k_with_models, entry.key));
+      collector.add_below(entry.value, is_one_of(k_with_requests, entry.key));
     }
   }
-  for_each_program(root, [&](const Value& item) { collector.add_handed_on(item, world); });
+  for_each_program(root, [&](const Value& item) {
+    if (const Value* env = value_at(item, "env")) {
+      collector.add_below(*env, false);  // whatever a variable of it is called
+    }
+    collector.add_handed_on(item, world);
+  });
   return collector.take();
 }
 

@@ -418,7 +418,7 @@ TEST_CASE("load: several mistakes are reported at once, in file order", "[config
   const auto report = parse(R"(name: Bad Name
 verzion: 1
 limits: {max_turns: none, timeout: 5}
-checks: {}
+agents: {}
 tools: [reed_file]
 prompt: "{{ who }} ${env:NOPE}"
 )");
@@ -429,7 +429,7 @@ prompt: "{{ who }} ${env:NOPE}"
               "2:1 unknown key `verzion` at the top",
               "3:21 `limits.max_turns` must be a count, not `none`",
               "3:36 `limits.timeout` needs a unit",
-              "4:1 `checks` is not supported yet",
+              "4:1 `agents` is not supported yet",
               "5:9 there is no built-in tool `reed_file`",
               "6:10 the template names `who`, which is not a parameter",
               "6:20 the environment variable `NOPE` is not set"});
@@ -483,18 +483,46 @@ TEST_CASE("load: a name that another tool uses gets the right key named", "[conf
 }
 
 TEST_CASE("load: keys of later versions are refused, never ignored", "[config]") {
-  const auto key = GENERATE(as<std::string>{}, "checks", "attempts", "sub_agents", "agents");
+  const std::string key = "agents";
   const auto report = parse(k_head + key + ": {a: 1}\n");
   CHECK(lines_of(report.errors) == Lines{"3:1 `" + key + "` is not supported yet"});
-  const auto inner = parse(k_head + "output: {schema: {type: object}, repair_attempts: 3}");
-  CHECK(lines_of(inner.errors) == Lines{"3:34 `output.repair_attempts` is not supported yet"});
+}
+
+TEST_CASE("load: checks as a list, and with what is protected", "[config]") {
+  const auto list = parse(k_head + "checks: [make test, {run: ls, name: files, timeout: 5s}]\n");
+  REQUIRE(list.errors.empty());
+  const agent::ChecksSpec& checks = list.agent->checks;
+  REQUIRE(checks.commands.size() == 2);
+  CHECK(checks.commands[0].name == "make test");
+  CHECK(checks.commands[0].run == "make test");
+  CHECK(checks.commands[0].timeout == std::chrono::minutes(5));
+  CHECK(checks.commands[1].name == "files");
+  CHECK(checks.commands[1].timeout == std::chrono::seconds(5));
+  CHECK(checks.protect.empty());
+  CHECK(checks.attempts == 3);
+  const auto map = parse(k_head + "checks: {run: [make], protect: [tests]}\nattempts: 1\n");
+  REQUIRE(map.errors.empty());
+  CHECK(map.agent->checks.commands.size() == 1);
+  CHECK(map.agent->checks.protect == std::vector<std::string>{"tests"});
+  CHECK(map.agent->checks.attempts == 1);
+}
+
+TEST_CASE("load: how often an answer may be corrected", "[config]") {
+  const auto attempts = [](const std::string& more) {
+    return parse(k_head + "output: {schema: {type: object}" + more + "}\n")
+        .agent->output.repair_attempts;
+  };
+  CHECK(attempts("") == 3);
+  CHECK(attempts(", repair_attempts: 0") == 0);
+  CHECK(attempts(", repair_attempts: 7") == 7);
 }
 
 TEST_CASE("load: MCP servers, also as they are pasted", "[config]") {
   const auto key = GENERATE(as<std::string>{}, "mcp_servers", "mcpServers");
   const auto report = parse(k_head + key +
                             ": {docs: {command: npx, args: [-y, docs, 7], env: {A: b}, tools: "
-                            "['get_*', '!get_x'], required: false, timeouts: {start: 1m}}, "
+                            "['get_*', '!get_x'], required: false, resources: false, load: search, "
+                            "timeouts: {start: 1m}}, "
                             "files: {type: stdio, command: ./f, sandbox: {network: allow}}}\n");
   REQUIRE(report.errors.empty());
   const auto& servers = report.agent->mcp_servers;
@@ -504,17 +532,32 @@ TEST_CASE("load: MCP servers, also as they are pasted", "[config]") {
   CHECK(servers[0].env.at("A") == "b");
   CHECK(servers[0].tools == Lines{"get_*", "!get_x"});
   CHECK_FALSE(servers[0].is_required);
+  CHECK_FALSE(servers[0].offers_resources);
+  CHECK(servers[1].offers_resources);
   CHECK(servers[0].start == std::chrono::minutes(1));
   CHECK(servers[0].sandbox.is_off);
   CHECK_FALSE(servers[1].sandbox.is_off);
   CHECK(servers[1].sandbox.network == true);
   CHECK(servers[1].is_required);
+  CHECK(servers[0].load == agent::McpServerSpec::Load::search);
+  CHECK(servers[1].load == agent::McpServerSpec::Load::automatic);
 }
 
 TEST_CASE("load: MCP servers with mistakes in them", "[config]") {
   CHECK(lines_of(parse(k_head + "mcp_servers: {a: {command: x, url: 'https://h'}}").errors) ==
-        Lines{"3:31 `mcp_servers.a.url` is not supported yet"});
+        Lines{"3:15 the MCP server `a` has both `command` and `url`"});
+  CHECK(lines_of(parse(k_head + "mcp_servers: {a: {required: true}}").errors) ==
+        Lines{"3:15 the MCP server `a` has neither `command` nor `url`"});
+  CHECK(lines_of(parse(k_head + "mcp_servers: {a: {url: 'https://u:p@h/x'}}").errors) ==
+        Lines{"3:24 an address holds no user name and no password"});
+  CHECK(lines_of(parse(k_head + "mcp_servers: {a: {url: 'https://h', type: stdio}}").errors) ==
+        Lines{"3:43 a server with `url` is not of the type `stdio`"});
+  CHECK(
+      lines_of(
+          parse(k_head + "mcp_servers: {a: {url: 'https://h', headers: {mCp-Name: x}}}").errors) ==
+      Lines{"3:47 the header `mCp-Name` cannot be set: it is the protocol's"});
   CHECK(lines_of(parse(k_head + "mcp_servers: {a: {args: [x]}}").errors).size() == 1);
+  CHECK(lines_of(parse(k_head + "mcp_servers: {a: {command: x, load: some}}").errors).size() == 1);
   CHECK(lines_of(parse(k_head + "mcp_servers: {a: {command: x, sandbox: yes}}").errors).size() ==
         1);
   CHECK(lines_of(parse(k_head + "mcp_servers: {a: {command: x}}\nmcpServers: {}").errors) ==

@@ -38,6 +38,10 @@ bool loader_accepts(const std::string& text) {
   return parse(text, {{"PATH", "/bin"}}).errors.empty();
 }
 
+// What the examples of a step name.
+constexpr std::string_view k_steps_before =
+    "{name: plan, agent: x}, {name: docs, run: x}, {name: test, run: x}, {name: fix, run: x}, ";
+
 // An agent in which the value at `path` of the table is `value`, in one line of flow YAML.
 std::string agent_with(std::string_view path, const std::string& value) {
   std::string text = value;
@@ -45,7 +49,8 @@ std::string agent_with(std::string_view path, const std::string& value) {
   while (!rest.empty()) {
     if (rest.ends_with("[]")) {
       rest.resize(rest.size() - 2);
-      text = "[" + text + "]";
+      const bool is_step = rest == "steps" && path != "steps[].name" && path != "steps[]";
+      text = "[" + std::string(is_step ? k_steps_before : "") + text + "]";
       continue;
     }
     const std::size_t dot = rest.rfind('.');
@@ -55,12 +60,23 @@ std::string agent_with(std::string_view path, const std::string& value) {
     if (name == "*") {
       const bool is_of_the_web = path.starts_with("tools[].*.allow_hosts");
       name = rest != "tools[]" ? "some_name" : is_of_the_web ? "web_fetch" : "shell";
+    } else if (rest == "mcp_servers.*.oauth") {
+      const bool has_own = name == "client_secret" || name == "private_key";
+      beside += name == "client_id" ? "" : ", client_id: c";
+      beside += has_own ? "" : ", client_secret: s";
+      beside += name == "issuer" ? "" : ", issuer: 'https://i'";
     } else if (rest == "tools[]") {
       for (const std::string_view required : {"name: t", "description: d", "command: [x]"}) {
         beside += required.starts_with(name + ":") ? "" : ", " + std::string(required);
       }
     } else if (rest == "fallback" && name != "models") {
       beside = ", models: [a/b]";
+    } else if (rest == "output" && name != "schema") {
+      beside = ", schema: {type: object}";
+    } else if (rest == "checks" && name != "run") {
+      beside = ", run: [x]";
+    } else if (rest == "checks.run[]" && name != "run") {
+      beside = ", run: x";
     } else if (rest == "model" && name != "name") {
       beside = ", name: a/b";
     } else if (rest == "model.cost") {
@@ -76,7 +92,11 @@ std::string agent_with(std::string_view path, const std::string& value) {
       beside = name == "input" ? ", above_input_tokens: 1" : ", input: 1";
       beside += name == "above_input_tokens" || name == "input" ? "" : ", above_input_tokens: 1";
     } else if (rest == "hooks.pre_tool_use[]" || rest == "mcp_servers.*") {
-      beside = name == "command" ? "" : ", command: x";
+      const bool has_url =
+          name == "headers" || name == "oauth" || (name == "type" && value != "stdio");
+      beside = name == "command" || name == "url" ? ""
+               : has_url                          ? ", url: 'https://h'"
+                                                  : ", command: x";
     } else if (rest == "guardrails.tool_result[]") {
       const bool is_kind =
           name == "pattern" || name == "find" || name == "command" || name == "judge";
@@ -84,6 +104,17 @@ std::string agent_with(std::string_view path, const std::string& value) {
                : name == "timeout" || name == "sandbox" || name == "env" ? ", command: x"
                : name == "model"                                         ? ", judge: x"
                                                                          : ", find: pii";
+    } else if (rest == "steps[]") {
+      const bool is_agents = name == "prompt" || name == "parameters";
+      beside = name == "name" ? "" : ", name: last";
+      beside += name == "agent" || name == "run" ? "" : is_agents ? ", agent: x" : ", run: x";
+      beside += is_agents || name == "max_parallel" ? ", for_each: plan.output.files" : "";
+    } else if (rest == "steps[].repeat") {
+      beside = name == "with" ? ", max: 1" : ", with: fix";
+    } else if (name == "flow") {
+      beside =
+          ", version: 1, name: a, steps: [" + std::string(k_steps_before) + "{name: note, run: x}]";
+      beside.replace(beside.find("{name: test, run: x}, "), 22, "");
     } else if (rest == "retry" && name == "initial_delay") {
       beside = ", max_delay: 9d";
     } else if (rest.empty()) {
@@ -167,7 +198,7 @@ Forms forms_of(const config::Key& key) {
       forms.valid.insert(forms.valid.end(), {"x", "[x, y]"});
       add_invalid({"5", "true", "{a: b}", "[[x]]"});
       break;
-    case Type::schema_or_path:
+    case Type::map_or_path:
       add_invalid({"5", "true", "[x]", "''"});
       break;
     case Type::list:
@@ -232,7 +263,8 @@ TEST_CASE("schema: loader and schema refuse unknown and later keys in every map"
   for (const config::Key& key : config::keys()) {
     const std::size_t dot = key.path.rfind('.');
     const std::string map(dot == std::string_view::npos ? "" : key.path.substr(0, dot));
-    if (map != "parameters" && map != "model.headers" && !map.ends_with(".env")) {  // free names
+    if (map != "parameters" && map != "steps[].parameters" && map != "model.headers" &&
+        !map.ends_with(".env")) {  // free names
       maps.insert(map.empty() ? "no_such_key" : map + ".no_such_key");
     }
     if (!is_available(key)) {
@@ -362,5 +394,6 @@ TEST_CASE("schema: keys carry description, default and examples", "[config]") {
   CHECK(retry.at("max_attempts").at("default") == 4);
   CHECK(retry.at("max_attempts").at("maximum") == 100);
   CHECK(retry.at("max_delay").at("examples") == agent::Json{"1m"});
-  CHECK_FALSE(schema_json.at("properties").contains("checks"));
+  CHECK_FALSE(schema_json.at("properties").contains("agents"));
+  CHECK(schema_json.at("properties").contains("sub_agents"));
 }

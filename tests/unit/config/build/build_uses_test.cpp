@@ -97,7 +97,7 @@ TEST_CASE("uses: no header says that the server is another one", "[config]") {
   const auto report = parse(config_test::k_head + R"(
 model: {name: openai/m, headers: {hOsT: evil.example}}
 )");
-  CHECK(
-      config_test::lines_of(report.errors) ==
-      std::vector<std::string>{"4:35 the header `Host` cannot be set: it follows from `base_url`"});
+  CHECK(config_test::lines_of(report.errors) ==
+        std::vector<std::string>{
+            "4:35 the header `Host` cannot be set: it follows from the server's address"});
 }
