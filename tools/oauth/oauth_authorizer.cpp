@@ -1,0 +1,291 @@
+#include "tools/oauth/oauth_authorizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace tools::oauth {
+namespace {
+
+using agent::Code;
+using agent::Result;
+
+constexpr std::size_t k_most_tries = 3;
+constexpr std::chrono::minutes k_try_span{1};
+constexpr std::int64_t k_margin = 30;  // seconds before its end a token is renewed
+constexpr std::string_view k_bearer = "Bearer ";
+
+// What is said of others, in a clause that follows the name of the MCP server.
+template <typename T>
+Result<T> as_clause(Result<T> result) {
+  if (!result && result.error().code != Code::run_cancelled) {
+    result.error().message = "cannot be given a token: " + result.error().message;
+  }
+  return result;
+}
+
+std::string_view without_scheme(std::string_view authorization) {
+  return authorization.starts_with(k_bearer) ? authorization.substr(k_bearer.size())
+                                             : authorization;
+}
+
+}  // namespace
+
+// Of many threads one asks and writes; the others wait for what comes of it.
+class OAuthAuthorizer::Turn {
+ public:
+  static Result<Turn> take(OAuthAuthorizer& owner, const std::stop_token& stop) {
+    std::unique_lock lock(owner.mutex_);
+    if (!owner.free_.wait(lock, stop, [&] { return !owner.is_busy_; })) {
+      return agent::fail(Code::run_cancelled, "stopped while waiting for a token");
+    }
+    owner.is_busy_ = true;
+    return Turn(owner);
+  }
+  Turn(Turn&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)) {}
+  Turn& operator=(Turn&&) = delete;
+  ~Turn() {
+    if (owner_ != nullptr) {
+      const std::lock_guard lock(owner_->mutex_);
+      owner_->is_busy_ = false;
+      owner_->free_.notify_one();
+    }
+  }
+
+ private:
+  explicit Turn(OAuthAuthorizer& owner) : owner_(&owner) {}
+
+  OAuthAuthorizer* owner_;
+};
+
+bool OAuthAuthorizer::gets_tokens_itself() const {
+  return options_.spec.grant == agent::McpOAuthSpec::Grant::client_credentials;
+}
+
+// What a client gets by itself is not kept: it can be had again at any time.
+Result<void> OAuthAuthorizer::load() {
+  if (gets_tokens_itself() || options_.folder.empty()) {
+    return {};
+  }
+  TRY_ASSIGN(auto login, as_clause(store_.load()));
+  login_ = std::move(login).value_or(Login{});
+  know_secrets_of(login_);
+  return {};
+}
+
+void OAuthAuthorizer::know_secrets_of(const Login& login) {
+  const std::lock_guard lock(secrets_mutex_);
+  for (const std::string& secret : {login.access_token, login.refresh_token, login.client_secret}) {
+    secrets_.add(secret);
+  }
+}
+
+void OAuthAuthorizer::redact(std::string& text) const {
+  const std::shared_lock lock(secrets_mutex_);
+  text = secrets_.apply(text);
+}
+
+void OAuthAuthorizer::redact(agent::Json& value) const {
+  const std::shared_lock lock(secrets_mutex_);
+  secrets_.redact(value);
+}
+
+bool OAuthAuthorizer::is_stale() const {
+  if (login_.access_token.empty() || login_.expires == 0) {
+    return false;
+  }
+  const auto now =
+      std::chrono::duration_cast<std::chrono::seconds>(options_.clock->wall().time_since_epoch())
+          .count();
+  return now >= login_.expires - std::min(k_margin, (login_.expires - login_.got) / 4);
+}
+
+Result<std::string> OAuthAuthorizer::authorization(std::stop_token stop) {
+  TRY_ASSIGN(const Turn turn, Turn::take(*this, stop));
+  if (!is_loaded_) {
+    TRY(load());
+    is_loaded_ = true;
+  }
+  if (is_stale()) {
+    if (gets_tokens_itself()) {
+      TRY(get_tokens({}, stop));
+    } else {
+      TRY(renew(stop));  // where that cannot be, the server has the last word
+    }
+  }
+  return login_.access_token.empty() ? std::string() : std::string(k_bearer) + login_.access_token;
+}
+
+// Of many processes one renews the login, and the others read what it wrote.
+Result<bool> OAuthAuthorizer::renew(const std::stop_token& stop) {
+  if (options_.folder.empty()) {
+    return false;
+  }
+  const std::string used = login_.access_token;
+  TRY_ASSIGN(const agent::Descriptor lock, as_clause(store_.lock(*options_.clock, stop)));
+  TRY(load());
+  if (login_.access_token != used) {
+    return !login_.access_token.empty();
+  }
+  if (login_.refresh_token.empty()) {
+    return false;
+  }
+  if (stop.stop_requested()) {
+    return agent::fail(Code::run_cancelled, "stopped before the login was renewed");
+  }
+  Login renewed = login_;
+  TRY_ASSIGN(const bool is_renewed, refresh(renewed));
+  if (is_renewed) {
+    know_secrets_of(renewed);
+    TRY(as_clause(store_.save(renewed)));
+    login_ = std::move(renewed);
+  }
+  return is_renewed;
+}
+
+// False: the login is over. Once it is asked for, the answer is waited for, as long as any other is
+// (oauth_client.cpp): the server may have replaced the old token already.
+Result<bool> OAuthAuthorizer::refresh(Login& login) const {
+  TRY_ASSIGN(const Client client, as_clause(client_of(options_, login)));
+  TRY_ASSIGN(const TokenAnswer answer,
+             as_clause(client_.ask_for_tokens(login.token_endpoint,
+                                              login.issuer,
+                                              {{"grant_type", "refresh_token"},
+                                               {"refresh_token", login.refresh_token},
+                                               {"resource", login.resource}},
+                                              client,
+                                              {})));
+  if (answer.error == "invalid_grant") {
+    return false;
+  }
+  if (!answer.error.empty()) {
+    return login_needed(fmt::format("wants a new login, since this one is not renewed: {} {}",
+                                    answer.error,
+                                    answer.description));
+  }
+  const std::vector<std::string> scopes = login.scopes;
+  take_tokens(options_, answer.tokens, scopes, login);
+  return true;
+}
+
+Result<void> OAuthAuthorizer::get_tokens(const Challenge& challenge, const std::stop_token& stop) {
+  if (!discovery_ || !challenge.resource_metadata.empty()) {
+    TRY_ASSIGN(discovery_, as_clause(client_.discover(challenge, options_.spec.issuer, stop)));
+  }
+  const auto& [resource, server] = *discovery_;
+  TRY_ASSIGN(const Client client, as_clause(own_client(options_, server)));
+  const auto scopes = united(login_.scopes, scopes_to_ask_for(options_, challenge, resource));
+  Form form = {{"grant_type", "client_credentials"}, {"resource", resource.resource}};
+  if (!scopes.empty()) {
+    form.emplace_back("scope", join_scopes(scopes));
+  }
+  TRY_ASSIGN(const TokenAnswer answer,
+             as_clause(client_.ask_for_tokens(
+                 server.token_endpoint, server.issuer, std::move(form), client, stop)));
+  if (!answer.error.empty()) {
+    return agent::fail(
+        Code::mcp_auth,
+        fmt::format("cannot be given a token: {} has none for the client `{}`: {} {}",
+                    server.issuer,
+                    options_.spec.client_id,
+                    answer.error,
+                    answer.description),
+        "look at `client_id`, its secret or key, and `scopes` in the agent file");
+  }
+  take_tokens(options_, answer.tokens, scopes, login_);
+  know_secrets_of(login_);
+  return {};
+}
+
+Result<bool> OAuthAuthorizer::challenged(int status,
+                                         std::string_view www_authenticate,
+                                         std::string_view token_used,
+                                         std::stop_token stop) {
+  const Challenge challenge = parse_challenge(www_authenticate);
+  if (status != 401 && (status != 403 || challenge.error != "insufficient_scope")) {
+    return false;
+  }
+  TRY_ASSIGN(const Turn turn, Turn::take(*this, stop));
+  if (!login_.access_token.empty() && login_.access_token != without_scheme(token_used)) {
+    return true;  // another request has had it renewed
+  }
+  TRY(count_try());
+  if (status == 403) {
+    return ask_for_more(challenge, stop);
+  }
+  if (gets_tokens_itself()) {
+    TRY(get_tokens(challenge, stop));
+    return true;
+  }
+  const bool had_login = !login_.access_token.empty();
+  TRY_ASSIGN(const bool is_renewed, renew(stop));
+  if (is_renewed) {
+    return true;
+  }
+  remember(united(login_.wanted, challenge.scopes), stop);
+  return login_needed(had_login ? "wants a new login: this one is over" : "wants a login");
+}
+
+Result<bool> OAuthAuthorizer::ask_for_more(const Challenge& challenge,
+                                           const std::stop_token& stop) {
+  if (!gets_tokens_itself() && !options_.folder.empty()) {
+    const std::string used = login_.access_token;
+    TRY(load());
+    if (login_.access_token != used && !login_.access_token.empty()) {
+      return true;  // somebody has logged in again meanwhile
+    }
+  }
+  const auto wanted = united(login_.scopes, challenge.scopes);
+  if (wanted == login_.scopes) {
+    return agent::fail(
+        Code::mcp_auth,
+        challenge.scopes.empty()
+            ? "refuses with HTTP status 403, and does not say what login it wants"
+            : fmt::format("refuses, though the login is for all that it asks for: {}",
+                          join_scopes(challenge.scopes)),
+        "A new login would be for the same: ask who runs the server what is missing.");
+  }
+  if (gets_tokens_itself()) {
+    TRY(get_tokens(challenge, stop));
+    return true;
+  }
+  remember(wanted, stop);
+  return login_needed(fmt::format("wants a login for more: {}", join_scopes(challenge.scopes)));
+}
+
+Result<void> OAuthAuthorizer::count_try() {
+  const auto now = options_.clock->now();
+  while (!tries_.empty() && tries_.front() + k_try_span <= now) {
+    tries_.pop_front();
+  }
+  if (tries_.size() >= k_most_tries) {
+    return login_needed(fmt::format("has refused {} new tokens within a minute", tries_.size()));
+  }
+  tries_.push_back(now);
+  return {};
+}
+
+// For the next login. Where it cannot be written, that one asks for less, and can be made again.
+void OAuthAuthorizer::remember(const std::vector<std::string>& wanted,
+                               const std::stop_token& stop) {
+  if (options_.folder.empty() || wanted == login_.wanted) {
+    return;
+  }
+  const auto lock = store_.lock(*options_.clock, stop);
+  if (!lock || !load()) {
+    return;
+  }
+  login_.server = options_.server.text();
+  login_.wanted = wanted;
+  [[maybe_unused]] const auto saved = store_.save(login_);
+}
+
+std::unexpected<agent::Error> OAuthAuthorizer::login_needed(std::string_view why) const {
+  return agent::fail(Code::mcp_auth,
+                     std::string(why),
+                     gets_tokens_itself() ? "look at `oauth` of the server in the agent file"
+                                          : fmt::format("`{}` makes one", options_.login_command));
+}
+
+}  // namespace tools::oauth
