@@ -2,13 +2,20 @@
 
 #include "agent/schema/json_schema.h"
 #include "agent/text.h"
+#include "tools/mcp/call_end.h"
+#include "tools/mcp/http_transport.h"
+#include "tools/mcp/program_transport.h"
+#include "tools/mcp/tool_lock.h"
 #include "tools/mcp/tool_result.h"
 #include "tools/permissions/text_pattern.h"
+#include "tools/process/program_result.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -19,10 +26,16 @@ using agent::Code;
 using agent::Json;
 using agent::Milliseconds;
 using agent::Result;
+using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t k_most_tools = 10'000;
 constexpr std::size_t k_most_description = 8'000;  // bytes
 constexpr std::size_t k_most_schema = 256u << 10;
+constexpr std::size_t k_most_questions = 20;    // in one result
+constexpr int k_most_rounds = 10;               // of a call that asks for more
+constexpr Milliseconds k_longest_list{10'000};  // between turns
+constexpr Milliseconds k_to_read{5'000};        // what a list says, at least
+constexpr int k_most_failed_lists = 3;          // likewise
 
 // By `tools`: the last pattern that is about it counts; with none that adds, all are offered.
 bool is_wanted(const std::vector<std::string>& patterns, std::string_view tool) {
@@ -35,6 +48,12 @@ bool is_wanted(const std::vector<std::string>& patterns, std::string_view tool) 
     }
   }
   return is_in;
+}
+
+// A tool of the revisions that have tasks may say that it runs as one alone.
+bool is_task_alone(const Json& item) {
+  const Json* const execution = agent::find(item, "execution");
+  return execution != nullptr && agent::text_at(*execution, "taskSupport") == "required";
 }
 
 // What a model reads of it: lines may be, control characters may not.
@@ -64,35 +83,126 @@ std::string parameters_of(const Json& item) {
 
 }  // namespace
 
-Server::Server(agent::McpServerSpec spec, const ServersOptions& options)
-    : spec_(std::move(spec)), options_(options), rng_(options.seed) {}
+std::string meant_among(std::string_view word,
+                        std::span<const std::string> names,
+                        std::string_view prefix) {
+  constexpr std::size_t k_most_named = 5;
+  const bool is_name = TextPattern(word).is_literal();
+  if (const auto meant = is_name ? agent::nearest(word, names) : std::nullopt) {
+    return fmt::format("; did you mean `{}{}`?", prefix, agent::one_line(*meant, 64));
+  }
+  std::string list;
+  for (const std::string& name : names | std::views::take(k_most_named)) {
+    list += fmt::format("{}`{}{}`", list.empty() ? "" : ", ", prefix, agent::one_line(name, 64));
+  }
+  if (names.size() > k_most_named) {
+    list += fmt::format(" and {} more", names.size() - k_most_named);
+  }
+  return list.empty() ? "; there are none" : "; there are " + list;
+}
 
-Result<std::shared_ptr<Session>> Server::connect(const std::stop_token& stop) const {
-  const ServerPlace place = options_.place_of(spec_);
-  auto session = std::make_shared<Session>(SessionOptions{.name = spec_.name,
-                                                          .version = options_.version,
-                                                          .start = spec_.start,
-                                                          .call = spec_.call,
-                                                          .silence = spec_.silence});
-  TRY(session->connect(*place.runner,
-                       {.argv = spec_.command,
-                        .environment = place.environment,
-                        .cwd = place.folder,
-                        .temporary = {},
-                        .input = {},
-                        .timeout = {},
-                        .idle_timeout = {}},
+std::string definition_of(const Json& item) {
+  Json definition = Json::object();
+  for (const char* const member : {"description", "inputSchema"}) {
+    if (const Json* const value = agent::find(item, member)) {
+      definition[member] = *value;
+    }
+  }
+  return agent::canonical(definition);
+}
+
+Server::Server(agent::McpServerSpec spec, const ServersOptions& options, Elicitor& elicitor)
+    : spec_(std::move(spec)),
+      options_(options),
+      elicitor_(elicitor),
+      authorizer_(!spec_.is_program() && options.authorizer_of ? options.authorizer_of(spec_)
+                                                               : nullptr),
+      rng_(options.seed) {}
+
+Result<Server::Connected> Server::connect(Milliseconds start, const std::stop_token& stop) {
+  auto session = std::make_shared<Session>(
+      SessionOptions{.name = spec_.name,
+                     .version = options_.version,
+                     .start = start,
+                     .trace = options_.trace,
+                     .elicit = [this](const Json& params, const std::stop_token& ends) {
+                       return elicit(params, ends);
+                     }});
+  TRY(session->connect([&](Transport::Listener&& listener) { return open(std::move(listener)); },
                        stop));
-  return session;
+  session->take_tools_changed();
+  const Agreement& agreed = session->agreement();
+  std::vector<Json> tools;
+  if (agreed.has_tools || !(agreed.has_resources || agreed.has_prompts)) {
+    TRY_ASSIGN(tools, session->list_at_start("tools/list", "tools", stop));
+  }
+  return Connected{.session = std::move(session), .tools = std::move(tools)};
 }
 
-Result<void> Server::start(std::stop_token stop) {
-  TRY_ASSIGN(session_, connect(stop));
-  TRY_ASSIGN(const std::vector<Json> items, session_->list("tools/list", "tools", std::move(stop)));
-  return read_tools(items);
+Result<std::unique_ptr<Transport>> Server::open(Transport::Listener&& listener) const {
+  if (!spec_.url.empty()) {
+    return open_http({.url = spec_.url,
+                      .headers = spec_.headers,
+                      .is_older_form = spec_.is_older_form,
+                      .start = spec_.start,
+                      .longest = std::max(spec_.start, spec_.call),
+                      .http = options_.http,
+                      .authorizer = authorizer_.get()},
+                     std::move(listener));
+  }
+  const ServerPlace place = options_.place_of(spec_);
+  return open_program(*place.runner,
+                      {.argv = spec_.command,
+                       .environment = place.environment,
+                       .cwd = place.folder,
+                       .temporary = {},
+                       .input = {},
+                       .timeout = {},
+                       .idle_timeout = {}},
+                      std::move(listener));
 }
 
-Result<void> Server::read_tools(const std::vector<Json>& items) {
+Result<void> Server::start(const std::stop_token& stop) {
+  const auto ends = Steady::now() + spec_.start;
+  TRY_ASSIGN(Connected connected, connect(spec_.start, stop));
+  session_ = std::move(connected.session);
+  TRY(read_tools(connected.tools, std::max(ends, Steady::now() + k_to_read), stop));
+  note_idle_patterns();
+  return {};
+}
+
+// Of `tools`: one that fits nothing is a typing error, and lets in or leaves out what it should
+// not. Before what the server makes to be said, which may be much.
+void Server::note_idle_patterns() {
+  std::vector<std::string> about_tools = take_unusable();
+  const std::vector<std::string> names(known_.begin(), known_.end());
+  for (const std::string& written : spec_.tools) {
+    const std::string_view pattern =
+        std::string_view(written).substr(written.starts_with('!') ? 1 : 0);
+    const TextPattern text(pattern);
+    if (pattern != "*" &&
+        std::ranges::none_of(names, [&](const std::string& name) { return text.covers(name); })) {
+      note_unusable(fmt::format("`{}` in `tools` fits none of its tools{}",
+                                agent::one_line(written, 60),
+                                meant_among(pattern, names, "")));
+    }
+  }
+  std::ranges::move(about_tools, std::back_inserter(unusable_));
+}
+
+// Headers are not what programs read.
+std::expected<std::vector<HeaderMirror>, std::string> Server::mirrors_of(
+    const std::string& parameters) const {
+  if (spec_.url.empty() || !agreement().is_stateless) {
+    return {};
+  }
+  return header_mirrors(*agent::parse_json(parameters));
+}
+
+// Those that are new come behind the others.
+Result<void> Server::read_tools(const std::vector<Json>& items,
+                                Steady::time_point ends,
+                                const std::stop_token& stop) {
   if (items.size() > k_most_tools) {
     return agent::fail(Code::mcp_transport,
                        fmt::format("the MCP server `{}` has {} tools, more than {}",
@@ -100,106 +210,399 @@ Result<void> Server::read_tools(const std::vector<Json>& items) {
                                    items.size(),
                                    k_most_tools));
   }
+  std::map<std::string, std::string> definitions;
   for (const Json& item : items) {
+    if (stop.stop_requested()) {
+      return agent::fail(Code::run_cancelled, "the tools of MCP servers were not all read");
+    }
+    if (Steady::now() >= ends) {
+      return agent::fail(
+          Code::mcp_connection,
+          fmt::format("the schemas of the MCP server `{}` take too long to be read", spec_.name));
+    }
     const std::string name(agent::text_at(item, "name"));
-    std::string parameters = parameters_of(item);
-    const bool is_new = definitions_.try_emplace(name, agent::canonical(item)).second;
-    if (name.empty() || !is_new) {
-      unusable_.push_back(name.empty()
-                              ? "a tool has no name"
-                              : fmt::format("two tools are called `{}`: the first one counts",
-                                            agent::one_line(name, 60)));
-    } else if (parameters.empty() || parameters.size() > k_most_schema) {
-      unusable_.push_back(fmt::format("the schema of `{}` is {}",
-                                      agent::one_line(name, 60),
-                                      parameters.empty() ? "not that of an object" : "too large"));
-    } else if (!is_wanted(spec_.tools, name)) {
-      hidden_.push_back(name);
+    const bool is_first = definitions.try_emplace(name, definition_of(item)).second;
+    if (name.empty()) {
+      note_unusable("a tool has no name");
+    } else if (!is_first) {
+      note_unusable(fmt::format("two tools are called `{}`: the first one counts",
+                                agent::one_line(name, 60)));
+    } else if (known_.contains(name)) {
+      continue;
+    } else if (known_.size() == k_most_tools) {
+      note_unusable(fmt::format("it has had {} tools, and no more are taken", k_most_tools));
     } else {
-      note_unchecked(name, parameters);
-      tools_.push_back({.name = name,
-                        .agent_name = {},
-                        .description = clean_description(agent::text_at(item, "description")),
-                        .parameters = std::move(parameters),
-                        .definition = definitions_.at(name)});
+      known_.insert(name);
+      read_tool(item, name);
     }
   }
+  const std::lock_guard lock(mutex_);
+  definitions_ = std::move(definitions);
   return {};
+}
+
+void Server::read_tool(const Json& item, const std::string& name) {
+  std::string parameters = parameters_of(item);
+  if (parameters.empty() || parameters.size() > k_most_schema) {
+    note_unusable(fmt::format("the schema of `{}` is {}",
+                              agent::one_line(name, 60),
+                              parameters.empty() ? "not that of an object" : "too large"));
+  } else if (!is_wanted(spec_.tools, name)) {
+    hidden_.push_back(name);
+  } else if (is_task_alone(item)) {
+    note_unusable(
+        fmt::format("the tool `{}` is left out: it can only be run as a task "
+                    "(`execution.taskSupport: required`), and errand waits for the result of a "
+                    "call",
+                    agent::one_line(name, 60)));
+  } else if (auto mirrors = mirrors_of(parameters); !mirrors) {
+    note_unusable(
+        fmt::format("the tool `{}` is left out: {}", agent::one_line(name, 60), mirrors.error()));
+  } else {
+    note_unchecked(name, parameters);
+    tools_.push_back({.name = name,
+                      .agent_name = {},
+                      .description = clean_description(agent::text_at(item, "description")),
+                      .parameters = std::move(parameters),
+                      .definition = definition_of(item),
+                      .mirrors = *std::move(mirrors)});
+  }
+}
+
+void Server::note_unusable(std::string sentence) {
+  if (said_.insert(sentence).second) {
+    unusable_.push_back(std::move(sentence));
+  }
+}
+
+bool Server::has_news() const {
+  const std::lock_guard lock(mutex_);
+  return listed_ || session_->has_news();
+}
+
+ToolChanges Server::list_anew(const std::stop_token& stop) {
+  ToolChanges found;
+  if (auto refusal = session_->take_refusal()) {
+    found.sentences.push_back(*std::move(refusal));
+  }
+  const std::size_t before = tools_.size();
+  const auto items = new_list(stop);
+  const auto read =
+      items && *items ? read_tools(**items, Steady::now() + k_to_read, stop) : Result<void>();
+  if (stop.stop_requested()) {
+    return found;
+  }
+  if (!items || !read) {
+    for (; tools_.size() > before; tools_.pop_back()) {  // read, and not taken: the list is not
+      known_.erase(tools_.back().name);
+    }
+    const bool is_last = ++failed_lists_ == k_most_failed_lists;
+    found.sentences.push_back(
+        fmt::format("{}: its tools stay as they were{}",
+                    (items ? read.error() : items.error()).message,
+                    is_last ? ", and what it says of changes does not count any more" : ""));
+    return found;
+  }
+  for (std::size_t at = before; at < tools_.size(); ++at) {
+    found.added.push_back(&tools_[at]);
+  }
+  std::ranges::move(changes(), std::back_inserter(found.sentences));
+  return found;
+}
+
+// nullopt: there is no other one.
+Result<std::optional<std::vector<Json>>> Server::new_list(const std::stop_token& stop) {
+  std::optional<std::vector<Json>> listed;
+  {
+    const std::lock_guard lock(mutex_);
+    listed = std::exchange(listed_, std::nullopt);
+  }
+  if (!session_->take_tools_changed() || session_->is_over() ||
+      failed_lists_ >= k_most_failed_lists) {
+    return listed;
+  }
+  const Milliseconds most = std::min(spec_.start, k_longest_list);
+  TRY_ASSIGN(ItemList list,
+             session_->list("tools/list", "tools", {.stop = stop, .most = most, .silence = most}));
+  return std::move(list.items);
+}
+
+// Of those that the model was shown, in sentences: each once.
+std::vector<std::string> Server::changes() {
+  std::vector<std::string> sentences;
+  for (const OfferedTool& tool : tools_) {
+    auto change = change_of(tool);
+    if (change && said_.insert(tool.name).second) {
+      sentences.push_back(*std::move(change));
+    }
+  }
+  return sentences;
 }
 
 void Server::note_unchecked(const std::string& name, const std::string& parameters) {
   const auto schema = agent::JsonSchema::compile(*agent::parse_json(parameters));
   if (!schema) {
-    unusable_.push_back(fmt::format("the arguments of `{}` are not checked before the call: {}",
-                                    agent::one_line(name, 60),
-                                    schema.error().message));
+    note_unusable(fmt::format("the arguments of `{}` are not checked before the call: {}",
+                              agent::one_line(name, 60),
+                              schema.error().message));
   }
 }
 
 // One caller starts it, the others wait.
-Result<std::shared_ptr<Session>> Server::living_session(std::stop_token stop) {
+Result<std::shared_ptr<Session>> Server::living_session(const std::stop_token& stop) {
   const std::lock_guard lock(mutex_);
   if (session_->is_over()) {
-    TRY_ASSIGN(session_, start_again(std::move(stop)));
+    take_changes();
+    TRY_ASSIGN(Connected connected, start_again(stop));
+    session_ = std::move(connected.session);
+    definitions_.clear();
+    for (const Json& item : connected.tools) {
+      definitions_.try_emplace(std::string(agent::text_at(item, "name")), definition_of(item));
+    }
+    listed_ = std::move(connected.tools);
   }
   return session_;
 }
 
-Result<std::shared_ptr<Session>> Server::start_again(std::stop_token stop) {
+// All attempts together have as long as the first start had: one that hangs is not waited for
+// again.
+Result<Server::Connected> Server::start_again(const std::stop_token& stop) {
+  const auto ends = Steady::now() + spec_.start;
   Milliseconds waited{0};
   for (int attempt = 1;; ++attempt) {
-    const auto try_once = [&]() -> Result<std::shared_ptr<Session>> {
-      TRY_ASSIGN(auto session, connect(stop));
-      TRY_ASSIGN(const std::vector<Json> items, session->list("tools/list", "tools", stop));
-      definitions_.clear();
-      for (const Json& item : items) {
-        definitions_.try_emplace(std::string(agent::text_at(item, "name")), agent::canonical(item));
-      }
-      return session;
-    };
-    auto session = try_once();
-    if (session || session.error().code == Code::run_cancelled) {
-      return session;
+    const auto left = std::chrono::ceil<Milliseconds>(ends - Steady::now());
+    auto connected = connect(attempt == 1 ? spec_.start : left, stop);
+    if (connected || connected.error().code == Code::run_cancelled) {
+      return connected;
     }
-    const auto delay = agent::next_delay(options_.retry, attempt, waited, session.error(), rng_);
+    const auto delay = agent::next_delay(options_.retry, attempt, waited, connected.error(), rng_);
+    if (!delay || Steady::now() + *delay >= ends || !options_.clock->sleep_for(*delay, stop)) {
+      return connected;
+    }
+    waited += *delay;
+  }
+}
+
+void Server::take_changes() {
+  for (const sandbox::ProtectedChange& change : session_->end()) {
+    if (change.outcome != sandbox::ProtectedChange::Outcome::noticed) {
+      left_.push_back({.sentence = fmt::format(
+                           "what git or errand obeys was changed while the MCP server `{}` ran: {}",
+                           spec_.name,
+                           change_text(change)),
+                       .is_obeyed = change.outcome == sandbox::ProtectedChange::Outcome::stays});
+    }
+  }
+}
+
+void Server::end() {
+  const std::lock_guard lock(mutex_);
+  take_changes();
+}
+
+std::vector<agent::Leftover> Server::take_leftovers() {
+  const std::lock_guard lock(mutex_);
+  std::vector<agent::Leftover> left = std::exchange(left_, {});
+  const std::lock_guard asked(unasked_mutex_);
+  for (const auto& [why, times] : std::exchange(unasked_, {})) {
+    left.push_back({.sentence = fmt::format("the MCP server `{}` asked {}, and was told no: {}",
+                                            spec_.name,
+                                            times == 1 ? "once" : fmt::format("{} times", times),
+                                            why)});
+  }
+  return left;
+}
+
+Json Server::elicit(const Json& params, const std::stop_token& stop) {
+  auto [result, unasked] = elicitor_.answer(spec_, params, stop);
+  if (!unasked.empty()) {
+    const std::lock_guard lock(unasked_mutex_);
+    ++unasked_[unasked];
+  }
+  return result;
+}
+
+// To what a result asks for before it is one.
+Result<Json> Server::answers_to(const Json& result, const std::stop_token& stop) {
+  const auto not_offered = [&] {
+    return agent::fail(
+        Code::mcp_tool_call,
+        fmt::format("the MCP server `{}` asks for what was not offered to it", spec_.name));
+  };
+  Json answers = Json::object();
+  const Json* const requests = agent::find(result, "inputRequests");
+  if (requests == nullptr) {
+    return answers;
+  }
+  if (!requests->is_object()) {
+    return not_offered();
+  }
+  if (requests->size() > k_most_questions) {
+    return agent::fail(Code::mcp_tool_call,
+                       fmt::format("the MCP server `{}` asks {} questions at once, more than {}",
+                                   spec_.name,
+                                   requests->size(),
+                                   k_most_questions));
+  }
+  for (const auto& [key, request] : requests->items()) {
+    const Json* const params = agent::find(request, "params");
+    if (agent::text_at(request, "method") != "elicitation/create" || params == nullptr) {
+      return not_offered();
+    }
+    answers[key] = elicit(*params, stop);
+  }
+  return answers;
+}
+
+// As often as the server wants to know more; what it gives with a question it gets back as it is.
+Result<Json> Server::ask(Session& session, Question question, const Waiting& waiting) {
+  for (int round = 0; round < k_most_rounds; ++round) {
+    TRY_ASSIGN(Json result, session.request(question, waiting));
+    if (agent::text_at(result, "resultType") != "input_required") {
+      return result;
+    }
+    TRY_ASSIGN(question.params["inputResponses"], answers_to(result, waiting.stop));
+    question.params.erase("requestState");
+    if (const Json* const state = agent::find(result, "requestState")) {
+      question.params["requestState"] = *state;
+    }
+  }
+  return agent::fail(
+      Code::mcp_tool_call,
+      fmt::format("the MCP server `{}` still asks after {} answers", spec_.name, k_most_rounds));
+}
+
+// What `ask` makes of the session that is alive, which it may do again where the server has not
+// taken it.
+Result<Json> Server::answered(const Asking& ask,
+                              std::function<void(std::string_view)> on_progress,
+                              const std::stop_token& stop) {
+  const Waiting waiting{.stop = stop,
+                        .most = spec_.call,
+                        .silence = spec_.silence,
+                        .on_progress = std::move(on_progress)};
+  Milliseconds waited{0};
+  for (int attempt = 1;; ++attempt) {
+    TRY_ASSIGN(const auto session, living_session(stop));
+    auto result = ask(*session, waiting);
+    if (result) {
+      return result;
+    }
+    const auto delay = delay_of(result.error(), attempt, waited);
     if (!delay || !options_.clock->sleep_for(*delay, stop)) {
-      return session;
+      return result;
     }
     waited += *delay;
   }
 }
 
 Output Server::call(const OfferedTool& tool, const Json& arguments, const CallContext& context) {
-  std::stop_source ends;
-  const auto end = [&] { ends.request_stop(); };
-  const std::stop_callback on_stop(context.stop, end);
-  const std::stop_callback on_kill(context.kill, end);
-  const auto failed = [&](const agent::Error& error) {
-    return failure(error.code == Code::run_cancelled ? Code::tool_cancelled : error.code,
-                   error.message);
+  const auto ask = [&](Session& session, const Waiting& waiting) -> Result<Json> {
+    if (auto refusal = refusal_of(tool)) {
+      return agent::fail(*std::move(refusal));
+    }
+    const bool has_headers = session.agreement().is_stateless;
+    return this->ask(
+        session,
+        {.method = "tools/call",
+         .params = {{"name", tool.name}, {"arguments", arguments}},
+         .name = tool.name,
+         .mirrors = has_headers ? mirrored(tool.mirrors, arguments) : agent::Headers{}},
+        waiting);
   };
-  const auto session = living_session(ends.get_token());
-  if (!session) {
-    return failed(session.error());
+  const CallEnd end(context);
+  const auto result = answered(ask, context.on_output, end.token());
+  return result ? output_of(*result, context.temporary) : failure_of(result.error());
+}
+
+Result<ItemList> Server::list(std::string_view method,
+                              std::string_view member,
+                              std::size_t enough,
+                              const std::stop_token& stop) {
+  ItemList list;
+  const auto ask = [&](Session& session, const Waiting& waiting) -> Result<Json> {
+    TRY_ASSIGN(list, session.list(method, member, waiting, enough));
+    return Json();
+  };
+  TRY(answered(ask, {}, stop));
+  return list;
+}
+
+Result<Json> Server::read_resource(const std::string& uri,
+                                   std::function<void(std::string_view)> on_progress,
+                                   const std::stop_token& stop) {
+  const auto ask = [&](Session& session, const Waiting& waiting) {
+    return this->ask(
+        session, {.method = "resources/read", .params = {{"uri", uri}}, .name = uri}, waiting);
+  };
+  return answered(ask, std::move(on_progress), stop);
+}
+
+Result<Json> Server::get_prompt(const std::string& name,
+                                const std::map<std::string, std::string>& arguments,
+                                const std::stop_token& stop) {
+  const auto ask = [&](Session& session, const Waiting& waiting) {
+    return this->ask(session,
+                     {.method = "prompts/get",
+                      .params = {{"name", name}, {"arguments", arguments}},
+                      .name = name},
+                     waiting);
+  };
+  return answered(ask, {}, stop);
+}
+
+// Before a call is made again: only one that the server says it has not taken.
+std::optional<Milliseconds> Server::delay_of(const agent::Error& error,
+                                             int attempt,
+                                             Milliseconds waited) {
+  const std::lock_guard lock(mutex_);
+  if (session_->is_over() && error.http_status != 0) {
+    return attempt == 1 ? std::optional(Milliseconds{0}) : std::nullopt;
   }
+  constexpr int k_too_many_requests = 429;
+  const bool is_refused = error.http_status == k_too_many_requests || error.retry_after;
+  return is_refused ? agent::next_delay(options_.retry, attempt, waited, error, rng_)
+                    : std::nullopt;
+}
+
+std::optional<agent::Error> Server::refusal_of(const OfferedTool& tool) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!definitions_.contains(tool.name)) {
+      return agent::Error{
+          .code = Code::mcp_tool_call,
+          .message = fmt::format("the MCP server `{}` does not offer its tool `{}` any more",
+                                 spec_.name,
+                                 agent::one_line(tool.name, 60)),
+          .help = {}};
+    }
+  }
+  auto change = change_of(tool);
+  if (!change) {
+    return std::nullopt;
+  }
+  return agent::Error{.code = Code::tool_policy_blocked, .message = *std::move(change), .help = {}};
+}
+
+// Since it was offered, in a sentence; nullopt: it is the same, or not there.
+std::optional<std::string> Server::change_of(const OfferedTool& tool) const {
+  std::string definition;
   {
     const std::lock_guard lock(mutex_);
     const auto now = definitions_.find(tool.name);
-    if (now == definitions_.end() || now->second != tool.definition) {
-      return failure(
-          Code::tool_policy_blocked,
-          fmt::format("the MCP server `{}` was started again, and its tool `{}` is another one now",
-                      spec_.name,
-                      agent::one_line(tool.name, 60)));
+    if (now == definitions_.end() || now->second == tool.definition) {
+      return std::nullopt;
     }
+    definition = now->second;
   }
-  const auto result = (*session)->request("tools/call",
-                                          {{"name", tool.name}, {"arguments", arguments}},
-                                          {.stop = ends.get_token(),
-                                           .most = spec_.call,
-                                           .silence = spec_.silence,
-                                           .on_progress = context.on_output});
-  return result ? output_of(*result, context.temporary) : failed(result.error());
+  const auto locked = [&](const std::string& text) {
+    return locked_tool(*agent::parse_json(text), *options_.redactor);
+  };
+  return fmt::format(
+      "the tool `{}` of the MCP server `{}` is another one now, and refused until a new run: {}",
+      agent::one_line(tool.name, 60),
+      spec_.name,
+      change(locked(tool.definition), locked(definition)));
 }
 
 void Server::close() {

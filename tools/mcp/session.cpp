@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <exception>
 #include <set>
 #include <utility>
 
@@ -21,64 +21,20 @@ using agent::Result;
 using Steady = std::chrono::steady_clock;
 using Kind = Message::Kind;
 
-constexpr std::string_view k_stateless = "2026-07-28";
-// With a handshake; the first one is what errand asks for.
-constexpr auto k_with_session =
-    std::to_array<std::string_view>({"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"});
-constexpr std::string_view k_metadata = "io.modelcontextprotocol/";
-
 // A server of the older kind need not answer what it does not know.
 constexpr Milliseconds k_probe{3'000};
 constexpr std::size_t k_most_pages = 1'000;
-constexpr std::size_t k_shown = 300;  // bytes of what a server says, in a message
+constexpr std::size_t k_most_asked = 100;  // questions to the person, in one session
 
-std::string shown(std::string_view text) {
-  return agent::one_line(text, k_shown);
-}
-
-// The last lines, as one.
-std::string end_of(std::string_view text, std::size_t lines) {
-  std::string end;
-  for (text = agent::trimmed(text); lines > 0 && !text.empty(); --lines) {
-    const std::size_t before = text.rfind('\n');
-    const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
-    end = std::string(agent::trimmed(text.substr(begin))) + (end.empty() ? "" : " | ") + end;
-    text = agent::trimmed(text.substr(0, begin));
-  }
-  return shown(end);
-}
-
-std::string name_of_server(const Json& result) {
-  const Json* info = agent::find(result, "serverInfo");
-  if (const Json* metadata = agent::find(result, "_meta"); info == nullptr && metadata != nullptr) {
-    info = agent::find(*metadata, std::string(k_metadata) + "serverInfo");
-  }
-  if (info == nullptr) {
-    return {};
-  }
-  const std::string name = agent::one_line(agent::text_at(*info, "name"), 60);
-  const std::string version = agent::one_line(agent::text_at(*info, "version"), 30);
-  return version.empty() ? name : name + " " + version;
-}
-
-bool has_text(const Json* list, std::string_view text) {
-  return list != nullptr && list->is_array() && std::ranges::any_of(*list, [&](const Json& one) {
-           return one.is_string() && one.get<std::string>() == text;
-         });
-}
-
-std::string texts_of(const Json& list) {
-  std::string text;
-  for (const Json& one : list) {
-    text +=
-        (text.empty() ? "" : ", ") + (one.is_string() ? one.get<std::string>() : agent::dump(one));
-  }
-  return shown(text);
+// Those that may be long in coming, and are waited for as long as something is heard.
+bool has_progress(std::string_view method) {
+  return method == "tools/call" || method == "resources/read";
 }
 
 // What a request of ours comes to before there is a call.
 Error as_of_start(Error error) {
   error.code = error.code == Code::tool_timeout    ? Code::mcp_connection
+               : error.code == Code::mcp_transport ? Code::mcp_connection
                : error.code == Code::mcp_tool_call ? Code::mcp_initialization
                                                    : error.code;
   return error;
@@ -86,34 +42,61 @@ Error as_of_start(Error error) {
 
 }  // namespace
 
-Session::~Session() {
-  std::unique_ptr<TalkingProgram> program;
-  {
-    const std::lock_guard lock(mutex_);
-    program = std::move(program_);
-  }
+Error before_a_run(Error error) {
+  error.code = error.code == Code::tool_timeout    ? Code::mcp_connection
+               : error.code == Code::mcp_tool_call ? Code::mcp_other
+                                                   : error.code;
+  return error;
 }
 
-Result<void> Session::connect(ProgramRunner& runner,
-                              const ProgramRequest& program,
-                              const std::stop_token& stop) {
-  auto started = runner.talk(program,
-                             {.on_line = [this](std::string_view line) { hear(line); },
-                              .on_end = [this](const std::string& how) { hear_end(how); }});
-  if (!started) {
+Session::~Session() {
+  end();
+}
+
+std::vector<sandbox::ProtectedChange> Session::end() {
+  std::unique_ptr<Transport> transport;
+  {
+    const std::lock_guard lock(mutex_);
+    transport = std::move(transport_);
+  }
+  transport.reset();
+  std::vector<std::jthread> questions;
+  {
+    const std::lock_guard lock(mutex_);
+    questions = std::move(questions_);
+  }
+  questions.clear();
+  const std::lock_guard lock(mutex_);
+  return std::exchange(changes_, {});
+}
+
+Result<void> Session::connect(const OpenTransport& open, const std::stop_token& stop) {
+  auto opened =
+      open({.on_message = [this](Message message) { hear(std::move(message)); },
+            .on_failed =
+                [this](std::int64_t id, Error error, std::string ended) {
+                  hear_failure(id, std::move(error), std::move(ended));
+                },
+            .on_end = [this](TalkingProgram::Ended ended) { hear_end(std::move(ended)); }});
+  if (!opened) {
     return agent::fail(
         Code::mcp_connection,
         fmt::format(
-            "the MCP server `{}` cannot be started: {}", options_.name, started.error().message),
-        started.error().help);
+            "the MCP server `{}` cannot be started: {}", options_.name, opened.error().message),
+        opened.error().help);
   }
   {
     const std::lock_guard lock(mutex_);  // it may have said something already
-    program_ = *std::move(started);
+    transport_ = *std::move(opened);
   }
   auto agreed = negotiate(stop);
-  const std::lock_guard lock(mutex_);
-  open_.clear();
+  {
+    const std::lock_guard lock(mutex_);
+    open_.clear();
+  }
+  if (agreed && agreement_.is_stateless && agreement_.tells_of_tools) {
+    transport_->keep_asking([this] { return listening(); });
+  }
   return agreed;
 }
 
@@ -121,41 +104,42 @@ Result<void> Session::connect(ProgramRunner& runner,
 // not answer, and is asked for a handshake. One that is slow to start may answer both.
 Result<void> Session::negotiate(const std::stop_token& stop) {
   const auto ends = Steady::now() + options_.start;
-  agreement_ = {.revision = std::string(k_stateless), .is_stateless = true};
-  send("server/discover", Json::object());
-  std::optional<std::int64_t> handshake;
+  std::int64_t handshake = 0;
+  const auto shake_hands = [&] {
+    agreement_ = {};
+    handshake = send({.method = "initialize", .params = mcp::handshake(options_.version)});
+  };
+  if (transport_->may_be_stateless()) {
+    agreement_ = newest_agreement();
+    transport_->agree(agreement_, {}, stop);
+    send({.method = "server/discover", .params = Json::object()});
+  } else {
+    shake_hands();
+  }
   for (;;) {
-    TRY_ASSIGN(const auto answer,
-               first_answer(handshake ? ends : std::min(ends, Steady::now() + k_probe), stop));
-    if (answer && handshake && agent::integer_of(answer->id) == *handshake) {
-      return accept_session(*answer);
-    }
+    const auto until = handshake != 0 ? ends : std::min(ends, Steady::now() + k_probe);
+    TRY_ASSIGN(const auto answer, first_answer(until, stop));
     if (answer) {
-      TRY_ASSIGN(const bool is_stateless, accept_stateless(*answer));
-      if (is_stateless) {
+      TRY_ASSIGN(const bool is_agreed, accept(*answer, answer->id == handshake, stop));
+      if (is_agreed) {
         return {};
       }
     }
     if (Steady::now() >= ends) {
       return agent::fail(late_error());
     }
-    if (!handshake) {
-      agreement_ = {};
-      handshake = send("initialize",
-                       {{"protocolVersion", k_with_session.front()},
-                        {"capabilities", Json::object()},
-                        {"clientInfo", {{"name", "errand"}, {"version", options_.version}}}});
+    if (handshake == 0) {
+      shake_hands();
     }
   }
 }
 
-// To any request that is open; nullopt: none has come by then.
-Result<std::optional<Message>> Session::first_answer(Steady::time_point until,
-                                                     const std::stop_token& stop) {
+// With the id that it answers; nullopt: none has come by then.
+Result<std::optional<Session::Answered>> Session::first_answer(Steady::time_point until,
+                                                               const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const auto answered = [&] {
-    return std::ranges::find_if(open_,
-                                [](const auto& one) { return one.second.answer.has_value(); });
+    return std::ranges::find_if(open_, [](const auto& one) { return one.second.is_settled(); });
   };
   changed_.wait_until(
       lock, stop, until, [&] { return !ended_.empty() || answered() != open_.end(); });
@@ -170,7 +154,7 @@ Result<std::optional<Message>> Session::first_answer(Steady::time_point until,
   if (found == open_.end()) {
     return std::nullopt;
   }
-  std::optional<Message> answer = std::move(found->second.answer);
+  Answered answer{.id = found->first, .open = std::move(found->second)};
   open_.erase(found);
   return answer;
 }
@@ -184,51 +168,30 @@ Error Session::late_error() const {
   return error;
 }
 
-// False: it is one of the older kind.
-Result<bool> Session::accept_stateless(const Message& answer) {
-  const Json* versions =
-      agent::find(answer.body, answer.kind == Kind::error ? "supported" : "supportedVersions");
-  const bool is_newer = answer.kind == Kind::error ? answer.code == k_unsupported_version
-                                                   : versions != nullptr && versions->is_array();
-  if (!is_newer) {
+// False: it was the first question, and the server is of the older kind.
+Result<bool> Session::accept(const Answered& answer,
+                             bool is_handshake,
+                             const std::stop_token& stop) {
+  const auto& failure = answer.open.failure;
+  if (failure && (is_handshake || failure->http_status == 0 || failure->code == Code::mcp_auth)) {
+    return agent::fail(as_of_start(*failure));
+  }
+  if (failure) {
     return false;
   }
-  if (has_text(versions, k_stateless)) {
-    agreement_ = {.revision = std::string(k_stateless),
-                  .is_stateless = true,
-                  .server = name_of_server(answer.body)};
-    return true;
+  std::string notification;
+  if (is_handshake) {
+    TRY_ASSIGN(agreement_, session_agreement(*answer.open.answer, options_.name));
+    notification = notification_text("notifications/initialized", Json::object());
+  } else {
+    TRY_ASSIGN(const auto agreement, stateless_agreement(*answer.open.answer, options_.name));
+    if (!agreement) {
+      return false;
+    }
+    agreement_ = *agreement;
   }
-  const bool knows_older = std::ranges::any_of(
-      k_with_session, [&](std::string_view revision) { return has_text(versions, revision); });
-  if (knows_older || versions == nullptr) {
-    return false;
-  }
-  return agent::fail(
-      Code::mcp_initialization,
-      fmt::format("the MCP server `{}` speaks the revisions {}, and errand none of them",
-                  options_.name,
-                  texts_of(*versions)));
-}
-
-Result<void> Session::accept_session(const Message& answer) {
-  if (answer.kind == Kind::error) {
-    return agent::fail(Code::mcp_initialization,
-                       fmt::format("the MCP server `{}` refuses: {} ({})",
-                                   options_.name,
-                                   shown(answer.error_message),
-                                   answer.code));
-  }
-  const std::string_view revision = agent::text_at(answer.body, "protocolVersion");
-  if (std::ranges::find(k_with_session, revision) == k_with_session.end()) {
-    return agent::fail(Code::mcp_initialization,
-                       fmt::format("the MCP server `{}` speaks revision `{}`, and errand does not",
-                                   options_.name,
-                                   shown(revision)));
-  }
-  agreement_ = {.revision = std::string(revision), .server = name_of_server(answer.body)};
-  program_->write(notification_text("notifications/initialized", Json::object()));
-  return {};
+  transport_->agree(agreement_, std::move(notification), stop);
+  return true;
 }
 
 bool Session::is_over() const {
@@ -236,79 +199,97 @@ bool Session::is_over() const {
   return !ended_.empty();
 }
 
+std::string Session::ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
 void Session::close() {
   const std::lock_guard lock(mutex_);
-  if (program_) {
-    program_->close();
+  for (std::jthread& question : questions_) {
+    question.request_stop();
+  }
+  if (transport_) {
+    transport_->close();
   }
 }
 
-Json Session::with_metadata(Json params, std::int64_t progress_token) const {
-  Json metadata = Json::object();
-  if (agreement_.is_stateless) {
-    const auto name = [](std::string_view key) {
-      return std::string(k_metadata) + std::string(key);
-    };
-    metadata[name("protocolVersion")] = agreement_.revision;
-    metadata[name("clientInfo")] = {{"name", "errand"}, {"version", options_.version}};
-    metadata[name("clientCapabilities")] = Json::object();
-  }
-  if (progress_token != 0) {
-    metadata["progressToken"] = progress_token;
-  }
-  if (!metadata.empty()) {
-    params["_meta"] = std::move(metadata);
-  }
-  return params;
-}
-
-std::int64_t Session::send(std::string_view method, Json params) {
+std::int64_t Session::send(Question question) {
   const std::lock_guard lock(mutex_);
-  const std::int64_t id = ++last_id_;
-  open_.emplace(id, Open{.answer = std::nullopt, .heard = Steady::now()});
-  program_->write(
-      request_text(id, method, with_metadata(std::move(params), method == "tools/call" ? id : 0)));
+  Outgoing message = outgoing(std::move(question));
+  const std::int64_t id = message.id;
+  open_.emplace(id, Open{.answer = {}, .failure = {}, .heard = Steady::now()});
+  if (transport_) {  // else whoever waits for the answer sees that the server has ended
+    transport_->send(std::move(message));
+  }
   return id;
 }
 
-Result<Json> Session::request(std::string_view method, Json params, const Waiting& waiting) {
+// Under mutex_.
+Outgoing Session::outgoing(Question question) {
+  const std::int64_t id = ++last_id_;
+  Json metadata = mcp::metadata(agreement_, options_.version);
+  if (has_progress(question.method)) {
+    metadata["progressToken"] = id;
+  }
+  if (agreement_.is_stateless && !options_.trace.trace_id.empty()) {
+    if (std::string parent = traceparent_of(options_.trace); !parent.empty()) {
+      metadata["traceparent"] = std::move(parent);
+    }
+  }
+  if (!metadata.empty()) {
+    question.params["_meta"] = std::move(metadata);
+  }
+  return {.text = request_text(id, question.method, question.params),
+          .id = id,
+          .method = std::string(question.method),
+          .name = std::string(question.name),
+          .mirrors = std::move(question.mirrors)};
+}
+
+// What the server is to tell of by itself.
+Outgoing Session::listening() {
+  const std::lock_guard lock(mutex_);
+  Outgoing message = outgoing({.method = "subscriptions/listen",
+                               .params = {{"notifications", {{"toolsListChanged", true}}}}});
+  listens_ = message.id;
+  return message;
+}
+
+Result<Json> Session::request(Question question, const Waiting& waiting) {
   if (is_over()) {
     return agent::fail(ended_error(Code::mcp_transport));
   }
   const auto ends = Steady::now() + waiting.most;
-  const std::int64_t id = send(method, std::move(params));
+  const std::int64_t id = send(std::move(question));
   std::unique_lock lock(mutex_);
   Open& open = open_.at(id);
   open.on_progress = waiting.on_progress ? &waiting.on_progress : nullptr;
-  const auto is_heard = [&] { return open.answer || !ended_.empty(); };
-  while (!is_heard() && !waiting.stop.stop_requested() && Steady::now() < ends &&
-         Steady::now() < open.heard + waiting.silence) {
-    const auto until = std::min(ends, open.heard + waiting.silence);
-    changed_.wait_until(lock, waiting.stop, until, [&] {
-      return is_heard() || until < std::min(ends, open.heard + waiting.silence);
-    });
+  const auto is_heard = [&] { return open.is_settled() || !ended_.empty(); };
+  // A server that waits for the person is not silent.
+  const auto patience = [&] {
+    return asking_ > 0 ? ends : std::min(ends, std::max(open.heard, asked_) + waiting.silence);
+  };
+  while (!is_heard() && !waiting.stop.stop_requested() && Steady::now() < patience()) {
+    const auto until = patience();
+    changed_.wait_until(
+        lock, waiting.stop, until, [&] { return is_heard() || until != patience(); });
   }
   const bool is_ended = !ended_.empty();
-  auto answer = std::move(open.answer);
+  Open settled = std::move(open);
   open_.erase(id);
   lock.unlock();
-  if (answer && answer->kind == Kind::result) {
-    return std::move(answer->body);
+  if (settled.answer && settled.answer->kind == Kind::result) {
+    return std::move(settled.answer->body);
   }
-  if (answer) {
-    return agent::fail(Code::mcp_tool_call,
-                       fmt::format("the MCP server `{}` says: {} ({})",
-                                   options_.name,
-                                   shown(answer->error_message),
-                                   answer->code));
+  if (settled.is_settled()) {
+    return agent::fail(answer_error(settled));
   }
   if (is_ended) {
     return agent::fail(ended_error(Code::mcp_transport));
   }
   const bool is_stopped = waiting.stop.stop_requested();
-  program_->write(notification_text(
-      "notifications/cancelled",
-      {{"requestId", id}, {"reason", is_stopped ? "the run is ending" : "it took too long"}}));
+  cancel(id, is_stopped ? "the run is ending" : "it took too long");
   if (is_stopped) {
     return agent::fail(Code::run_cancelled, "the call was interrupted");
   }
@@ -321,17 +302,71 @@ Result<Json> Session::request(std::string_view method, Json params, const Waitin
                   agent::format_duration(is_silent ? waiting.silence : waiting.most)));
 }
 
-Result<std::vector<Json>> Session::list(std::string_view method,
-                                        std::string_view member,
-                                        std::stop_token stop) {
+void Session::cancel(std::int64_t id, std::string_view reason) {
+  const std::lock_guard lock(mutex_);
+  if (transport_) {
+    transport_->cancel(id,
+                       notification_text("notifications/cancelled",
+                                         {{"requestId", id}, {"reason", std::string(reason)}}));
+  }
+}
+
+// Of one that has settled, and not with a result.
+Error Session::answer_error(const Open& open) const {
+  if (open.failure) {
+    return *open.failure;
+  }
+  if (open.answer->kind == Kind::unusable) {
+    return {.code = Code::mcp_transport,
+            .message = fmt::format("what the MCP server `{}` answered cannot be used: {}",
+                                   options_.name,
+                                   open.answer->error_message),
+            .help = {}};
+  }
+  return {.code = Code::mcp_tool_call,
+          .message = fmt::format("the MCP server `{}` says: {} ({})",
+                                 options_.name,
+                                 shown(open.answer->error_message),
+                                 open.answer->code),
+          .help = {}};
+}
+
+Result<std::vector<Json>> Session::list_at_start(std::string_view method,
+                                                 std::string_view member,
+                                                 const std::stop_token& stop) {
+  const Waiting waiting{.stop = stop, .most = options_.start, .silence = options_.start};
+  TRY_ASSIGN(ItemList list, pages(method, member, waiting, 0, as_of_start));
+  return std::move(list.items);
+}
+
+Result<ItemList> Session::list(std::string_view method,
+                               std::string_view member,
+                               const Waiting& waiting,
+                               std::size_t enough) {
+  return pages(method, member, waiting, enough, [](Error error) { return error; });
+}
+
+Result<ItemList> Session::pages(std::string_view method,
+                                std::string_view member,
+                                const Waiting& waiting,
+                                std::size_t enough,
+                                Error (*worded)(Error)) {
+  const auto ends = Steady::now() + waiting.most;
   std::vector<Json> items;
   std::set<std::string> cursors;
   Json params = Json::object();
   for (std::size_t page = 0; page < k_most_pages; ++page) {
-    auto answer =
-        request(method, params, {.stop = stop, .most = options_.start, .silence = options_.start});
+    Waiting rest = waiting;
+    rest.most = std::max(std::chrono::ceil<Milliseconds>(ends - Steady::now()), Milliseconds{0});
+    auto answer = request({.method = method, .params = params}, rest);
+    if (!answer && answer.error().code == Code::tool_timeout && page > 0) {
+      answer.error().message =
+          fmt::format("the MCP server `{}` did not give its whole list within {}",
+                      options_.name,
+                      agent::format_duration(waiting.most));
+    }
     if (!answer) {
-      return agent::fail(as_of_start(std::move(answer).error()));
+      return agent::fail(worded(std::move(answer).error()));
     }
     Json result = *std::move(answer);
     Json* list = agent::find(result, member);
@@ -343,8 +378,8 @@ Result<std::vector<Json>> Session::list(std::string_view method,
     }
     std::ranges::move(*list, std::back_inserter(items));
     const std::string cursor(agent::text_at(result, "nextCursor"));
-    if (cursor.empty()) {
-      return items;
+    if (cursor.empty() || (enough > 0 && items.size() >= enough)) {
+      return ItemList{.items = std::move(items), .goes_on = !cursor.empty()};
     }
     if (!cursors.insert(cursor).second) {
       break;
@@ -356,41 +391,55 @@ Result<std::vector<Json>> Session::list(std::string_view method,
       fmt::format("the MCP server `{}` has no last page of `{}`", options_.name, method));
 }
 
-void Session::hear(std::string_view line) {
-  if (agent::trimmed(line).empty()) {
-    return;
-  }
-  auto messages = read_messages(line);
-  if (!messages) {
-    const std::lock_guard lock(mutex_);
-    if (noise_.empty()) {
-      noise_ = shown(line);
-    }
-    return;
-  }
-  for (Message& message : *messages) {
-    hear(std::move(message));
-  }
-}
-
 void Session::hear(Message message) {
   if (message.kind == Kind::request) {
     answer_request(message);
     return;
   }
   if (message.kind == Kind::notification) {
-    if (message.method == "notifications/progress") {
-      hear_progress(message.body);
+    hear_notification(message);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (listens_ != 0 && id_of(message) == listens_) {
+    if (message.kind == Kind::error) {
+      hear_refusal(fmt::format("{} ({})", shown(message.error_message), message.code));
+    } else if (message.kind == Kind::unusable) {
+      hear_refusal(std::move(message.error_message));
     }
     return;
   }
-  const auto id = message.id.is_number_integer() ? agent::integer_of(message.id) : std::nullopt;
-  const std::lock_guard lock(mutex_);
-  const auto found = id ? open_.find(*id) : open_.end();
-  if (found != open_.end() && !found->second.answer) {  // else it is late, repeated, or nobody's
+  const auto found = open_.find(id_of(message));
+  if (found != open_.end() && !found->second.is_settled()) {  // else it is late, or nobody's
     found->second.answer = std::move(message);
     changed_.notify_all();
   }
+}
+
+// From its first word on a stream tells of changes; those before it nobody has told of.
+void Session::hear_notification(const Message& notification) {
+  if (notification.method == "notifications/progress") {
+    hear_progress(notification.body);
+  } else if (notification.method == "notifications/tools/list_changed" ||
+             notification.method == "notifications/subscriptions/acknowledged") {
+    tools_changed_ = true;
+  }
+}
+
+// Under mutex_.
+void Session::hear_refusal(std::string why) {
+  refusal_ = fmt::format(
+      "the MCP server `{}` does not tell when its tools change: {}", options_.name, why);
+}
+
+bool Session::has_news() const {
+  const std::lock_guard lock(mutex_);
+  return tools_changed_ || refusal_;
+}
+
+std::optional<std::string> Session::take_refusal() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(refusal_, std::nullopt);
 }
 
 void Session::hear_progress(const Json& params) {
@@ -421,21 +470,71 @@ void Session::hear_progress(const Json& params) {
   (*found->second.on_progress)(text + "\n");
 }
 
-// Nothing but a sign of life: what servers may ask for beyond that was not offered to them.
-void Session::answer_request(const Message& request) {
-  const std::string text =
-      request.method == "ping"
-          ? result_text(request.id, Json::object())
-          : error_text(request.id, k_method_not_found, "this client does not do that");
+void Session::hear_failure(std::int64_t id, Error error, std::string ended) {
   const std::lock_guard lock(mutex_);
-  if (program_) {
-    program_->write(text);
+  if (ended_.empty()) {
+    ended_ = std::move(ended);
+  }
+  changed_.notify_all();
+  if (listens_ != 0 && id == listens_) {
+    hear_refusal(std::move(error.message));
+    return;
+  }
+  const auto found = open_.find(id);
+  if (found != open_.end() && !found->second.is_settled()) {
+    error.message = fmt::format("the MCP server `{}` {}", options_.name, error.message);
+    found->second.failure = std::move(error);
   }
 }
 
-void Session::hear_end(const std::string& how) {
+// A sign of life, or the person; what servers may ask for beyond that was not offered to them.
+void Session::answer_request(const Message& request) {
+  if (request.method == "elicitation/create" && options_.elicit) {
+    answer_question(request);
+  } else if (request.method == "ping") {
+    answer(result_text(request.id, Json::object()));
+  } else {
+    answer(error_text(request.id, k_method_not_found, "this client does not do that"));
+  }
+}
+
+// Whoever hears the server must go on hearing it.
+void Session::answer_question(const Message& request) {
   const std::lock_guard lock(mutex_);
-  ended_ = how;
+  if (questions_.size() == k_most_asked) {
+    if (transport_) {
+      transport_->send({.text = result_text(request.id, {{"action", "decline"}})});
+    }
+    return;
+  }
+  ++asking_;
+  questions_.emplace_back(
+      [this, id = request.id, params = request.body](const std::stop_token& stop) {
+        std::string text;
+        try {
+          text = result_text(id, options_.elicit(params, stop));
+        } catch (const std::exception&) {
+          text = result_text(id, {{"action", "cancel"}});
+        }
+        answer(std::move(text));
+        const std::lock_guard guard(mutex_);
+        --asking_;
+        asked_ = Steady::now();
+        changed_.notify_all();
+      });
+}
+
+void Session::answer(std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (transport_) {
+    transport_->send({.text = std::move(text)});
+  }
+}
+
+void Session::hear_end(TalkingProgram::Ended ended) {
+  const std::lock_guard lock(mutex_);
+  ended_ = std::move(ended.how);
+  changes_ = std::move(ended.changes);
   changed_.notify_all();
 }
 
@@ -445,10 +544,8 @@ Error Session::ended_error(Code code) const {
   if (!ended_.empty()) {
     message = fmt::format("the MCP server `{}` {}", options_.name, ended_);
   }
-  if (const std::string words = end_of(program_->last_words(), 3); !words.empty()) {
-    message += "; its last words: " + words;
-  } else if (!noise_.empty()) {
-    message += "; what it wrote is no message: " + noise_;
+  if (transport_) {
+    message += transport_->last_words();
   }
   return {.code = code, .message = std::move(message), .help = {}};
 }

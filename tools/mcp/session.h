@@ -3,9 +3,12 @@
 #pragma once
 #include "agent/result.h"
 #include "agent/spec.h"
+#include "tools/mcp/agreement.h"
 #include "tools/mcp/message.h"
-#include "tools/process/program_runner.h"
+#include "tools/mcp/trace_context.h"
+#include "tools/mcp/transport.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -17,24 +20,30 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace tools::mcp {
-
-// What client and server have found that they both speak.
-struct Agreement {
-  std::string revision;       // "2025-11-25"
-  bool is_stateless = false;  // from 2026-07-28 on: no handshake, each request says its revision
-  std::string server;         // its own name and version, for people; may be empty
-};
 
 struct SessionOptions {
   std::string name;     // of the server in the agent file
   std::string version;  // errand's
   agent::Milliseconds start{30'000};
-  agent::Milliseconds call{300'000};
-  agent::Milliseconds silence{120'000};  // of a call
+  TraceContext trace = {};  // of what is asked without a session
+  // What the server is answered where it asks the person; called on a thread of its own. Empty:
+  // that is not offered.
+  std::function<agent::Json(const agent::Json& params, const std::stop_token& stop)> elicit = {};
 };
+
+struct Question {
+  std::string_view method;
+  agent::Json params;
+  std::string_view name = {};   // as Outgoing's
+  agent::Headers mirrors = {};  // likewise
+};
+
+// An error of request() as it is where no model reads it: before a run, and by hand.
+agent::Error before_a_run(agent::Error error);
 
 // How a request is waited for.
 struct Waiting {
@@ -42,6 +51,12 @@ struct Waiting {
   agent::Milliseconds most;
   agent::Milliseconds silence;                             // progress holds it off
   std::function<void(std::string_view)> on_progress = {};  // a line for people
+};
+
+// What a server lists.
+struct ItemList {
+  std::vector<agent::Json> items;
+  bool goes_on = false;  // there are more, which it was not asked for
 };
 
 // Thread-safe, but for connect().
@@ -52,61 +67,99 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Starts the program and agrees with it on a revision. Once. Errors: mcp.connection (it does not
+  // Reaches the server and agrees with it on a revision. Once. Errors: mcp.connection (it does not
   // start, or ends, or says nothing in time), mcp.initialization (it refuses, or speaks no revision
-  // that errand does), run.cancelled.
-  agent::Result<void> connect(ProgramRunner& runner,
-                              const ProgramRequest& program,
-                              const std::stop_token& stop);
+  // that errand does), mcp.auth, run.cancelled.
+  agent::Result<void> connect(const OpenTransport& open, const std::stop_token& stop);
 
   const Agreement& agreement() const { return agreement_; }
-  bool is_over() const;  // it has ended
+  bool is_over() const;       // it has ended
+  std::string ended() const;  // how, in words that follow its name; empty: it has not
 
   // The result. Errors: mcp.tool_call (the server says no), mcp.transport (it has ended, or what it
-  // says is no result), tool.timed_out, run.cancelled: the server is told of the last two.
-  agent::Result<agent::Json> request(std::string_view method,
-                                     agent::Json params,
-                                     const Waiting& waiting);
+  // says is no result), mcp.auth, tool.timed_out, run.cancelled: the server is told of the last
+  // two.
+  agent::Result<agent::Json> request(Question question, const Waiting& waiting);
 
-  // All pages of a list: the items of `member` in the results. Errors as of request().
-  agent::Result<std::vector<agent::Json>> list(std::string_view method,
-                                               std::string_view member,
-                                               std::stop_token stop);
+  // The items of `member` in the results, page by page until there are `enough`, where that is not
+  // 0. `waiting` is for all pages together. Errors as of request().
+  agent::Result<ItemList> list(std::string_view method,
+                               std::string_view member,
+                               const Waiting& waiting,
+                               std::size_t enough = 0);
+  // As long as a start may take; where the server does not answer, the errors are those of one.
+  agent::Result<std::vector<agent::Json>> list_at_start(std::string_view method,
+                                                        std::string_view member,
+                                                        const std::stop_token& stop);
+
+  // Whether the server has said, since this was last asked, that its tools are others.
+  bool take_tools_changed() { return tools_changed_.exchange(false); }
+  bool has_news() const;  // of this, or of what follows
+  // Why it will not say so, although it said that it would; once.
+  std::optional<std::string> take_refusal();
 
   // Asks it to end, without waiting.
   void close();
+  // And waits. What it has changed of what git and errand obey, where nobody has asked before.
+  std::vector<sandbox::ProtectedChange> end();
 
  private:
   struct Open {  // a request that is waited for
     std::optional<Message> answer;
+    std::optional<agent::Error> failure;
     std::chrono::steady_clock::time_point heard;
     const std::function<void(std::string_view)>* on_progress = nullptr;
+
+    bool is_settled() const { return answer || failure; }
+  };
+  struct Answered {
+    std::int64_t id;
+    Open open;
   };
 
   agent::Result<void> negotiate(const std::stop_token& stop);
-  agent::Result<std::optional<Message>> first_answer(std::chrono::steady_clock::time_point until,
-                                                     const std::stop_token& stop);
-  agent::Result<bool> accept_stateless(const Message& answer);
-  agent::Result<void> accept_session(const Message& answer);
-  std::int64_t send(std::string_view method, agent::Json params);
-  agent::Json with_metadata(agent::Json params, std::int64_t progress_token) const;
-  void hear(std::string_view line);
+  agent::Result<std::optional<Answered>> first_answer(std::chrono::steady_clock::time_point until,
+                                                      const std::stop_token& stop);
+  agent::Result<bool> accept(const Answered& answer,
+                             bool is_handshake,
+                             const std::stop_token& stop);
+  agent::Result<ItemList> pages(std::string_view method,
+                                std::string_view member,
+                                const Waiting& waiting,
+                                std::size_t enough,
+                                agent::Error (*worded)(agent::Error));
+  std::int64_t send(Question question);
+  Outgoing outgoing(Question question);
+  Outgoing listening();
+  void cancel(std::int64_t id, std::string_view reason);
   void hear(Message message);
+  void hear_notification(const Message& notification);
   void hear_progress(const agent::Json& params);
+  void hear_refusal(std::string why);
+  void hear_failure(std::int64_t id, agent::Error error, std::string ended);
+  void hear_end(TalkingProgram::Ended ended);
   void answer_request(const Message& request);
-  void hear_end(const std::string& how);
+  void answer_question(const Message& request);
+  void answer(std::string text);
+  agent::Error answer_error(const Open& answer) const;
   agent::Error ended_error(agent::Code code) const;
   agent::Error late_error() const;
 
   SessionOptions options_;
   Agreement agreement_;
-  mutable std::mutex mutex_;  // of the next five
+  std::atomic<bool> tools_changed_ = false;
+  mutable std::mutex mutex_;  // of the next ten
   std::condition_variable_any changed_;
   std::map<std::int64_t, Open> open_;
   std::int64_t last_id_ = 0;
-  std::string ended_;                        // how; empty: it has not
-  std::string noise_;                        // the first line that was no message
-  std::unique_ptr<TalkingProgram> program_;  // the last member: its thread uses the others
+  std::int64_t listens_ = 0;                       // the request whose answer is a stream; 0: none
+  std::optional<std::string> refusal_;             // of that request
+  std::string ended_;                              // how; empty: it has not
+  std::vector<sandbox::ProtectedChange> changes_;  // of one that has ended
+  int asking_ = 0;                                 // questions to the person that are open
+  std::chrono::steady_clock::time_point asked_;    // when the last one was answered
+  std::vector<std::jthread> questions_;
+  std::unique_ptr<Transport> transport_;  // the last member: its threads use the others
 };
 
 }  // namespace tools::mcp

@@ -2,6 +2,7 @@
 
 #include "agent/base64.h"
 #include "agent/text.h"
+#include "tools/mcp/content.h"
 #include "tools/process/capture.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@ namespace tools::mcp {
 namespace {
 
 using agent::Json;
+constexpr std::size_t k_shown_failure = 300;  // bytes, of what the server says of it
 namespace fs = std::filesystem;
 
 std::string word_at(const Json& item, std::string_view key) {
@@ -38,18 +40,18 @@ std::string in_file(std::string_view kind,
                    "[{} {}, {} bytes, in {}]", kind, media_type, bytes->size(), kept.spill_path);
 }
 
-std::string text_of_resource(const Json& item, const fs::path& folder) {
-  const Json* const resource = agent::find(item, "resource");
-  if (resource == nullptr) {
-    return "[resource without content]";
+const Json* text_in(const Json& resource) {
+  const Json* const text = agent::find(resource, "text");
+  return text != nullptr && text->is_string() ? text : nullptr;
+}
+
+std::string text_of_resource(const Json& resource, const fs::path& folder) {
+  if (const Json* const text = text_in(resource)) {
+    return fmt::format("[resource {}]\n{}", word_at(resource, "uri"), text->get<std::string>());
   }
-  if (const Json* const text = agent::find(*resource, "text");
-      text != nullptr && text->is_string()) {
-    return fmt::format("[resource {}]\n{}", word_at(*resource, "uri"), text->get<std::string>());
-  }
-  return in_file("resource " + word_at(*resource, "uri"),
-                 word_at(*resource, "mimeType"),
-                 agent::text_at(*resource, "blob"),
+  return in_file("resource " + word_at(resource, "uri"),
+                 word_at(resource, "mimeType"),
+                 agent::text_at(resource, "blob"),
                  folder);
 }
 
@@ -62,7 +64,7 @@ std::string text_of(const Json& item, const fs::path& folder) {
     return in_file(type, word_at(item, "mimeType"), agent::text_at(item, "data"), folder);
   }
   if (type == "resource") {
-    return text_of_resource(item, folder);
+    return text_of_resource(item["resource"], folder);
   }
   if (type == "resource_link") {
     return fmt::format("[resource {} at {}]", word_at(item, "name"), word_at(item, "uri"));
@@ -71,17 +73,50 @@ std::string text_of(const Json& item, const fs::path& folder) {
                      word_at(item, "type"));
 }
 
+// Some write null for what they leave out.
+const Json* given(const Json& result, std::string_view key) {
+  const Json* const value = agent::find(result, key);
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+// Empty: it is one.
+std::string flaw_of_list(const Json* list,
+                         std::string_view name,
+                         std::string_view (*flaw_of)(const Json& item)) {
+  if (list == nullptr || !list->is_array()) {
+    return list == nullptr ? fmt::format("it has no `{}`", name)
+                           : fmt::format("its `{}` is no list", name);
+  }
+  for (std::size_t at = 0; at < list->size(); ++at) {
+    if (const std::string_view flaw = flaw_of((*list)[at]); !flaw.empty()) {
+      return fmt::format("item {} of its `{}` {}", at + 1, name, flaw);
+    }
+  }
+  return {};
+}
+
+std::string flaw_of_result(const Json& result) {
+  const Json* const content = given(result, "content");
+  const Json* const failed = given(result, "isError");
+  if (failed != nullptr && !failed->is_boolean()) {
+    return "its `isError` is neither true nor false";
+  }
+  return content == nullptr && given(result, "structuredContent") != nullptr
+             ? std::string()
+             : flaw_of_list(content, "content", flaw_of_content);
+}
+
 }  // namespace
 
 Output output_of(const Json& result, const fs::path& folder) {
-  if (agent::text_at(result, "resultType") == "input_required") {
-    return failure(agent::Code::mcp_tool_call,
-                   "the server asks for more before it answers, and nobody is asked here");
+  if (const std::string flaw = flaw_of_result(result); !flaw.empty()) {
+    return failure(agent::Code::mcp_transport,
+                   fmt::format("what the server answered is no result of a tool: {}", flaw));
   }
-  const Json* const content = agent::find(result, "content");
-  const Json* const structured = agent::find(result, "structuredContent");
+  const Json* const content = given(result, "content");
+  const Json* const structured = given(result, "structuredContent");
   std::string text;
-  if (content != nullptr && content->is_array()) {
+  if (content != nullptr) {
     for (const Json& item : *content) {
       text += (text.empty() ? "" : "\n") + text_of(item, folder);
     }
@@ -89,18 +124,49 @@ Output output_of(const Json& result, const fs::path& folder) {
   if (text.empty() && structured != nullptr) {  // else it is the same once more
     text = agent::dump(*structured);
   }
-  if (content == nullptr && structured == nullptr) {
-    return failure(agent::Code::mcp_transport, "what the server answered is no result of a tool");
-  }
   const bool has_failed = agent::bool_at(result, "isError");
+  const bool has_words = !agent::is_blank(text);
   if (text.empty()) {
     text = "(no output)";
   }
   Output output;
   if (has_failed) {
-    output = failure(agent::Code::mcp_tool_call, "the MCP server says that the call failed");
+    output = failure(agent::Code::mcp_tool_call,
+                     has_words ? "the MCP server says: " + agent::one_line(text, k_shown_failure)
+                               : "the MCP server says that the call failed");
+    output.quotes = has_words;
   }
   output.text = std::move(text);
+  return output;
+}
+
+Output output_of_contents(const Json& result, const fs::path& folder) {
+  const Json* const contents = agent::find(result, "contents");
+  if (const std::string flaw = flaw_of_list(contents, "contents", flaw_of_resource);
+      !flaw.empty()) {
+    return failure(agent::Code::mcp_transport,
+                   fmt::format("what the server answered is no resource: {}", flaw));
+  }
+  Output output;
+  if (contents->size() == 1 && text_in(contents->front()) != nullptr) {  // the URI is known
+    output.text = agent::text_at(contents->front(), "text");
+  } else {
+    for (const Json& one : *contents) {
+      output.text += (output.text.empty() ? "" : "\n") + text_of_resource(one, folder);
+    }
+  }
+  if (output.text.empty()) {
+    output.text = "(no content)";
+  }
+  return output;
+}
+
+Output failure_of(const agent::Error& error) {
+  const bool is_cancelled = error.code == agent::Code::run_cancelled;
+  Output output =
+      failure(is_cancelled ? agent::Code::tool_cancelled : error.code, error.message, error.help);
+  output.quotes = !is_cancelled && error.code != agent::Code::tool_timeout &&
+                  error.code != agent::Code::tool_invalid_parameters;
   return output;
 }
 

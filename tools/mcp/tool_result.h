@@ -10,4 +10,10 @@ namespace tools::mcp {
 // Of a call. Pictures and other bytes go into files in `folder`, and the text names them.
 Output output_of(const agent::Json& result, const std::filesystem::path& folder);
 
+// Likewise of `resources/read`.
+Output output_of_contents(const agent::Json& result, const std::filesystem::path& folder);
+
+// Of what has no result. Its message quotes the server, but where it cannot.
+Output failure_of(const agent::Error& error);
+
 }  // namespace tools::mcp

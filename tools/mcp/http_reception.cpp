@@ -1,0 +1,91 @@
+#include "tools/mcp/http_reception.h"
+
+#include "agent/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tools::mcp {
+namespace {
+
+constexpr std::size_t k_most_message = 64u << 20;  // bytes
+constexpr std::chrono::milliseconds k_longest_retry{60'000};
+
+}  // namespace
+
+agent::Heard HttpReception::take(std::string_view bytes) {
+  if (form_ == Form::unknown) {
+    const std::size_t begin = bytes.find_first_not_of(" \t\r\n");
+    if (begin == std::string_view::npos) {
+      return agent::Heard::nothing;
+    }
+    // No event begins with either.
+    form_ = bytes[begin] == '{' || bytes[begin] == '[' ? Form::json : Form::events;
+  }
+  if (form_ == Form::json) {
+    json_ += bytes;
+  } else {
+    stream_.feed(bytes, [this](const agent::StreamEvent& event) { return take_event(event); });
+    note_stream();
+  }
+  if (std::max(json_.size(), stream_.pending()) > k_most_message) {
+    problem_ = fmt::format("sent a message of more than {} bytes", k_most_message);
+  }
+  return is_answered_ || !problem_.empty() ? agent::Heard::enough : agent::Heard::answer;
+}
+
+void HttpReception::finish() {
+  if (!problem_.empty()) {
+    return;
+  }
+  if (form_ == Form::json) {
+    take_messages(std::exchange(json_, {}));
+  } else if (form_ == Form::events && !stream_.is_plausible()) {
+    problem_ = "sent what is neither JSON nor a stream of events";
+  } else if (const auto last = stream_.finish(); last && last_id_.empty()) {
+    take_event(*last);
+  }
+}
+
+void HttpReception::begin_again() {
+  form_ = Form::unknown;
+  stream_ = {};
+}
+
+void HttpReception::note_stream() {
+  if (!stream_.last_id().empty()) {
+    last_id_ = stream_.last_id();
+  }
+  if (const auto retry = stream_.retry()) {
+    retry_ = std::min(*retry, k_longest_retry);
+  }
+}
+
+// False: what comes after it is not wanted.
+bool HttpReception::take_event(const agent::StreamEvent& event) {
+  if (event.name == "endpoint" && heard_.on_endpoint) {
+    heard_.on_endpoint(event.data);
+  } else if (!event.data.empty()) {
+    ++events_;
+    take_messages(event.data);
+  }
+  return !is_answered_;
+}
+
+void HttpReception::take_messages(std::string_view text) {
+  auto messages = read_messages(text, Reading::lenient);
+  if (!messages) {
+    problem_ = "sent what is no message: " + shown(text);
+    return;
+  }
+  for (Message& message : *messages) {
+    const bool is_answer =
+        message.kind != Message::Kind::request && message.kind != Message::Kind::notification;
+    is_answered_ = is_answered_ || (is_answer && id_ != 0 && id_of(message) == id_);
+    heard_.on_message(std::move(message));
+  }
+}
+
+}  // namespace tools::mcp

@@ -1,0 +1,671 @@
+#include "tools/mcp/http_transport.h"
+
+#include "agent/text.h"
+#include "tools/mcp/asking.h"
+#include "tools/mcp/header_mirror.h"
+#include "tools/mcp/http_reception.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace tools::mcp {
+namespace {
+
+using agent::Code;
+using agent::Error;
+using agent::Headers;
+using agent::HttpResponse;
+using agent::Json;
+using agent::Milliseconds;
+using agent::Result;
+using Kind = Message::Kind;
+
+constexpr Milliseconds k_year = std::chrono::hours(24 * 365);  // no end, for clocks
+constexpr Milliseconds k_short{30'000};                        // for what nobody waits for
+constexpr Milliseconds k_farewell{2'000};                      // for the end of a session
+constexpr Milliseconds k_longest_pause{60'000};
+constexpr Milliseconds k_ears{
+    2'000};  // that the server has to open the stream of what it says itself
+constexpr int k_most_fruitless = 5;  // times that a stream is taken up again, and says nothing
+constexpr std::string_view k_cancelled = "notifications/cancelled";
+constexpr std::int64_t k_no_session = -32000;
+constexpr std::string_view k_first_with_version = "2025-06-18";  // in a header
+
+enum : int {
+  k_bad_request = 400,
+  k_unauthorized = 401,
+  k_forbidden = 403,
+  k_not_found = 404,
+  k_server_fault = 500  // and above
+};
+
+bool is_success(int status) {
+  return status >= 200 && status < 300;
+}
+
+bool is_redirect(int status) {
+  return status >= 300 && status < 400;
+}
+
+// Of who asks, and not of what is asked.
+bool is_about_rights(int status) {
+  return status == k_unauthorized || status == k_forbidden;
+}
+
+// The form before Streamable HTTP says so to a request of the newer one.
+bool may_be_older_form(int status) {
+  return status >= 400 && status < 500 && !is_about_rights(status);
+}
+
+std::optional<Milliseconds> retry_after(const Headers& headers) {
+  const std::string_view text = agent::header(headers, "retry-after");
+  std::uint32_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return Milliseconds(1'000 * static_cast<std::int64_t>(seconds));
+}
+
+// What the body of a refusal says of the request, where it says something.
+std::optional<Message> error_in(const HttpResponse& response) {
+  auto messages = read_messages(response.body, Reading::lenient);
+  if (!messages || messages->size() != 1 || messages->front().kind != Kind::error) {
+    return std::nullopt;
+  }
+  return std::move(messages->front());
+}
+
+Error transport_error(std::string message) {
+  return {.code = Code::mcp_transport, .message = std::move(message), .help = {}};
+}
+
+Error refusal_of(const HttpResponse& response) {
+  Error error = transport_error(fmt::format("answers with HTTP status {}", response.status));
+  error.http_status = response.status;
+  error.retry_after = retry_after(response.headers);
+  if (is_about_rights(response.status)) {
+    error.code = Code::mcp_auth;
+  }
+  if (is_redirect(response.status)) {
+    error.message += fmt::format(" and sends the request to {}",
+                                 shown(agent::header(response.headers, "location")));
+    error.help = "No redirect is followed. Write that address as `url`, if you trust it.";
+  } else if (!agent::is_blank(response.body)) {
+    error.message += ": " + shown(agent::trimmed(response.body));
+  }
+  return error;
+}
+
+// What libcurl's side of a failure is to who speaks MCP.
+Error exchange_error(const Error& error) {
+  if (error.code == Code::run_cancelled || error.code == Code::mcp_auth ||
+      error.code == Code::os_failed || error.code == Code::config_invalid ||
+      error.code == Code::mcp_connection || error.code == Code::storage_io) {
+    return error;  // the last three come of who authorises requests
+  }
+  const bool is_broken = error.code == Code::provider_stream_broken;
+  return transport_error((is_broken ? "broke off its answer: " : "cannot be reached: ") +
+                         error.message);
+}
+
+// The address of the endpoint that a stream names: of the same server, and no other.
+std::optional<std::string> endpoint_of(const std::string& url, std::string_view path) {
+  const std::size_t scheme = url.find("://");
+  const std::size_t end =
+      scheme == std::string::npos ? scheme : url.find_first_of("/?#", scheme + 3);
+  const std::string origin = url.substr(0, end);
+  if (path.starts_with(origin + "/")) {
+    return std::string(path);
+  }
+  if (path.starts_with('/') && !path.starts_with("//")) {
+    return origin + std::string(path);
+  }
+  return std::nullopt;
+}
+
+class HttpTransport final : public Transport {
+ public:
+  HttpTransport(HttpEndpoint endpoint, Listener&& listener)
+      : endpoint_(std::move(endpoint)),
+        listener_(std::move(listener)),
+        is_older_form_(endpoint_.is_older_form) {}
+  ~HttpTransport() override;
+
+  void send(Outgoing message) override;
+  void agree(const Agreement& agreement, std::string notification, std::stop_token stop) override;
+  void keep_asking(std::function<Outgoing()> next) override;
+  void cancel(std::int64_t id, std::string notification) override;
+  void close() override;
+  std::string last_words() const override { return {}; }
+  bool may_be_stateless() const override { return !endpoint_.is_older_form; }
+
+ private:
+  // A thread that does one thing.
+  struct Task {
+    std::int64_t id = 0;       // of the request; 0: of none
+    bool is_farewell = false;  // the server is to hear it also when all else ends
+    bool is_done = false;      // under mutex_
+    std::jthread thread;
+  };
+
+  template <typename Work>
+  void start(std::int64_t id, Work work);
+  void perform(const Outgoing& message, const std::stop_token& stop);
+  Result<HttpResponse> exchange(agent::HttpRequest request,
+                                HttpReception& reception,
+                                const std::stop_token& stop);
+  Headers headers_of(const Outgoing& message);
+  std::string address();
+  HttpReception::Heard ears(const Outgoing& message, std::optional<Message>& held);
+  void settle(const Outgoing& message, HttpReception& reception, const std::stop_token& stop);
+  void refuse(const Outgoing& message, const HttpResponse& response, const std::stop_token& stop);
+  bool find_older_form(const std::stop_token& stop);
+  bool names_another_place();
+  Error no_endpoint_error();
+  agent::HttpRequest post(const Outgoing& message);
+  bool ask_and_hear(const Outgoing& message, const std::stop_token& stop);
+  void listen(const std::stop_token& stop);
+  void note_ears();
+  void listen_for_all(const std::stop_token& stop);
+  Result<HttpResponse> take_up(HttpReception& reception,
+                               const std::stop_token& stop,
+                               const std::function<void()>* on_accepted = nullptr);
+  bool wait(Milliseconds time, const std::stop_token& stop);
+  void hear(Message message);
+  void fail(const Outgoing& message, Error error, std::string ended = {});
+  Error refused(const HttpResponse& response) const;
+  void say_farewell();
+
+  const HttpEndpoint endpoint_;
+  const Listener listener_;
+  std::mutex mutex_;  // of the rest
+  std::condition_variable_any changed_;
+  Agreement agreement_;
+  std::string session_;    // as the server calls it; empty: there is none
+  std::string post_to_;    // of the older form; empty: not known yet
+  std::string elsewhere_;  // that it named in place of that, and may not
+  bool is_older_form_;
+  bool has_stream_ended_ = false;  // of the older form
+  bool has_ears_ = false;          // or the server offers no stream of what it says itself
+  bool is_closed_ = false;
+  std::list<Task> tasks_;
+};
+
+HttpTransport::~HttpTransport() {
+  close();
+  std::list<Task> tasks;
+  {
+    const std::lock_guard lock(mutex_);
+    tasks.splice(tasks.begin(), tasks_);
+  }
+  for (Task& task : tasks) {
+    task.thread.join();
+  }
+}
+
+void HttpTransport::close() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(is_closed_, true)) {
+    return;
+  }
+  for (Task& task : tasks_) {
+    if (!task.is_farewell) {
+      task.thread.request_stop();
+    }
+  }
+  start(0, [this](const std::stop_token&) {
+    say_farewell();
+    listener_.on_end({.how = "was closed", .changes = {}});
+  });
+}
+
+// Under mutex_. Work that has been done is cleared away.
+template <typename Work>
+void HttpTransport::start(std::int64_t id, Work work) {
+  for (auto task = tasks_.begin(); task != tasks_.end();) {
+    task = task->is_done ? tasks_.erase(task) : std::next(task);
+  }
+  Task& task = tasks_.emplace_back(Task{.id = id, .thread = {}});
+  task.thread = std::jthread([this, &task, work = std::move(work)](const std::stop_token& stop) {
+    try {
+      work(stop);
+    } catch (const std::exception& exception) {
+      listener_.on_failed(task.id, agent::error_of(exception), {});
+    }
+    const std::lock_guard lock(mutex_);
+    task.is_done = true;
+    changed_.notify_all();
+  });
+}
+
+void HttpTransport::send(Outgoing message) {
+  const std::lock_guard lock(mutex_);
+  if (!is_closed_) {
+    const std::int64_t id = message.id;
+    const bool is_farewell = message.method == k_cancelled;
+    start(id, [this, message = std::move(message)](const std::stop_token& stop) {
+      perform(message, stop);
+    });
+    tasks_.back().is_farewell = is_farewell;
+  }
+}
+
+void HttpTransport::agree(const Agreement& agreement,
+                          std::string notification,
+                          std::stop_token stop) {
+  {
+    const std::lock_guard lock(mutex_);
+    agreement_ = agreement;
+  }
+  if (notification.empty()) {
+    return;
+  }
+  perform({.text = std::move(notification), .method = "notifications/initialized"}, stop);
+  std::unique_lock lock(mutex_);
+  if (!is_closed_ && !is_older_form_) {
+    start(0, [this](const std::stop_token& ends) { listen(ends); });
+    changed_.wait_for(lock, stop, k_ears, [&] { return has_ears_ || is_closed_; });
+  }
+}
+
+void HttpTransport::keep_asking(std::function<Outgoing()> next) {
+  const std::lock_guard lock(mutex_);
+  if (!is_closed_) {
+    start(0, [this, next = std::move(next)](const std::stop_token& stop) {
+      mcp::keep_asking([&] { return ask_and_hear(next(), stop); },
+                       [&](Milliseconds pause) { return wait(pause, stop); });
+    });
+  }
+}
+
+// False: a server that refuses is not asked again. One that breaks off, or says that it ends, may
+// be back.
+bool HttpTransport::ask_and_hear(const Outgoing& message, const std::stop_token& stop) {
+  bool is_refused = false;
+  HttpReception reception(message.id, {.on_message = [&](Message heard) {
+                            is_refused = is_refused || heard.kind == Kind::error ||
+                                         heard.kind == Kind::unusable;
+                            listener_.on_message(std::move(heard));
+                          }});
+  agent::HttpRequest request = post(message);
+  request.timeouts.request = k_year;
+  const auto response = exchange(std::move(request), reception, stop);
+  if (stop.stop_requested()) {
+    return false;
+  }
+  if (response && !is_success(response->status) && response->status < k_server_fault) {
+    refuse(message, *response, stop);
+    return false;
+  }
+  reception.finish();
+  if (response && reception.events() == 0 && !reception.problem().empty()) {
+    fail(message, transport_error(reception.problem()));
+    return false;
+  }
+  return !is_refused;
+}
+
+// Where there is no session, the end of the connection is all that the server has to know.
+void HttpTransport::cancel(std::int64_t id, std::string notification) {
+  bool tells = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Task& task : tasks_) {
+      if (task.id == id) {
+        task.thread.request_stop();
+      }
+    }
+    tells = !agreement_.is_stateless;
+  }
+  if (tells) {
+    send({.text = std::move(notification), .method = std::string(k_cancelled)});
+  }
+}
+
+Headers HttpTransport::headers_of(const Outgoing& message) {
+  const std::lock_guard lock(mutex_);
+  Headers headers = endpoint_.headers;
+  if (!session_.empty()) {
+    headers.emplace_back("Mcp-Session-Id", session_);
+  }
+  if (agreement_.revision >= k_first_with_version) {
+    headers.emplace_back("MCP-Protocol-Version", agreement_.revision);
+  }
+  if (agreement_.is_stateless && !message.method.empty()) {
+    headers.emplace_back("Mcp-Method", message.method);
+    if (!message.name.empty()) {
+      headers.emplace_back("Mcp-Name", header_text(message.name));
+    }
+    std::ranges::copy(message.mirrors, std::back_inserter(headers));
+  }
+  return headers;
+}
+
+std::string HttpTransport::address() {
+  const std::lock_guard lock(mutex_);
+  return is_older_form_ ? post_to_ : endpoint_.url;
+}
+
+// With what the server wants to know of who asks, as often as it asks that.
+Result<HttpResponse> HttpTransport::exchange(agent::HttpRequest request,
+                                             HttpReception& reception,
+                                             const std::stop_token& stop) {
+  const Headers plain = std::move(request.headers);
+  for (;;) {
+    std::string authorization;
+    request.headers = plain;
+    if (endpoint_.authorizer != nullptr) {
+      TRY_ASSIGN(authorization, endpoint_.authorizer->authorization(stop));
+    }
+    if (!authorization.empty()) {
+      request.headers.emplace_back("Authorization", authorization);
+    }
+    TRY_ASSIGN(HttpResponse response,
+               endpoint_.http->send(
+                   request, [&](std::string_view bytes) { return reception.take(bytes); }, stop));
+    if (!is_about_rights(response.status) || endpoint_.authorizer == nullptr) {
+      return response;
+    }
+    TRY_ASSIGN(const bool may_succeed,
+               endpoint_.authorizer->challenged(response.status,
+                                                agent::header(response.headers, "www-authenticate"),
+                                                authorization,
+                                                stop));
+    if (!may_succeed) {
+      return response;
+    }
+  }
+}
+
+// The answer to a handshake is kept until the session's name is known.
+HttpReception::Heard HttpTransport::ears(const Outgoing& message, std::optional<Message>& held) {
+  return {
+      .on_message = [this, &held, is_handshake = message.method == "initialize"](Message heard) {
+        if (is_handshake && heard.kind != Kind::request && heard.kind != Kind::notification) {
+          held = std::move(heard);
+        } else {
+          hear(std::move(heard));
+        }
+      }};
+}
+
+// `message` is borrowed by it.
+agent::HttpRequest HttpTransport::post(const Outgoing& message) {
+  agent::HttpRequest request{
+      .method = "POST", .url = address(), .headers = headers_of(message), .body = message.text};
+  request.headers.emplace_back("Content-Type", "application/json");
+  request.headers.emplace_back("Accept", "application/json, text/event-stream");
+  request.max_body = std::numeric_limits<std::size_t>::max();
+  return request;
+}
+
+void HttpTransport::perform(const Outgoing& message, const std::stop_token& stop) {
+  if (endpoint_.is_older_form && message.method == "initialize" && !find_older_form(stop)) {
+    fail(message, no_endpoint_error());
+    return;
+  }
+  std::optional<Message> held;
+  HttpReception reception(message.id, ears(message, held));
+  agent::HttpRequest request = post(message);
+  request.timeouts.request = message.method == k_cancelled ? k_farewell
+                             : message.id == 0             ? k_short
+                                                           : endpoint_.longest;
+  const auto response = exchange(std::move(request), reception, stop);
+  if (stop.stop_requested()) {
+    return;  // nobody waits
+  }
+  if (!response && reception.last_id().empty()) {
+    fail(message, exchange_error(response.error()));
+    return;
+  }
+  if (response && !is_success(response->status)) {
+    refuse(message, *response, stop);
+    return;
+  }
+  if (response && message.method == "initialize") {
+    const std::lock_guard lock(mutex_);
+    session_ = agent::header(response->headers, "mcp-session-id");
+  }
+  settle(message, reception, stop);
+  if (held) {
+    hear(*std::move(held));
+  }
+}
+
+// A stream that ends before the answer is taken up again where that is possible. In the older form
+// the answer comes elsewhere.
+void HttpTransport::settle(const Outgoing& message,
+                           HttpReception& reception,
+                           const std::stop_token& stop) {
+  bool is_older_form = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_older_form = is_older_form_;
+  }
+  if (message.id == 0 || is_older_form) {
+    return;
+  }
+  reception.finish();
+  int fruitless = 0;
+  while (!reception.is_answered() && reception.problem().empty() && !reception.last_id().empty() &&
+         fruitless < k_most_fruitless && wait(reception.retry(), stop)) {
+    const std::size_t before = reception.events();
+    const auto response = take_up(reception, stop);
+    if (response && !is_success(response->status)) {
+      break;
+    }
+    reception.finish();
+    fruitless = reception.events() == before ? fruitless + 1 : 0;
+  }
+  if (!reception.is_answered()) {
+    fail(message,
+         transport_error(reception.problem().empty() ? "ended its answer before the result"
+                                                     : reception.problem()));
+  }
+}
+
+Result<HttpResponse> HttpTransport::take_up(HttpReception& reception,
+                                            const std::stop_token& stop,
+                                            const std::function<void()>* on_accepted) {
+  agent::HttpRequest request{
+      .method = "GET", .url = endpoint_.url, .headers = headers_of({.text = {}})};
+  request.headers.emplace_back("Accept", "text/event-stream");
+  if (!reception.last_id().empty()) {
+    request.headers.emplace_back("Last-Event-ID", reception.last_id());
+  }
+  request.timeouts.request = k_year;
+  request.max_body = std::numeric_limits<std::size_t>::max();
+  request.on_accepted = on_accepted;
+  reception.begin_again();
+  return exchange(std::move(request), reception, stop);
+}
+
+void HttpTransport::refuse(const Outgoing& message,
+                           const HttpResponse& response,
+                           const std::stop_token& stop) {
+  auto said = error_in(response);
+  bool has_session = false;
+  bool is_older_form = false;
+  {
+    const std::lock_guard lock(mutex_);
+    has_session = !session_.empty();
+    is_older_form = is_older_form_;
+  }
+  const bool is_lost =
+      has_session && (response.status == k_not_found ||
+                      (response.status == k_bad_request && said && said->code == k_no_session));
+  if (is_lost) {
+    fail(message, refused(response), "does not know this session any more");
+    return;
+  }
+  if (message.method == "initialize" && !said && !is_older_form &&
+      may_be_older_form(response.status) && find_older_form(stop)) {
+    perform(message, stop);
+    return;
+  }
+  if (message.method == "initialize" && names_another_place()) {
+    fail(message, no_endpoint_error());
+    return;
+  }
+  if (said && message.id != 0 && !is_about_rights(response.status)) {
+    said->id = message.id;
+    hear(*std::move(said));
+    return;
+  }
+  fail(message, refused(response));
+}
+
+// False: it is none, or `stop`.
+bool HttpTransport::find_older_form(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  if (is_closed_) {
+    return false;
+  }
+  if (is_older_form_ && !post_to_.empty()) {
+    return true;
+  }
+  has_stream_ended_ = false;
+  start(0, [this](const std::stop_token& ends) { listen_for_all(ends); });
+  changed_.wait_for(
+      lock, stop, endpoint_.start, [&] { return has_stream_ended_ || !post_to_.empty(); });
+  is_older_form_ = !post_to_.empty();
+  return is_older_form_;
+}
+
+bool HttpTransport::names_another_place() {
+  const std::lock_guard lock(mutex_);
+  return !elsewhere_.empty();
+}
+
+Error HttpTransport::no_endpoint_error() {
+  const std::lock_guard lock(mutex_);
+  return transport_error(
+      elsewhere_.empty()
+          ? "names no address for requests in its stream of events"
+          : fmt::format("names an address for requests in its stream of events that is not its "
+                        "own, and is not sent any: {}",
+                        elsewhere_));
+}
+
+// The one stream of the older form, which brings the answers to all requests.
+void HttpTransport::listen_for_all(const std::stop_token& stop) {
+  HttpReception reception(0,
+                          {.on_message = [this](Message message) { hear(std::move(message)); },
+                           .on_endpoint =
+                               [this](std::string_view path) {
+                                 const std::lock_guard lock(mutex_);
+                                 post_to_ = endpoint_of(endpoint_.url, path).value_or("");
+                                 has_stream_ended_ = post_to_.empty();
+                                 elsewhere_ = post_to_.empty() ? shown(path) : "";
+                                 changed_.notify_all();
+                               }});
+  const auto response = take_up(reception, stop);
+  bool has_served = false;
+  {
+    const std::lock_guard lock(mutex_);
+    has_stream_ended_ = true;
+    has_served = !post_to_.empty() && !is_closed_;
+    changed_.notify_all();
+  }
+  if (has_served) {
+    listener_.on_end({.how = "has ended its stream of events", .changes = {}});
+  }
+}
+
+// What the server says of itself; it need not offer that. What it asks while a call is served may
+// come here alone, and is lost where nobody listens yet.
+void HttpTransport::listen(const std::stop_token& stop) {
+  HttpReception reception(0, {.on_message = [this](Message message) { hear(std::move(message)); }});
+  const std::function<void()> on_accepted = [this] { note_ears(); };
+  Milliseconds pause{0};
+  do {
+    const std::size_t before = reception.events();
+    const auto response = take_up(reception, stop, &on_accepted);
+    note_ears();
+    if (response && !is_success(response->status)) {
+      return;
+    }
+    pause = reception.events() > before
+                ? reception.retry()
+                : std::max(reception.retry(), std::min(pause * 2, k_longest_pause));
+  } while (wait(pause, stop));
+}
+
+void HttpTransport::note_ears() {
+  const std::lock_guard lock(mutex_);
+  has_ears_ = true;
+  changed_.notify_all();
+}
+
+bool HttpTransport::wait(Milliseconds time, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, stop, time, [] { return false; });
+  return !stop.stop_requested();
+}
+
+// What a server says of the tokens that it was sent is for nobody else.
+void HttpTransport::hear(Message message) {
+  if (endpoint_.authorizer != nullptr) {
+    endpoint_.authorizer->redact(message.body);
+    endpoint_.authorizer->redact(message.error_message);
+  }
+  listener_.on_message(std::move(message));
+}
+
+// Where the agent file says who asks, no login helps.
+Error HttpTransport::refused(const HttpResponse& response) const {
+  Error error = refusal_of(response);
+  if (is_about_rights(response.status) &&
+      !agent::header(endpoint_.headers, "authorization").empty()) {
+    error.help =
+        "The server does not take the `Authorization` that `headers` give it: see whether that is "
+        "still good, and meant for this server.";
+  }
+  return error;
+}
+
+void HttpTransport::fail(const Outgoing& message, Error error, std::string ended) {
+  if (!ended.empty()) {
+    const std::lock_guard lock(mutex_);
+    session_.clear();
+  }
+  if (endpoint_.authorizer != nullptr) {
+    endpoint_.authorizer->redact(error.message);
+  }
+  listener_.on_failed(message.id, std::move(error), std::move(ended));
+}
+
+// That a session is over: others can be begun with the same server.
+void HttpTransport::say_farewell() {
+  agent::HttpRequest request{
+      .method = "DELETE", .url = endpoint_.url, .headers = headers_of({.text = {}})};
+  {
+    const std::lock_guard lock(mutex_);
+    if (session_.empty()) {
+      return;
+    }
+  }
+  request.timeouts.connect = request.timeouts.request = k_farewell;
+  HttpReception reception(0, {.on_message = [](const Message&) {}});
+  std::ignore = exchange(std::move(request), reception, {});
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> open_http(HttpEndpoint endpoint, Transport::Listener&& listener) {
+  return std::make_unique<HttpTransport>(std::move(endpoint), std::move(listener));
+}
+
+}  // namespace tools::mcp
