@@ -4,6 +4,7 @@
 #include "agent/side_question.h"
 #include "agent/text.h"
 #include "tools/guardrails/guardrail_check.h"
+#include "tools/guardrails/judge_words.h"
 #include "tools/hooks/verdict.h"
 
 #include <fmt/format.h>
@@ -34,32 +35,13 @@ constexpr std::string_view k_schema =
     R"({"type":"object","properties":{"allow":{"type":"boolean"},"reason":{"type":"string"}},)"
     R"("required":["allow","reason"],"additionalProperties":false})";
 
-// A line that is nowhere in the text. The same for the same text: requests are recorded.
-std::string fence_for(std::string_view text) {
-  std::string fence;
-  for (int number = 1; fence.empty() || text.contains(fence); ++number) {
-    fence = fmt::format("=== text {} ===", number);
-  }
-  return fence;
-}
-
 std::string question_about(std::string_view question, std::string_view text) {
-  const std::string fence = fence_for(text);
+  const std::string fence = judge_fence(text);
   return fmt::format("Question: {}\n\n{}\n{}\n{}", question, fence, text, fence);
 }
 
-// What the model wrote, without the fences of Markdown that some put around.
-std::string_view bare(std::string_view answer) {
-  answer = agent::trimmed(answer);
-  if (answer.starts_with("```") && answer.ends_with("```") && answer.size() > 6) {
-    answer.remove_prefix(std::min(answer.find('\n'), answer.size() - 3));
-    answer.remove_suffix(3);
-  }
-  return agent::trimmed(answer);
-}
-
 Finding read_answer(std::string_view text) {
-  const auto answer = read_verdict(bare(text));
+  const auto answer = read_verdict(bare_answer(text));
   const Json* allow = answer ? agent::find(*answer, "allow") : nullptr;
   if (allow == nullptr || !allow->is_boolean()) {
     return {.kind = Finding::Kind::broken,

@@ -202,7 +202,7 @@ std::vector<MissingProgram> missing_programs(const agent::AgentSpec& agent,
       finder.look_into(check.what, starter("guardrail", check.what, check.env, check.sandbox));
     }
   }
-  for (const agent::McpServerSpec& server : agent.mcp_servers) {
+  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
     Starter started = starter("MCP server", server.name, server.env, server.sandbox);
     started.folder = server.sandbox.is_off ? started.folder : places.cwd;
     finder.look_at(server.command, started);

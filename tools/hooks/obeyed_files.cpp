@@ -29,6 +29,18 @@ std::vector<std::string> commands_of(const agent::AgentSpec& agent, const fs::pa
   return commands;
 }
 
+std::vector<UnclearCommand> unclear_of(std::vector<std::string> commands,
+                                       const CommandPlace& place) {
+  std::vector<UnclearCommand> unclear;
+  for (std::string& command : commands) {
+    Scripts scripts = read_scripts(command, place);
+    if (!scripts.unclear.empty()) {
+      unclear.push_back({.command = std::move(command), .why = std::move(scripts.unclear)});
+    }
+  }
+  return unclear;
+}
+
 }  // namespace
 
 std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
@@ -36,7 +48,14 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
                                    const fs::path& home) {
   std::vector<fs::path> files;
   if (!agent.file.empty()) {
-    files.push_back(fs::path(agent.directory) / fs::path(agent.file).filename());
+    const fs::path file = fs::path(agent.directory) / fs::path(agent.file).filename();
+    files.push_back(file);
+    const fs::path beside = file.string().append(agent::k_tool_lock_suffix);
+    const fs::path lock = agent::tool_lock_file(agent);
+    files.push_back(lock);
+    if (beside != lock) {
+      files.push_back(beside);  // it would count, were it made
+    }
   }
   const auto add = [&](std::string_view command, const fs::path& directory) {
     std::ranges::move(read_scripts(command, {.directory = directory, .home = home}).files,
@@ -45,7 +64,7 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
   for (const agent::ToolSpec& tool : agent.tools) {
     add(line_of(tool.command), cwd);
   }
-  for (const agent::McpServerSpec& server : agent.mcp_servers) {
+  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
     add(line_of(server.command), server.sandbox.is_off ? fs::path(agent.directory) : cwd);
   }
   for (const std::string& command : commands_of(agent, cwd)) {
@@ -57,14 +76,16 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
 std::vector<UnclearCommand> unclear_commands(const agent::AgentSpec& agent,
                                              const fs::path& cwd,
                                              const fs::path& home) {
-  std::vector<UnclearCommand> unclear;
-  for (std::string& command : commands_of(agent, cwd)) {
-    Scripts scripts = read_scripts(command, {.directory = agent.directory, .home = home});
-    if (!scripts.unclear.empty()) {
-      unclear.push_back({.command = std::move(command), .why = std::move(scripts.unclear)});
-    }
-  }
-  return unclear;
+  return unclear_of(commands_of(agent, cwd), {.directory = agent.directory, .home = home});
+}
+
+std::vector<UnclearCommand> unclear_checks(const agent::AgentSpec& agent,
+                                           const fs::path& cwd,
+                                           const fs::path& home) {
+  std::vector<std::string> commands;
+  std::ranges::transform(
+      agent.checks.commands, std::back_inserter(commands), &agent::CheckSpec::run);
+  return unclear_of(std::move(commands), {.directory = cwd, .home = home});
 }
 
 }  // namespace tools

@@ -8,8 +8,8 @@
 
 namespace tools {
 
-// The agent file, the files that the commands of its tools, hooks and guardrails name, as they are
-// written: links on the way are the caller's. `cwd` is the workspace.
+// The agent file, its lock of MCP tools, the files that the commands of its tools, hooks and
+// guardrails name, as they are written: links on the way are the caller's. `cwd` is the workspace.
 std::vector<std::filesystem::path> obeyed_files(const agent::AgentSpec& agent,
                                                 const std::filesystem::path& cwd,
                                                 const std::filesystem::path& home);
@@ -22,5 +22,9 @@ struct UnclearCommand {
 std::vector<UnclearCommand> unclear_commands(const agent::AgentSpec& agent,
                                              const std::filesystem::path& cwd,
                                              const std::filesystem::path& home);
+// The same of its checks, whose files are compared with what they were.
+std::vector<UnclearCommand> unclear_checks(const agent::AgentSpec& agent,
+                                           const std::filesystem::path& cwd,
+                                           const std::filesystem::path& home);
 
 }  // namespace tools

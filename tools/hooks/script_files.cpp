@@ -45,9 +45,14 @@ constexpr auto k_shells =
 // With these, the rest of the line is about another folder, or other names.
 constexpr auto k_turns = std::to_array<std::string_view>(
     {"alias", "cd", "chdir", "chroot", "enable", "hash", "popd", "pushd", "unalias"});
+// Behind them stands the folder that the rest is about.
+constexpr auto k_name_folders = std::to_array<std::string_view>(
+    {"-C", "-D", "--chdir", "--cwd", "--directory", "--prefix", "--wd", "--working-directory"});
 static_assert(std::ranges::is_sorted(k_shells) && std::ranges::is_sorted(k_turns));
 
 constexpr int k_deepest = 4;                   // of `sh -c` in one another
+constexpr int k_most_turns = 8;                // folders that a line goes to, one after the other
+constexpr std::size_t k_most_folders = 32;     // that one command may name for what stands behind
 constexpr std::size_t k_longest_word = 1'000;  // of a line outside of the sandbox
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
@@ -68,12 +73,23 @@ class ScriptReader {
   void read(std::string line) {
     fill_in(line);
     static const RE2 change(
-        R"(^\s*cd\s+(?:--\s+)?([A-Za-z0-9_./@%+:,=][A-Za-z0-9_./@%+:,=-]*)\s*(?:&&|;))");
+        R"(^\s*cd[ \t]+(?:--[ \t]+)?([A-Za-z0-9_./@%+:,=][A-Za-z0-9_./@%+:,=-]*)[ \t]*(&&|;|\n))");
     std::string_view rest = line;
     std::string folder;
-    for (re2::StringPiece input(line); RE2::Consume(&input, change, &folder);) {
-      directory_ = directory_ / folder;
+    std::string sign;
+    int turns = 0;
+    for (re2::StringPiece input(line); RE2::Consume(&input, change, &folder, &sign);) {
       rest = std::string_view(input.data(), input.size());
+      if (++turns > k_most_turns) {
+        unclear("it changes the folder too often");
+        return;
+      }
+      const bool ends_with_it =
+          sign == "&&" && rest.find_first_of(";\n") == rest.npos && !rest.contains("||");
+      if (!ends_with_it) {
+        read_where_it_is(rest);
+      }
+      directory_ = directory_ / folder;
     }
     const ShellScript script = read_shell(rest);
     if (!script.unclear.empty()) {
@@ -82,6 +98,13 @@ class ScriptReader {
     for (const ShellCommand& one : script.commands) {
       read_command(one);
     }
+  }
+
+  // All that looks like the name of a file, wherever it stands.
+  void read_words(std::string line) {
+    fill_in(line);
+    found_ = &scripts_.more;
+    add_parts(line);
   }
 
  private:
@@ -100,6 +123,23 @@ class ScriptReader {
     if (is_plain(place_.home.native())) {
       RE2::GlobalReplace(&line, home, place_.home.native());
       line = with_home(std::move(line), place_.home);
+    }
+  }
+
+  // Where the folder that a `cd` names is not there, the rest goes on in the one before.
+  void read_where_it_is(std::string_view rest) {
+    if (depth_ >= k_deepest) {
+      unclear("it changes the folder too often");
+      return;
+    }
+    Scripts named;
+    ScriptReader here({.directory = directory_, .home = place_.home}, named);
+    here.depth_ = depth_ + 1;
+    here.read(std::string(rest));
+    for (const auto* files : {&named.files, &named.more}) {
+      for (const fs::path& file : *files) {
+        note(file, scripts_.more);
+      }
     }
   }
 
@@ -135,9 +175,62 @@ class ScriptReader {
         }
       }
     }
-    if (is_one_of(k_shells, program) || name == "eval") {
-      read_inner(one, name == "eval");
+    if (name == "eval") {
+      read_line(fmt::format("{}", fmt::join(one.words | std::views::drop(1), " ")));
     }
+    if ((name == "." || name == "source") && one.words.size() > 1 && is_plain(one.words[1])) {
+      add_absent(one.words[1]);
+    }
+    // Also behind programs that run another one: `timeout 60 sh t`.
+    for (std::size_t at = 0; at < one.words.size() && !takes_text; ++at) {
+      if (is_one_of(k_shells, fs::path(one.words[at]).filename().native())) {
+        read_shell_at(one, at);
+        break;
+      }
+    }
+    if (!takes_text) {
+      read_in_folders(one);
+    }
+  }
+
+  // `env -C ci sh t.sh`, `sudo -D ci sh t.sh`: a word may be the folder that those behind it are
+  // looked for in.
+  void read_in_folders(const ShellCommand& one) {
+    const fs::path here = directory_;
+    std::size_t folders = 0;
+    for (std::size_t at = 1; at < one.words.size(); ++at) {
+      const std::string& word = one.words[at];
+      const std::string before = one.words[at - 1];
+      const bool is_told = is_one_of(k_name_folders, before) && !word.starts_with('-');
+      const std::string folder = is_told ? word : folder_in(word);
+      if (folder.empty() || has_unknown(folder) || !is_plain(folder) || folder.contains("://")) {
+        continue;
+      }
+      if (++folders > k_most_folders) {
+        unclear("it has too many words");
+        break;
+      }
+      const bool is_sure = is_told || word.starts_with("-C") || word.starts_with("--");
+      auto* const found = std::exchange(found_, is_sure ? found_ : &scripts_.more);
+      directory_ = here / folder;
+      for (std::size_t behind = at + 1; behind < one.words.size(); ++behind) {
+        add_all(one.words[behind]);
+        if (is_one_of(k_shells, fs::path(one.words[behind]).filename().native())) {
+          read_shell_at(one, behind);
+        }
+      }
+      directory_ = here;
+      found_ = found;
+    }
+  }
+
+  // `-CX`, `--chdir=X`, or a word by itself; empty: it is none.
+  static std::string folder_in(const std::string& word) {
+    const std::size_t equals = word.find('=');
+    return word.starts_with("--") && equals != std::string::npos ? word.substr(equals + 1)
+           : word.starts_with("-C")                              ? word.substr(2)
+           : word.starts_with('-')                               ? std::string()
+                                                                 : word;
   }
 
   // A variable in small letters is the line's own, and no program's.
@@ -163,30 +256,40 @@ class ScriptReader {
     }
     for (const auto part : std::views::split(std::string_view(text).substr(equals + 1), ':')) {
       std::error_code error;
-      if (part.empty() ||
+      if (part.empty() || text.substr(0, equals).ends_with("PATH") ||
           fs::is_directory(directory_ / std::string(part.begin(), part.end()), error)) {
         unclear(fmt::format("it sets `{}`", text.substr(0, equals)));
       }
     }
   }
 
-  // `sh -ec 'line'`, `eval line`
-  void read_inner(const ShellCommand& one, bool is_eval) {
-    std::string line;
-    if (is_eval) {
-      line = fmt::format("{}", fmt::join(one.words | std::views::drop(1), " "));
-    } else {
-      bool has_line = false;
-      for (std::size_t at = 1; at < one.words.size() && line.empty(); ++at) {
-        const std::string& word = one.words[at];
-        const bool is_option = word.starts_with('-') || word.starts_with('+');
-        has_line = has_line || (is_option && !word.starts_with("--") && word.contains('c'));
-        line = has_line && !is_option ? word : "";
-      }
-      if (!one.inputs.empty()) {
-        unclear("a shell reads what to do from a here-document");
-      }
+  // `sh -ec 'line'`, `sh script`; without either, it does what it reads.
+  void read_shell_at(const ShellCommand& one, std::size_t shell) {
+    bool has_line = false;
+    std::string told;  // the line, or the script
+    for (std::size_t at = shell + 1; at < one.words.size() && told.empty(); ++at) {
+      const std::string& word = one.words[at];
+      const bool is_option = word.starts_with('-') || word.starts_with('+');
+      has_line = has_line || (is_option && !word.starts_with("--") && word.contains('c'));
+      told = is_option ? "" : word;
     }
+    if (!one.inputs.empty()) {
+      unclear("a shell reads what to do from a here-document");
+    }
+    const bool reads_a_file =
+        std::ranges::any_of(one.files, [](const ShellFile& file) { return !file.writes; });
+    if (told.empty() && !reads_a_file) {
+      unclear("a shell does what another program tells it");
+    } else if (has_line) {
+      read_line(std::move(told));
+    } else if (is_plain(told)) {
+      add_absent(told);
+    } else if (shell > 0 && !told.empty()) {
+      unclear("what a shell is to run is told by another program");
+    }
+  }
+
+  void read_line(std::string line) {
     if (line.empty() || has_unknown(line)) {
       return;  // said already
     }
@@ -196,6 +299,7 @@ class ScriptReader {
     }
     ScriptReader inner({.directory = directory_, .home = place_.home}, scripts_);
     inner.depth_ = depth_ + 1;
+    inner.found_ = found_;
     inner.read(std::move(line));
   }
 
@@ -205,9 +309,28 @@ class ScriptReader {
     }
     std::error_code error;
     const fs::path file = directory_ / word;
-    if (fs::is_regular_file(file, error) &&
-        std::ranges::find(scripts_.files, file) == scripts_.files.end()) {
-      scripts_.files.push_back(file);
+    if (fs::is_regular_file(file, error)) {
+      note(file, *found_);
+    } else if (is_plain(word) && !word.starts_with('-') && !word.contains("://") &&
+               word.find_first_of("./") != std::string::npos) {
+      add_absent(word);
+    }
+  }
+
+  void add_absent(const std::string& word) {
+    std::error_code error;
+    const fs::path folder = place_.directory.lexically_normal();
+    const fs::path file = (directory_ / word).lexically_normal();
+    const auto [end, rest] = std::ranges::mismatch(folder, file);
+    if (end == folder.end() && rest != file.end() && file.has_filename() &&
+        fs::symlink_status(file, error).type() == fs::file_type::not_found) {
+      note(file, scripts_.more);
+    }
+  }
+
+  static void note(const fs::path& file, std::vector<fs::path>& files) {
+    if (std::ranges::find(files, file) == files.end()) {
+      files.push_back(file);
     }
   }
 
@@ -219,20 +342,27 @@ class ScriptReader {
       add(word.substr(at));  // `-fX`, `-nfX`
     }
     if (!is_plain(word) || word.find_first_of("=:,") != std::string::npos) {
-      static const RE2 name("([A-Za-z0-9_.@%+-]*[./][A-Za-z0-9_./@%+-]*)");
-      re2::StringPiece rest(word);
-      std::string found;
-      while (RE2::FindAndConsume(&rest, name, &found)) {
-        add(found);
-      }
+      add_parts(word);
+    }
+  }
+
+  void add_parts(const std::string& text) {
+    static const RE2 name("([A-Za-z0-9_.@%+-]*[./][A-Za-z0-9_./@%+-]*)");
+    re2::StringPiece rest(text);
+    std::string found;
+    while (RE2::FindAndConsume(&rest, name, &found)) {
+      add(found);
     }
   }
 
   const CommandPlace place_;
   fs::path directory_;
   Scripts& scripts_;
+  std::vector<fs::path>* found_ = &scripts_.files;  // where what is there is noted
   int depth_ = 0;
 };
+
+constexpr std::string_view k_ends_of_names = ":,;'\") ";
 
 // `--file=X`, `-IX`, `a:X`, and what is quoted inside; a cluster of letters may end anywhere.
 bool may_begin_a_name(std::string_view word, std::size_t at) {
@@ -246,7 +376,11 @@ bool may_begin_a_name(std::string_view word, std::size_t at) {
 
 Scripts read_scripts(std::string_view command, const CommandPlace& place) {
   Scripts scripts;
-  ScriptReader(place, scripts).read(std::string(command));
+  ScriptReader reader(place, scripts);
+  reader.read(std::string(command));
+  if (!scripts.unclear.empty()) {
+    reader.read_words(std::string(command));  // such as those that a loop is about
+  }
   return scripts;
 }
 
@@ -295,18 +429,24 @@ fs::path named_in(std::string_view command,
                   const std::function<bool(const fs::path&)>& is_meant) {
   fs::path found;
   const bool starts_there = !is_meant(directory);  // else the command starts in another folder
+  const auto look_at = [&](std::string_view name) {
+    const fs::path path = (directory / name).lexically_normal();
+    std::error_code error;
+    if (name.empty() || !found.empty() ||
+        (!name.starts_with('/') && !starts_there && !fs::exists(path, error))) {
+      return;
+    }
+    const std::vector<fs::path> names = sandbox::names_on(sandbox::way_to(path));
+    if (const auto meant = std::ranges::find_if(names, is_meant); meant != names.end()) {
+      found = *meant;
+    }
+  };
   const auto look = [&](std::string_view word) {
     for (std::size_t at = 0; at < word.size() && found.empty(); ++at) {
-      const std::string_view name = word.substr(at);
-      const fs::path path = (directory / name).lexically_normal();
-      std::error_code error;
-      if (!may_begin_a_name(word, at) ||
-          (!name.starts_with('/') && !starts_there && !fs::exists(path, error))) {
-        continue;
-      }
-      const std::vector<fs::path> names = sandbox::names_on(sandbox::way_to(path));
-      if (const auto meant = std::ranges::find_if(names, is_meant); meant != names.end()) {
-        found = *meant;
+      if (may_begin_a_name(word, at)) {
+        const std::string_view name = word.substr(at);
+        look_at(name);
+        look_at(name.substr(0, name.find_first_of(k_ends_of_names)));  // `/folder:/mount`
       }
     }
   };

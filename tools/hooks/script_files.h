@@ -21,6 +21,9 @@ struct CommandPlace {
 struct Scripts {
   // Regular files that are there now, as the line names them: absolute, links not followed.
   std::vector<std::filesystem::path> files;
+  // Beside these: what its words name in the folder where nothing stands yet (those with a `.` or a
+  // `/`, and what a shell is to run), and what is named in a line that is not understood.
+  std::vector<std::filesystem::path> more;
   std::string unclear;  // why there may be others; empty: there are not
 };
 

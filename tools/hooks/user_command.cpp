@@ -30,7 +30,10 @@ bool is_in_reach(const UserPrograms& programs, const fs::path& path) {
 bool names_what_others_write(const UserPrograms& programs, std::string_view value) {
   while (!value.empty()) {
     const std::string_view part = value.substr(0, value.find_first_of(k_ends_of_paths));
-    if (part.contains('/') && is_in_reach(programs, programs.folder / part)) {
+    const std::size_t slash = part.find('/');
+    if (slash != std::string_view::npos &&
+        (is_in_reach(programs, programs.folder / part) ||
+         is_in_reach(programs, part.substr(slash)))) {  // `-I/folder`, `@/file`
       return true;
     }
     value.remove_prefix(std::min(part.size() + 1, value.size()));

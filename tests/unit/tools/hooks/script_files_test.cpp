@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 TEST_CASE("script files: the files that a command line names", "[tools]") {
   const tests::FileFolder folder;
   folder.write("guard.sh", "exit 0");
@@ -72,6 +74,18 @@ TEST_CASE("script files: a line is understood whole, or it says why it is not", 
       {"sh ~/hooks/policy.sh", "policy.sh"},
       {"cd hooks && ./policy.sh", "policy.sh"},
       {"cd hooks; cd ..; hooks/policy.sh", "policy.sh"},
+      {"cd hooks\nsh policy.sh", "policy.sh"},
+      {"\n cd hooks \n\nsh policy.sh\n", "policy.sh"},
+      {"cd hooks && \\\nsh policy.sh", "policy.sh"},
+      {"true\ncd hooks\nsh policy.sh", "", false},
+      {"cd hooks # here\nsh policy.sh", "", false},
+      {"env -C hooks sh policy.sh", "policy.sh"},
+      {"env --chdir=hooks ./policy.sh", "policy.sh"},
+      {"timeout 9 sh -c 'cd hooks; sh policy.sh'", "policy.sh"},
+      {"X=hooks; sh \"$X/policy.sh\"", "", false},
+      {"find hooks -name policy.sh | xargs sh", "", false},
+      {"cat hooks/policy.sh | sh", "policy.sh", false},
+      {"find hooks -exec sh {} +", "", false},
       {"sh -c \"exec hooks/policy.sh\"", "policy.sh"},
       {"bash -ec 'cd hooks && sh policy.sh'", "policy.sh"},
       {"eval sh hooks/policy.sh", "policy.sh"},
@@ -109,6 +123,23 @@ TEST_CASE("script files: a line is understood whole, or it says why it is not", 
   }
 }
 
+TEST_CASE("script files: what is not there yet is named where it may be looked for", "[tools]") {
+  const tests::FileFolder folder;
+  const auto is_named = [&](std::string_view command, std::string_view file) {
+    const auto more = tools::read_scripts(command, {.directory = folder.path(), .home = {}}).more;
+    return std::ranges::find(more, folder.path() / file) != more.end();
+  };
+  CHECK(is_named("cd ci\nsh t", "ci/t"));
+  CHECK(is_named("cd ci\nsh t.sh", "t.sh"));  // where there is no ci
+  CHECK(is_named("cd ci && true; sh t.sh", "t.sh"));
+  CHECK_FALSE(is_named("cd ci && sh t.sh", "t.sh"));
+  CHECK(is_named("timeout 9 sh t", "t"));
+  CHECK(is_named("env -C ci sh t", "ci/t"));
+  CHECK(is_named("sudo -D ci sh t", "ci/t"));
+  CHECK(is_named("unshare --wd=ci sh t", "ci/t"));
+  CHECK_FALSE(is_named("echo ci sh t", "ci/t"));
+}
+
 TEST_CASE("script files: a line outside of the sandbox names what is not there yet, too",
           "[tools]") {
   const auto is_of_work = [](const std::filesystem::path& path) {
@@ -125,7 +156,9 @@ TEST_CASE("script files: a line outside of the sandbox names what is not there y
                                     "cat <work/new",
                                     "sh ../nowhere/work/new",
                                     "sh work/new",
-                                    "awk -nfwork/new");
+                                    "awk -nfwork/new",
+                                    "run -v /nowhere/work:/w box",
+                                    "run --mount type=bind,src=/nowhere/work,dst=/w box");
   CAPTURE(line);
   CHECK_FALSE(tools::named_in(line, "/nowhere", is_of_work).empty());
   CHECK(tools::named_in("sh away/new --file=/nowhere/away/new", "/nowhere", is_of_work).empty());
@@ -164,4 +197,24 @@ TEST_CASE("script files: a file behind the letters of an option is one that is n
   const auto scripts = tools::read_scripts(line, {.directory = folder.path(), .home = {}});
   REQUIRE(scripts.files.size() == 1);
   CHECK(scripts.files.front().filename() == "guard.awk");
+}
+
+TEST_CASE("script files: what is not there yet, and what stands in loops") {
+  const tests::FileFolder folder;
+  folder.write("there.sh", "");
+  const auto more = [&](std::string_view command) {
+    std::string names;
+    for (const auto& file :
+         tools::read_scripts(command, {.directory = folder.path(), .home = {}}).more) {
+      names += (names.empty() ? "" : " ") + file.lexically_relative(folder.path()).string();
+    }
+    return names;
+  };
+  CHECK(more("sh there.sh") == "");
+  CHECK(more("sh sub/late.sh") == "sub/late.sh");
+  CHECK(more("test -f late.sh && sh late.sh") == "late.sh");
+  CHECK(more("sh late") == "late");
+  CHECK(more("npm run build") == "");
+  CHECK(more("sh ../late.sh; curl https://example.com") == "");
+  CHECK(more("for f in there.sh late.sh; do sh $f; done") == "there.sh late.sh");
 }

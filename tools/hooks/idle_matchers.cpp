@@ -1,0 +1,54 @@
+#include "tools/hooks/idle_matchers.h"
+
+#include "agent/hook_point.h"
+#include "agent/text.h"
+#include "tools/hooks/hook_dialect.h"
+#include "tools/hooks/name_matcher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace tools {
+namespace {
+
+agent::Warning idle(std::string_view what, std::string_view key, std::string_view pattern) {
+  return {.message = fmt::format("the {} with `{}: {}` is about no tool of this agent",
+                                 what,
+                                 key,
+                                 agent::one_line(pattern, 100)),
+          .help =
+              "it is a regular expression over the whole name of a tool: `errand tools list "
+              "AGENT` and `errand mcp tools AGENT` have the names",
+          .kind = "idle_rule"};
+}
+
+}  // namespace
+
+std::vector<agent::Warning> idle_matchers(const agent::HooksSpec& hooks,
+                                          const agent::GuardrailsSpec& guardrails,
+                                          const std::set<std::string>& names) {
+  std::vector<agent::Warning> warnings;
+  const HookDialect* dialect = hook_dialect(hooks.dialect);
+  for (const agent::HookSpec& hook : hooks.hooks) {
+    const NameMatcher matcher(hook.matcher);
+    if (dialect != nullptr && agent::is_about_a_call(hook.point) &&
+        std::ranges::none_of(names,
+                             [&](const auto& name) { return is_about(*dialect, matcher, name); })) {
+      warnings.push_back(
+          idle(fmt::format("{} hook", agent::to_string(hook.point)), "matcher", hook.matcher));
+    }
+  }
+  for (const agent::GuardrailSpec& check : guardrails.checks) {
+    const NameMatcher matcher(check.tool);
+    if (std::ranges::none_of(names, [&](const auto& name) { return matcher.fits(name); })) {
+      warnings.push_back(
+          idle(fmt::format("guardrail `{}`", agent::one_line(check.name, 60)), "tool", check.tool));
+    }
+  }
+  return warnings;
+}
+
+}  // namespace tools
