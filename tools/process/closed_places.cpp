@@ -146,6 +146,9 @@ class Hints {
     if (!line.says_refused() && !line.says_absent()) {
       return;
     }
+    if (line.says_refused()) {
+      look_at_names(line);
+    }
     for (const std::string& word : paths_in(line.original, Paths::all)) {
       const fs::path named = word.starts_with('~') ? home_ / word.substr(2) : folder_ / word;
       std::error_code error;
@@ -168,6 +171,24 @@ class Hints {
     return has_any(line.lower, k_unreachable) ||
            (is_refused && paths_in(line.original, Paths::whole).empty() &&
             (has_any(line.lower, k_socket_calls) || before.contains("socket.")));
+  }
+
+  // A bare name may be any word; it is a path where the agent file names such a file.
+  void look_at_names(const Line& line) {
+    constexpr std::size_t k_most_words = 64;
+    const std::string_view text = line.original;
+    std::size_t at = 0;
+    for (std::size_t words = 0; words < k_most_words && !are_enough(); ++words) {
+      const std::size_t begin = text.find_first_not_of(k_ends, at);
+      if (begin == std::string_view::npos) {
+        return;
+      }
+      at = std::min(text.find_first_of(k_ends, begin), text.size());
+      const fs::path path = folder_ / text.substr(begin, at - begin);
+      if (path.parent_path() == folder_ && policy_.is_named_by_agent(path)) {
+        look_at_path(line, path);
+      }
+    }
   }
 
   void look_at_path(const Line& line, const fs::path& path) {
@@ -195,6 +216,12 @@ class Hints {
           fmt::format("[the sandbox has `{}` for reading only; $TMPDIR names a folder for "
                       "temporary files]",
                       there.string()));
+    } else if (is_write && writing == Verdict::locked && policy_.is_named_by_agent(path)) {
+      add(
+          fmt::format("[the sandbox has `{}` for reading only, for a command of the agent file, or "
+                      "the command line, names it; `{}` opens it]",
+                      agent::one_line(path.string()),
+                      sandbox::key_opening("write", path)));
     } else if (writing != Verdict::locked && policy_.may_be_named(there)) {
       add(fmt::format("[the sandbox {} `{}`; `{}` opens it]",
                       is_closed ? "closes" : "has for reading only",

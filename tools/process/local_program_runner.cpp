@@ -7,6 +7,7 @@
 #include "tools/process/sandbox.h"
 #include "tools/process/talking_program.h"
 #include "tools/sandbox/namespaces.h"
+#include "tools/sandbox/repository.h"
 
 #include <fmt/format.h>
 
@@ -311,7 +312,7 @@ void Call::check_report(Running& running) {
     case Report::Kind::no_sandbox:
       result_.end = End::not_started;
       result_.error_number = (*report)->value;
-      result_.message = why_not_started(**report, request_);
+      result_.message = why_not_started(**report, request_, sandbox_);
       return;
   }
 }
@@ -412,6 +413,21 @@ ProgramResult LocalProgramRunner::run(const ProgramRequest& request,
   return result;
 }
 
+namespace {
+
+// Of a file that `errand` itself obeys.
+std::string noticed_text(const std::filesystem::path& path) {
+  const std::string_view change = ::access(path.c_str(), F_OK) == 0
+                                      ? "is another one than before this run's tools: read it"
+                                      : "is gone since this run's tools: restore it";
+  return sandbox::is_tool_lock(path.filename().native())
+             ? fmt::format("the lock `{}` {} before `errand run` goes by it", path.string(), change)
+             : fmt::format(
+                   "the test case `{}` {} before `errand test` obeys it", path.string(), change);
+}
+
+}  // namespace
+
 agent::Result<std::unique_ptr<TalkingProgram>> LocalProgramRunner::talk(
     const ProgramRequest& request, TalkingProgram::Listener&& listener) {
   return start_talking(request, std::move(listener), supervisor_, sandbox_, dialer_);
@@ -432,12 +448,11 @@ std::vector<agent::Leftover> LocalProgramRunner::tidy_up() {
   for (const sandbox::ProtectedChange& change : sweep.changes) {
     const bool is_changed = change.outcome == sandbox::ProtectedChange::Outcome::noticed;
     std::string sentence =
-        is_changed ? fmt::format(
-                         "the test case `{}` is another one than before this run's tools: "
-                         "read it before `errand test` obeys it",
-                         change.path.string())
-                   : fmt::format("the tools of this run made what git or errand would obey: {}",
-                                 change_text(change));
+        is_changed ? noticed_text(change.path)
+                   : fmt::format(
+                         "what git or errand would obey was made while this run's tools "
+                         "were at work: {}",
+                         change_text(change));
     left.push_back({.sentence = std::move(sentence),
                     .is_obeyed = change.outcome == sandbox::ProtectedChange::Outcome::stays});
   }

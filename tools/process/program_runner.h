@@ -81,11 +81,14 @@ class TalkingProgram {
  public:
   static constexpr std::size_t k_most_line = 64u << 20;  // a longer one ends it
 
+  struct Ended {
+    std::string how;                                // in words that follow a name
+    std::vector<sandbox::ProtectedChange> changes;  // ProgramResult's
+  };
   // Called on a thread of the program's own.
   struct Listener {
     std::function<void(std::string_view line)> on_line;  // of its stdout, without the line end
-    // Once, when nothing of it is left: how it ended, in words that follow a name.
-    std::function<void(const std::string& how)> on_end;
+    std::function<void(Ended ended)> on_end;             // once, when nothing of it is left
   };
 
   // Ends it: its stdin is closed; where that is not enough, SIGTERM and then SIGKILL. Waits.

@@ -45,7 +45,9 @@ Program program_of(const ProgramRequest& request,
   return program;
 }
 
-std::string why_not_started(const Report& report, const ProgramRequest& request) {
+std::string why_not_started(const Report& report,
+                            const ProgramRequest& request,
+                            const Sandbox* sandbox) {
   const std::string name = request.argv.empty() ? "" : request.argv.front();
   const char* const why = std::strerror(report.value);
   if (report.kind == Report::Kind::no_folder) {
@@ -62,8 +64,14 @@ std::string why_not_started(const Report& report, const ProgramRequest& request)
   }
   std::error_code ignored;
   if (report.value == ENOENT && std::filesystem::exists(request.cwd / name, ignored)) {
-    return fmt::format("cannot run `{}`: the interpreter that its first line names does not exist",
-                       name);
+    return sandbox == nullptr
+               ? fmt::format(
+                     "cannot run `{}`: the interpreter that its first line names does not exist",
+                     name)
+               : fmt::format(
+                     "cannot run `{}`: the sandbox shows no such file, or not the "
+                     "interpreter that its first line names; `sandbox.read` opens places",
+                     name);
   }
   return fmt::format("cannot run `{}`: {}", name, why);
 }

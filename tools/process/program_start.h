@@ -14,7 +14,9 @@ Program program_of(const ProgramRequest& request,
                    const Sandbox* sandbox,
                    const std::string& profile);
 
-// Why it could not be started, of a report that says so.
-std::string why_not_started(const Report& report, const ProgramRequest& request);
+// Why it could not be started, of a report that says so. `sandbox` as of program_of().
+std::string why_not_started(const Report& report,
+                            const ProgramRequest& request,
+                            const Sandbox* sandbox);
 
 }  // namespace tools

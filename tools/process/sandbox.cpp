@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <map>
 #include <ranges>
-#include <set>
+#include <stdexcept>
 #include <string_view>
 #include <sys/stat.h>
 #include <system_error>
@@ -73,14 +75,27 @@ std::vector<fs::path> active_prefixes(const agent::Environment& environment) {
 // Readable folders with something closed in them: what comes to stand there is open to the next
 // program alone.
 std::vector<fs::path> partly_closed(const sandbox::ReadingRules& reading) {
-  std::set<fs::path> folders;
-  for (const std::string& rule : reading.closed) {
-    for (fs::path at = fs::path(rule).parent_path();
-         sandbox::may_read(reading, at.native()) && folders.insert(at).second && at != "/";
-         at = at.parent_path()) {
+  std::map<std::string_view, bool> are_open;  // each asked for once: most rules are of few folders
+  for (const std::string_view rule : reading.closed) {
+    for (std::string_view at = rule; at.size() > 1;) {
+      at = at.substr(0, std::max<std::size_t>(at.rfind('/'), 1));
+      const auto [known, is_new] = are_open.try_emplace(at);
+      if (!is_new) {
+        break;
+      }
+      known->second = sandbox::may_read(reading, at);
+      if (!known->second) {
+        break;
+      }
     }
   }
-  return {folders.begin(), folders.end()};
+  std::vector<fs::path> folders;
+  for (const auto& [folder, is_open] : are_open) {
+    if (is_open) {
+      folders.emplace_back(folder);
+    }
+  }
+  return folders;
 }
 
 bool holds_the_same_names(const struct stat& a, const struct stat& b) {
@@ -379,6 +394,9 @@ void Sandbox::note_writing() {
 }
 
 std::string Sandbox::next_profile() {
+  if (supervisor_ == nullptr) {  // an empty profile would confine nothing
+    throw std::logic_error("a program for a sandbox that was opened for file tools alone");
+  }
   const std::uint64_t files = protected_.begin(in_force_.has(Layer::mounts));
   const std::scoped_lock lock(mutex_);
   std::vector<struct stat> denied = find_denied();

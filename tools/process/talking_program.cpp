@@ -16,11 +16,13 @@
 #include <csignal>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -38,7 +40,9 @@ constexpr Milliseconds k_to_die{8'000};         // SIGKILL
 constexpr std::size_t k_last_words = 4'000;     // bytes of stderr
 constexpr std::size_t k_read_at_once = 64u << 10;
 
-std::string how_it_ended(const Report& report, const ProgramRequest& request) {
+std::string how_it_ended(const Report& report,
+                         const ProgramRequest& request,
+                         const Sandbox* sandbox) {
   switch (report.kind) {
     case Report::Kind::exited:
       return fmt::format("ended with exit status {}", report.value);
@@ -51,7 +55,7 @@ std::string how_it_ended(const Report& report, const ProgramRequest& request) {
     case Report::Kind::no_sandbox:
       break;
   }
-  return "could not be started: " + why_not_started(report, request);
+  return "could not be started: " + why_not_started(report, request, sandbox);
 }
 
 class LocalTalkingProgram final : public TalkingProgram {
@@ -87,13 +91,15 @@ class LocalTalkingProgram final : public TalkingProgram {
   // What is done to end it, one after the other.
   enum class Stage : std::uint8_t { running, closed, terminated, killed, given_up };
 
+  agent::Result<void> spawn(
+      Supervisor& supervisor, agent::Dialer* dialer, int in, int out, int err);
   void wake() { ::eventfd_write(wake_.get(), 1); }
   void attend();
   void wait();
   void end_by_stages();
   void go_on_to(Stage stage);
   int milliseconds_left() const;
-  void write_some();
+  bool write_some();  // false: it takes nothing more now
   bool has_to_write() const;
   bool does_not_read() const;
   std::string_view read_some(Descriptor& from);
@@ -141,21 +147,31 @@ agent::Result<void> LocalTalkingProgram::start(Supervisor& supervisor, agent::Di
     return agent::fail(agent::Code::os_failed,
                        fmt::format("cannot watch a program: {}", std::strerror(errno)));
   }
+  input_ = std::move(in.write);
+  output_ = std::move(out.read);
+  error_output_ = std::move(err.read);
   profile_ = sandbox_ != nullptr ? sandbox_->begin() : "";
+  auto spawned = spawn(supervisor, dialer, in.read.get(), out.write.get(), err.write.get());
+  if (!spawned && sandbox_ != nullptr) {
+    sandbox_->end(profile_, false);
+  }
+  return spawned;
+}
+
+agent::Result<void> LocalTalkingProgram::spawn(
+    Supervisor& supervisor, agent::Dialer* dialer, int in, int out, int err) {
   TRY_ASSIGN(Running running,
-             supervisor.spawn(program_of(request_, sandbox_, profile_),
-                              in.read.get(),
-                              out.write.get(),
-                              err.write.get()));
+             supervisor.spawn(program_of(request_, sandbox_, profile_), in, out, err));
   running_.emplace(std::move(running));
   if (running_->egress_proxy() >= 0) {
     TRY_ASSIGN(egress_proxy_,
                EgressProxy::open(running_->egress_proxy(), *sandbox_->hosts(), *dialer));
   }
-  input_ = std::move(in.write);
-  output_ = std::move(out.read);
-  error_output_ = std::move(err.read);
-  thread_ = std::jthread([this] { attend(); });
+  try {
+    thread_ = std::jthread([this] { attend(); });
+  } catch (const std::system_error& error) {
+    return agent::fail(agent::error_of(error));
+  }
   return {};
 }
 
@@ -165,10 +181,15 @@ void LocalTalkingProgram::attend() {
   sigemptyset(&pipes);
   sigaddset(&pipes, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipes, nullptr);
-  while (how_.empty()) {
-    end_by_stages();
-    wait();
-    check_report();
+  try {
+    while (how_.empty()) {
+      end_by_stages();
+      wait();
+      check_report();
+    }
+  } catch (const std::exception& exception) {  // what it says is more than there is memory
+    running_.reset();
+    how_ = "was ended: " + agent::error_of(exception).message;
   }
   finish();
 }
@@ -218,6 +239,8 @@ void LocalTalkingProgram::end_by_stages() {
 }
 
 void LocalTalkingProgram::go_on_to(Stage stage) {
+  while (stage == Stage::closed && has_to_write() && write_some()) {
+  }
   stage_ = stage;
   input_.reset();
   switch (stage) {
@@ -254,17 +277,17 @@ bool LocalTalkingProgram::has_to_write() const {
 }
 
 // What is in the queue stays where it is, but for this thread.
-void LocalTalkingProgram::write_some() {
+bool LocalTalkingProgram::write_some() {
   std::unique_lock lock(mutex_);
   const std::string& line = to_write_.front();
   lock.unlock();
   const ssize_t done = ::write(input_.get(), line.data() + written_, line.size() - written_);
   if (done < 0 && (errno == EAGAIN || errno == EINTR)) {
-    return;
+    return false;
   }
   if (done < 0) {
     input_.reset();  // it does not want to read any more: how it ends will be heard
-    return;
+    return false;
   }
   written_ += static_cast<std::size_t>(done);
   if (written_ == line.size()) {
@@ -273,6 +296,7 @@ void LocalTalkingProgram::write_some() {
     to_write_.pop_front();
     written_ = 0;
   }
+  return true;
 }
 
 // Empty: nothing now; closed where there will be no more.
@@ -299,7 +323,7 @@ void LocalTalkingProgram::read_lines() {
     line_ += bytes.substr(0, end);
     if (line_.size() > k_most_line) {
       why_ended_ = fmt::format("wrote a line of more than {} MiB", k_most_line >> 20);
-      line_ = {};
+      agent::give_up(line_);
       output_.reset();
       go_on_to(Stage::killed);
       return;
@@ -344,20 +368,18 @@ void LocalTalkingProgram::check_report() {
     const bool by_itself = stage_ == Stage::running || stage_ == Stage::closed;
     stage_ = Stage::given_up;  // nothing is to be ended any more
     drain();
-    how_ = by_itself || why_ended_.empty() ? how_it_ended(**report, request_) : why_ended_;
+    how_ =
+        by_itself || why_ended_.empty() ? how_it_ended(**report, request_, sandbox_) : why_ended_;
   }
 }
 
 void LocalTalkingProgram::finish() {
   egress_proxy_.reset();
+  Ended ended{.how = how_, .changes = {}};
   if (sandbox_ != nullptr) {
-    for (const sandbox::ProtectedChange& change : sandbox_->end(profile_, have_locks_held_)) {
-      if (change.outcome != sandbox::ProtectedChange::Outcome::noticed) {
-        how_ += "; it changed what git or errand obeys: " + change.path.string();
-      }
-    }
+    ended.changes = sandbox_->end(profile_, have_locks_held_);
   }
-  listener_.on_end(how_);
+  listener_.on_end(std::move(ended));
 }
 
 }  // namespace

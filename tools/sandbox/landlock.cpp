@@ -57,6 +57,11 @@ std::uint64_t file_rights(int abi) {
   return (std::uint64_t{1} << count) - 1;
 }
 
+struct Place {
+  std::string path;
+  unsigned char kind = DT_UNKNOWN;  // as its folder has it
+};
+
 class Rules {
  public:
   explicit Rules(const Profile& profile)
@@ -70,58 +75,73 @@ class Rules {
   }
 
   // What does not exist needs no rule.
-  void allow(const std::string& path, std::uint64_t rights) {
-    const Descriptor place(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    struct stat status = {};
-    if (!place || ::fstat(place.get(), &status) != 0 || S_ISLNK(status.st_mode)) {
-      return;
-    }
-    const PathRule rule{
-        .allowed = rights & all_ & (S_ISDIR(status.st_mode) ? ~std::uint64_t{0} : k_of_files),
-        .parent = place.get()};
-    ::syscall(SYS_landlock_add_rule, rules_.get(), k_path_rule, &rule, 0);
-  }
+  void allow(const std::string& path, std::uint64_t rights) { allow(Place{.path = path}, rights); }
 
   // All that is below the path and that `reading` does not close.
-  void allow_open(const std::string& path, std::uint64_t rights, const ReadingRules& reading);
+  void allow_open(const std::string& path, std::uint64_t rights, const ReadingRules& reading) {
+    allow_open(Place{.path = path}, rights, reading);
+  }
   std::uint64_t all() const { return all_; }
   Descriptor take() { return std::move(rules_); }
 
  private:
+  void allow(const Place& place, std::uint64_t rights);
+  void allow_open(const Place& place, std::uint64_t rights, const ReadingRules& reading);
+
   int abi_;
   std::uint64_t all_;
   Descriptor rules_;
 };
 
-std::vector<std::string> paths_in(const std::string& folder) {
-  std::vector<std::string> paths;
+// The kernel takes no rights of folders for anything else: what has become something else since its
+// folder was read has no rule, or fewer rights.
+void Rules::allow(const Place& place, std::uint64_t rights) {
+  if (place.kind == DT_LNK) {
+    return;
+  }
+  const Descriptor opened(::open(place.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  bool is_folder = place.kind == DT_DIR;
+  if (place.kind == DT_UNKNOWN) {
+    struct stat status = {};
+    if (!opened || ::fstat(opened.get(), &status) != 0 || S_ISLNK(status.st_mode)) {
+      return;
+    }
+    is_folder = S_ISDIR(status.st_mode);
+  }
+  const PathRule rule{.allowed = rights & all_ & (is_folder ? ~std::uint64_t{0} : k_of_files),
+                      .parent = opened.get()};
+  ::syscall(SYS_landlock_add_rule, rules_.get(), k_path_rule, &rule, 0);
+}
+
+std::vector<Place> places_in(const std::string& folder) {
+  std::vector<Place> places;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
   const std::string prefix = folder == "/" ? "/" : folder + "/";
   while (const dirent* entry = entries != nullptr ? ::readdir(entries.get()) : nullptr) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") {
-      paths.push_back(prefix + std::string(name));
+      places.push_back({.path = prefix + std::string(name), .kind = entry->d_type});
     }
   }
-  return paths;
+  return places;
 }
 
 // A rule holds for all that is below: so where a part is closed, its neighbours are opened one by
 // one, and what comes later to stand beside them is closed until the next call.
-void Rules::allow_open(const std::string& path, std::uint64_t rights, const ReadingRules& reading) {
-  if (!may_read(reading, path)) {
+void Rules::allow_open(const Place& place, std::uint64_t rights, const ReadingRules& reading) {
+  if (!may_read(reading, place.path)) {
     return;
   }
-  if (!has_closed_inside(reading, path)) {
-    allow(path, rights);
+  if (!has_closed_inside(reading, place.path)) {
+    allow(place, rights);
     return;
   }
-  const std::vector<std::string> inner = paths_in(path);
+  const std::vector<Place> inner = places_in(place.path);
   if (inner.size() > k_most_entries) {
     return;
   }
-  const ReadingRules rules = rules_around(reading, path);
-  for (const std::string& one : inner) {
+  const ReadingRules rules = rules_around(reading, place.path);
+  for (const Place& one : inner) {
     allow_open(one, rights, rules);
   }
 }

@@ -32,7 +32,8 @@ constexpr auto k_layers = std::to_array<LayerRow>({
     {Layer::files, "files", "programs can read and write whatever you can"},
     {Layer::mounts,
      "mounts",
-     "programs can change modes, owners and times of your files; what they change of what git and "
+     "programs can change modes, owners, times and extended attributes of your files; what they "
+     "change of what git and "
      "errand obey is undone after the call, not prevented, and git's data (objects, refs, index) "
      "stays changed, which is said; they have no terminals or shared memory of their own"},
     {Layer::network, "network", "programs can reach the network"},

@@ -156,8 +156,8 @@ class Look {
     if (is_obeyed_anywhere(entry.d_name)) {
       return ObeyedPlace::Kind::own_name;
     }
-    return is_test_case(entry.d_name) && !is_folder(level, entry)
-               ? std::optional(ObeyedPlace::Kind::test_case)
+    return is_obeyed_file(entry.d_name) && !is_folder(level, entry)
+               ? std::optional(ObeyedPlace::Kind::file)
                : std::nullopt;
   }
 

@@ -10,7 +10,7 @@
 namespace tools::sandbox {
 
 struct ObeyedPlace {
-  enum class Kind : std::uint8_t { own_name, repository, test_case };
+  enum class Kind : std::uint8_t { own_name, repository, file };
   // Another one than before is another file or folder, even where it has the number of an old one.
   struct Identity {
     std::pair<std::uint32_t, std::uint32_t> device;

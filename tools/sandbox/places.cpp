@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdio>
+#include <dirent.h>
+#include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <pwd.h>
 #include <string>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
-#include <unordered_map>
 #include <utility>
 
 namespace tools::sandbox {
@@ -333,38 +337,79 @@ void add_people(std::vector<fs::path>& homes) {
   }
 }
 
-// Where absolute paths lead; each folder on the way is looked at once.
+std::string joined(std::string_view folder, std::string_view name) {
+  std::string path(folder);
+  path += folder.ends_with('/') ? "" : "/";
+  return path += name;
+}
+
+// An absolute path, without the last slash.
+struct PathParts {
+  std::string_view folder;
+  std::string_view name;  // empty: it is /
+
+  explicit PathParts(std::string_view path)
+      : folder(path.substr(0, std::max<std::size_t>(path.rfind('/'), 1))),
+        name(path.substr(path.rfind('/') + 1)) {}
+};
+
+// Where absolute paths lead; each folder on the way is looked at once, and each that may hold a
+// link is listed once.
 class Targets {
  public:
-  const fs::path& of(const fs::path& path) { return find(path).path; }
+  const std::string& of(std::string_view path) { return find(path).path; }
+
+  const std::vector<std::string>& links_in(const std::string& folder) {
+    const auto [known, is_new] = links_.try_emplace(folder);
+    if (is_new) {
+      known->second = list_links(folder);
+    }
+    return known->second;
+  }
 
  private:
   struct Target {
-    fs::path path;
+    std::string path;
     bool may_be_there = true;
   };
 
-  const Target& find(const fs::path& path) {
-    if (const auto known = found_.find(path.native()); known != found_.end()) {
-      return known->second;
-    }
-    Target target{.path = path};
-    if (path.has_relative_path()) {
-      const Target& folder = find(path.parent_path());
-      target.path = folder.path / path.filename();
-      std::error_code error;
-      const fs::file_status status = folder.may_be_there
-                                         ? fs::symlink_status(target.path, error)
-                                         : fs::file_status(fs::file_type::not_found);
-      target.may_be_there = fs::exists(status);
-      if (fs::is_symlink(status)) {
-        target.path = way_to(target.path).back().path;
-      }
-    }
-    return found_.emplace(path.native(), std::move(target)).first->second;
+  static bool is_link(const std::string& path) {
+    struct stat status = {};
+    return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
   }
 
-  std::unordered_map<std::string, Target> found_;
+  static std::vector<std::string> list_links(const std::string& folder) {
+    std::vector<std::string> names;
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
+    while (const dirent* entry = entries != nullptr ? ::readdir(entries.get()) : nullptr) {
+      const std::string_view name = entry->d_name;
+      if (entry->d_type == DT_LNK ||
+          (entry->d_type == DT_UNKNOWN && is_link(joined(folder, name)))) {
+        names.emplace_back(name);
+      }
+    }
+    return names;
+  }
+
+  const Target& find(std::string_view path) {
+    if (const auto known = found_.find(path); known != found_.end()) {
+      return known->second;
+    }
+    Target target{.path = std::string(path)};
+    if (const PathParts parts(path); !parts.name.empty()) {
+      const Target& folder = find(parts.folder);
+      target.path = joined(folder.path, parts.name);
+      struct stat status = {};
+      target.may_be_there = folder.may_be_there && ::lstat(target.path.c_str(), &status) == 0;
+      if (target.may_be_there && S_ISLNK(status.st_mode)) {
+        target.path = way_to(target.path).back().path.string();
+      }
+    }
+    return found_.emplace(path, std::move(target)).first->second;
+  }
+
+  std::map<std::string, Target, std::less<>> found_;
+  std::map<std::string, std::vector<std::string>, std::less<>> links_;
 };
 
 }  // namespace
@@ -405,24 +450,25 @@ bool is_of_system(const fs::path& path) {
                              [&](std::string_view folder) { return is_below(path, folder); });
 }
 
-std::vector<fs::path> open_places(const fs::path& home) {
-  std::vector<fs::path> places;
+std::vector<std::string> open_places(const fs::path& home) {
+  std::vector<std::string> places;
   std::ranges::transform(k_open_in_home, std::back_inserter(places), [&](std::string_view place) {
-    return home / place;
+    return joined(home.native(), place);
   });
   return places;
 }
 
 std::vector<std::string> secret_places(std::span<const fs::path> homes) {
   std::vector<std::string> places(k_handed_over.begin(), k_handed_over.end());
+  const bool is_root = ::geteuid() == 0;
   for (const std::string_view place : k_of_root) {
-    if (::geteuid() == 0 || ::access(std::string(place).c_str(), R_OK) == 0) {
+    if (is_root || ::access(std::string(place).c_str(), R_OK) == 0) {
       places.emplace_back(place);
     }
   }
   for (const fs::path& home : homes) {
     for (const std::string_view place : k_in_home) {
-      places.push_back((home / place).string());
+      places.push_back(joined(home.native(), place));
     }
   }
   return places;
@@ -431,10 +477,9 @@ std::vector<std::string> secret_places(std::span<const fs::path> homes) {
 std::vector<std::string> led_to(std::span<const std::string> places) {
   Targets leads;
   std::vector<std::string> targets;
-  const auto add = [&](const std::string& place, const fs::path& real) {
-    const bool is_wide = std::ranges::find(k_of_the_system, real.native()) != k_of_the_system.end();
-    if (real.native() != place && !is_wide) {
-      targets.push_back(real.native());
+  const auto add = [&](const std::string& place, const std::string& real) {
+    if (real != place && std::ranges::find(k_of_the_system, real) == k_of_the_system.end()) {
+      targets.push_back(real);
     }
   };
   for (const std::string& place : places) {
@@ -442,15 +487,13 @@ std::vector<std::string> led_to(std::span<const std::string> places) {
       add(place, leads.of(place));
       continue;
     }
-    const fs::path pattern(place);
-    const fs::path folder = leads.of(pattern.parent_path());
-    add(place, folder / pattern.filename());
-    const std::string begin =
-        pattern.filename().string().substr(0, pattern.filename().native().size() - 1);
-    std::error_code error;
-    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-      if (at->is_symlink(error) && at->path().filename().native().starts_with(begin)) {
-        add(at->path().native(), leads.of(at->path()));
+    const PathParts pattern(place);
+    const std::string folder = leads.of(pattern.folder);
+    add(place, joined(folder, pattern.name));
+    for (const std::string& name : leads.links_in(folder)) {
+      if (name.starts_with(pattern.name.substr(0, pattern.name.size() - 1))) {
+        const std::string link = joined(folder, name);
+        add(link, leads.of(link));
       }
     }
   }

@@ -26,7 +26,7 @@ Homes find_homes(const agent::Environment& environment);
 
 // What of a home programs may read: toolchains, their caches, git's own settings. Most do not
 // exist.
-std::vector<std::filesystem::path> open_places(const std::filesystem::path& home);
+std::vector<std::string> open_places(const std::filesystem::path& home);
 std::vector<std::string> open_place_names();  // for people: "~/.cargo/bin"
 
 // Whether it is a folder that every machine has, or what came with the machine: nothing that an

@@ -127,7 +127,7 @@ Result<void> check_links(const Paths& own, const Paths& roots) {
 }
 
 // Where it exists, and is not private as a whole.
-void open_folder(const fs::path& folder, const Surroundings& around, Paths& open) {
+void open_folder(const std::string& folder, const Surroundings& around, Paths& open) {
   if (::access(folder.c_str(), F_OK) != 0) {
     return;  // as most of a long table
   }
@@ -141,17 +141,17 @@ void open_folder(const fs::path& folder, const Surroundings& around, Paths& open
 Paths open_to_reading(const Surroundings& around) {
   Paths open;
   for (const fs::path& home : around.homes.own) {
-    for (const fs::path& place : open_places(home)) {
+    for (const std::string& place : open_places(home)) {
       open_folder(place, around, open);
     }
   }
   for (const Paths* folders : {&around.search_path, &around.prefixes}) {
     for (const fs::path& folder : *folders) {
-      open_folder(folder, around, open);
+      open_folder(folder.native(), around, open);
     }
   }
-  for (const fs::path& folder : {around.workspace, around.agent_folder}) {
-    open_folder(folder, around, open);
+  for (const fs::path* folder : {&around.workspace, &around.agent_folder}) {
+    open_folder(folder->native(), around, open);
   }
   std::error_code error;
   if (!around.run_folder.empty()) {
@@ -354,8 +354,10 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
 // What may be written and decides what the name leads to.
 void Policy::keep(const fs::path& name) {
   for (WayPoint& point : way_to(name)) {
-    Paths& to = point.kind == WayPoint::Kind::left_again ? crossed_ : obeyed_;
-    const bool is_told = point.kind != WayPoint::Kind::folder && is_below_any(point.path, roots_) &&
+    Paths& to = point.kind == WayPoint::Kind::left_again ? crossed_
+                : point.kind == WayPoint::Kind::folder   ? on_the_way_
+                                                         : obeyed_;
+    const bool is_told = is_below_any(point.path, roots_) &&
                          std::ranges::find(roots_, point.path) == roots_.end() &&
                          !is_git_folder(point.path);  // of which only a part is obeyed
     if (is_told && std::ranges::find(to, point.path) == to.end()) {
@@ -395,10 +397,14 @@ bool Policy::is_obeyed(const fs::path& path) const {
     return false;
   }
   const fs::path inner = path.lexically_relative(*root);
-  return is_test_case(path.filename().native()) ||
+  return is_obeyed_file(path.filename().native()) ||
          (path.parent_path() == *root && is_obeyed_name(path.filename().native())) ||
          std::ranges::any_of(
              inner, [](const fs::path& part) { return is_obeyed_anywhere(part.native()); });
+}
+
+bool Policy::is_named_by_agent(const fs::path& path) const {
+  return is_below_any(path, obeyed_) && !is_obeyed(path) && !is_below_any(path, kept_);
 }
 
 Verdict Policy::writing(const fs::path& path) const {
@@ -453,9 +459,11 @@ Verdict Policy::writing_by_file_tools(const fs::path& path) const {
 }
 
 ProtectedFiles::Options Policy::protection() const {
+  Paths folders = crossed_;
+  std::ranges::copy(on_the_way_, std::back_inserter(folders));
   return {.roots = roots_,
           .files = obeyed_,
-          .crossed = crossed_,
+          .crossed = std::move(folders),
           .allowed = allowed_,
           .is_for_git = is_for_git_};
 }

@@ -56,6 +56,9 @@ class Policy {
   // of the spec does not exist; a link that tools could change leads to errand's own.
   static agent::Result<Policy> create(const agent::SandboxSpec& spec, Surroundings around);
 
+  // Whether the agent file, or a command in it, names that file of the work, and so it is kept.
+  bool is_named_by_agent(const std::filesystem::path& path) const;
+
   // All that create() says of the spec's `read` and `write`.
   static std::vector<agent::Error> mistakes(const agent::SandboxSpec& spec,
                                             const Surroundings& around);
@@ -95,9 +98,12 @@ class Policy {
   bool is_in_git_folder(const std::filesystem::path& path) const;
 
   std::vector<std::filesystem::path> writable_;
-  std::vector<std::filesystem::path> roots_;    // the outermost of these but the temporary folder
-  std::vector<std::filesystem::path> obeyed_;   // single files and links in them that are obeyed
-  std::vector<std::filesystem::path> crossed_;  // folders that must not become links
+  std::vector<std::filesystem::path> roots_;   // the outermost of these but the temporary folder
+  std::vector<std::filesystem::path> obeyed_;  // single files and links in them that are obeyed
+  std::vector<std::filesystem::path>
+      crossed_;  // folders that `..` follows: they stay where they are
+  // Folders that lead to what is obeyed, there already or not: none may become a link.
+  std::vector<std::filesystem::path> on_the_way_;
   std::vector<std::filesystem::path> allowed_;  // what else is obeyed in them and may be written
   std::vector<std::filesystem::path> own_;
   std::vector<std::filesystem::path> kept_;

@@ -382,7 +382,8 @@ class ProtectedFiles::Undoing {
       }
     }
     for (const auto& [path, tree] : now.places) {
-      if (!base_.places.contains(path)) {
+      // What was behind a link is gone with it, which comes before it.
+      if (!base_.places.contains(path) && is_there(path)) {
         add(moved(path));
       }
     }
@@ -492,8 +493,8 @@ void ProtectedFiles::survey() {
   std::size_t room = k_most_bytes;
   survey_.is_whole = find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
     survey_.places.emplace(place.path, place.identity);
-    if (place.kind == ObeyedPlace::Kind::test_case) {
-      survey_.test_cases.emplace(place.path, FileTree::read(place.path, room));
+    if (place.kind == ObeyedPlace::Kind::file) {
+      survey_.files.emplace(place.path, FileTree::read(place.path, room));
     }
   });
 }
@@ -506,13 +507,13 @@ bool ProtectedFiles::is_new(const ObeyedPlace& place) const {
     return survey_.is_whole ||
            is_made_since(is_bare ? place.path / "HEAD" : place.path, survey_.time);
   }
-  return place.kind != ObeyedPlace::Kind::test_case && known->second != place.identity;
+  return place.kind != ObeyedPlace::Kind::file && known->second != place.identity;
 }
 
-bool ProtectedFiles::is_another_test_case(const Path& path) const {
-  const auto before = survey_.test_cases.find(path);
+bool ProtectedFiles::is_another_file(const Path& path) const {
+  const auto before = survey_.files.find(path);
   std::size_t room = k_most_bytes;
-  return before != survey_.test_cases.end() &&
+  return before != survey_.files.end() &&
          !before->second.is_same(FileTree::read(path, room, &before->second));
 }
 
@@ -530,13 +531,26 @@ ProtectedFiles::Sweep ProtectedFiles::sweep() {
       Path aside = move_aside(path, path.parent_path());
       const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
       sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = std::move(aside)});
-    } else if (is_another_test_case(path)) {
+    } else if (is_another_file(path)) {
       sweep.changes.push_back({.path = path, .outcome = Outcome::noticed});
       std::size_t room = k_most_bytes;
-      survey_.test_cases.at(path) = FileTree::read(path, room);  // said once
+      survey_.files.at(path) = FileTree::read(path, room);  // said once
     }
   });
+  note_lost_locks(sweep);
   return sweep;
+}
+
+void ProtectedFiles::note_lost_locks(Sweep& sweep) {
+  std::erase_if(survey_.files, [&](const auto& one) {
+    const Path& path = one.first;
+    const bool is_lost = is_tool_lock(path.filename().native()) && !is_allowed(path) &&
+                         ::access(path.c_str(), F_OK) != 0;
+    if (is_lost) {
+      sweep.changes.push_back({.path = path, .outcome = Outcome::noticed});
+    }
+    return is_lost;  // said once
+  });
 }
 
 }  // namespace tools::sandbox

@@ -26,7 +26,7 @@ struct ProtectedChange {
     put_back,
     moved_aside,
     stays,    // it could not be undone
-    noticed,  // git's own data, test cases below the top: it is not undone
+    noticed,  // git's own data, test cases and locks below the top: it is not undone
   };
   std::filesystem::path path;
   Outcome outcome = Outcome::stays;
@@ -55,7 +55,8 @@ class ProtectedFiles {
   // Before the first program: what stands below the roots, wherever it is.
   void survey();
 
-  // At the run's end: what stands there that did not then, and which test cases are others.
+  // At the run's end: what stands there that did not then, which test cases and locks are
+  // others, and which locks are gone.
   // `is_whole` is false where it could not look at everything.
   struct Sweep {
     std::vector<ProtectedChange> changes;
@@ -81,7 +82,7 @@ class ProtectedFiles {
   };
   struct Survey {
     std::map<Path, ObeyedPlace::Identity> places;
-    std::map<Path, FileTree> test_cases;
+    std::map<Path, FileTree> files;
     timespec time = {};
     bool is_whole = true;
   };
@@ -97,7 +98,8 @@ class ProtectedFiles {
   bool is_mounted(const Path& place) const;
   bool holds(const FileTree& tree, const Path& place) const;
   bool is_new(const ObeyedPlace& place) const;
-  bool is_another_test_case(const Path& path) const;
+  bool is_another_file(const Path& path) const;
+  void note_lost_locks(Sweep& sweep);
 
   Options options_;
   std::mutex mutex_;

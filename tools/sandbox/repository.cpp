@@ -1,6 +1,7 @@
 #include "tools/sandbox/repository.h"
 
 #include "agent/descriptor.h"
+#include "agent/spec.h"
 #include "agent/text.h"
 #include "tools/sandbox/git_index.h"
 #include "tools/sandbox/places.h"
@@ -497,14 +498,18 @@ std::vector<NamedByGit> named_by_git(const fs::path& folder) {
   return named;
 }
 
-bool is_test_case(std::string_view name) {
-  return agent::to_lower(name).ends_with(".test.yaml");
+bool is_tool_lock(std::string_view name) {
+  return agent::to_lower(name).ends_with(agent::k_tool_lock_suffix);
+}
+
+bool is_obeyed_file(std::string_view name) {
+  return agent::to_lower(name).ends_with(".test.yaml") || is_tool_lock(name);
 }
 
 bool is_obeyed_name(std::string_view name) {
   const std::string lower = agent::to_lower(name);
   return is_obeyed_anywhere(lower) || std::ranges::find(k_agents, lower) != k_agents.end() ||
-         is_test_case(lower);
+         is_obeyed_file(lower);
 }
 
 }  // namespace tools::sandbox

@@ -68,7 +68,9 @@ bool is_name_in_git_folder(std::string_view name);
 bool is_obeyed_name(std::string_view name);
 // The same of names that count wherever they stand, as files or folders.
 bool is_obeyed_anywhere(std::string_view name);
-// The same of files that `errand test` takes.
-bool is_test_case(std::string_view name);
+// The same of files alone: what `errand test` takes, and what `errand mcp lock` has written.
+bool is_obeyed_file(std::string_view name);
+// Of them, the locks: where one is gone, nothing is compared with it any more.
+bool is_tool_lock(std::string_view name);
 
 }  // namespace tools::sandbox

@@ -20,6 +20,7 @@ class Place {
     }
     std::ofstream(root() / "home/notes/n.txt") << "x";
     std::ofstream(root() / "beside/file") << "x";
+    std::ofstream(root() / "project/named.txt") << "x";
   }
 
   // `text` and the answer with ROOT for the folder of all this.
@@ -34,7 +35,7 @@ class Place {
                                         .homes = {.own = {home()}, .closed = {home()}},
                                         .search_path = {},
                                         .own = {},
-                                        .obeyed = {}});
+                                        .obeyed = {root() / "project/named.txt"}});
     REQUIRE(policy);
     replace(text, "ROOT", root().string());
     const std::size_t size = text.size();
@@ -76,6 +77,9 @@ constexpr const char* k_write_notes =
 constexpr const char* k_git =
     "[the sandbox has `ROOT/project/.git` for reading only: the tools `git_commit` and "
     "`git_switch` write it, or programs, too, with `sandbox: {write: [ROOT/project/.git]}`]";
+constexpr const char* k_named =
+    "[the sandbox has `ROOT/project/named.txt` for reading only, for a command of the agent file, "
+    "or the command line, names it; `sandbox: {write: [ROOT/project/named.txt]}` opens it]";
 constexpr const char* k_temporary =
     "[the sandbox has `/tmp` for reading only; $TMPDIR names a folder for temporary files]";
 constexpr const char* k_network =
@@ -105,6 +109,7 @@ const std::vector<Row> k_rows = {
     {"touch: cannot touch '../beside/new': Permission denied", k_write_beside},
     {"/bin/sh: 1: cannot create ../beside/x: Read-only file system", k_write_beside},
     {"/bin/sh: 1: cannot create .git/config: Read-only file system", k_git},
+    {"sh: 1: cannot create named.txt: Read-only file system", k_named},
     {"cat: ../home: Permission denied", "[the sandbox closes `ROOT/home`]"},
     // others
     {"Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\n"

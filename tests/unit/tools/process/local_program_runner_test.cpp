@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <sys/resource.h>
 #include <thread>
@@ -274,4 +276,20 @@ TEST_CASE("process: tools get answers to the questions they would ask, but the u
   CHECK(own.at("PAGER") == "cat");
   CHECK(own.at("MORE").empty());
   CHECK(own.at("CI") == "1");
+}
+
+TEST_CASE("process: what a program is told before it is to end, it can still read", "[tools]") {
+  tests::ProcessWorld world;
+  for (int count = 0; count < 20; ++count) {
+    auto program = world.program_runner->talk(
+        script(world, "cat >heard"), {.on_line = [](std::string_view) {}, .on_end = [](auto) {}});
+    REQUIRE(program);
+    (*program)->write("one");
+    (*program)->write(std::string(10'000, 'x'));
+    (*program)->write("last");
+    program->reset();
+    std::ifstream file(world.folder.path() / "heard");
+    const std::string heard(std::istreambuf_iterator<char>(file), {});
+    CHECK(heard == "one\n" + std::string(10'000, 'x') + "\nlast\n");
+  }
 }

@@ -79,6 +79,9 @@ TEST_CASE("sandbox: the workspace may be written, but for what is obeyed there",
   CHECK(policy->writing(project / "new.test.yaml") == Verdict::locked);
   CHECK(policy->writing(project / "tests/new.test.yaml") == Verdict::locked);
   CHECK(policy->writing(project / "tests/new.test.yaml.off") == Verdict::allowed);
+  CHECK(policy->writing(project / "agent.yaml.mcp-lock.json") == Verdict::locked);
+  CHECK(policy->writing(project / "tests/x.md.MCP-lock.json") == Verdict::locked);
+  CHECK(policy->writing(project / "package-lock.json") == Verdict::allowed);
   CHECK(policy->writing(project / "tests/agent.yaml") == Verdict::allowed);
   CHECK(policy->writing(project / ".gitignore") == Verdict::allowed);
   CHECK(policy->writing(project / ".git/hooks/pre-commit") == Verdict::locked);

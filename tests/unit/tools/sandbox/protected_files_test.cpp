@@ -110,7 +110,12 @@ TEST_CASE("protected files: what was changed is put back, what was found stands 
 
 TEST_CASE("protected files: what was made is given another name, again and again", "[tools]") {
   const Project project;
-  for (const char* name : {"agent.yaml", "a.test.yaml", "AGENT.MD", ".git/commondir", "own.yaml"}) {
+  for (const char* name : {"agent.yaml",
+                           "a.test.yaml",
+                           "x.yaml.mcp-lock.json",
+                           "AGENT.MD",
+                           ".git/commondir",
+                           "own.yaml"}) {
     project.write(name, "evil");
   }
   project.write("agent.yaml.untrusted", "taken");
@@ -122,7 +127,8 @@ TEST_CASE("protected files: what was made is given another name, again and again
                                        "a.test.yaml: moved",
                                        "agent.yaml: moved",
                                        "agent.yml: moved",
-                                       "own.yaml: moved"});
+                                       "own.yaml: moved",
+                                       "x.yaml.mcp-lock.json: moved"});
   CHECK(project.text("agent.yaml.untrusted") == "taken");
   CHECK(project.text("agent.yaml.untrusted.2") == "evil");
   CHECK_FALSE(fs::exists(project.at(".errand")));
@@ -374,6 +380,23 @@ TEST_CASE("protected files: a sweep finds what was made deep below, and only tha
                                                      "elsewhere/module/.git: moved",
                                                      "old/another.test.yaml: noticed"});
   CHECK(fs::exists(project.at("old/.git")));
+}
+
+TEST_CASE("protected files: a sweep finds locks that are others, new or gone", "[tools]") {
+  const Project project;
+  fs::create_directories(project.at("deep"));
+  for (const char* name : {"kept", "changed", "lost"}) {
+    project.write(std::string("deep/") + name + ".yaml.mcp-lock.json", "one");
+  }
+  project.files().survey();
+  project.write("deep/changed.yaml.mcp-lock.json", "two");
+  fs::remove(project.at("deep/lost.yaml.mcp-lock.json"));
+  project.write("deep/made.yaml.mcp-lock.json", "new");
+  CHECK(project.told(project.files().sweep().changes) ==
+        Project::Told{"deep/changed.yaml.mcp-lock.json: noticed",
+                      "deep/lost.yaml.mcp-lock.json: noticed",
+                      "deep/made.yaml.mcp-lock.json: moved"});
+  CHECK(project.files().sweep().changes.empty());
 }
 
 TEST_CASE("protected files: a sweep takes what was made anew at an old place", "[tools]") {
