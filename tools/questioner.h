@@ -1,4 +1,4 @@
-// Who puts a question of the model to a person, as a port: tools know no terminal.
+// Who puts a question of the model, or of a server, to a person, as a port: tools know no terminal.
 #pragma once
 #include <optional>
 #include <stop_token>
@@ -8,8 +8,11 @@
 namespace tools {
 
 struct Question {
-  std::string text;                  // as the model wrote it
-  std::vector<std::string> options;  // empty: any answer will do
+  std::string text;                       // as whoever asks wrote it
+  std::vector<std::string> options = {};  // empty: any answer will do
+  std::string who = "The agent";          // asks
+  std::string enter = "none";             // what saying nothing means; empty: it is no answer
+  bool may_leave = false;                 // the end of the input means that, not nothing
 };
 
 class Questioner {

@@ -5,8 +5,10 @@
 #include "agent/error.h"
 #include "agent/http.h"
 #include "agent/json.h"
+#include "agent/outcome.h"
 #include "agent/result.h"
 #include "agent/spec.h"
+#include "agent/state.h"
 #include "agent/toolbox.h"
 
 #include <chrono>
@@ -64,6 +66,14 @@ struct CallContext {
   // What the model was shown as the result of that number; empty: nothing is kept.
   std::function<std::optional<std::string>(std::int64_t)> earlier_result = {};
   std::size_t result_page = 0;  // bytes of it to show at once
+  std::string call_id = {};     // the model's
+  // Of a call that runs another agent. Any thread, empty only in tests.
+  std::function<agent::SubAgentRecord()> sub_agent = {};  // ToolWatcher's
+  // Both come back when the run's log has it.
+  std::function<void(const agent::MemberStarted&)> on_began = {};
+  std::function<void(const agent::MemberFinished&)> on_ended = {};
+  // ToolWatcher's. Any thread, empty only in tests.
+  std::function<agent::Conversation()> conversation = {};
 };
 
 // What came of a call, before the runner caps and words it for the model.
@@ -71,11 +81,16 @@ struct Output {
   std::string text;                 // bytes; the runner makes them valid UTF-8
   std::optional<agent::Code> code;  // tool.*; absent when it worked
   std::string message;              // what went wrong, one line; also shown to the model
+  bool quotes = false;              // `message` has somebody else's words, and `text` all of them,
+                                    // where it is not empty: the model reads them in a fence alone
   std::string suggestion;           // for the model; empty: the code's own
   std::string help = {};            // for the user, where the failure ends the run
   std::int64_t exit_status = 0;
   bool task_failed = false;
   bool is_fatal = false;  // the run cannot go on after it
+  // There is no result yet, and the run ends with this: the call goes on where the run does.
+  std::optional<agent::Ending> suspended = {};
+  std::vector<std::string> found_tools = {};  // that the model is to have from now on
   // Where the output was too long for memory: how many bytes the tool produced in all, and the file
   // in the run's folder that has them (empty where the disk refused it). `text` is then the head
   // and the tail, at least 100 kB each, joined without a mark. 0: `text` is the whole.
@@ -97,7 +112,7 @@ struct Access {
     writes,    // the file `target`
     commands,  // what the command line `target` does
     fetches,   // the URL `target`, in its canonical form
-    program,   // a program's own business; `target` are the arguments as JSON
+    program,   // a program's own business; `target` are the arguments, in canonical JSON
     server,    // the same of a server, which is in nobody's sandbox
   };
   Kind kind = Kind::program;
@@ -111,7 +126,7 @@ class Tool {
   virtual const agent::ToolInfo& info() const = 0;
   // Of arguments that `call` would take.
   virtual Access access(const agent::Json& arguments) const {
-    return {.target = agent::dump(arguments)};
+    return {.target = agent::canonical(arguments)};
   }
   // What the call would change in files, as a unified diff for the person who is asked for a yes;
   // empty: nothing, or it is not files that it changes. An error says why that cannot be known.

@@ -126,6 +126,12 @@ bool runs_programs(const agent::ToolSpec& tool) {
   return builtin == nullptr || builtin->runs_programs;
 }
 
+bool runs_programs(const agent::AgentSpec& agent) {
+  return std::ranges::any_of(agent.tools,
+                             [](const agent::ToolSpec& tool) { return runs_programs(tool); }) ||
+         std::ranges::any_of(agent.steps, &agent::StepSpec::is_command);
+}
+
 bool writes(const agent::ToolSpec& tool) {
   const Builtin* builtin = builtin_of(tool);
   return builtin == nullptr || builtin->runs_programs || builtin->writes_files;

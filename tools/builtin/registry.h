@@ -34,6 +34,8 @@ bool writes_files(std::string_view tool);  // itself, as a built-in of that name
 
 // Whether the tool starts programs, or changes files by itself; a command as a tool does both.
 bool runs_programs(const agent::ToolSpec& tool);
+// Of the agent's tools one does, or of a flow's steps one is a command.
+bool runs_programs(const agent::AgentSpec& agent);
 bool writes(const agent::ToolSpec& tool);
 bool uses_repository(const agent::ToolSpec& tool);
 

@@ -122,8 +122,25 @@ class Fetch {
   Fetch(const std::vector<HostPort>& allowed, std::size_t max_bytes, const CallContext& context)
       : allowed_(allowed), max_bytes_(max_bytes), context_(context) {}
 
-  Result<Output> run(Url url) {
+  Output run(const Url& url) {
+    auto output = follow(url);
+    Output done = output ? std::move(*output) : failure(output.error());
+    if (!output && done.code == Code::tool_policy_blocked) {
+      done.help = "Name the host in `allow_hosts` of web_fetch, if it may be reached.";
+    }
+    // A host that only a stranger named, or a type that one wrote, is for the fence alone.
+    const bool is_strange = last_host_ != url.host || done.code == Code::tool_result_unusable;
+    if (done.code && is_strange) {
+      done.quotes = true;
+      done.text = done.text.empty() ? "" : done.message + "\n" + done.text;
+    }
+    return done;
+  }
+
+ private:
+  Result<Output> follow(Url url) {
     for (int redirects = 0;; ++redirects) {
+      last_host_ = url.host;
       TRY(check_place(allowed_, url));
       TRY_ASSIGN(const FetchedPage page, get(url));
       const std::string_view location = agent::header(page.response.headers, "location");
@@ -145,7 +162,6 @@ class Fetch {
     }
   }
 
- private:
   std::optional<std::string> refusal(const Url& from, const Url& to) const {
     if (from.scheme == "https" && to.scheme == "http") {
       return "from https to plain http";
@@ -230,6 +246,7 @@ class Fetch {
   const std::vector<HostPort>& allowed_;
   const std::size_t max_bytes_;
   const CallContext& context_;
+  std::string last_host_;
 };
 
 class WebFetch final : public Tool {
@@ -274,15 +291,7 @@ class WebFetch final : public Tool {
     }
     const auto max_bytes = static_cast<std::size_t>(
         agent::integer_at(arguments, "max_bytes", static_cast<long long>(k_standard_bytes)));
-    auto output = Fetch(allowed_, max_bytes, context).run(std::move(*url));
-    if (output) {
-      return std::move(*output);
-    }
-    Output failed = failure(output.error());
-    if (failed.code == Code::tool_policy_blocked) {
-      failed.help = "Name the host in `allow_hosts` of web_fetch, if it may be reached.";
-    }
-    return failed;
+    return Fetch(allowed_, max_bytes, context).run(*url);
   }
 
  private:

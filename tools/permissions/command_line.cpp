@@ -33,12 +33,14 @@ bool is_part_of_name(char c) {
          c == '-';
 }
 
-// "rm" in "/bin/rm", "a;rm x" and "X=rm", not in "--rm", "rmdir" or "list.rm".
+// "rm" in "/bin/rm", "a;rm x", "X=rm" and "-mrm", not in "--rm", "rmdir" or "list.rm".
 bool names(std::string_view text, std::string_view name) {
+  const bool is_option = text.size() > 2 && text[0] == '-' && text[1] != '-';
   for (std::size_t at = text.find(name); at != std::string_view::npos;
        at = text.find(name, at + 1)) {
     const std::size_t end = at + name.size();
-    if ((at == 0 || (!is_part_of_name(text[at - 1]) && text[at - 1] != '.')) &&
+    if ((at == 0 || (is_option && at == 2) ||
+         (!is_part_of_name(text[at - 1]) && text[at - 1] != '.')) &&
         (end == text.size() || !is_part_of_name(text[end]))) {
       return true;
     }

@@ -6,8 +6,10 @@
 #include "tools/permissions/plain_command.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -69,6 +71,7 @@ std::string named(std::string_view list, const agent::PermissionRule& rule) {
   return fmt::format("`{}: {}` ({})", list, rule.text, rule.origin);
 }
 
+constexpr std::string_view k_of_servers = "mcp__";
 constexpr std::string_view k_other_name = "it has other names (hard links)";
 
 // By the name at hand, or perhaps by another one.
@@ -108,6 +111,52 @@ bool is_below(const fs::path& path, const fs::path& folder) {
   return one == start || start == "/" || one.starts_with(start + "/");
 }
 
+// Whether the rule can be about a tool whose name begins so.
+bool may_begin_with(std::string_view tool, std::string_view beginning) {
+  const std::string_view literal = tool.substr(0, tool.find_first_of("*?"));
+  return literal.starts_with(beginning) ||
+         (literal.size() < tool.size() && beginning.starts_with(literal));
+}
+
+Result<void> check_server(std::string_view rule,
+                          std::string_view tool,
+                          std::span<const std::string> tool_names) {
+  constexpr std::size_t k_longest = 45;  // longer names of tools are cut
+  std::vector<std::string> known;
+  bool is_about_one = tool_names.empty();
+  for (const std::string& name : tool_names) {
+    if (name.starts_with(k_of_servers)) {
+      known.push_back(fmt::format("`{}*`", name));
+      is_about_one = is_about_one || name.size() > k_longest || may_begin_with(tool, name);
+    }
+  }
+  if (is_about_one) {
+    return {};
+  }
+  return fail(
+      Code::config_invalid,
+      fmt::format("the rule `{}` is about no MCP server of this agent", agent::one_line(rule, 100)),
+      known.empty() ? "the agent has none"
+                    : fmt::format("all tools of a server: {}", fmt::join(known, ", ")));
+}
+
+// As a call's arguments are compared: keys in their order, and no blanks between the parts. What is
+// no JSON, for its wildcards, loses the blanks alone.
+std::string as_arguments(std::string_view text) {
+  if (const auto json = agent::parse_json(text); json && json->is_object()) {
+    return agent::canonical(*json);
+  }
+  std::string without;
+  bool is_in_text = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    is_in_text = is_in_text != (text[at] == '"' && (at == 0 || text[at - 1] != '\\'));
+    if (is_in_text || text[at] != ' ') {
+      without += text[at];
+    }
+  }
+  return text.starts_with('{') ? without : std::string(text);
+}
+
 }  // namespace
 
 std::string_view to_string(Verdict verdict) {
@@ -138,7 +187,12 @@ struct Permissions::Call {
 Result<void> check_rule(std::string_view rule, std::span<const std::string> tool_names) {
   TRY_ASSIGN(const Parts parts, split(rule));
   const TextPattern tool(parts.tool);
-  if (!tool_names.empty() && tool.is_literal() && !parts.tool.starts_with("mcp__") &&
+  const bool is_of_servers = parts.tool.starts_with(k_of_servers) || parts.tool == "find_tools" ||
+                             parts.tool == "mcp_resources";
+  if (parts.tool.starts_with(k_of_servers)) {
+    TRY(check_server(rule, parts.tool, tool_names));
+  }
+  if (!tool_names.empty() && tool.is_literal() && !is_of_servers &&
       std::ranges::find(tool_names, parts.tool) == tool_names.end()) {
     const auto meant = agent::nearest(parts.tool, tool_names);
     return fail(
@@ -164,6 +218,7 @@ Result<Permissions::Rule> Permissions::parse(const agent::PermissionRule& source
   Rule rule{.source = source, .tool = TextPattern(parts.tool)};
   if (parts.argument) {
     rule.text = TextPattern(*parts.argument);
+    rule.json = TextPattern(as_arguments(*parts.argument));
     rule.command = command_of(*parts.argument, *rule.text);
     const PathPattern::Folders folders{
         .cwd = world.cwd,
@@ -206,15 +261,25 @@ Result<Permissions> Permissions::create(const agent::PermissionSpec& spec, Permi
 }
 
 Result<void> Permissions::grant(std::string rule) {
+  for (Permissions& above : above_) {
+    TRY(above.grant(rule));
+  }
   return read({{.text = std::move(rule), .origin = "a person"}}, granted_);
 }
 
+bool Permissions::denies_by_rule(std::string_view tool) const {
+  const auto denies = [&](const Permissions& above) { return above.denies_by_rule(tool); };
+  return std::ranges::any_of(above_, denies) || std::ranges::any_of(deny_, [&](const Rule& rule) {
+           return !rule.text && rule.tool.covers(tool);
+         });
+}
+
 bool Permissions::always_denies(std::string_view tool) const {
-  const auto names = [&](const Rule& rule) { return rule.tool.covers(tool); };
-  const auto forbids_all = [&](const Rule& rule) { return !rule.text && names(rule); };
-  if (std::ranges::any_of(deny_, forbids_all)) {
+  const auto denies = [&](const Permissions& above) { return above.always_denies(tool); };
+  if (denies_by_rule(tool) || std::ranges::any_of(above_, denies)) {
     return true;
   }
+  const auto names = [&](const Rule& rule) { return rule.tool.covers(tool); };
   return standard_ == Standard::deny && std::ranges::none_of(allow_, names) &&
          std::ranges::none_of(ask_, names) && std::ranges::none_of(granted_, names);
 }
@@ -230,6 +295,11 @@ bool Permissions::covers(std::string_view rule, std::string_view tool, const Acc
 }
 
 std::optional<std::string> Permissions::reading_denied(const fs::path& file) const {
+  for (const Permissions& above : above_) {
+    if (auto why = above.reading_denied(file)) {
+      return why;
+    }
+  }
   std::optional<std::string> doubt;
   for (const Rule& rule : deny_) {
     const Match match =
@@ -245,13 +315,19 @@ std::optional<std::string> Permissions::reading_denied(const fs::path& file) con
 }
 
 bool Permissions::may_write(const fs::path& file) const {
-  return std::ranges::none_of(deny_, [&](const Rule& rule) {
-    return rule.path && rule.tool.covers(k_writer) && rule.path->forbids(file);
-  });
+  const auto allows = [&](const Permissions& above) { return above.may_write(file); };
+  return std::ranges::all_of(above_, allows) && std::ranges::none_of(deny_, [&](const Rule& rule) {
+           return rule.path && rule.tool.covers(k_writer) && rule.path->forbids(file);
+         });
 }
 
 DeniedPlaces Permissions::denied_places() const {
   DeniedPlaces places;
+  for (const Permissions& above : above_) {
+    auto [reading, writing] = above.denied_places();
+    std::ranges::move(reading, std::back_inserter(places.reading));
+    std::ranges::move(writing, std::back_inserter(places.writing));
+  }
   for (const Rule& rule : deny_) {
     const auto place = rule.path ? rule.path->place() : std::nullopt;
     if (place && rule.tool.covers(k_reader)) {
@@ -315,7 +391,7 @@ Match Permissions::forbids(const Rule& rule, const Call& call) const {
                                     : Match::yes;
     case Kind::program:
     case Kind::server:
-      return names_it && rule.text->covers(call.access.target) ? Match::yes : Match::no;
+      return names_it && rule.json->covers(call.access.target) ? Match::yes : Match::no;
   }
   return Match::no;
 }
@@ -332,6 +408,9 @@ bool Permissions::allows(const Rule& rule, const Call& call) const {
   }
   if (call.access.kind == Kind::fetches) {
     return rule.url && call.url && rule.url->allows(*call.url);
+  }
+  if (call.access.kind == Kind::server || call.access.kind == Kind::program) {
+    return rule.json->covers(call.access.target);
   }
   return call.access.kind == Kind::commands ? call.line->is_exactly(*rule.text)
                                             : rule.text->covers(call.access.target);
@@ -468,7 +547,7 @@ PermissionDecision Permissions::automatic(const Call& call) const {
 
 PermissionDecision Permissions::by_default(const Call& call) const {
   const std::string origin = standard_origin_.empty() ? "" : fmt::format(" ({})", standard_origin_);
-  if (call.access.kind == Kind::nothing) {
+  if (call.access.kind == Kind::nothing && standard_ != Standard::deny) {
     return automatic(call);
   }
   switch (standard_) {
@@ -490,6 +569,23 @@ PermissionDecision Permissions::by_default(const Call& call) const {
 PermissionDecision Permissions::judge(std::string_view tool,
                                       const Access& access,
                                       const agent::HookDecision& hook) const {
+  PermissionDecision decision = judge_own(tool, access, hook);
+  for (const Permissions& above : above_) {
+    PermissionDecision upper = above.judge_own(tool, access, hook);
+    const bool is_stricter = upper.verdict > decision.verdict;
+    if (is_stricter) {
+      std::swap(decision, upper);
+    }
+    if (upper.verdict == Verdict::ask && decision.verdict == Verdict::ask) {
+      decision.may_always = decision.may_always && upper.may_always;
+    }
+  }
+  return decision;
+}
+
+PermissionDecision Permissions::judge_own(std::string_view tool,
+                                          const Access& access,
+                                          const agent::HookDecision& hook) const {
   PermissionDecision decision = judge_one(tool, access, hook);
   if (access.further.empty()) {
     return decision;

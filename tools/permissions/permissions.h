@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tools {
@@ -63,7 +64,8 @@ struct PermissionWorld {
 };
 
 // config.invalid where a rule is none. `tool_names`: those that exist; a rule without wildcards
-// that names none of them is a typing error (but for `mcp__…`). Empty: not checked.
+// that names none of them is a typing error; of the tools of an MCP server the beginning of their
+// names is among them ("mcp__docs__"). Empty: not checked.
 agent::Result<void> check_rule(std::string_view rule, std::span<const std::string> tool_names);
 
 class Permissions {
@@ -79,6 +81,8 @@ class Permissions {
                            const agent::HookDecision& hook = {}) const;
   // Whatever the arguments are: not worth offering.
   bool always_denies(std::string_view tool) const;
+  // The same, and no rule that allows it would help.
+  bool denies_by_rule(std::string_view tool) const;
   // Whether a rule that a person said yes to, or would have in `allow`, is about the call.
   bool covers(std::string_view rule, std::string_view tool, const Access& access) const;
   // Why rules of `deny` that name paths keep a file from being read, in a sentence; nullopt: they
@@ -90,12 +94,15 @@ class Permissions {
   DeniedPlaces denied_places() const;
   // A person said yes, for as long as this object lives.
   agent::Result<void> grant(std::string rule);
+  // From now on nothing is allowed that `above` does not allow, too: the stricter verdict counts.
+  void stay_below(Permissions above) { above_.push_back(std::move(above)); }
 
  private:
   struct Rule {
     agent::PermissionRule source;
     TextPattern tool;
     std::optional<TextPattern> text = {};        // of the argument, where it has one
+    std::optional<TextPattern> json = {};        // the same, for arguments in JSON
     std::optional<CommandPattern> command = {};  // the same, for commands that are allowed
     std::optional<PathPattern> path;             // the same, where that is one
     std::optional<UrlPattern> url;               // likewise
@@ -111,6 +118,9 @@ class Permissions {
   Match forbids(const Rule& rule, const Call& call) const;
   bool allows(const Rule& rule, const Call& call) const;
   bool is_granted(const Call& call) const;
+  PermissionDecision judge_own(std::string_view tool,
+                               const Access& access,
+                               const agent::HookDecision& hook) const;
   PermissionDecision judge_one(std::string_view tool,
                                const Access& access,
                                const agent::HookDecision& hook) const;  // of one target
@@ -132,6 +142,7 @@ class Permissions {
   std::vector<Rule> granted_;
   std::vector<Rule> ask_;
   std::vector<Rule> allow_;
+  std::vector<Permissions> above_;  // of the agents that this one works for
 };
 
 }  // namespace tools

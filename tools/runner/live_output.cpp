@@ -28,6 +28,21 @@ void CallUpdateQueue::finish(std::size_t sender, Done done) {
   news_.notify_one();
 }
 
+void CallUpdateQueue::perform(std::size_t sender, std::function<void()> task) {
+  if (std::this_thread::get_id() == owner_) {  // a call that got no thread of its own
+    task();
+    return;
+  }
+  std::packaged_task<void()> posted(std::move(task));
+  std::future<void> done = posted.get_future();
+  {
+    const std::lock_guard lock(mutex_);
+    updates_[sender].tasks.push_back(std::move(posted));
+    news_.notify_one();
+  }
+  done.get();
+}
+
 std::vector<CallUpdate> CallUpdateQueue::collect() {
   std::unique_lock lock(mutex_);
   news_.wait(lock, [this] { return !updates_.empty(); });

@@ -8,11 +8,14 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <future>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace tools {
@@ -28,6 +31,7 @@ struct CallUpdate {
   std::size_t sender = 0;
   std::string bytes;        // since the last update
   std::size_t dropped = 0;  // bytes after them that were too many to keep
+  std::vector<std::packaged_task<void()>> tasks = {};  // of whoever collects, before all else
   std::optional<Done> done;
 };
 
@@ -36,11 +40,14 @@ class CallUpdateQueue {
   // Thread-safe. Keeps at most 256 kB a sender until they are collected, and drops what follows.
   void post(std::size_t sender, std::string_view bytes);
   void finish(std::size_t sender, Done done);
+  // Has it done on the thread that made the queue and collects from it, and waits until it is.
+  void perform(std::size_t sender, std::function<void()> task);
 
   // Waits until there is news, and returns all of it, in the order of the senders.
   std::vector<CallUpdate> collect();
 
  private:
+  const std::thread::id owner_ = std::this_thread::get_id();
   std::mutex mutex_;
   std::condition_variable news_;
   std::map<std::size_t, CallUpdate> updates_;  // of those who have any, by sender

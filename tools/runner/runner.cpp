@@ -169,6 +169,9 @@ class Runner::Round {
     const auto at = std::ranges::find(runner_.names_, *name) - runner_.names_.begin();
     prepared.entry = &runner_.entries_[static_cast<std::size_t>(at)];
     prepared.call.name = *name;
+    if (*name == call.name) {
+      add(std::span(&*name, 1), "called");
+    }
     if (const auto done = take_arguments(prepared, call.arguments); !done) {
       prepared.rejected = failure(done.error());
       return prepared;
@@ -183,6 +186,20 @@ class Runner::Round {
     return prepared;
   }
 
+  // Tells of those that are the model's only now.
+  void add(std::span<const std::string> names, std::string_view reason) {
+    std::vector<agent::AddedTool> added;
+    for (const std::string& name : names) {
+      const auto found = runner_.searched_.find(name);
+      if (found != runner_.searched_.end() && runner_.added_.insert(name).second) {
+        added.push_back({.name = name, .bytes = bytes_of(found->second)});
+      }
+    }
+    if (!added.empty()) {
+      watcher_.added(added, reason);
+    }
+  }
+
   Prepared misnamed(const agent::ToolCall& call) const {
     return {.call = call, .arguments = {}, .rejected = unknown_tool(call.name, runner_.offered_)};
   }
@@ -190,7 +207,7 @@ class Runner::Round {
   static Result<void> take_arguments(Prepared& prepared, std::string_view text) {
     TRY_ASSIGN(prepared.arguments, parse_arguments(text));
     prepared.call.arguments = agent::dump(prepared.arguments);
-    return check_arguments(prepared.entry->schema, prepared.arguments);
+    return check_arguments(prepared.entry->schema_of_call(), prepared.arguments);
   }
 
   // Whether the call is still to be, as far as hooks and guardrails go.
@@ -222,11 +239,16 @@ class Runner::Round {
     if (decision.verdict == Verdict::deny) {
       prepared.rejected = denied(std::move(decision.reason));
     } else if (decision.verdict == Verdict::ask && !has_yes_to(prepared, decision)) {
-      prepared.needs_yes = {.call = prepared.call,
-                            .reason = std::move(decision.reason),
-                            .rule = std::move(decision.yes_rule),
-                            .may_always = decision.may_always,
-                            .by_hook = prepared.decision.question.has_value()};
+      prepared.needs_yes = {
+          .call = prepared.call,
+          .reason = std::move(decision.reason),
+          .rule = std::move(decision.yes_rule),
+          .may_always = decision.may_always,
+          .by_hook = prepared.decision.question.has_value(),
+          .may_whole_tool = access.kind == Access::Kind::server,
+          .tool_sha256 = access.kind == Access::Kind::server
+                             ? agent::definition_sha256(prepared.entry->configured.tool->info())
+                             : ""};
     }
   }
 
@@ -261,7 +283,9 @@ class Runner::Round {
   // Nobody is asked for what the tool would refuse after a yes. Of files that is not known yet: the
   // calls before may write them.
   void refuse_unasked(Prepared& prepared) const {
-    if (!prepared.needs_yes || prepared.access != Access::Kind::fetches) {
+    const bool is_known =
+        prepared.access == Access::Kind::fetches || prepared.access == Access::Kind::server;
+    if (!prepared.needs_yes || !is_known) {
       return;
     }
     const auto possible =
@@ -276,7 +300,8 @@ class Runner::Round {
   // another name). What was refused stays so.
   void judge_again(std::size_t begin, std::size_t end) {
     for (Prepared& prepared : std::span(calls_).subspan(begin, end - begin)) {
-      if (prepared.rejected || prepared.unanswered || is_refused_ || stop_.stop_requested()) {
+      if (prepared.rejected || prepared.unanswered || is_refused_ || suspended_ ||
+          stop_.stop_requested()) {
         continue;
       }
       if (prepared.written_name == prepared.call.name) {
@@ -357,9 +382,12 @@ class Runner::Round {
         prepared.has_yes = request;
         return;
       case agent::Answer::run:
+      case agent::Answer::tool:
       case agent::Answer::always:
         prepared.has_yes = request;
-        if (const auto granted = runner_.options_.permissions->grant(request.rule); !granted) {
+        if (const auto granted =
+                runner_.options_.permissions->grant(agent::granted_rule(answer, request.rule));
+            !granted) {
           prepared.rejected = failure(granted.error());
         }
         return;
@@ -421,6 +449,10 @@ class Runner::Round {
   // What will not run has its result at once.
   void start(std::size_t index, CallUpdateQueue& updates, std::map<std::size_t, Running>& running) {
     Prepared& prepared = calls_[index];
+    if (suspended_) {
+      suspend(index);
+      return;
+    }
     if (prepared.rejected) {
       conclude(index, {.output = std::move(*prepared.rejected)});
       return;
@@ -515,7 +547,28 @@ class Runner::Round {
         },
         .redactor = options.redact_secrets ? runner_.watcher_redactor() : nullptr,
         .earlier_result = [this](std::int64_t number) { return watcher_.earlier_result(number); },
-        .result_page = options.result_page};
+        .result_page = options.result_page,
+        .call_id = prepared.call.id,
+        .sub_agent =
+            [&] {
+              agent::SubAgentRecord record;
+              updates.perform(index, [&] { record = watcher_.sub_agent(calls_[index].call.id); });
+              return record;
+            },
+        .on_began =
+            [&](const agent::MemberStarted& member) {
+              updates.perform(index, [&] { watcher_.began(member); });
+            },
+        .on_ended =
+            [&](const agent::MemberFinished& member) {
+              updates.perform(index, [&] { watcher_.ended(member); });
+            },
+        .conversation =
+            [&] {
+              agent::Conversation said;
+              updates.perform(index, [&] { said = watcher_.conversation(); });
+              return said;
+            }};
     if (prepared.access == Access::Kind::writes && options.program_runner != nullptr) {
       options.program_runner->before_writing();
     }
@@ -527,8 +580,18 @@ class Runner::Round {
     return done;
   }
 
+  // So are the calls behind it, whether they have begun or not.
+  void suspend(std::size_t index) {
+    const agent::ToolCall& call = calls_[index].call;
+    results_[index] = {.call_id = call.id, .name = call.name, .status = agent::ToolStatus::not_run};
+    watcher_.suspended(call, *suspended_);
+  }
+
   // True: that was the end of the call.
   bool deliver(CallUpdate& update, LiveText& live) {
+    for (std::packaged_task<void()>& task : update.tasks) {
+      task();
+    }
     std::string text = live.feed(update);
     if (update.done) {
       text += live.finish();
@@ -544,6 +607,11 @@ class Runner::Round {
 
   void conclude(std::size_t index, Done done) {
     const Prepared& prepared = calls_[index];
+    if (done.output.suspended) {
+      suspended_ = std::move(done.output.suspended);
+      suspend(index);
+      return;
+    }
     if (prepared.entry != nullptr) {
       cap_model_retries(*prepared.entry, done.output);
     }
@@ -554,6 +622,7 @@ class Runner::Round {
                   std::in_place, runner_.options_.seed, prepared.number, prepared.call.name)
             : std::nullopt;
     const bool is_the_end = done.output.is_fatal;
+    add(done.output.found_tools, "found");
     agent::ToolResult result = runner_.results_.make(
         prepared.call.id, prepared.call.name, std::move(done.output), fence ? &*fence : nullptr);
     runner_.has_kept_untrusted_ |= is_untrusted && !result.full_output.empty();
@@ -621,6 +690,7 @@ class Runner::Round {
   std::vector<Prepared> calls_;
   std::vector<agent::ToolResult> results_;
   bool is_refused_ = false;
+  std::optional<agent::Ending> suspended_;  // a call waits for the next process
 };
 
 Result<std::vector<ConfiguredTool>> configure_tools(const std::vector<agent::ToolSpec>& specs,
@@ -651,18 +721,41 @@ Result<std::unique_ptr<Runner>> Runner::create(std::vector<ConfiguredTool> tools
     if (!entries.empty() && entries.back().configured.tool->info().name == info.name) {
       return fail(Code::registry_duplicate, fmt::format("the tool `{}` appears twice", info.name));
     }
-    auto schema =
-        agent::JsonSchema::compile(agent::parse_json(info.parameters).value_or(agent::Json()));
-    if (!schema && configured.has_foreign_schema) {
-      schema = agent::JsonSchema::compile(agent::Json{{"type", "object"}});
-    }
-    if (!schema) {
-      return fail(std::move(schema).error().while_(
-          fmt::format("reading the parameters of the tool `{}`", info.name)));
-    }
-    entries.push_back({.configured = std::move(configured), .schema = std::move(*schema)});
+    TRY_ASSIGN(Entry entry, entry_of(std::move(configured)));
+    entries.push_back(std::move(entry));
   }
   return std::unique_ptr<Runner>(new Runner(std::move(entries), std::move(options)));
+}
+
+Result<Runner::Entry> Runner::entry_of(ConfiguredTool configured) {
+  Entry entry{.configured = std::move(configured)};
+  if (!entry.configured.has_foreign_schema) {
+    TRY(entry.read_schema());
+  }
+  return entry;
+}
+
+Result<void> Runner::Entry::read_schema() {
+  const agent::ToolInfo& info = configured.tool->info();
+  auto read =
+      agent::JsonSchema::compile(agent::parse_json(info.parameters).value_or(agent::Json()));
+  if (!read) {
+    return fail(std::move(read).error().while_(
+        fmt::format("reading the parameters of the tool `{}`", info.name)));
+  }
+  schema = std::move(*read);
+  return {};
+}
+
+const agent::JsonSchema& Runner::Entry::schema_of_call() {
+  if (!schema && !read_schema()) {
+    schema = *agent::JsonSchema::compile(agent::Json{{"type", "object"}});
+  }
+  return *schema;
+}
+
+bool Runner::is_denied(const Entry& entry) const {
+  return options_.permissions != nullptr && options_.permissions->always_denies(entry.name());
 }
 
 Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
@@ -677,9 +770,14 @@ Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
   for (const Entry& entry : entries_) {
     const agent::ToolInfo& info = entry.configured.tool->info();
     names_.push_back(info.name);
-    if (options_.permissions == nullptr || !options_.permissions->always_denies(info.name)) {
+    if (is_denied(entry)) {
+      continue;
+    }
+    if (entry.configured.is_searched) {
+      searched_.emplace(info.name, info);
+    } else {
       infos_.push_back(info);
-      infos_.back().idempotent = entry.configured.tool->idempotent();
+      infos_.back().idempotent |= entry.configured.tool->idempotent();
       infos_.back().writes = writes_files(info.name);
       if (!entry.configured.reach.empty()) {
         infos_.back().description += " " + entry.configured.reach;
@@ -691,7 +789,64 @@ Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
   guards_unseen_ = options_.guards_unseen && can_read;
 }
 
+std::vector<agent::ToolInfo> Runner::added_tools(std::span<const agent::AddedTool> tools) const {
+  std::vector<agent::ToolInfo> infos;
+  for (const agent::AddedTool& tool : tools) {
+    if (const auto found = searched_.find(tool.name); found != searched_.end()) {
+      infos.push_back(found->second);
+    }
+  }
+  return infos;
+}
+
+agent::ToolNews Runner::take_news(std::stop_token stop) {
+  if (!options_.list_anew) {
+    return {};
+  }
+  ListedTools listed = options_.list_anew(std::move(stop));
+  agent::ToolNews news{.added = {}, .warnings = std::move(listed.warnings)};
+  std::vector<Entry> entries;
+  for (ConfiguredTool& tool : listed.tools) {
+    auto entry = entry_of(std::move(tool));
+    if (!entry) {
+      news.warnings.push_back(entry.error().message);
+    } else if (std::ranges::binary_search(names_, entry->name())) {
+      news.warnings.push_back(
+          fmt::format("the tool `{}` is there already: another one is not taken", entry->name()));
+    } else {
+      entries.push_back(*std::move(entry));
+    }
+  }
+  for (Entry& entry : entries) {
+    if (auto added = offer_later(entry)) {
+      news.added.push_back(*std::move(added));
+    }
+    entries_.push_back(std::move(entry));
+  }
+  std::ranges::sort(entries_, {}, &Entry::name);
+  names_.clear();
+  std::ranges::transform(entries_, std::back_inserter(names_), &Entry::name);
+  return news;
+}
+
+// What the model is told of it, where it is to see it.
+std::optional<agent::AddedTool> Runner::offer_later(const Entry& entry) {
+  const agent::ToolInfo& info = entry.configured.tool->info();
+  if (is_denied(entry)) {
+    return std::nullopt;
+  }
+  searched_.emplace(info.name, info);
+  if (entry.configured.is_searched || !added_.insert(info.name).second) {
+    return std::nullopt;
+  }
+  offered_.push_back(info.name);
+  return agent::AddedTool{.name = info.name, .bytes = bytes_of(info)};
+}
+
 void Runner::recall(const agent::State& past) {
+  for (const agent::AddedTool& tool : past.added_tools) {
+    added_.insert(tool.name);
+  }
   for (const auto& [path, file] : past.seen_files) {
     seen_.recall(file);
   }

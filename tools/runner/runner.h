@@ -17,9 +17,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +30,8 @@
 namespace tools {
 
 class Permissions;
+
+struct ListedTools;
 
 struct RunnerOptions {
   std::filesystem::path cwd;                  // absolute
@@ -51,6 +56,8 @@ struct RunnerOptions {
   std::uint64_t seed = 0;            // of the numbers on fences; for nobody's eyes
   std::function<std::vector<agent::Leftover>()>
       tidy_up;  // what programs beside the tools have left
+  // What servers offer now and did not before; asked between turns. Empty: nothing becomes of it.
+  std::function<ListedTools(std::stop_token stop)> list_anew;
 };
 
 // A tool as an agent has it.
@@ -60,6 +67,12 @@ struct ConfiguredTool {
   bool is_untrusted = false;        // its results are fenced in (fence.h)
   std::string reach = {};           // stands behind its description; may be empty
   bool has_foreign_schema = false;  // arguments are not checked by one that cannot be used
+  bool is_searched = false;         // the model has it once it was found, or called by its name
+};
+
+struct ListedTools {
+  std::vector<ConfiguredTool> tools;  // each of another name
+  std::vector<std::string> warnings;  // a sentence each
 };
 
 // config.invalid: there is no such built-in.
@@ -84,6 +97,9 @@ class Runner final : public agent::Toolbox {
 
   // Those that are not denied whatever their arguments are.
   std::span<const agent::ToolInfo> tools() const override { return infos_; }
+  std::vector<agent::ToolInfo> added_tools(std::span<const agent::AddedTool> tools) const override;
+
+  agent::ToolNews take_news(std::stop_token stop) override;
 
   // Repairs the name, checks the arguments and the permission, announces the call, runs it. What
   // needs a person's yes is asked for before any call of the reply runs: where the answer is to
@@ -107,19 +123,30 @@ class Runner final : public agent::Toolbox {
  private:
   struct Entry {
     ConfiguredTool configured;
-    agent::JsonSchema schema;
+    // Nothing: not read yet. That of a stranger's tool is read when it is called: there may be
+    // thousands, and some that cannot be used.
+    std::optional<agent::JsonSchema> schema = {};
     int model_retries = 0;
+
+    const std::string& name() const { return configured.tool->info().name; }
+    agent::Result<void> read_schema();
+    const agent::JsonSchema& schema_of_call();
   };
   class Round;
 
   Runner(std::vector<Entry> entries, RunnerOptions options);
+  static agent::Result<Entry> entry_of(ConfiguredTool configured);
+  bool is_denied(const Entry& entry) const;
+  std::optional<agent::AddedTool> offer_later(const Entry& entry);
   const agent::Redactor* watcher_redactor() const { return guessing_ ? &*guessing_ : nullptr; }
 
   RunnerOptions options_;
-  std::vector<Entry> entries_;               // sorted by name
-  std::vector<std::string> names_;           // of entries_, in the same order
-  std::vector<agent::ToolInfo> infos_;       // of those that are offered
-  std::vector<std::string> offered_;         // the names of infos_
+  std::vector<Entry> entries_;                                    // sorted by name
+  std::vector<std::string> names_;                                // of entries_, in the same order
+  std::vector<agent::ToolInfo> infos_;                            // of those that are offered
+  std::vector<std::string> offered_;                              // the names of infos_
+  std::map<std::string, agent::ToolInfo, std::less<>> searched_;  // that can be added, by name
+  std::set<std::string, std::less<>> added_;                      // of them: that were
   std::optional<agent::Redactor> guessing_;  // known secrets, and what looks like one
   ResultMaker results_;
   SeenFiles seen_;

@@ -24,6 +24,8 @@ using agent::ToolStatus;
 namespace fs = std::filesystem;
 
 constexpr std::size_t k_max_message = 2'000;  // bytes
+constexpr std::string_view k_in_the_fence =
+    "the call failed; why stands below, as data from outside";
 
 std::string_view suffix(std::string_view text, std::size_t limit) {
   std::size_t from = text.size() - std::min(limit, text.size());
@@ -90,7 +92,13 @@ agent::ToolResult ResultMaker::make(const std::string& call_id,
     if (result.message.empty()) {
       result.message = "the tool gave no reason";
     }
-    block = error_block(*output.code, result.message, clean(output.suggestion, fence));
+    const bool is_fenced = fence != nullptr && output.quotes;
+    if (is_fenced && output.text.empty()) {
+      output.text = result.message;
+    }
+    block = error_block(*output.code,
+                        is_fenced ? k_in_the_fence : std::string_view(result.message),
+                        clean(output.suggestion, fence));
   }
   output.text = clean(output.text, fence);
   put_content(result, output, block, fence);

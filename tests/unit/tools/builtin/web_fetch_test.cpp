@@ -145,6 +145,28 @@ TEST_CASE("web_fetch: permissions hear of every redirect", "[tools]") {
                      {"https://example.com/b", true}, {"https://evil.example/obey-me", false}});
 }
 
+TEST_CASE("web_fetch: what only strangers named is for the fence alone", "[tools]") {
+  const std::string strange = "https://obey-me.example/";
+  const auto answers = GENERATE_COPY(values<std::deque<agent::HttpResponse>>({
+      {redirect(strange), {.status = 404, .headers = {}, .body = "gone"}},
+      {redirect(strange), redirect("http://example.com/")},
+      {redirect("http://obey-me.example/x"), page("")},
+      {redirect("https://obey-me.example:81/"), page("")},
+      {page("x", "obey/me")},
+  }));
+  Web web;
+  web.http.answers = answers;
+  const auto output = web.fetch("https://example.com/");
+  REQUIRE(output.code);
+  INFO(output.message);
+  const bool is_clean = output.message.find("obey") == std::string::npos;
+  CHECK((output.quotes || is_clean));
+  CHECK((!output.quotes || output.text.empty() || output.text.starts_with(output.message)));
+
+  web.http.answers = {{.status = 404, .headers = {}, .body = "gone"}};
+  CHECK_FALSE(web.fetch("https://example.com/").quotes);
+}
+
 TEST_CASE("web_fetch: reads as much as it is told to", "[tools]") {
   Web web;
   web.http.answers = {page("12345"), page("123456"), page(std::string(1'000'001, 'x'))};

@@ -1,38 +1,17 @@
 #include "agent/secrets/redact.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/unit/tools/file_support.h"
 
 #include <catch2/catch.hpp>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 using agent::Code;
 using tests::FileFolder;
 
 namespace {
-
-// Every file is full at `bytes`, until the end of the scope.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  void (*handler_)(int);
-  rlimit before_ = {};
-};
 
 mode_t written_mode_of(const std::filesystem::path& path) {
   struct stat status = {};
@@ -97,7 +76,7 @@ TEST_CASE("write_file: a disk that is full leaves the old file whole", "[tools]"
   folder.write("a.txt", "precious");
   tools::Output output;
   {
-    const FileSizeLimit limit(1'000);
+    const tests::FileSizeLimit limit(1'000);
     output =
         folder.call(*tool, R"({"path": "a.txt", "content": ")" + std::string(5'000, 'x') + R"("})");
   }

@@ -377,7 +377,7 @@ TEST_CASE("permissions: too many files for a rule are meant by their folder", "[
 }
 
 TEST_CASE("permissions: a rule that is none says why", "[tools]") {
-  const std::vector<std::string> names{"read_file", "shell", "write_file"};
+  const std::vector<std::string> names{"read_file", "shell", "write_file", "mcp__x__"};
   for (const char* rule : {"read_*",
                            "shell",
                            "shell(git diff *)",
@@ -385,6 +385,10 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
                            "write_file(src/**)",
                            "*",
                            "mcp__x__y(z)",
+                           "mcp__x__*",
+                           "mcp__*__delete_*",
+                           "mcp__?__y",
+                           "mcp__*",
                            "*(x)"}) {
     INFO(rule);
     CHECK(tools::check_rule(rule, names));
@@ -397,6 +401,11 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
                            "shell(git) ",
                            "she ll",
                            "shel",
+                           "mcp__x",
+                           "mcp__x_",
+                           "mcp__y__*",
+                           "mcp__X__y",
+                           "mcp__xx*",
                            "write_file([)",
                            "write_file(..)",
                            "rm -rf *"}) {
@@ -406,6 +415,26 @@ TEST_CASE("permissions: a rule that is none says why", "[tools]") {
     CHECK(checked.error().code == agent::Code::config_invalid);
     CHECK_FALSE(checked.error().help.empty());
   }
+}
+
+TEST_CASE("permissions: arguments for a server are compared however they are written", "[tools]") {
+  const Place place;
+  const auto judged = [&](const char* rule, const char* arguments) {
+    agent::PermissionSpec spec;
+    spec.standard = agent::PermissionSpec::Standard::allow;
+    spec.deny = {{.text = fmt::format("mcp__x__y({})", rule), .origin = "test"}};
+    const tools::Access access{.kind = tools::Access::Kind::server,
+                               .target = agent::canonical(*agent::parse_json(arguments))};
+    return place.permissions(spec).judge("mcp__x__y", access).verdict;
+  };
+  const char* const call = R"({"b": 2, "a": [1, {"d": "x  y", "c": null}]})";
+  CHECK(judged(R"({"a":[1,{"c":null,"d":"x  y"}],"b":2})", call) == Verdict::deny);
+  CHECK(judged(R"({ "b" : 2, "a": [1, {"d": "x  y", "c": null}] })", call) == Verdict::deny);
+  CHECK(judged(R"({"a": [1, {"c": null, "d": "x *"}], "b": *})", call) == Verdict::deny);
+  CHECK(judged(R"({*"d": "x  y"*})", call) == Verdict::deny);
+  CHECK(judged(R"(*"b":2*)", call) == Verdict::deny);
+  CHECK(judged(R"({"b": 3, "a": [1, {"d": "x  y", "c": null}]})", call) == Verdict::allow);
+  CHECK(judged(R"({"a": [1, {"c": null, "d": "x y"}], "b": *})", call) == Verdict::allow);
 }
 
 TEST_CASE("permissions: a page is asked for, allowed or denied by its URL", "[tools]") {
@@ -492,4 +521,32 @@ TEST_CASE("permissions: a page is asked for, allowed or denied by its URL", "[to
   CHECK(tools::check_rule("web_fetch(https://*.example.com/*)", {}));
   CHECK_FALSE(tools::check_rule("web_fetch(docs.example.com)", {}));
   CHECK_FALSE(tools::check_rule("web_fetch(https://docs*/)", {}));
+}
+
+TEST_CASE("permissions: nothing is allowed that is not allowed above, too", "[tools]") {
+  const Place place;
+  const auto judged = [&](const PermissionSpec& above, const PermissionSpec& own) {
+    Permissions permissions = place.permissions(own, false);
+    permissions.stay_below(place.permissions(above, false));
+    return permissions.judge("deploy", {.kind = tools::Access::Kind::program, .target = "{}"})
+        .verdict;
+  };
+  const PermissionSpec allows{.allow = {{.text = "deploy", .origin = "own.yaml"}}};
+  const PermissionSpec asks{.ask = {{.text = "deploy", .origin = "above.yaml"}}};
+  const PermissionSpec denies{.deny = {{.text = "deploy", .origin = "above.yaml"}}};
+  CHECK(judged(allows, allows) == tools::Verdict::allow);
+  CHECK(judged(asks, allows) == tools::Verdict::ask);
+  CHECK(judged({}, allows) == tools::Verdict::ask);  // `auto` of who says nothing
+  CHECK(judged(denies, allows) == tools::Verdict::deny);
+  CHECK(judged(allows, denies) == tools::Verdict::deny);
+
+  Permissions permissions = place.permissions(allows, false);
+  permissions.stay_below(place.permissions(asks, false));
+  CHECK_FALSE(permissions.always_denies("deploy"));
+  REQUIRE(permissions.grant("deploy"));
+  CHECK(
+      permissions.judge("deploy", {.kind = tools::Access::Kind::program, .target = "{}"}).verdict ==
+      tools::Verdict::allow);
+  permissions.stay_below(place.permissions(denies, false));
+  CHECK(permissions.always_denies("deploy"));
 }

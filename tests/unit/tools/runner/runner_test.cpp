@@ -89,6 +89,12 @@ class RecordingWatcher final : public agent::ToolWatcher {
     log.push_back("finished " + result.call_id);
     threads.insert(std::this_thread::get_id());
   }
+  void added(std::span<const agent::AddedTool> tools, std::string_view reason) override {
+    for (const agent::AddedTool& tool : tools) {
+      log.push_back("added " + tool.name + " " + std::to_string(tool.bytes) + " " +
+                    std::string(reason));
+    }
+  }
 
   std::string refuse;
   std::function<void()> on_output;
@@ -177,6 +183,104 @@ TEST_CASE("runner: a call is repaired, checked, announced, run", "[tools]") {
   CHECK_FALSE(results[0].truncated);
   CHECK(stage.watcher.log ==
         std::vector<std::string>{R"(started c1 read_file {"path":"a"})", "finished c1"});
+}
+
+TEST_CASE("runner: what is searched is added once, when it is found or called by its very name",
+          "[tools]") {
+  Stage stage;
+  std::vector<tools::ConfiguredTool> configured;
+  for (const char* name : {"far_a", "far_b", "far_c"}) {
+    configured.push_back(fake(name, says(name)));
+    configured.back().is_searched = true;
+  }
+  configured.push_back(fake("near", [](const agent::Json&, const CallContext&) {
+    Output output{.text = "found"};
+    output.found_tools = {"far_b", "near", "far_a", "none"};
+    return output;
+  }));
+  const auto runner = stage.runner(std::move(configured));
+  REQUIRE(runner->tools().size() == 1);
+  CHECK(runner->tools()[0].name == "near");
+
+  CHECK(stage.run(*runner, {{.id = "1", .name = "far_c", .arguments = "{broken"}}).at(0).code ==
+        Code::tool_invalid_parameters);
+  stage.run(*runner, {{.id = "2", .name = "near", .arguments = "{}"}});
+  stage.run(*runner,
+            {{.id = "3", .name = "far_a", .arguments = "{}"},
+             {.id = "4", .name = "FAR-B", .arguments = "{}"}});
+  CHECK(stage.watcher.log == std::vector<std::string>{"added far_c 23 called",
+                                                      "finished 1",
+                                                      "started 2 near {}",
+                                                      "added far_b 23 found",
+                                                      "added far_a 23 found",
+                                                      "finished 2",
+                                                      "started 3 far_a {}",
+                                                      "finished 3",
+                                                      "started 4 far_b {}",
+                                                      "finished 4"});
+  const std::vector<agent::AddedTool> added = {
+      {.name = "far_b", .bytes = 1}, {.name = "none", .bytes = 1}, {.name = "far_a", .bytes = 1}};
+  const auto infos = runner->added_tools(added);
+  REQUIRE(infos.size() == 2);
+  CHECK(infos[0].name == "far_b");
+  CHECK(infos[1].name == "far_a");
+}
+
+TEST_CASE("runner: tools that come later can be called, and are told of once", "[tools]") {
+  Stage stage;
+  std::vector<tools::ListedTools> lists(3);
+  const auto add = [&](std::size_t list, const char* name, bool is_searched = false) {
+    auto tool = fake(name, says(std::string(name) + (list == 0 ? "" : " of another")));
+    tool.is_searched = is_searched;
+    lists[list].tools.push_back(std::move(tool));
+  };
+  for (const char* name : {"z", "m", "a"}) {
+    add(0, name);
+  }
+  add(0, "hidden", true);
+  lists[0].warnings = {"one is gone"};
+  add(1, "a");
+  add(1, "near");
+  std::size_t looks = 0;
+  tools::RunnerOptions options = stage.options();
+  options.list_anew = [&](const std::stop_token&) { return std::move(lists.at(looks++)); };
+  auto made = tools::Runner::create(list(fake("near", says("near"))), std::move(options));
+  REQUIRE(made);
+  tools::Runner& runner = **made;
+  CHECK(stage.run(runner, calls_of("a", 1)).at(0).code == Code::tool_not_found);
+
+  CHECK(runner.take_news({}) == agent::ToolNews{.added = {{.name = "z", .bytes = 19},
+                                                          {.name = "m", .bytes = 19},
+                                                          {.name = "a", .bytes = 19}},
+                                                .warnings = {"one is gone"}});
+  CHECK(
+      runner.take_news({}) ==
+      agent::ToolNews{.added = {},
+                      .warnings = {"the tool `a` is there already: another one is not taken",
+                                   "the tool `near` is there already: another one is not taken"}});
+  CHECK(runner.take_news({}) == agent::ToolNews());
+  REQUIRE(runner.tools().size() == 1);
+  for (const char* name : {"a", "hidden", "m", "near", "z"}) {
+    CHECK(stage.run(runner, calls_of(name, 1)).at(0).content == name);
+  }
+  CHECK(std::ranges::count(stage.watcher.log, "added hidden 24 called") == 1);
+  const std::vector<agent::AddedTool> added = {{.name = "m", .bytes = 1},
+                                               {.name = "a", .bytes = 1}};
+  const auto infos = runner.added_tools(added);
+  REQUIRE(infos.size() == 2);
+  CHECK(infos[0].name == "m");
+}
+
+TEST_CASE("runner: what an earlier process has added is not added again", "[tools]") {
+  Stage stage;
+  auto far = fake("far", says("far"));
+  far.is_searched = true;
+  const auto runner = stage.runner(list(std::move(far)));
+  agent::State past;
+  past.added_tools = {{.name = "far", .bytes = 21}};
+  runner->recall(past);
+  stage.run(*runner, {{.id = "1", .name = "far", .arguments = "{}"}});
+  CHECK(stage.watcher.log == std::vector<std::string>{"started 1 far {}", "finished 1"});
 }
 
 TEST_CASE("runner: an unknown tool and wrong arguments never run", "[tools]") {
