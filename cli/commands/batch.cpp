@@ -4,7 +4,6 @@
 #include "agent/duration.h"
 #include "agent/id.h"
 #include "agent/outcome.h"
-#include "agent/refusal.h"
 #include "agent/store/owner.h"
 #include "agent/store/runs.h"
 #include "agent/store/sqlite_journal.h"
@@ -12,6 +11,7 @@
 #include "cli/find_run.h"
 #include "cli/key_hosts.h"
 #include "cli/old_runs.h"
+#include "cli/permissions.h"
 #include "cli/resources.h"
 #include "cli/run_identity.h"
 #include "cli/run_inputs.h"
@@ -106,20 +106,6 @@ Result<void> check_parameters(const BatchOptions& options, const agent::AgentSpe
   return {};
 }
 
-Result<void> check_name(const std::string& name) {
-  if (const auto why = agent::why_not_text(name)) {
-    return agent::fail(Code::cli_usage,
-                       fmt::format("the name of the batch is not valid text: {}", *why),
-                       "give it as UTF-8");
-  }
-  if (name.contains('#')) {
-    return agent::fail(Code::cli_usage,
-                       fmt::format("the name of a batch has no `#`: `{}`", agent::one_line(name)),
-                       "its runs are called NAME#1, NAME#2 and so on");
-  }
-  return {};
-}
-
 // What a batch has of its journal.
 struct BatchJournal {
   std::unique_ptr<agent::store::SqliteJournal> open;  // while it lasts: each run opens it faster
@@ -160,7 +146,7 @@ Result<BatchJournal> open_journal(const Parsed& parsed,
     return journal;
   }
   const std::string own_name = name.value_or(agent::new_run_id());
-  TRY(check_name(own_name));
+  TRY(check_name(own_name, "batch"));
   if (auto why = why_not_kept({.cwd = context.cwd.string(),
                                .agent_folder = plan.agent.directory,
                                .agent_file = plan.agent.file,
@@ -196,20 +182,20 @@ Result<BatchJournal> open_journal(const Parsed& parsed,
   return journal;
 }
 
-void tell_name(const BatchOptions& options, bool is_given, BatchProgress& progress) {
+std::string greeting_of(const BatchOptions& options, bool is_given) {
   const std::string name = agent::one_line(options.name);
-  if (options.has_earlier) {
-    progress.say(fmt::format("carrying on {}", name));
-  } else if (!options.name.empty() && !is_given) {
-    progress.say(fmt::format("batch {}: where it is cut off, --session {} carries it on",
-                             name,
-                             agent::shell_word(name)));
-  }
+  return options.has_earlier ? fmt::format("carrying on {}", name)
+         : options.name.empty() || is_given
+             ? std::string()
+             : fmt::format("batch {}: where it is cut off, --session {} carries it on",
+                           name,
+                           agent::shell_word(name));
 }
 
-// Whether a signal or a limit of the whole has ended it.
+// Whether a signal, a limit of the whole or what holds for all inputs has ended it.
 bool is_cut_off(int code) {
-  return code > 128 || code == agent::row(Code::run_timeout).exit_code ||
+  return code > 128 || code == agent::row(Code::provider_circuit_open).exit_code ||
+         code == agent::row(Code::run_timeout).exit_code ||
          code == agent::row(Code::run_cost_budget).exit_code || is_alike_for_all(code);
 }
 
@@ -241,17 +227,20 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
     return tell(plan.error(), context, redactor);
   }
   TRY(check_inputs(parsed, *plan));
-  hide_secrets(*plan, redactor);
+  hide_secrets(*plan, context.environment, redactor);
   if (const auto refused = refusals(std::exchange(plan->key_requests, {}), redactor);
       !refused.empty()) {
     return tell(refused, context, redactor);
   }
   TRY(check_can_be_kept(options, *plan));
   TRY(check_parameters(options, plan->agent));
+  TRY(check_rules(plan->agent, parsed));
   plan->reads_stdin = true;  // it is not the runs' to look at
   TRY_ASSIGN(BatchInput input,
              BatchInput::open(parsed.positionals.at(1), input_format_of(parsed), plan->agent));
   TRY_ASSIGN(const BatchJournal journal, open_journal(parsed, *plan, context, redactor, options));
+
+  options.greeting = greeting_of(options, parsed.has("--session"));
 
   std::unique_ptr<Output> failed;
   if (const auto file = parsed.value("--failed")) {
@@ -261,6 +250,7 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
       Output::to_descriptor(STDOUT_FILENO, "standard output", &cancellation.patience());
   BatchResults results(
       {.is_ordered = parsed.has("--ordered")}, *out, failed.get(), input.head(), redactor);
+  std::string why_incomplete;
   const auto code = [&]() -> Result<int> {
     BatchProgress progress(
         {.verbosity = parsed.has("--quiet") ? -1 : static_cast<int>(parsed.count("--verbose")),
@@ -269,25 +259,30 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
          .color = context.color_err,
          .cancellation = &cancellation},
         redactor);
-    tell_name(options, parsed.has("--session"), progress);
     providers::HttpClient http(context.environment);
     providers::ModelStates models;
-    return Batch({.parsed = parsed,
-                  .context = context,
-                  .supervisor = *supervisor,
-                  .redactor = redactor,
-                  .http = http,
-                  .models = models,
-                  .outputs = files_written(parsed, failed.get()),
-                  .input = input,
-                  .results = results,
-                  .progress = progress},
-                 options,
-                 *plan)
-        .run();
+    Batch batch({.parsed = parsed,
+                 .context = context,
+                 .supervisor = *supervisor,
+                 .redactor = redactor,
+                 .http = http,
+                 .models = models,
+                 .outputs = files_written(parsed, failed.get()),
+                 .input = input,
+                 .results = results,
+                 .progress = progress},
+                options,
+                *plan);
+    auto ended = batch.run();
+    why_incomplete = batch.why_incomplete();
+    return ended;
   }();
   const bool is_known = parsed.has("--quiet") && parsed.has("--session");  // what it is called
-  if (code && is_cut_off(*code) && !options.name.empty() && !is_known) {
+  if (!why_incomplete.empty()) {
+    context.err << why_incomplete << '\n';
+  }
+  const bool is_incomplete = code && (is_cut_off(*code) || !why_incomplete.empty());
+  if (is_incomplete && !options.name.empty() && !is_known) {
     context.err << fmt::format("carry it on: the same with --session {}\n",
                                agent::one_line(agent::shell_word(options.name)));
   }
@@ -297,12 +292,12 @@ Result<int> command_batch(const Parsed& parsed, Context& context) {
     TRY(ending_of(*failed, 0));
   }
   TRY_ASSIGN(const int whole, ending_of(*out, code.value_or(0)));
-  if (const auto done = remove_old_runs(plan->agent,
-                                        options.name.empty() ? fs::path() : options.store,
-                                        context.cwd,
-                                        context.environment);
-      !done && !parsed.has("--quiet")) {
-    context.err << render_warning(done.error(), context.color_err, redactor) << std::endl;
+  if (const auto warning = remove_old_runs(plan->agent,
+                                           options.name.empty() ? fs::path() : options.store,
+                                           context.cwd,
+                                           context.environment);
+      warning && !parsed.has("--quiet")) {
+    context.err << render_warning(*warning, context.color_err, redactor) << std::endl;
   }
   return code ? Result<int>(whole) : code;
 }

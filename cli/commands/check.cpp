@@ -3,11 +3,16 @@
 #include "agent/secrets/redact.h"
 #include "agent/text.h"
 #include "cli/agent_choice.h"
+#include "cli/agents_at_work.h"
 #include "cli/commands/commands.h"
+#include "cli/flow_check.h"
+#include "cli/flow_commands.h"
+#include "cli/flow_tree.h"
 #include "cli/key_hosts.h"
 #include "cli/known_names.h"
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
+#include "cli/plan.h"
 #include "cli/price_book.h"
 #include "cli/settings.h"
 #include "cli/terminal/render_error.h"
@@ -17,6 +22,7 @@
 #include "config/prompt.h"
 #include "config/replay_script.h"
 #include "providers/registry.h"
+#include "tools/hooks/idle_matchers.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -40,6 +46,8 @@ struct Checked {
   std::string file;
   std::vector<Error> errors;
   std::vector<Error> warnings;
+  std::vector<std::string> agents = {};  // as a flow or an agent names them
+  std::optional<FlowTree> flow = {};
 };
 
 // The file as a whole, where the mistake has no place of its own.
@@ -50,10 +58,24 @@ Error in_file(Error error, const std::string& file) {
   return error;
 }
 
+std::vector<agent::ModelSpec> asked_models(const agent::AgentSpec& agent) {
+  std::vector<agent::ModelSpec> models{agent.model};
+  std::ranges::copy(agent.fallback.models, std::back_inserter(models));
+  for (const agent::GuardrailSpec& guardrail : agent.guardrails.checks) {
+    if (guardrail.model) {
+      models.push_back(*guardrail.model);
+    }
+  }
+  if (const auto& summarizer = agent.context_management.summarizer) {
+    models.push_back(*summarizer);
+  }
+  return models;
+}
+
 class Checker {
  public:
   Checker(const Parsed& parsed, const Context& context, providers::KeyHosts hosts)
-      : context_(context), hosts_(std::move(hosts)), known_(known_names()) {
+      : parsed_(parsed), context_(context), hosts_(std::move(hosts)), known_(known_names()) {
     known_.reading_policy = [&](const agent::AgentSpec& agent) {
       return reading_policy(agent, settings_, parsed, context);
     };
@@ -80,41 +102,11 @@ class Checker {
     }
     Checked checked{
         .file = file, .errors = std::move(report.errors), .warnings = std::move(report.warnings)};
-    if (report.agent) {
-      KeyRequests keys(hosts_, *report.agent);
-      keys.add_programs(*report.agent, context_.environment);
-      check_model(report.agent->model, *report.agent, keys, checked);
-      for (const agent::ModelSpec& fallback : report.agent->fallback.models) {
-        check_model(fallback, *report.agent, keys, checked);
-      }
-      for (const agent::GuardrailSpec& guardrail : report.agent->guardrails.checks) {
-        if (guardrail.model) {
-          check_model(*guardrail.model, *report.agent, keys, checked);
-        }
-      }
-      if (const auto& summarizer = report.agent->context_management.summarizer) {
-        check_model(*summarizer, *report.agent, keys, checked);
-      }
-      std::ranges::move(refusals(keys.take(), context_.redactor),
-                        std::back_inserter(checked.errors));
-      if (const auto done = check_unconfined(*report.agent, context_); !done) {
-        checked.errors.push_back(in_file(done.error(), file));
-      }
-      for (std::string& sentence : unclear_commands(*report.agent, context_)) {
-        checked.warnings.push_back(
-            {.code = Code::config_invalid,
-             .message = std::move(sentence),
-             .help = "name the script by a plain word: `sh hooks/policy.sh`"});
-      }
-      for (tools::MissingProgram& missing : missing_programs(*report.agent, context_)) {
-        checked.warnings.push_back(in_file({.code = Code::config_invalid,
-                                            .message = std::move(missing.message),
-                                            .help = std::move(missing.help)},
-                                           file));
-      }
-      check_permissions(*report.agent, checked);
-      check_sandbox(*report.agent, checked);
-      check_files(*report.agent, checked);
+    if (report.agent && !report.agent->steps.empty()) {
+      check_steps(*report.agent, checked);
+    } else if (report.agent) {
+      check_agent(*report.agent, checked);
+      check_team(*report.agent, checked);
     }
     const std::string loaded = (context_.cwd / file).string();
     for (auto* list : {&checked.errors, &checked.warnings}) {
@@ -134,6 +126,124 @@ class Checker {
  private:
   void add_own(const std::vector<Error>& errors) {
     std::ranges::for_each(errors, [this](const Error& error) { add_own(error); });
+  }
+
+  // And those that are written out in its file.
+  void check_agent(const agent::AgentSpec& agent, Checked& checked) {
+    KeyRequests keys(hosts_, agent);
+    keys.add_programs(context_.environment);
+    keys.add_servers();
+    for (const agent::ModelSpec& model : asked_models(agent)) {
+      check_model(model, agent, keys, checked);
+    }
+    std::ranges::move(refusals(keys.take(), context_.redactor), std::back_inserter(checked.errors));
+    if (const auto done = check_unconfined(agent, context_); !done) {
+      checked.errors.push_back(in_file(done.error(), checked.file));
+    }
+    for (std::string& sentence : unclear_commands(agent, context_)) {
+      checked.warnings.push_back({.code = Code::config_invalid,
+                                  .message = std::move(sentence),
+                                  .help = "name the script by a plain word: `sh hooks/policy.sh`"});
+    }
+    for (tools::MissingProgram& missing : missing_programs(agent, context_)) {
+      checked.warnings.push_back(in_file({.code = Code::config_invalid,
+                                          .message = std::move(missing.message),
+                                          .help = std::move(missing.help)},
+                                         checked.file));
+    }
+    check_permissions(agent, checked);
+    check_matchers(agent, checked);
+    check_sandbox(agent, checked);
+    check_files(agent, checked);
+    for (const agent::SubAgentSpec& sub : agent.sub_agents) {
+      if (sub.agent) {
+        check_agent(*sub.agent, checked);
+      } else {
+        checked.agents.push_back(sub.file);
+      }
+    }
+    std::ranges::transform(
+        agent.handoffs, std::back_inserter(checked.agents), &agent::HandoffSpec::file);
+  }
+
+  // What is between the agents: circles, depth, rules about each other's tools.
+  void check_team(const agent::AgentSpec& agent, Checked& checked) {
+    if (agent.sub_agents.empty() && agent.handoffs.empty()) {
+      return;
+    }
+    const FlowTree tree = tree_of(agent, checked);
+    check_unconfined_beside(agents_at_work(tree), checked);
+    check_keys_between(agents_at_work(tree), checked);
+    const auto plan = prepare_agent(parsed_, {.agent = {.file = checked.file}}, context_);
+    if (plan) {
+      return;
+    }
+    for (const Error& error : plan.error()) {
+      if (error.code == Code::team_invalid) {
+        checked.errors.push_back(error);
+      }
+    }
+  }
+
+  FlowTree tree_of(const agent::AgentSpec& whole, Checked& checked) {
+    const auto load = [this](const std::filesystem::path& file) {
+      return config::load_agent(
+                 file.lexically_proximate(context_.cwd), context_.environment, known_)
+          .agent;
+    };
+    return flow_tree(whole, load, context_, checked.errors);
+  }
+
+  // The agents are looked at as files of their own (agents_of).
+  void check_steps(const agent::AgentSpec& flow, Checked& checked) {
+    const FlowTree& tree = checked.flow.emplace(tree_of(flow, checked));
+    std::vector<const agent::AgentSpec*> agents;
+    std::ranges::transform(tree.members, std::back_inserter(agents), [](const auto& member) {
+      return member ? &member->spec : nullptr;
+    });
+    std::ranges::move(mistakes_in_steps(flow, agents), std::back_inserter(checked.errors));
+    std::ranges::transform(flow.steps, std::back_inserter(checked.agents), &agent::StepSpec::agent);
+    const OtherAgents all = agents_at_work(tree);
+    std::ranges::move(mistakes_in_commands(all, context_), std::back_inserter(checked.errors));
+    check_keys_between(all, checked);
+    check_unconfined_beside(all, checked);
+    check_sandbox(flow, checked);
+  }
+
+  // Where nothing is wrong with an agent by itself, but another one of the flow writes what it
+  // runs.
+  void check_unconfined_beside(const OtherAgents& all, Checked& checked) {
+    for (const agent::AgentSpec* agent : all) {
+      const auto beside = check_unconfined(*agent, context_, all);
+      if (!beside && check_unconfined(*agent, context_)) {
+        checked.errors.push_back(in_file(beside.error(), checked.file));
+      }
+    }
+  }
+
+  // Beyond what is said of each agent by itself: what one is told comes to all, and the flow's own
+  // texts and commands.
+  void check_keys_between(const OtherAgents& all, Checked& checked) {
+    std::vector<Asker> askers;
+    Company company;
+    std::set<std::pair<std::string, std::string>> said;
+    for (const agent::AgentSpec* agent : all) {
+      askers.push_back({.agent = agent, .models = asked_models(*agent)});
+      company.add(*agent);
+      if (agent->steps.empty()) {
+        Company alone;
+        alone.add(*agent);
+        for (const auto& request :
+             key_requests_of(std::span(askers).last(1), alone, hosts_, context_.environment)) {
+          said.emplace(request.variable, request.origin.text);
+        }
+      }
+    }
+    auto requests = key_requests_of(askers, company, hosts_, context_.environment);
+    std::erase_if(requests, [&](const providers::KeyRequest& request) {
+      return said.contains({request.variable, request.origin.text});
+    });
+    std::ranges::move(refusals(requests, context_.redactor), std::back_inserter(checked.errors));
   }
 
   // Said once, however many models and agents come upon it.
@@ -163,7 +273,7 @@ class Checker {
       list.push_back(in_file(model.error(), checked.file));
       return;
     }
-    keys.add_texts(agent, *model);
+    keys.add_texts(*model);
     if (auto keyless = providers::sends_no_key(*model, spec)) {
       checked.warnings.push_back(in_file({.code = Code::config_invalid,
                                           .message = std::move(keyless->message),
@@ -195,6 +305,20 @@ class Checker {
     }
     if (const auto possible = check_tool_choice(agent, *permissions); !possible) {
       checked.errors.push_back(in_file(possible.error(), checked.file));
+    }
+  }
+
+  // Those of an agent whose tools are all known here.
+  static void check_matchers(const agent::AgentSpec& agent, Checked& checked) {
+    if (!agent.mcp_servers.empty()) {
+      return;
+    }
+    for (agent::Warning& warning :
+         tools::idle_matchers(agent.hooks, agent.guardrails, names_of_tools(agent))) {
+      checked.warnings.push_back(in_file({.code = Code::config_invalid,
+                                          .message = std::move(warning.message),
+                                          .help = std::move(warning.help)},
+                                         checked.file));
     }
   }
 
@@ -231,6 +355,7 @@ class Checker {
     }
   }
 
+  const Parsed& parsed_;
   const Context& context_;
   providers::KeyHosts hosts_;
   config::KnownNames known_;
@@ -258,7 +383,7 @@ void write_json(const std::vector<Checked>& files, bool ok, Context& context) {
   context.out << context.redactor.dump(json) << "\n";
 }
 
-void write_text(const std::vector<Checked>& files, Context& context) {
+void write_text(const std::vector<Checked>& files, bool tells_ok, Context& context) {
   for (const Checked& checked : files) {
     for (const Error& error : checked.errors) {
       context.err << render(error, context.color_err, context.redactor) << "\n\n";
@@ -266,10 +391,28 @@ void write_text(const std::vector<Checked>& files, Context& context) {
     for (const Error& warning : checked.warnings) {
       context.err << render_warning(warning, context.color_err, context.redactor) << "\n\n";
     }
-    if (checked.errors.empty()) {
+    if (checked.errors.empty() && tells_ok) {
       context.out << agent::one_line(checked.file) << ": ok\n";
     }
   }
+}
+
+// What --graph draws is one flow.
+agent::Result<void> check_is_one_flow(const Checked& named, std::size_t count) {
+  const bool is_flow = named.flow.has_value() || !named.errors.empty();
+  return count == 1 && is_flow
+             ? agent::Result<void>()
+             : agent::fail(Code::cli_usage,
+                           count == 1 ? fmt::format("`--graph` draws a flow, and {} is none",
+                                                    agent::one_line(named.file))
+                                      : "`--graph` draws one flow, and several files are named",
+                           "`errand check FLOW --graph text`");
+}
+
+void write_graph(const FlowTree& flow, std::string_view format, Context& context) {
+  const agent::flow::Graph graph = graph_of(flow);
+  context.out << context.redactor.apply(format == "mermaid" ? agent::flow::drawn_as_mermaid(graph)
+                                                            : agent::flow::drawn_as_text(graph));
 }
 
 }  // namespace
@@ -282,9 +425,23 @@ agent::Result<int> command_check(const Parsed& parsed, Context& context) {
   if (named.empty()) {
     TRY_ASSIGN(named.emplace_back(), agent_of_folder(context.cwd));
   }
-  for (const std::string& file : named) {
-    agents.push_back(checker.check(file));
+  const auto graph = parsed.value("--graph");
+  const std::size_t count = named.size();
+  for (std::size_t at = 0; at < named.size(); ++at) {
+    agents.push_back(checker.check(named[at]));
+    for (const std::string& agent : agents.back().agents) {
+      const std::string file = (std::filesystem::path(agents.back().file).parent_path() / agent)
+                                   .lexically_normal()
+                                   .string();
+      if (!agent.empty() && std::ranges::find(named, file) == named.end()) {
+        named.push_back(file);
+      }
+    }
   }
+  if (graph) {
+    TRY(check_is_one_flow(agents.front(), count));
+  }
+  const auto flow = std::move(agents.front().flow);
   std::vector<Checked> files = std::move(checker).own_files();
   std::ranges::move(agents, std::back_inserter(files));
   const auto is_bad = [](const Checked& checked) { return !checked.errors.empty(); };
@@ -293,7 +450,10 @@ agent::Result<int> command_check(const Parsed& parsed, Context& context) {
   if (parsed.value("--output") == "json") {
     write_json(files, ok, context);
   } else {
-    write_text(files, context);
+    write_text(files, !graph, context);
+  }
+  if (graph && ok) {
+    write_graph(*flow, *graph, context);
   }
   if (ok) {
     return 0;

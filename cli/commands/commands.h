@@ -18,7 +18,7 @@ struct Context {
   std::ostream& out;  // the product, and nothing else
   std::ostream& err;
   agent::Cancellation& cancellation;
-  const agent::Redactor& redactor;  // of what the environment holds
+  agent::Redactor& redactor;  // of what the environment holds, and what the command adds
   bool color_out = false;
   bool color_err = false;
   // Set by a command whose product has styles, which are its own: words of anybody else in it went
@@ -39,6 +39,11 @@ agent::Result<int> command_tools_call(const Parsed& parsed, Context& context);
 agent::Result<int> command_mcp_list(const Parsed& parsed, Context& context);
 agent::Result<int> command_mcp_tools(const Parsed& parsed, Context& context);
 agent::Result<int> command_mcp_call(const Parsed& parsed, Context& context);
+agent::Result<int> command_mcp_test(const Parsed& parsed, Context& context);
+agent::Result<int> command_mcp_serve(const Parsed& parsed, Context& context);
+agent::Result<int> command_mcp_login(const Parsed& parsed, Context& context);
+agent::Result<int> command_mcp_logout(const Parsed& parsed, Context& context);
+agent::Result<int> command_mcp_lock(const Parsed& parsed, Context& context);
 agent::Result<int> command_policy_check(const Parsed& parsed, Context& context);
 agent::Result<int> command_models(const Parsed& parsed, Context& context);
 agent::Result<int> command_prices_show(const Parsed& parsed, Context& context);

@@ -50,10 +50,10 @@ Standard standard_of(const agent::Environment& environment) {
     standard.closed.push_back(home.string());
   }
   for (const std::filesystem::path& home : homes.own) {
-    for (const std::filesystem::path& place : tools::sandbox::open_places(home)) {
+    for (std::string& place : tools::sandbox::open_places(home)) {
       std::error_code error;
       if (std::filesystem::exists(place, error)) {
-        standard.open.push_back(place.string());
+        standard.open.push_back(std::move(place));
       }
     }
   }

@@ -5,10 +5,12 @@
 #include "agent/outcome.h"
 #include "agent/secrets/redact.h"
 #include "agent/text.h"
+#include "agent/written_out.h"
 #include "cli/commands/commands.h"
 #include "cli/help.h"
 #include "cli/key_hosts.h"
 #include "cli/known_names.h"
+#include "cli/mcp_lock.h"
 #include "cli/mcp_servers.h"
 #include "cli/open_sandbox.h"
 #include "cli/settings.h"
@@ -24,7 +26,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -56,13 +60,8 @@ void need_none(agent::AgentSpec& agent) {
 }
 
 Result<void> choose_server(agent::AgentSpec& agent, const std::string& name) {
-  const auto chosen = std::ranges::find(agent.mcp_servers, name, &agent::McpServerSpec::name);
-  if (chosen == agent.mcp_servers.end()) {
-    return agent::fail(Code::cli_usage,
-                       fmt::format("the agent has no MCP server `{}`", agent::one_line(name, 60)),
-                       "`errand mcp list AGENT` shows those that it has");
-  }
-  agent.mcp_servers = {agent::McpServerSpec(*chosen)};
+  TRY_ASSIGN(agent::McpServerSpec chosen, find_mcp_server(agent, name));
+  agent.mcp_servers = {std::move(chosen)};
   return {};
 }
 
@@ -73,10 +72,10 @@ void leave_out_the_rest(agent::AgentSpec& agent) {
 }
 
 // What servers are given goes where the user has said, as in a run.
-Result<void> check_keys(const agent::AgentSpec& agent,
-                        const Parsed& parsed,
-                        const agent::Redactor& redactor,
-                        const Context& context) {
+Result<providers::KeyHosts> check_keys(const agent::AgentSpec& agent,
+                                       const Parsed& parsed,
+                                       const agent::Redactor& redactor,
+                                       const Context& context) {
   auto settings = load_settings(context.environment, context.cwd);
   if (!settings) {
     return agent::fail(std::move(settings.error().front()));
@@ -84,7 +83,8 @@ Result<void> check_keys(const agent::AgentSpec& agent,
   TRY_ASSIGN(providers::KeyHosts hosts, key_hosts_of(parsed, context.environment));
   TRY(allow_settings(settings->user, hosts));
   KeyRequests keys(std::move(hosts), agent);
-  keys.add_programs(agent, context.environment);
+  keys.add_programs(context.environment);
+  keys.add_servers();
   auto refused = settle(keys.take(),
                         {.redactor = redactor,
                          .cancellation = context.cancellation,
@@ -93,7 +93,7 @@ Result<void> check_keys(const agent::AgentSpec& agent,
   if (!refused.empty()) {
     return agent::fail(std::move(refused.front()));
   }
-  return {};
+  return keys.hosts();
 }
 
 Result<std::unique_ptr<Started>> start(const Parsed& parsed,
@@ -108,11 +108,9 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
                                                    .places = nullptr,
                                                    .servers = nullptr});
   TRY_ASSIGN(started->signals, SignalWatcher::start(context.cancellation));
-  for (const agent::McpServerSpec& server : started->agent.mcp_servers) {
-    started->redactor.add(server.env);
-  }
   leave_out_the_rest(started->agent);
-  TRY(check_keys(started->agent, parsed, started->redactor, context));
+  TRY_ASSIGN(providers::KeyHosts hosts,
+             check_keys(started->agent, parsed, started->redactor, context));
   TRY_ASSIGN(started->tool_environment,
              ToolEnvironment::open(started->agent,
                                    {.folder_id = agent::new_run_id()},
@@ -131,8 +129,13 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
                                *started->places,
                                {.cwd = context.cwd,
                                 .clock = started->tool_environment->clock(),
+                                .http = started->tool_environment->http(),
                                 .seed = std::random_device{}(),
-                                .stop = context.cancellation.stop()}));
+                                .stop = context.cancellation.stop(),
+                                .questioner = started->tool_environment->questioner(),
+                                .redactor = started->redactor,
+                                .environment = context.environment,
+                                .key_hosts = std::move(hosts)}));
   for (std::string& sentence : started->places->left_out(started->agent)) {
     context.err << render_warning(
                        {.message = std::move(sentence)}, context.color_err, context.redactor)
@@ -154,38 +157,103 @@ Result<agent::AgentSpec> agent_with_servers(const std::string& file, Context& co
                        fmt::format("the agent {} has no MCP servers", agent::one_line(file)),
                        "it names them under `mcp_servers`");
   }
+  hide_server_secrets(agent, context.environment, context.redactor);
   return agent;
 }
 
-Json json_of(const tools::mcp::ConnectedServer& server) {
-  return {{"name", server.name},
-          {"revision", server.revision},
-          {"server", server.server},
-          {"tools", server.tools},
-          {"hidden", server.hidden}};
+Json json_of(const tools::mcp::Prompt& prompt) {
+  Json arguments = Json::array();
+  for (const tools::mcp::PromptArgument& argument : prompt.arguments) {
+    arguments.push_back({{"name", argument.name}, {"required", argument.is_required}});
+  }
+  return {{"name", prompt.name},
+          {"description", prompt.description},
+          {"arguments", std::move(arguments)}};
 }
 
-void print_servers(const std::vector<tools::mcp::ConnectedServer>& servers, Context& context) {
-  for (const tools::mcp::ConnectedServer& server : servers) {
-    context.out << fmt::format(
-        "{:<16}  {}, {}, {} tool{}{}\n",
-        agent::one_line(server.name, 60),
-        server.server.empty() ? "nameless" : server.server,
-        server.revision,
-        server.tools.size(),
-        server.tools.size() == 1 ? "" : "s",
-        server.hidden.empty() ? "" : fmt::format(", {} left out", server.hidden.size()));
+Json json_of(const tools::mcp::ConnectedServer& server, const tools::mcp::OtherOffers& others) {
+  const agent::McpConnection& connection = server.connection;
+  Json prompts = Json::array();
+  std::ranges::transform(others.prompts, std::back_inserter(prompts), [](const auto& prompt) {
+    return json_of(prompt);
+  });
+  return {{"name", connection.name},
+          {"revision", connection.revision},
+          {"server", connection.server},
+          {"tools", connection.tools},
+          {"hidden", server.hidden},
+          {"resources", others.resources},
+          {"templates", others.templates},
+          {"prompts", std::move(prompts)}};
+}
+
+// A line on stdout, without what servers are given and nobody is to read: they may say it of
+// themselves.
+void print(std::string_view line, Context& context) {
+  context.out << context.redactor.apply(line) << "\n";
+}
+
+// A server's words that a person is to judge by.
+std::string judged(std::string_view words, std::size_t most = 300) {
+  return agent::written_out_line(words, most);
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+void print_prompt(const std::string& server, const tools::mcp::Prompt& prompt, Context& context) {
+  std::string arguments;
+  for (const tools::mcp::PromptArgument& one : prompt.arguments) {
+    arguments +=
+        (arguments.empty() ? "" : ", ") + judged(one.name, 60) + (one.is_required ? "" : "?");
+  }
+  print(fmt::format("    {}/{}{}{}{}",
+                    agent::one_line(server, 60),
+                    judged(prompt.name, 100),
+                    arguments.empty() ? "" : " (" + arguments + ")",
+                    prompt.description.empty() ? "" : ": ",
+                    judged(prompt.description)),
+        context);
+}
+
+// A prompt as `--use` names it, with what it takes; `?` stands behind what may be left out.
+void print_server(const tools::mcp::ConnectedServer& connected,
+                  const tools::mcp::OtherOffers& others,
+                  Context& context) {
+  const agent::McpConnection& server = connected.connection;
+  std::string line = fmt::format("{:<16}  {}, {}, {}",
+                                 agent::one_line(server.name, 60),
+                                 server.server.empty() ? "nameless" : judged(server.server),
+                                 server.revision,
+                                 counted(server.tools.size(), "tool"));
+  if (!connected.hidden.empty()) {
+    line += fmt::format(", {} left out", connected.hidden.size());
+  }
+  for (const auto& [count, what] : {std::pair{others.resources.size(), "resource"},
+                                    std::pair{others.templates.size(), "template"},
+                                    std::pair{others.prompts.size(), "prompt"}}) {
+    line += count == 0 ? "" : ", " + counted(count, what);
+  }
+  print(line, context);
+  for (const tools::mcp::Prompt& prompt : others.prompts) {
+    print_prompt(server.name, prompt, context);
+  }
+}
+
+void warn_of(const tools::mcp::OtherOffers& others, Context& context) {
+  for (const agent::Error& error : others.errors) {
+    context.err << render_warning({.message = error.message}, context.color_err, context.redactor)
+                << "\n\n";
   }
 }
 
 void print_tools(std::span<const agent::ToolInfo> tools, Context& context) {
   constexpr std::size_t k_indent = 4;
   for (const agent::ToolInfo& tool : tools) {
-    context.out << fmt::format(
-        "{}\n    {}\n",
-        tool.name,
-        wrapped(
-            context.redactor.apply(agent::one_line(tool.description)), 80 - k_indent, k_indent));
+    print(tool.name, context);
+    const std::string description = agent::one_line(context.redactor.apply(tool.description));
+    print(fmt::format("    {}", wrapped(description, 80 - k_indent, k_indent)), context);
   }
 }
 
@@ -193,7 +261,195 @@ Result<std::unique_ptr<tools::Runner>> runner_of(Started& started) {
   tools::RunnerOptions options =
       started.tool_environment->runner_options(key_variables_of(started.agent, {}));
   options.seed = std::random_device{}();
+  options.tidy_up = [&started] { return tidy_up(started.servers.get(), started.places.get()); };
   return tools::Runner::create(started.servers->tools(), std::move(options));
+}
+
+// Ends those in the sandbox, and says what they have left: what errand writes from now on is not
+// taken for theirs. sandbox.violation where something stays that git or errand would obey.
+Result<void> end_servers(Started& started, Context& context) {
+  std::optional<agent::Error> stays;
+  for (agent::Leftover& left : tidy_up(started.servers.get(), started.places.get())) {
+    context.err << render_warning(
+                       {.message = left.sentence, .help = {}}, context.color_err, context.redactor)
+                << "\n\n";
+    if (left.is_obeyed && !stays) {
+      stays = agent::Error{
+          .code = Code::sandbox_violation, .message = std::move(left.sentence), .help = {}};
+    }
+  }
+  return stays ? Result<void>(agent::fail(*std::move(stays))) : Result<void>();
+}
+
+// What is different from what `lock` has; without one, nothing.
+std::vector<std::string> changes_since(const std::optional<tools::mcp::ToolLock>& lock,
+                                       const tools::mcp::ToolLock& now,
+                                       const agent::AgentSpec& agent) {
+  return lock ? tools::mcp::differences(*lock, now, names_of_servers(agent))
+              : std::vector<std::string>();
+}
+
+Result<int> check_lock(const Started& started, const tools::mcp::ToolLock& now, Context& context) {
+  const std::string file = shown_lock_file(started.agent);
+  TRY_ASSIGN(const auto lock, read_mcp_lock(started.agent));
+  if (!lock) {
+    return agent::fail(Code::config_invalid,
+                       fmt::format("there is no {}", file),
+                       "`errand mcp lock AGENT` writes it");
+  }
+  const auto found = changes_since(lock, now, started.agent);
+  for (const std::string& sentence : found) {
+    print(sentence, context);
+  }
+  return found.empty() ? Result<int>(0)
+                       : agent::fail(Code::config_invalid,
+                                     fmt::format("the MCP tools are others than in {}: {} "
+                                                 "difference{}",
+                                                 file,
+                                                 found.size(),
+                                                 found.size() == 1 ? "" : "s"),
+                                     "`errand mcp lock AGENT` accepts the tools as they are now");
+}
+
+// A lock is a file for others; where a name is taken out of it, it names no tool.
+Result<void> has_no_secret_names(const tools::mcp::ToolLock& now, const Context& context) {
+  for (const auto& [server, tools] : now.servers) {
+    for (const auto& [name, tool] : tools) {
+      if (!context.redactor.is_clean(name)) {
+        return agent::fail(
+            Code::config_invalid,
+            fmt::format("a tool of the MCP server `{}` has a secret in its name, and cannot be "
+                        "locked: `{}`",
+                        agent::one_line(server, 60),
+                        judged(context.redactor.apply(name), 60)),
+            "see why the server says what it was given; a pattern in `tools` leaves the tool out");
+      }
+    }
+  }
+  return {};
+}
+
+Result<int> accept_tools(const Started& started,
+                         const tools::mcp::ToolLock& now,
+                         Context& context) {
+  TRY(has_no_secret_names(now, context));
+  const auto lock = read_mcp_lock(started.agent);  // as their guard has put it back
+  TRY(write_mcp_lock(started.agent, now));
+  if (lock) {
+    for (const std::string& sentence : changes_since(*lock, now, started.agent)) {
+      print(sentence, context);
+    }
+  } else {
+    context.err << render_warning({.message = "not compared with the lock that was there: " +
+                                              lock.error().message,
+                                   .help = {}},
+                                  context.color_err,
+                                  context.redactor)
+                << "\n\n";
+  }
+  std::size_t tools = 0;
+  for (const auto& [name, of_server] : now.servers) {
+    tools += of_server.size();
+  }
+  context.err << fmt::format("{} is written: {} tool{} of {} server{}\n",
+                             shown_lock_file(started.agent),
+                             tools,
+                             tools == 1 ? "" : "s",
+                             now.servers.size(),
+                             now.servers.size() == 1 ? "" : "s");
+  return 0;
+}
+
+// ---- errand mcp test ----
+
+Json json_of(const tools::mcp::ServerCheck& check) {
+  Json json = {{"name", check.name}, {"status", check.error ? "fail" : "ok"}};
+  if (!check.found.empty()) {
+    json["found"] = check.found;
+  }
+  if (check.error) {
+    json["error"] = {{"code", agent::row(check.error->code).name},
+                     {"message", check.error->message}};
+  }
+  return json;
+}
+
+// Also of servers that the lock has and the agent has not.
+std::vector<tools::mcp::ServerCheck> lock_checks(const Started& started,
+                                                 std::span<const std::string> servers_of_agent) {
+  const auto wrong = [](agent::Error error) {
+    return tools::mcp::ServerCheck{.name = "lock", .found = {}, .error = std::move(error)};
+  };
+  auto lock = read_mcp_lock(started.agent);
+  if (!lock) {
+    return {wrong(std::move(lock).error())};
+  }
+  if (!*lock) {
+    return {};
+  }
+  std::vector<tools::mcp::ServerCheck> checks;
+  for (std::string& sentence :
+       tools::mcp::differences(**lock, started.servers->lock(started.redactor), servers_of_agent)) {
+    checks.push_back(
+        wrong({.code = Code::config_invalid, .message = std::move(sentence), .help = {}}));
+  }
+  if (checks.empty()) {
+    checks.push_back({.name = "lock", .found = "the tools are those of the lock", .error = {}});
+  }
+  return checks;
+}
+
+// Rules of the agent that name tools which are not there.
+std::vector<tools::mcp::ServerCheck> rule_checks(const Started& started) {
+  std::vector<tools::mcp::ServerCheck> checks;
+  const agent::PermissionSpec& spec = started.agent.permissions;
+  for (const auto* rules : {&spec.allow, &spec.ask, &spec.deny}) {
+    for (agent::Warning& warning : started.servers->idle_rules(*rules)) {
+      checks.push_back(
+          {.name = "rule",
+           .found = {},
+           .error = agent::Error{
+               .code = Code::config_invalid, .message = std::move(warning.message), .help = {}}});
+    }
+  }
+  return checks;
+}
+
+// In the order in which they were looked at; how each ended is the last of a server's.
+std::vector<tools::mcp::CheckedServer> check_all(Started& started,
+                                                 std::span<const std::string> servers_of_agent,
+                                                 const std::stop_token& stop) {
+  auto servers = started.servers->check(stop);
+  auto locked = lock_checks(started, servers_of_agent);
+  auto rules = rule_checks(started);
+  for (tools::mcp::CheckedServer& ended : started.servers->end_all()) {
+    const auto server = std::ranges::find(servers, ended.name, &tools::mcp::CheckedServer::name);
+    std::ranges::move(ended.checks, std::back_inserter(server->checks));
+  }
+  if (!locked.empty()) {
+    servers.push_back(
+        {.name = std::filesystem::path(agent::tool_lock_file(started.agent)).filename(),
+         .checks = std::move(locked)});
+  }
+  if (!rules.empty()) {
+    servers.push_back({.name = "permissions", .checks = std::move(rules)});
+  }
+  return servers;
+}
+
+void print_checks(const std::vector<tools::mcp::CheckedServer>& servers, Context& context) {
+  for (const auto& [name, checks] : servers) {
+    for (const tools::mcp::ServerCheck& check : checks) {
+      const std::string& about = check.error ? check.error->message : check.found;
+      print(fmt::format("{} {} {}{}{}",
+                        check.error ? "FAIL" : "ok  ",
+                        agent::one_line(name, 60),
+                        check.name,
+                        about.empty() ? "" : ": ",
+                        agent::one_line(about)),
+            context);
+    }
+  }
 }
 
 // A signal while they start is the ending, whatever they made of it.
@@ -214,17 +470,23 @@ Result<int> command_mcp_list(const Parsed& parsed, Context& context) {
     return or_signal(agent::fail(std::move(started).error()), context);
   }
   const auto connected = (*started)->servers->connected();
+  const auto others = (*started)->servers->other_offers(context.cancellation.stop());
+  std::ranges::for_each(others, [&](const auto& one) { warn_of(one, context); });
+  TRY(end_servers(**started, context));
   if (parsed.value("--output") == "json") {
     Json json = {{"schema", "errand.mcp/1"}, {"servers", Json::array()}};
-    std::ranges::transform(connected, std::back_inserter(json["servers"]), json_of);
+    for (std::size_t at = 0; at < connected.size(); ++at) {
+      json["servers"].push_back(json_of(connected[at], others[at]));
+    }
     context.out << context.redactor.dump(json) << "\n";
   } else {
-    print_servers(connected, context);
+    for (std::size_t at = 0; at < connected.size(); ++at) {
+      print_server(connected[at], others[at], context);
+    }
   }
   for (const agent::McpServerSpec& server : wanted) {
-    const bool is_there =
-        std::ranges::find(connected, server.name, &tools::mcp::ConnectedServer::name) !=
-        connected.end();
+    const bool is_there = std::ranges::any_of(
+        connected, [&](const auto& one) { return one.connection.name == server.name; });
     if (!is_there && server.is_required) {
       return agent::fail(Code::mcp_connection,
                          fmt::format("the MCP server `{}` is required, and did not start",
@@ -237,6 +499,7 @@ Result<int> command_mcp_list(const Parsed& parsed, Context& context) {
 Result<int> command_mcp_tools(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(auto supervisor, tools::Supervisor::start());  // before any thread
   TRY_ASSIGN(agent::AgentSpec agent, agent_with_servers(parsed.positionals.front(), context));
+  const std::vector<std::string> servers = names_of_servers(agent);
   if (parsed.positionals.size() > 1) {
     TRY(choose_server(agent, parsed.positionals[1]));
   }
@@ -244,13 +507,51 @@ Result<int> command_mcp_tools(const Parsed& parsed, Context& context) {
   if (!started) {
     return or_signal(agent::fail(std::move(started).error()), context);
   }
+  TRY(check_mcp_lock((*started)->agent, *(*started)->servers, servers, (*started)->redactor));
   TRY_ASSIGN(const auto toolbox, runner_of(**started));
   if (parsed.value("--output") == "json") {
     write_tools_json(toolbox->tools(), context);
   } else {
     print_tools(toolbox->tools(), context);
   }
+  TRY(end_servers(**started, context));
   return 0;
+}
+
+Result<int> command_mcp_test(const Parsed& parsed, Context& context) {
+  TRY_ASSIGN(auto supervisor, tools::Supervisor::start());  // before any thread
+  TRY_ASSIGN(agent::AgentSpec agent, agent_with_servers(parsed.positionals.front(), context));
+  const std::vector<std::string> names = names_of_servers(agent);
+  if (parsed.positionals.size() > 1) {
+    TRY(choose_server(agent, parsed.positionals[1]));
+  }
+  need_none(agent);
+  auto started = start(parsed, std::move(agent), std::move(supervisor), context);
+  if (!started) {
+    return or_signal(agent::fail(std::move(started).error()), context);
+  }
+  const auto servers = check_all(**started, names, context.cancellation.stop());
+  TRY(end_servers(**started, context));
+  if (const int signal = context.cancellation.signal_number(); signal != 0) {
+    return 128 + signal;
+  }
+  std::vector<const agent::Error*> errors;
+  Json json = {{"schema", "errand.mcp_test/1"}, {"servers", Json::array()}};
+  for (const auto& [name, checks] : servers) {
+    Json& one = json["servers"].emplace_back(Json{{"name", name}, {"checks", Json::array()}});
+    for (const tools::mcp::ServerCheck& check : checks) {
+      one["checks"].push_back(json_of(check));
+      if (check.error) {
+        errors.push_back(&*check.error);
+      }
+    }
+  }
+  if (parsed.value("--output") == "json") {
+    context.out << context.redactor.dump(json) << "\n";
+  } else {
+    print_checks(servers, context);
+  }
+  return errors.empty() ? 0 : agent::exit_code(*errors.front());
 }
 
 Result<int> command_mcp_call(const Parsed& parsed, Context& context) {
@@ -263,11 +564,32 @@ Result<int> command_mcp_call(const Parsed& parsed, Context& context) {
   if (!started) {
     return or_signal(agent::fail(std::move(started).error()), context);
   }
+  TRY(check_mcp_lock((*started)->agent,
+                     *(*started)->servers,
+                     names_of_servers((*started)->agent),
+                     (*started)->redactor));
   TRY_ASSIGN(const auto toolbox, runner_of(**started));
   return call_by_hand(*toolbox,
                       {.id = "call_1", .name = parsed.positionals[1], .arguments = arguments},
                       (*started)->tool_environment->folder(),
+                      parsed.value("--output") == "json",
                       context);
+}
+
+Result<int> command_mcp_lock(const Parsed& parsed, Context& context) {
+  TRY_ASSIGN(auto supervisor, tools::Supervisor::start());  // before any thread
+  TRY_ASSIGN(agent::AgentSpec agent, agent_with_servers(parsed.positionals.front(), context));
+  for (agent::McpServerSpec& server : agent.mcp_servers) {
+    server.is_required = true;  // a lock is of all that the agent may have
+  }
+  auto started = start(parsed, std::move(agent), std::move(supervisor), context);
+  if (!started) {
+    return or_signal(agent::fail(std::move(started).error()), context);
+  }
+  const tools::mcp::ToolLock now = (*started)->servers->lock((*started)->redactor);
+  TRY(end_servers(**started, context));
+  return parsed.has("--check") ? check_lock(**started, now, context)
+                               : accept_tools(**started, now, context);
 }
 
 }  // namespace cli

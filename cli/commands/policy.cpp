@@ -11,10 +11,13 @@
 #include "cli/permissions.h"
 #include "cli/run_folder.h"
 #include "cli/terminal/render_error.h"
+#include "cli/tool_by_hand.h"
 #include "config/load.h"
 #include "tools/builtin/registry.h"
 #include "tools/files/atomic_file_write.h"
 #include "tools/files/regular_file.h"
+#include "tools/mcp/find_tools.h"
+#include "tools/mcp/read_resources.h"
 #include "tools/permissions/shell_script.h"
 #include "tools/process/supervisor.h"
 #include "tools/runner/call_validation.h"
@@ -56,7 +59,16 @@ Json arguments_of(const std::string& text) {
   }
   const std::string patch =
       text.contains('\n') ? text : fmt::format("--- {0}\n+++ {0}\n@@ -1 +1 @@\n-\n+\n", text);
-  return {{"command", text}, {"path", text}, {"url", text}, {"pattern", "*"}, {"patch", patch}};
+  const auto blank = std::min(text.find(' '), text.size());  // SERVER, or SERVER URI
+  const std::string uri(agent::trimmed(std::string_view(text).substr(blank)));
+  return {{"command", text},
+          {"path", text},
+          {"url", text},
+          {"pattern", "*"},
+          {"patch", patch},
+          {"operation", uri.empty() ? "list" : "read"},
+          {"server", text.substr(0, blank)},
+          {"uri", uri}};
 }
 
 // Whether the tool takes them: those that are no JSON are made up here.
@@ -175,6 +187,72 @@ class TriedSandbox {
   const Result<std::unique_ptr<tools::Sandbox>> sandbox_;
 };
 
+// What no part of errand itself does: looked at, not called.
+class ForeignTool final : public tools::Tool {
+ public:
+  using AccessOf = tools::Access (*)(const Json& arguments);
+
+  ForeignTool(agent::ToolInfo info, AccessOf access_of)
+      : info_(std::move(info)), access_of_(access_of) {}
+
+  const agent::ToolInfo& info() const override { return info_; }
+  tools::Access access(const Json& arguments) const override { return access_of_(arguments); }
+  tools::Output call(const Json& /*arguments*/, const tools::CallContext& /*context*/) override {
+    return tools::failure(Code::tool_failed, "it is not called here");
+  }
+
+ private:
+  agent::ToolInfo info_;
+  AccessOf access_of_;
+};
+
+// Of an MCP server, by its name alone: whether the server has it, and what it takes, is not asked.
+std::unique_ptr<tools::Tool> tool_of_server(const std::string& name, ForeignTool::AccessOf access) {
+  return std::make_unique<ForeignTool>(
+      agent::ToolInfo{.name = name, .description = {}, .parameters = R"({"type": "object"})"},
+      access);
+}
+
+tools::Access access_to_server(const Json& arguments) {
+  return {.kind = tools::Access::Kind::server, .target = agent::canonical(arguments)};
+}
+
+tools::Access access_to_nothing(const Json& /*arguments*/) {
+  return {.kind = tools::Access::Kind::nothing, .target = {}};
+}
+
+Result<std::unique_ptr<tools::Tool>> tool_of(const agent::AgentSpec& agent,
+                                             const std::string& name,
+                                             Context& context) {
+  const auto spec = std::ranges::find(agent.tools, name, &agent::ToolSpec::name);
+  if (spec != agent.tools.end()) {
+    TRY_ASSIGN(tools::ConfiguredTool configured, tools::configure_tool(*spec));
+    return std::move(configured.tool);
+  }
+  if (std::ranges::any_of(agent.mcp_servers, [&](const agent::McpServerSpec& server) {
+        return name.starts_with(server.tool_prefix());
+      })) {
+    return tool_of_server(name, access_to_server);
+  }
+  if (!agent.mcp_servers.empty() && name == tools::mcp::k_resource_reader) {
+    return tool_of_server(name, tools::mcp::access_to_resource);
+  }
+  if (!agent.mcp_servers.empty() && name == tools::mcp::k_tool_finder) {
+    return tool_of_server(name, access_to_nothing);
+  }
+  TRY_ASSIGN(auto others, agents_as_tools(agent, context));
+  const auto other = std::ranges::find(others, name, &agent::ToolInfo::name);
+  if (other != others.end()) {
+    return std::make_unique<ForeignTool>(std::move(*other), access_to_nothing);
+  }
+  return agent::fail(Code::cli_usage,
+                     fmt::format("the agent has no tool `{}`", agent::one_line(name, 100)),
+                     agent.mcp_servers.empty()
+                         ? "`errand tools list AGENT` lists those that it has"
+                         : "`errand tools list AGENT` lists those that it has, and "
+                           "`errand mcp tools AGENT` those of its MCP servers");
+}
+
 }  // namespace
 
 Result<int> command_policy_check(const Parsed& parsed, Context& context) {
@@ -190,26 +268,21 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
     return end_with(std::move(settings).error(), context);
   }
   const std::string& name = parsed.positionals[1];
+  TRY_ASSIGN(const std::unique_ptr<tools::Tool> tool, tool_of(*report.agent, name, context));
   const auto spec = std::ranges::find(report.agent->tools, name, &agent::ToolSpec::name);
-  if (spec == report.agent->tools.end()) {
-    return agent::fail(Code::cli_usage,
-                       fmt::format("the agent has no tool `{}`", name),
-                       "`errand tools list AGENT` lists those that it has");
-  }
-  TRY_ASSIGN(const tools::ConfiguredTool configured, tools::configure_tool(*spec));
-  const bool runs_programs = tools::runs_programs(*spec);
+  const bool runs_programs = spec != report.agent->tools.end() && tools::runs_programs(*spec);
   const TriedSandbox sandbox(*report.agent, runs_programs, context);
   TRY_ASSIGN(const tools::Permissions permissions,
              permissions_of(*report.agent, *settings, parsed, context, {}, sandbox.get()));
   const std::string text = parsed.positionals.size() > 2 ? parsed.positionals[2] : "{}";
   const Json arguments = arguments_of(text);
-  const auto fits = check_fit(*configured.tool, text);
-  const tools::Access access = fits ? configured.tool->access(arguments)
-                                    : tools::Access{.kind = tools::Access::Kind::nothing};
+  const auto fits = check_fit(*tool, text);
+  const tools::Access access =
+      fits ? tool->access(arguments) : tools::Access{.kind = tools::Access::Kind::nothing};
   const tools::PermissionDecision decision = permissions.judge(name, access);
   const auto opened = sandbox.opened();
   const auto passes = !fits    ? fits
-                      : opened ? check_call(*configured.tool, arguments, sandbox.get(), context)
+                      : opened ? check_call(*tool, arguments, sandbox.get(), context)
                                : opened;
   const std::vector<std::string> closed =
       access.kind == tools::Access::Kind::commands && sandbox.get() != nullptr

@@ -6,6 +6,7 @@
 #include "cli/find_run.h"
 #include "cli/given_answers.h"
 #include "cli/run_choice.h"
+#include "cli/run_identity.h"
 #include "cli/start_run.h"
 
 #include <fmt/format.h>
@@ -76,6 +77,7 @@ agent::Result<RunSource> forked_source(Parsed& parsed, Context& context) {
                        "`errand fork` wants the turn that the new run goes on from",
                        "`--at N`: after turn N; 0 is before the first");
   }
+  TRY(check_name(parsed.value("--session").value_or(""), "run"));
   TRY_ASSIGN(const auto journal, journal_of(parsed, context));
   TRY_ASSIGN(const std::string run_id,
              agent::store::find_run(journal, choice.run, context.cwd.string()));

@@ -2,7 +2,9 @@
 #include "cli/agent_choice.h"
 #include "cli/commands/commands.h"
 #include "cli/find_run.h"
+#include "cli/flow_part.h"
 #include "cli/known_names.h"
+#include "cli/run_identity.h"
 #include "cli/start_run.h"
 #include "cli/user_folders.h"
 #include "config/load.h"
@@ -26,6 +28,9 @@ std::filesystem::path store_of(const AgentChoice& choice, const Context& context
 Result<RunSource> source_of(Parsed& parsed, Context& context) {
   const std::string session = parsed.value("--session").value_or("");
   TRY_ASSIGN(auto agent, choose_agent(parsed, context.cwd));
+  if (parsed.has("--from") || parsed.has("--only")) {
+    return part_of_flow(std::move(agent), parsed, context);
+  }
   if (session.empty()) {
     return RunSource{.agent = std::move(agent)};
   }
@@ -34,6 +39,7 @@ Result<RunSource> source_of(Parsed& parsed, Context& context) {
                        "`--session` names a run that is kept, and this one is not",
                        "leave out `--no-session` and `--replay`");
   }
+  TRY(check_name(session, "run"));
   TRY_ASSIGN(auto earlier, find_session(store_of(agent, context), session, context));
   if (!earlier) {
     return RunSource{.agent = std::move(agent), .session = session};

@@ -83,7 +83,9 @@ agent::Result<std::size_t> limit_of(const Parsed& parsed) {
 
 agent::Result<agent::store::RunFilter> filter_of(const Parsed& parsed, const Context& context) {
   agent::store::RunFilter filter;
-  filter.folder = parsed.has("--all") ? "" : context.cwd.string();
+  if (!parsed.has("--all")) {
+    TRY_ASSIGN(filter.folder, folder_of(context));
+  }
   filter.agent = parsed.value("--agent").value_or("");
   filter.session = parsed.value("--name").value_or("");
   filter.batch = parsed.value("--batch").value_or("");
@@ -207,7 +209,8 @@ class RunTable {
  public:
   RunTable(const std::vector<RunInfo>& runs, bool color) : runs_(runs), color_(color) {
     const std::size_t terminal = Terminal::columns(STDOUT_FILENO);
-    columns_ = terminal == 0 ? k_default_columns : std::max(terminal, k_default_columns);
+    is_terminal_ = terminal != 0;
+    columns_ = is_terminal_ ? terminal : k_default_columns;
     id_ = short_id_length(runs);
     for (const RunInfo& run : runs) {
       when_ = std::max(when_, ago(wall(run.row.begun), now_).size());
@@ -254,15 +257,24 @@ class RunTable {
         fmt::format("  {}  {}  ", in_column(turns, k_turns, true), in_column(cost, cost_, true));
     const std::size_t used = columns_of(head) + end_ + columns_of(tail);
     const std::size_t room = std::max<std::size_t>(10, columns_ - std::min(columns_, used));
-    return without_end_blanks(head + paint(style, in_column(end, end_), color_) + tail +
-                              cut_to_columns(agent::one_line(prompt, 400), room)) +
-           "\n";
+    std::size_t left = is_terminal_ ? columns_ : used + room;
+    const auto take = [&left](std::string_view text) {
+      std::string cut = left == 0 ? std::string() : cut_to_columns(text, left);
+      left -= std::min(left, columns_of(cut));
+      return cut;
+    };
+    std::string line = take(head);
+    line += paint(style, take(in_column(end, end_)), color_);
+    line += take(tail);
+    line += take(cut_to_columns(agent::one_line(prompt, 400), room));
+    return without_end_blanks(line) + "\n";
   }
 
   static constexpr std::size_t k_turns = 5;
 
   const std::vector<RunInfo>& runs_;
   bool color_;
+  bool is_terminal_;
   std::size_t columns_;
   const Wall now_ = std::chrono::system_clock::now();
   std::size_t id_;

@@ -99,6 +99,14 @@ Json json_of(const agent::ContextView& view) {
           {"pinned", std::move(pinned)}};
 }
 
+std::vector<std::string> tools_of(const Request& request) {
+  std::vector<std::string> names = request.begun.tools;
+  for (const agent::AddedTool& tool : request.state.added_tools) {
+    names.push_back(tool.name);
+  }
+  return names;
+}
+
 Json json_of(const Request& request, const std::string& run_id) {
   Json messages = Json::array();
   for (const agent::Message& message : agent::seen_by_model(request.state).messages) {
@@ -111,7 +119,7 @@ Json json_of(const Request& request, const std::string& run_id) {
           {"estimated_input", request.event.estimated_input},
           {"messages_of_run", request.state.conversation.messages.size()},
           {"shortened", json_of(request.state.view)},
-          {"tools", request.begun.tools},
+          {"tools", tools_of(request)},
           {"instructions", request.begun.instructions},
           {"messages", std::move(messages)}};
 }
@@ -131,7 +139,7 @@ class ContextText {
                         request.event.estimated_input);
     write(request.state.view);
     text_ += fmt::format("tools: {}\n",
-                         agent::one_line(fmt::format("{}", fmt::join(request.begun.tools, ", "))));
+                         agent::one_line(fmt::format("{}", fmt::join(tools_of(request), ", "))));
     part("instructions", request.begun.instructions);
     for (const agent::Message& message : messages) {
       std::visit([&](const auto& one) { write(one); }, message);

@@ -59,9 +59,12 @@ std::string help_for(const Mending& mending) {
     return fmt::format("{} is the file as it was; a backup may have what is lost",
                        mending.copy.string());
   }
-  return std::ranges::any_of(mending.after.findings, &Finding::can_be_mended)
-             ? "`errand runs doctor --fix` keeps a copy and mends what can be"
-             : "`errand runs export` or `rm` those runs; the others are whole";
+  if (std::ranges::any_of(mending.after.findings, &Finding::can_be_mended)) {
+    return "`errand runs doctor --fix` keeps a copy and mends what can be";
+  }
+  return mending.after.is_sound
+             ? "`errand runs export` or `rm` those runs; the others are whole"
+             : "put a backup in its place, or move it away: the next run creates a new one";
 }
 
 }  // namespace

@@ -82,8 +82,8 @@ class PendingText {
     }
     if (!agent::can_be_approved(call)) {
       sheet.add_line(
-          "  a secret in its arguments is not in the journal: it cannot be approved "
-          "here; when the run is carried on, the model has to make it again");
+          "  a secret in its arguments is not in the journal: nobody can approve it here");
+      sheet.add_line("  when the run is carried on, the model has to make it again");
     }
     sheet.explain_characters();
     context_.out << sheet.lines(0, sheet.size());
@@ -138,9 +138,11 @@ agent::Result<int> command_runs_pending(const Parsed& parsed, Context& context) 
   if (parsed.has("--last") || !parsed.positionals.empty()) {
     TRY_ASSIGN(run_id, chosen_run(parsed, context, journal));
   }
-  const bool is_of_here = !run_id && !parsed.has("--all");
-  auto runs = agent::store::waiting_runs(
-      journal, run_id.value_or(""), is_of_here ? context.cwd.string() : "");
+  std::string folder;  // empty: all
+  if (!run_id && !parsed.has("--all")) {
+    TRY_ASSIGN(folder, folder_of(context));
+  }
+  auto runs = agent::store::waiting_runs(journal, run_id.value_or(""), folder);
   if (!runs && runs.error().code == agent::Code::storage_not_found && !parsed.has("--store")) {
     runs = std::vector<WaitingRun>();  // there was no run yet
   }

@@ -1,17 +1,20 @@
-// `errand test`: agents against recordings and scripts, in parallel, without a network.
+// `errand test`: agents against recordings and scripts, in parallel and without a network, or live.
 #include "agent/duration.h"
 #include "agent/id.h"
 #include "agent/outcome.h"
 #include "agent/text.h"
 #include "cli/commands/commands.h"
+#include "cli/known_names.h"
 #include "cli/output.h"
 #include "cli/run_folder.h"
 #include "cli/run_sinks.h"
 #include "cli/signals.h"
 #include "cli/terminal/render_error.h"
+#include "cli/test_baseline.h"
 #include "cli/test_report.h"
 #include "cli/test_run.h"
 #include "config/test_case.h"
+#include "config/yaml/source.h"
 #include "tools/files/walk.h"
 #include "tools/process/local_program_runner.h"
 
@@ -20,6 +23,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <condition_variable>
 #include <csignal>
 #include <functional>
@@ -111,14 +115,45 @@ Result<std::vector<std::string>> find_files(const Parsed& parsed, const fs::path
   return files;
 }
 
+// A name that nothing bears was never called, and never will be.
+Result<void> check_tools_never(const config::TestCase& test, const Context& context) {
+  if (test.expect.tools.never.empty()) {
+    return {};
+  }
+  const std::set<std::string> names = names_of_tools_of_all(test.agent, context.environment);
+  for (const std::string& name : test.expect.tools.never) {
+    if (names.empty() || names.contains(name) || name.starts_with("mcp__")) {
+      continue;
+    }
+    const auto meant = agent::nearest(name, std::vector(names.begin(), names.end()));
+    return agent::fail(
+        {.code = agent::Code::config_invalid,
+         .message = fmt::format("`expect.tools.never` could not fail: neither the agent nor errand "
+                                "has a tool `{}`",
+                                agent::one_line(name, 100)),
+         .help = meant ? fmt::format("did you mean `{}`?", *meant)
+                       : "`errand tools list` shows those that there are",
+         .where = agent::Where{.file = test.file.string(), .excerpt = {}}});
+  }
+  return {};
+}
+
+Result<void> check_case(const config::TestCase& test, const Context& context) {
+  TRY(check_workspace(test, context));
+  return check_tools_never(test, context);
+}
+
 // One broken file says nothing of the others: they run.
-std::vector<Found> load(const std::vector<std::string>& files, Context& context) {
+std::vector<Found> load(const std::vector<std::string>& files, bool is_live, Context& context) {
   std::vector<Found> found;
   for (const std::string& file : files) {
     Found one{.shown = file};
     auto test = config::load_test_case(context.cwd / file);
     std::vector<agent::Error> warnings;
-    const auto allowed = test ? check_workspace(*test, context) : Result<void>();
+    if (test && !is_live && !test->needs_live.empty()) {
+      test = std::unexpected(std::move(test->needs_live));
+    }
+    const auto allowed = test ? check_case(*test, context) : Result<void>();
     if (test && allowed) {
       one.test = *std::move(test);
       warnings = std::exchange(one.test.warnings, {});
@@ -141,12 +176,78 @@ std::vector<Found> load(const std::vector<std::string>& files, Context& context)
   return found;
 }
 
-// Runs the cases side by side and hands out their reports in the order of the cases.
+// Judges are asked last, and only where all else holds: they cost money.
+TestRun run_once(const config::TestCase& test, const std::string& number, const TestWorld& world) {
+  TestOutcome outcome = run_test_case(test, number, world);
+  if (outcome.end == TestOutcome::End::stopped) {
+    return {};
+  }
+  TestRun run{.outcome = std::nullopt, .failures = failures_of(test, outcome)};
+  if (run.failures.empty()) {
+    for (const config::JudgeExpectation& judge : test.expect.judges) {
+      Judgement judgement = ask_judge(judge,
+                                      {.prompt = outcome.prompt, .answer = outcome.text},
+                                      test.file.parent_path(),
+                                      number,
+                                      world);
+      if (judgement.is_stopped) {
+        return {};
+      }
+      if (judgement.verdict == Judgement::Verdict::does_not_hold) {
+        run.failures.push_back(failure_of(judgement));
+      }
+      run.judgements.push_back(std::move(judgement));
+    }
+  }
+  run.outcome = std::move(outcome);
+  return run;
+}
+
+// One run of one case.
+struct Job {
+  std::size_t found;   // which case
+  std::size_t number;  // from 0: which of its runs
+};
+
+// Runs the cases side by side, each as often as it says, and hands out their reports in the order
+// of the cases.
 class Pool {
  public:
-  Pool(const std::vector<Found>& cases, const TestWorld& world, std::size_t jobs)
-      : cases_(cases), world_(world), reports_(cases.size()) {
-    for (std::size_t job = 0; job < std::min(jobs, cases.size()); ++job) {
+  Pool(const std::vector<Found>& cases, const TestWorld& world, std::size_t threads)
+      : cases_(cases), world_(world), runs_(cases.size()) {
+    for (std::size_t index = 0; index < cases.size(); ++index) {
+      if (cases[index].errors.empty()) {
+        runs_[index].resize(cases[index].test.repeat);
+        for (std::size_t number = 0; number < cases[index].test.repeat; ++number) {
+          jobs_.push_back({.found = index, .number = number});
+        }
+      }
+    }
+    start(std::min(threads, jobs_.size()));
+  }
+
+  std::vector<TestReport> collect(const std::function<void(const TestReport&)>& tell) {
+    std::vector<TestReport> collected;
+    for (std::size_t index = 0; index < cases_.size(); ++index) {
+      TestReport report{.file = cases_[index].shown,
+                        .name = cases_[index].test.name,
+                        .pass = cases_[index].test.pass,
+                        .is_live = world_.is_live,
+                        .errors = cases_[index].errors};
+      for (std::optional<TestRun>& run : runs_[index]) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return run.has_value(); });
+        lock.unlock();
+        report.runs.push_back(*std::move(run));
+      }
+      tell(collected.emplace_back(std::move(report)));
+    }
+    return collected;
+  }
+
+ private:
+  void start(std::size_t threads) {
+    while (threads_.size() < threads) {
       try {
         threads_.emplace_back([this] { work(); });
       } catch (const std::system_error&) {
@@ -158,49 +259,30 @@ class Pool {
     }
   }
 
-  std::vector<TestReport> collect(const std::function<void(const TestReport&)>& tell) {
-    std::vector<TestReport> collected;
-    for (std::optional<TestReport>& report : reports_) {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return report.has_value(); });
-      lock.unlock();
-      tell(collected.emplace_back(*std::move(report)));
-    }
-    return collected;
-  }
-
- private:
   void work() {
-    for (std::size_t index = next_++; index < cases_.size(); index = next_++) {
-      TestReport report = run(index);
+    for (std::size_t index = next_++; index < jobs_.size(); index = next_++) {
+      const Job& job = jobs_[index];
+      TestRun run = run_job(job, std::to_string(index + 1));
       const std::lock_guard lock(mutex_);
-      reports_[index] = std::move(report);
+      runs_[job.found][job.number] = std::move(run);
       changed_.notify_all();
     }
   }
 
-  TestReport run(std::size_t index) const {
-    const Found& found = cases_[index];
-    TestReport report{
-        .file = found.shown, .name = found.test.name, .outcome = std::nullopt, .failures = {}};
-    report.errors = found.errors;
-    if (report.is_broken() || world_.stop.stop_requested()) {
-      return report;
+  TestRun run_job(const Job& job, const std::string& number) const {
+    if (world_.stop.stop_requested()) {
+      return {};
     }
-    TestOutcome outcome = run_test_case(found.test, index + 1, world_);
-    if (outcome.end != TestOutcome::End::stopped) {
-      report.failures = judge(found.test, outcome);
-      report.outcome = std::move(outcome);
-    }
-    return report;
+    return run_once(cases_[job.found].test, number, world_);
   }
 
   const std::vector<Found>& cases_;
   const TestWorld& world_;
+  std::vector<Job> jobs_;
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::optional<TestReport>> reports_;  // each under mutex_ until it is there
+  std::vector<std::vector<std::optional<TestRun>>> runs_;  // each under mutex_ until it is there
   std::vector<std::jthread> threads_;
 };
 
@@ -218,6 +300,126 @@ Result<std::size_t> jobs_of(const Parsed& parsed) {
   return std::max(std::thread::hardware_concurrency(), 1u);
 }
 
+// Every case as often as the command line says.
+Result<void> repeat_all(const Parsed& parsed, std::vector<Found>& cases) {
+  constexpr std::int64_t k_most = 1'000;
+  const auto text = parsed.value("--repeat");
+  if (!text) {
+    return {};
+  }
+  const std::int64_t repeat = agent::parse_count(*text).value_or(0);
+  if (repeat < 1 || repeat > k_most) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("`--repeat {}` is not from 1 to {}", *text, k_most),
+                       "a whole number: --repeat 5");
+  }
+  for (Found& found : cases) {
+    found.test.repeat = static_cast<std::size_t>(repeat);
+  }
+  return {};
+}
+
+// Whole percents.
+Result<int> tolerance_of(const Parsed& parsed) {
+  constexpr int k_default = 5;
+  const auto text = parsed.value("--tolerance");
+  if (!text) {
+    return k_default;
+  }
+  if (!parsed.has("--baseline")) {
+    return agent::fail(
+        Code::cli_usage,
+        "`--tolerance` says how much worse than a baseline is allowed, and there is none",
+        "--baseline FILE --tolerance 5%");
+  }
+  int percent = 0;
+  const std::string_view digits =
+      std::string_view(*text).substr(0, text->size() - (text->ends_with('%') ? 1 : 0));
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), percent);
+  if (error != std::errc() || end != digits.data() + digits.size() ||
+      digits.size() == text->size() || percent < 0 || percent > 100) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("`--tolerance {}` is not from 0% to 100%", *text),
+                       "a whole number of percent: --tolerance 5%");
+  }
+  return percent;
+}
+
+// A baseline has its cases by their paths from its own folder.
+std::string name_in_baseline(const std::string& shown,
+                             const std::string& baseline,
+                             const fs::path& cwd) {
+  const fs::path folder = (cwd / baseline).lexically_normal().parent_path();
+  return (cwd / shown).lexically_normal().lexically_relative(folder).string();
+}
+
+std::vector<CaseFigures> figures_of(const std::vector<TestReport>& reports,
+                                    const std::string& baseline,
+                                    const fs::path& cwd) {
+  std::vector<CaseFigures> figures;
+  for (const TestReport& report : reports) {
+    CaseFigures one{.file = name_in_baseline(report.file, baseline, cwd)};
+    one.passed = report.count(TestRun::Status::passed);
+    one.runs = one.passed + report.count(TestRun::Status::failed);
+    if (const auto cost = report.cost(); cost && !report.runs.empty()) {
+      one.cost_usd =
+          agent::Money::from_picos(cost->picos() / static_cast<std::int64_t>(report.runs.size()));
+    }
+    figures.push_back(std::move(one));
+  }
+  return figures;
+}
+
+// What the last call came to, and where what this one comes to is written.
+struct Baselines {
+  std::vector<CaseFigures> old = {};  // empty: not asked for
+  int tolerance = 0;
+  std::unique_ptr<Output> next = {};  // null: not asked for
+};
+
+Result<Baselines> open_baselines(const Parsed& parsed, Context& context) {
+  constexpr std::size_t k_largest = 16u << 20;
+  Baselines baselines;
+  TRY_ASSIGN(baselines.tolerance, tolerance_of(parsed));
+  if (const auto file = parsed.value("--baseline")) {
+    TRY_ASSIGN(const std::string text, config::read_text_file(context.cwd / *file, k_largest));
+    TRY_ASSIGN(baselines.old, parse_baseline(text, *file));
+  }
+  if (const auto file = parsed.value("--write-baseline")) {
+    TRY_ASSIGN(baselines.next, Output::to_file(*file, &context.cancellation.patience()));
+  }
+  return baselines;
+}
+
+// Only of cases of which it is known how they went: one that is left out would never be missed.
+Result<void> write_baseline(const Parsed& parsed,
+                            const TestSummary& summary,
+                            Output& output,
+                            Context& context) {
+  const bool has_gap = std::ranges::any_of(summary.reports, [](const TestReport& report) {
+    return report.is_broken() || report.count(TestRun::Status::unjudged) > 0 ||
+           report.count(TestRun::Status::not_run) > 0;
+  });
+  const std::string file = parsed.value("--write-baseline").value_or("");
+  if (has_gap || !summary.worse.empty()) {
+    context.err << render_warning(
+                       {.code = Code::config_invalid,
+                        .message = fmt::format("`{}` is not written: {}",
+                                               agent::one_line(file, 200),
+                                               has_gap ? "of some runs nobody knows how they went"
+                                                       : "cases are worse than the baseline"),
+                        .help = "a baseline holds all cases, as they should be from now on"},
+                       context.color_err,
+                       context.redactor)
+                << "\n\n";
+    return {};
+  }
+  output.write(baseline_text(figures_of(summary.reports, file, context.cwd)));
+  output.commit();
+  TRY(ending_of(output, 0));
+  return {};
+}
+
 }  // namespace
 
 Result<int> command_test(const Parsed& parsed, Context& context) {
@@ -225,13 +427,16 @@ Result<int> command_test(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
   TRY_ASSIGN(const std::size_t jobs, jobs_of(parsed));
   TRY_ASSIGN(const auto files, find_files(parsed, context.cwd));
-  const auto cases = load(files, context);
+  const bool is_live = parsed.has("--live");
+  auto cases = load(files, is_live, context);
+  TRY(repeat_all(parsed, cases));
   agent::Cancellation& cancellation = context.cancellation;
   TRY_ASSIGN(const auto signals, SignalWatcher::start(cancellation));
   std::unique_ptr<Output> junit;
   if (const auto file = parsed.value("--junit")) {
     TRY_ASSIGN(junit, Output::to_file(*file, &cancellation.patience()));
   }
+  TRY_ASSIGN(const Baselines baselines, open_baselines(parsed, context));
   const RunFolder folder(context.environment, "test-" + agent::new_run_id());
   const auto out =
       Output::to_descriptor(STDOUT_FILENO, "standard output", &cancellation.patience());
@@ -246,27 +451,42 @@ Result<int> command_test(const Parsed& parsed, Context& context) {
   const TestWorld world{.program_runner = program_runner,
                         .environment = context.environment,
                         .temporary = folder.path(),
+                        .is_live = is_live,
+                        .key_hosts = parsed.all("--key-host"),
                         .stop = cancellation.stop(),
                         .kill = cancellation.kill()};
-  const auto reports = Pool(cases, world, jobs).collect(tell);
+  TestSummary summary{.reports = Pool(cases, world, jobs).collect(tell)};
+  if (!baselines.old.empty()) {
+    const std::string file = parsed.value("--baseline").value_or("");
+    summary.worse =
+        compare(baselines.old, figures_of(summary.reports, file, context.cwd), baselines.tolerance);
+  }
 
-  const TestCounts counts = count(reports);
   if (!is_text) {
-    out->write(agent::printable_json(context.redactor.dump(to_json(reports))) + "\n");
-  } else if (!parsed.has("--quiet") || counts.passed < reports.size()) {
-    out->write(to_text(counts, context.color_out));
+    out->write(agent::printable_json(context.redactor.dump(to_json(summary))) + "\n");
+  } else {
+    for (const WorseCase& worse : summary.worse) {
+      out->write(to_text(worse, context.color_out));
+    }
+    if (!parsed.has("--quiet") || !summary.is_ok()) {
+      out->write(summary_line(summary, context.color_out));
+    }
   }
   if (junit) {
-    junit->write(to_junit(reports, context.redactor));
+    junit->write(to_junit(summary, context.redactor));
     junit->commit();
     TRY(ending_of(*junit, 0));
+  }
+  if (baselines.next) {
+    TRY(write_baseline(parsed, summary, *baselines.next, context));
   }
   const int signal = cancellation.signal_number();
   if (signal != 0) {
     return ending_of(*out, 128 + signal);
   }
   const int broken = agent::row(Code::config_invalid).exit_code;
-  return ending_of(*out, counts.broken > 0 ? broken : counts.passed == reports.size() ? 0 : 1);
+  const bool is_broken = std::ranges::any_of(summary.reports, &TestReport::is_broken);
+  return ending_of(*out, is_broken ? broken : summary.is_ok() ? 0 : 1);
 }
 
 }  // namespace cli

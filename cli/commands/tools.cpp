@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <random>
 #include <utility>
 
@@ -101,10 +102,20 @@ Result<int> command_tools_list(const Parsed& parsed, Context& context) {
                                     .redactor = &context.redactor,
                                     .clock = &clock,
                                     .sandbox = is_named ? &chosen.agent.sandbox : nullptr}));
+  std::vector<agent::ToolInfo> tools(toolbox->tools().begin(), toolbox->tools().end());
+  TRY_ASSIGN(auto others, agents_as_tools(chosen.agent, context));
+  std::ranges::move(others, std::back_inserter(tools));
   if (parsed.value("--output") == "json") {
-    write_tools_json(toolbox->tools(), context);
+    write_tools_json(tools, context);
   } else {
-    write_list(lines_of(toolbox->tools(), is_named), context);
+    write_list(lines_of(tools, is_named), context);
+  }
+  if (const std::size_t servers = chosen.agent.mcp_servers.size(); servers > 0) {
+    context.err << fmt::format(
+        "and the tools of {} MCP server{}: `errand mcp tools {}` asks for them\n",
+        servers,
+        servers == 1 ? "" : "s",
+        agent::shell_word(chosen.agent.file));
   }
   return 0;
 }
@@ -148,6 +159,7 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
   return call_by_hand(*toolbox,
                       {.id = "call_1", .name = parsed.positionals.front(), .arguments = arguments},
                       tool_environment->folder(),
+                      false,
                       context);
 }
 
