@@ -27,6 +27,8 @@ void AnswerSink::on(const agent::Event& event) {
   if (options_.format == Format::jsonl) {
     write(agent::printable_json(
               redactor_.dump(agent::dump(event), [&] { return to_json(event); })) += '\n');
+  } else if (is_of_member(event)) {
+    return;
   } else if (const auto* end = std::get_if<agent::RunFinished>(&event.body)) {
     if (options_.format == Format::json) {
       write(agent::printable_json(redactor_.dump(agent::dump(end->result),
@@ -47,9 +49,11 @@ void AnswerSink::on(const agent::Event& event) {
       break_line();
     } else if (std::holds_alternative<agent::TurnStarted>(event.body)) {
       streamed_ = false;
+    } else if (const auto* member = std::get_if<agent::MemberStarted>(&event.body)) {
+      streamed_ = streamed_ && member->kind != "handoff";  // whose answer it is says more
     }
   }
-  if (std::holds_alternative<agent::RunFinished>(event.body)) {
+  if (std::holds_alternative<agent::RunFinished>(event.body) && !is_of_member(event)) {
     // A run without an answer leaves a file of text as it was.
     if (has_written_ || options_.format != Format::text) {
       output_.commit();
@@ -88,16 +92,9 @@ void AnswerSink::write_streamed(std::string_view text) {
   mid_line_ = text.back() != '\n';
 }
 
-// All of an answer that goes no further; of a secret that has only begun, no more than of one that
-// was cut.
+// All of an answer that goes no further.
 void AnswerSink::break_off() {
-  constexpr std::string_view k_cut = "…";
-  std::string rest = stream_redactor_->feed(k_cut);
-  rest += stream_redactor_->finish();
-  if (rest.ends_with(k_cut)) {
-    rest.erase(rest.size() - k_cut.size());
-  }
-  stream(rest);
+  stream(stream_redactor_->break_off());
   break_line();
 }
 

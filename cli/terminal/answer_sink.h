@@ -27,6 +27,8 @@ class AnswerSink final : public agent::EventSink {
     bool streams = false;          // and as it comes
     // The width of that terminal, 0: not known; where this is there, Markdown is set.
     std::function<std::size_t()> columns = {};
+    std::string run_id =
+        {};  // whose answer it is: members have runs of their own; empty: there is one
   };
 
   AnswerSink(Options options,
@@ -42,6 +44,9 @@ class AnswerSink final : public agent::EventSink {
   void make_room_by(std::function<void()> make_room) { make_room_ = std::move(make_room); }
 
  private:
+  bool is_of_member(const agent::Event& event) const {
+    return !options_.run_id.empty() && event.run_id != options_.run_id;
+  }
   void write(std::string_view text);
   void stream(std::string_view text);
   void write_streamed(std::string_view text);

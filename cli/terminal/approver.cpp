@@ -1,11 +1,12 @@
 #include "cli/terminal/approver.h"
 
 #include "agent/text.h"
+#include "agent/written_out.h"
 #include "cli/terminal/call_sheet.h"
 #include "cli/terminal/change_settings.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/render_error.h"
 #include "cli/terminal/terminal.h"
-#include "cli/terminal/written_out.h"
 #include "config/user_config.h"
 
 #include <fmt/format.h>
@@ -46,7 +47,8 @@ class Person final : public agent::Approver {
   std::string_view name() const override { return "person"; }
 
   Answer ask(const agent::ApprovalRequest& request, std::stop_token stop) override {
-    if (!Terminal::is_there()) {
+    const Progress::Question question(options_.progress);
+    if (!Terminal::is_there() || stop.stop_requested()) {
       return Answer::nobody;  // it was closed since
     }
     const bool offers_always = request.may_always && !options_.user_config.empty();
@@ -65,24 +67,25 @@ class Person final : public agent::Approver {
     }
     for (;;) {
       Terminal::say(
-          fmt::format("Allow it? {}[y] once, [r] in this run, {}[s] stop the run, [N] no: ",
+          fmt::format("Allow it? {}[y] once, [r] in this run, {}{}[s] stop the run, [N] no: ",
                       has_more ? "[v] view all, " : "",
+                      request.may_whole_tool ? "[t] this tool, in this run, " : "",
                       offers_always ? "[a] always, " : ""));
       const auto line = Terminal::read_line(stop, k_longest_answer);
       if (!line) {
         return Answer::nobody;
       }
-      const std::string word = agent::to_lower(agent::trimmed(*line));
+      const std::string word = agent::to_lower(agent::trimmed(line->text));
       if (word == "v" || word == "view") {
         if (!page(whole, size, stop)) {
           return Answer::nobody;
         }
         continue;
       }
-      const auto answer = meaning(word, offers_always);
-      const std::string rule =
-          answer == Answer::always ? options_.lasting(request.rule) : request.rule;
-      if (answer == Answer::always || answer == Answer::run) {
+      const auto answer = meaning(word, offers_always, request.may_whole_tool);
+      const std::string granted = answer ? granted_rule(*answer, request.rule) : std::string();
+      const std::string rule = answer == Answer::always ? options_.lasting(granted) : granted;
+      if (!rule.empty()) {
         const auto keeps = confirm_rule(rule, *answer, size, stop);
         if (!keeps) {
           return Answer::nobody;
@@ -111,7 +114,10 @@ class Person final : public agent::Approver {
   std::string heading(const agent::ApprovalRequest& request, std::size_t columns) const {
     const std::string& tool = request.call.name;
     CallSheet sheet(columns);
-    sheet.add_line(fmt::format("{} asks to be run: {}", tool, request.reason));
+    sheet.add_line(fmt::format("{} asks to be run{}: {}",
+                               tool,
+                               options_.who.empty() ? "" : " by " + options_.who,
+                               request.reason));
     std::string text = sheet.lines(0, sheet.size());
     return text.starts_with(tool) ? paint("1", tool, options_.color) + text.substr(tool.size())
                                   : text;
@@ -159,7 +165,7 @@ class Person final : public agent::Approver {
       if (!line) {
         return false;
       }
-      if (agent::to_lower(agent::trimmed(*line)) == "q") {
+      if (agent::to_lower(agent::trimmed(line->text)) == "q") {
         break;
       }
     }
@@ -182,18 +188,20 @@ class Person final : public agent::Approver {
     }
     Terminal::say(is_for_ever
                       ? fmt::format("Keep this rule in {}? [y] yes, [N] no: ",
-                                    written_out_line(options_.user_config.string()))
+                                    agent::written_out_line(options_.user_config.string()))
                       : std::string("Keep this rule until the run ends? [y] yes, [N] no: "));
     const auto line = Terminal::read_line(stop, k_longest_answer);
     if (!line) {
       return std::nullopt;
     }
-    const std::string word = agent::to_lower(agent::trimmed(*line));
+    const std::string word = agent::to_lower(agent::trimmed(line->text));
     return word == "y" || word == "yes";
   }
 
   // In small letters; nullopt: no answer to this question.
-  static std::optional<Answer> meaning(std::string_view line, bool offers_always) {
+  static std::optional<Answer> meaning(std::string_view line,
+                                       bool offers_always,
+                                       bool offers_tool) {
     struct Word {
       std::string_view letter;
       std::string_view word;
@@ -203,11 +211,13 @@ class Person final : public agent::Approver {
                                                   {"n", "no", Answer::no},
                                                   {"y", "yes", Answer::once},
                                                   {"r", "run", Answer::run},
+                                                  {"t", "tool", Answer::tool},
                                                   {"a", "always", Answer::always},
                                                   {"s", "stop", Answer::stop}});
     for (const Word& word : k_words) {
       if ((line == word.letter || line == word.word) &&
-          (word.answer != Answer::always || offers_always)) {
+          (word.answer != Answer::always || offers_always) &&
+          (word.answer != Answer::tool || offers_tool)) {
         return word.answer;
       }
     }
@@ -219,11 +229,11 @@ class Person final : public agent::Approver {
     const auto kept = change_settings(options_.user_config, [&](const std::string& text) {
       return config::with_allowed(text, rule);
     });
-    Terminal::say(
-        kept ? fmt::format("errand: added to {}\n", written_out_line(options_.user_config.string()))
-             : fmt::format("errand: warning: only for this run: {}; {}\n",
-                           written_out_line(kept.error().message),
-                           written_out_line(kept.error().help)));
+    Terminal::say(kept ? fmt::format("errand: added to {}\n",
+                                     agent::written_out_line(options_.user_config.string()))
+                       : fmt::format("errand: warning: only for this run: {}; {}\n",
+                                     agent::written_out_line(kept.error().message),
+                                     agent::written_out_line(kept.error().help)));
   }
 
   ApproverOptions options_;

@@ -10,6 +10,8 @@
 
 namespace cli {
 
+class Progress;
+
 struct ApproverOptions {
   bool says_yes = false;    // --yes: nobody is asked
   bool is_attended = true;  // where a person is there, they may be asked
@@ -17,6 +19,8 @@ struct ApproverOptions {
   std::filesystem::path user_config;  // where `always` is written; empty: nowhere
   // The rule for every run of one that was offered here.
   std::function<std::string(const std::string& rule)> lasting = {};
+  Progress* progress = nullptr;  // of who is asked, borrowed; null: nothing is shown of the run
+  std::string who = {};          // asks; empty: the run itself
 };
 
 // Null where there is nobody to ask: stdin or stderr is no terminal, or it belongs to another job.

@@ -64,6 +64,10 @@ std::string progress_words(const BatchCount& count, milliseconds elapsed) {
     text += fmt::format(", {} failed", failures);
   }
   text += fmt::format(", {} running", count.running);
+  if (count.waiting > 0) {
+    text += fmt::format(
+        " ({} wait{} for the provider to be back)", count.waiting, count.waiting == 1 ? "s" : "");
+  }
   if (count.has_share) {
     text += fmt::format(", {}%", static_cast<int>(count.share * 100));
   }
@@ -88,7 +92,7 @@ std::string sum_words(const BatchCount& count, milliseconds elapsed) {
     text += fmt::format(", {} failed ({})", failures, failure_words(count));
   }
   if (count.not_begun > 0) {
-    text += fmt::format(", {} of them not begun", count.not_begun);
+    text += fmt::format(", {} not begun", count.not_begun);
   }
   if (count.earlier > 0) {
     text += fmt::format(", {} ended earlier", count.earlier);
@@ -172,7 +176,7 @@ void BatchProgress::update(const BatchCount& count) {
 void BatchProgress::finish(const BatchCount& count) {
   const std::lock_guard lock(mutex_);
   count_ = count;
-  const bool is_said = is_loud(0) || count.failures() > 0;
+  const bool is_said = is_loud(0) || count.failures() + count.not_begun > 0;
   options_.verbosity = -1;  // nothing is drawn any more
   if (is_said) {
     line("errand: " + sum_words(count, elapsed()));

@@ -26,19 +26,21 @@ struct BatchCount {
   std::int64_t ok = 0;
   std::map<int, std::int64_t> failed = {};  // by exit code
   std::int64_t earlier = 0;                 // of all these, those that ended in an earlier process
-  std::int64_t not_begun = 0;               // and those that never will: they are in `failed`, too
+  std::int64_t not_begun = 0;               // and will not be; none of them is in `failed`
   std::int64_t failed_earlier = 0;          // in earlier processes
   std::int64_t running = 0;
+  std::int64_t waiting = 0;  // of these, those whose provider is known to be down
   std::optional<agent::Money> cost = agent::Money{};  // nullopt: unknown, in whole or in part
   double share = 0;      // of the inputs' bytes, how many are done, from 0 to 1
   double new_share = 0;  // by this process
   bool has_share = false;
 
   std::int64_t failures() const;
-  std::int64_t ended() const { return ok + failures(); }
+  std::int64_t ended() const { return ok + failures() + not_begun; }
 };
 
-// "12 ended, 2 failed, 4 running, 37%, 2.1/s, $0.31, 40 s left"
+// "12 ended, 2 failed, 4 running (4 wait for their provider to be back), 37%, 2.1/s, $0.31, 40 s
+// left"
 std::string progress_words(const BatchCount& count, std::chrono::milliseconds elapsed);
 // "100 inputs: 97 ok, 3 failed (2 auth, 1 max_turns), $1.20, 61 s"
 std::string sum_words(const BatchCount& count, std::chrono::milliseconds elapsed);

@@ -1,8 +1,8 @@
 #include "cli/terminal/call_sheet.h"
 
 #include "agent/json.h"
+#include "agent/written_out.h"
 #include "cli/terminal/word_wrap.h"
-#include "cli/terminal/written_out.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,7 +21,8 @@ constexpr std::string_view k_goes_on_mark = "  : ";  // of a line that did not f
 
 void CallSheet::add_line(std::string_view text) {
   bool goes_on = false;
-  for (const Row& row : written_out(text, std::numeric_limits<std::size_t>::max()).rows) {
+  for (const agent::WrittenRow& row :
+       agent::written_out(text, std::numeric_limits<std::size_t>::max()).rows) {
     add_wrapped(goes_on ? k_goes_on_mark : "", row.text);
     goes_on = true;
   }
@@ -42,9 +43,9 @@ void CallSheet::add_wrapped(std::string_view mark, std::string_view text) {
 void CallSheet::add_text(std::string_view title, std::string_view text) {
   add_line(fmt::format("  {}{}", title, text.empty() ? ": (empty)" : ":"));
   const std::size_t room = columns_ - std::min(columns_, k_line_mark.size());
-  WrittenOut out = written_out(text, room);
+  agent::WrittenOut out = agent::written_out(text, room);
   characters_ += out.characters;
-  for (Row& row : out.rows) {
+  for (agent::WrittenRow& row : out.rows) {
     lines_.push_back(
         {.text = fmt::format("{}{}", row.goes_on ? k_goes_on_mark : k_line_mark, row.text),
          .bytes = row.bytes});

@@ -52,6 +52,15 @@ std::string start_line(const agent::RunStarted& run, const std::string& run_id) 
                      run_id);
 }
 
+std::string server_line(const agent::McpConnection& server) {
+  return fmt::format("MCP server {}: {}, {}, {}{}",
+                     name_of(server.name),
+                     server.server.empty() ? "nameless" : name_of(server.server),
+                     name_of(server.revision),
+                     plural(static_cast<std::int64_t>(server.tools.size()), "tool"),
+                     server.is_searched ? ", to be found" : "");
+}
+
 // The layers, which differ from machine to machine, for those who ask twice.
 std::string sandbox_line(const agent::RunStarted& run, bool has_layers) {
   const agent::SandboxInForce& sandbox = run.sandbox;
@@ -83,6 +92,11 @@ std::string reply_line(const agent::ModelResponded& reply) {
 }
 
 std::string retry_line(const agent::ModelRetrying& retry) {
+  if (retry.max_attempts == 0) {
+    return fmt::format("it waits {}: {}",
+                       duration_words(retry.delay.count()),
+                       excerpt(retry.error.message, 4 * k_excerpt_bytes));
+  }
   return fmt::format("retry {} of {} in {}: {}",
                      retry.attempt,
                      agent::attempts_at_most(retry.max_attempts, retry.error) - 1,
@@ -119,7 +133,49 @@ std::string said_line(const agent::UserSaid& said) {
   if (said.reason == "sent_on") {
     return "a hook sends the model on: " + excerpt(said.text, k_excerpt_bytes);
   }
+  if (said.reason == "output_invalid") {
+    return "the answer does not fit `output.schema`: the model is asked to correct it";
+  }
+  if (said.reason == "checks_failed") {
+    return "the model is told which checks failed";
+  }
+  if (said.reason == "wrap_up") {
+    return "a limit is nearly used up: the model is asked for its last answer";
+  }
+  if (said.reason == "carried_on") {
+    return "the model is told that it can go on";
+  }
   return fmt::format("the reply was {}: the model is asked again", said.reason);
+}
+
+std::string added_line(const agent::ToolsAdded& added) {
+  std::string names;
+  for (const agent::AddedTool& tool : added.tools) {
+    names += (names.empty() ? "" : ", ") + name_of(tool.name);
+  }
+  return fmt::format("tools added ({}): {}", added.reason, excerpt(names, 2 * k_excerpt_bytes));
+}
+
+std::string member_line(const agent::MemberStarted& member) {
+  const std::string again = member.round > 1 ? fmt::format(" (round {})", member.round) : "";
+  return fmt::format(
+      "{}{}: {}", name_of(member.member), again, excerpt(member.runs, k_excerpt_bytes));
+}
+
+std::string member_words(const agent::MemberFinished& member) {
+  const agent::RunResult& result = member.result;
+  std::string how =
+      result.exit_code == 0 ? "ok"
+      : member.exit_status
+          ? fmt::format("exit {}", *member.exit_status)
+          : fmt::format("{} ({})", agent::exit_row(result.exit_code).name, result.exit_code);
+  if (member.taken_from) {
+    return fmt::format("{}, from the run {}", how, name_of(*member.taken_from));
+  }
+  if (result.turns > 0) {
+    how += ", " + plural(result.turns, "turn") + price_tag(result.cost);
+  }
+  return fmt::format("{}, {}", how, duration_words(result.duration_ms));
 }
 
 std::string compacted_line(const agent::ContextCompacted& compacted) {
@@ -161,6 +217,19 @@ std::string hook_line(const agent::HookRan& hook) {
     text += part.empty() ? "" : ": " + excerpt(part, 2 * k_excerpt_bytes);
   }
   return text;
+}
+
+std::string check_line(const agent::CheckRan& check) {
+  std::string how = check.passed ? "passed" : "failed";
+  if (!check.reason.empty()) {
+    how += ": " + excerpt(check.reason, 2 * k_excerpt_bytes);
+  } else if (!check.passed) {
+    how += fmt::format(": exit status {}", check.exit_status.value_or(0));
+  }
+  return fmt::format("  check {}: {} ({})",
+                     excerpt(check.check, k_excerpt_bytes),
+                     how,
+                     duration_words(check.duration_ms));
 }
 
 std::string guardrail_line(const agent::GuardrailRan& guardrail) {

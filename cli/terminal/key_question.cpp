@@ -62,7 +62,7 @@ KeyAnswer ask_for_key(const KeyQuestion& question,
     if (!line) {
       return KeyAnswer::nobody;
     }
-    if (const auto answer = key_answer(agent::trimmed(*line), may_keep)) {
+    if (const auto answer = key_answer(agent::trimmed(line->text), may_keep)) {
       return *answer;
     }
   }

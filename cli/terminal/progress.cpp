@@ -33,6 +33,8 @@ constexpr std::size_t k_tail_lines = 5;           // of a call's output
 constexpr std::size_t k_live_tail = 3;            // while it runs
 constexpr std::size_t k_diff_lines = 24;
 constexpr std::string_view k_answering_tool = "task_failed";  // its reason is an answer
+constexpr std::size_t k_live_members = 8;
+constexpr std::size_t k_most_held_back = 1u << 20;  // bytes, while a person thinks
 constexpr std::size_t k_unknown_width = 80;
 constexpr std::size_t k_hanging = 4;
 
@@ -62,10 +64,23 @@ std::string more_lines(std::size_t count) {
   return fmt::format("  … {} more line{}", count, count == 1 ? "" : "s");
 }
 
+// Of a flow, also of one that is a member itself.
+bool is_about_step(const agent::Event& event) {
+  const auto* begun = std::get_if<agent::MemberStarted>(&event.body);
+  const auto* ended = std::get_if<agent::MemberFinished>(&event.body);
+  return (begun != nullptr && begun->call_id.empty()) ||
+         (ended != nullptr && ended->call_id.empty());
+}
+
 }  // namespace
 
 Progress::Progress(Options options, const agent::Redactor& redactor)
-    : options_(options), redactor_(redactor), last_line_(Steady::now()) {
+    : options_(options),
+      redactor_(redactor),
+      last_line_(Steady::now()),
+      members_([this](std::string_view tool, std::string_view arguments) {
+        return shown(tool, arguments);
+      }) {
   if (is_loud(0)) {
     try {
       ticker_ = std::jthread([this](std::stop_token stop) { tick(stop); });
@@ -90,11 +105,14 @@ void Progress::on(const agent::Event& event) {
   if (std::holds_alternative<agent::ModelDelta>(event.body)) {
     return;  // there are many
   }
+  if (members_.is_member(event.run_id) && !is_about_step(event)) {
+    show_of_member(event);
+    return;
+  }
   if (const auto* output = std::get_if<agent::ToolOutput>(&event.body)) {
     show(*output, event);
     return;
   }
-  is_silent_ = false;
   erase();
   if (!std::holds_alternative<agent::RunStarted>(event.body)) {
     say_that_it_stops();
@@ -108,11 +126,52 @@ void Progress::make_room() {
   erase();
 }
 
-void Progress::fall_silent() {
+Progress::Question::Question(Progress* progress) : progress_(progress) {
+  if (progress_ != nullptr) {
+    progress_->question_.lock();
+    progress_->begin_question();
+  }
+}
+
+Progress::Question::~Question() {
+  if (progress_ != nullptr) {
+    progress_->end_question();
+    progress_->question_.unlock();
+  }
+}
+
+void Progress::begin_question() {
   const std::lock_guard lock(mutex_);
   wait_for({});
   erase();
-  is_silent_ = true;
+  is_asking_ = true;
+}
+
+void Progress::end_question() {
+  const std::lock_guard lock(mutex_);
+  is_asking_ = false;
+  write(std::exchange(held_back_, {}));
+  draw();
+}
+
+// All start at once: the time is that of the first.
+void Progress::start(std::string what) {
+  const std::lock_guard lock(mutex_);
+  const auto since = is_starting_ ? waiting_since_ : Steady::now();
+  erase();
+  is_starting_ = !what.empty();
+  waiting_for_ = std::move(what);
+  waiting_since_ = since;
+  draw();
+}
+
+void Progress::tell_of_start(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  if (is_loud(1)) {
+    erase();
+    note(k_dim, text);
+    draw();
+  }
 }
 
 void Progress::show(const agent::RunStarted& run, const agent::Event& event) {
@@ -184,6 +243,13 @@ Progress::Call& Progress::call_of(const std::string& id,
     call.shown = shown(name, call.asked != nullptr ? call.asked->arguments : std::string_view());
   }
   return call;
+}
+
+void Progress::recall(std::span<const agent::ToolCall> calls) {
+  const std::lock_guard lock(mutex_);
+  for (const agent::ToolCall& call : calls) {
+    call_of(call.id, call.name, call.arguments);
+  }
 }
 
 // Redacted before it is cut: then a secret is still known. What is very long is not read for it.
@@ -328,7 +394,6 @@ void Progress::show_changes(std::string_view diff) {
 // The prompt shows the call as a whole, and what it would change.
 void Progress::show(const agent::ApprovalRequested& asked, const agent::Event&) {
   wait_for({});
-  is_silent_ = true;
   Call& call =
       call_of(asked.request.call.id, asked.request.call.name, asked.request.call.arguments);
   call.has_changes_shown = !asked.request.changes.empty();
@@ -338,7 +403,6 @@ void Progress::show(const agent::ApprovalRequested& asked, const agent::Event&) 
 
 void Progress::show(const agent::RunParked& parked, const agent::Event& event) {
   constexpr std::size_t k_most = 20;
-  is_silent_ = false;
   if (!is_loud(0)) {
     return;
   }
@@ -370,6 +434,19 @@ void Progress::show(const agent::GuardrailRan& guardrail, const agent::Event&) {
   }
 }
 
+void Progress::show(const agent::CheckRan& check, const agent::Event&) {
+  wait_for({});
+  if (is_loud(0)) {
+    note(check.passed ? k_dim : k_yellow, check_line(check));
+  }
+}
+
+void Progress::show(const agent::ToolsAdded& added, const agent::Event&) {
+  if (is_loud(1)) {
+    note(k_dim, added_line(added));
+  }
+}
+
 void Progress::show(const agent::ContextCompacted& compacted, const agent::Event&) {
   if (compacted.action == "asked") {
     wait_for("a summary of the older turns");
@@ -380,6 +457,41 @@ void Progress::show(const agent::ContextCompacted& compacted, const agent::Event
   if (is_loud(0)) {
     note(is_loss ? k_yellow : k_dim, compacted_line(compacted));
   }
+}
+
+void Progress::show(const agent::MemberStarted& started, const agent::Event& event) {
+  if (members_.is_empty() && waiting_for_.empty()) {
+    waiting_since_ = Steady::now();
+  }
+  agent::MemberStarted member = started;
+  member.member = members_.begin(started, event.run_id);
+  if (is_loud(0) && member.call_id.empty()) {  // else the call is shown
+    const std::string line = clean(member_line(member));
+    const std::size_t name = std::min(line.find(' '), line.size());
+    this->line(paint(k_green, "▸ " + line.substr(0, name)) + line.substr(name));
+  }
+}
+
+void Progress::show(const agent::MemberFinished& member, const agent::Event& event) {
+  const std::string name = members_.end(member, event.run_id);
+  if (is_loud(0)) {
+    note(member.result.exit_code == 0 ? k_dim : k_yellow,
+         fmt::format("  {}: {}", name_of(name), member_words(member)));
+  }
+}
+
+// Where there are live lines, they show what goes well.
+void Progress::show_of_member(const agent::Event& event) {
+  if (std::holds_alternative<agent::ToolOutput>(event.body)) {
+    return;
+  }
+  erase();
+  say_that_it_stops();
+  if (const auto line = members_.add(event);
+      line && is_loud(line->is_quiet && options_.live ? 1 : 0)) {
+    note(line->is_trouble ? k_yellow : std::string_view(), line->text);
+  }
+  draw();
 }
 
 void Progress::show(const agent::LimitWarning& limit, const agent::Event&) {
@@ -428,16 +540,13 @@ void Progress::show(const agent::RunFinished& end, const agent::Event&) {
   }
   line(render_ending(errors, result.exit_code, took, options_.color, redactor_));
   if (is_loud(0) && result.exit_code != 0 && result.turns > 0 && !result.resume_cmd.empty()) {
-    note(k_dim,
-         fmt::format("carry it on: {}{}",
-                     result.resume_cmd,
-                     agent::needs_message(result.exit_code) ? " \"and now …\"" : ""));
+    lines(paint(k_dim, clean("carry it on: " + result.resume_cmd)), Breaks::by_terminal);
   }
 }
 
 // Once, as soon as somebody hears it.
 void Progress::say_that_it_stops() {
-  if (has_said_stop_ || is_silent_ || !is_loud(0) || options_.cancellation == nullptr) {
+  if (has_said_stop_ || is_asking_ || !is_loud(0) || options_.cancellation == nullptr) {
     return;
   }
   const int signal = options_.cancellation->signal_number();
@@ -452,10 +561,14 @@ void Progress::say_that_it_stops() {
 }
 
 void Progress::line(std::string_view text) {
+  lines(text, Breaks::between_words);
+}
+
+void Progress::lines(std::string_view text, Breaks breaks) {
   const bool after_text = options_.beside != nullptr && options_.beside->is_mid_line();
   std::string out = after_text ? "\n" : "";
   const std::size_t width = columns();
-  if (width == 0) {
+  if (width == 0 || breaks == Breaks::by_terminal) {
     out += text;
     out += '\n';
   } else {
@@ -472,6 +585,10 @@ void Progress::note(std::string_view style, std::string_view text) {
 }
 
 void Progress::write(std::string_view text) {
+  if (is_asking_) {
+    held_back_ += held_back_.size() < k_most_held_back ? text : std::string_view();
+    return;
+  }
   // An observer never fails a run.
   agent::write_all(options_.descriptor,
                    text,
@@ -510,16 +627,35 @@ std::size_t Progress::columns() const {
 // take two, and erase() would not find the first. The cursor waits where the last one begins: what
 // the terminal writes itself, as ^C, breaks none.
 void Progress::draw() {
-  if (!options_.live || waiting_for_.empty() || !is_loud(0) ||
-      (options_.beside != nullptr && options_.beside->is_mid_line())) {
+  if (!options_.live || is_asking_ || (waiting_for_.empty() && members_.is_empty()) ||
+      !is_loud(0) || (options_.beside != nullptr && options_.beside->is_mid_line())) {
     return;
+  }
+  const std::vector<std::string> lines = live_lines();
+  std::string out = "\r\x1b[J";
+  for (const std::string& one : lines) {
+    out += (&one == &lines.front() ? "" : "\n") + paint(k_dim, one);
+  }
+  write(out + "\r");
+  drawn_.clear();
+  std::ranges::transform(lines, std::back_inserter(drawn_), columns_of);
+  last_draw_ = Steady::now();
+}
+
+std::vector<std::string> Progress::live_lines() const {
+  std::vector<std::string> lines;
+  if (!members_.is_empty()) {
+    const std::size_t width = columns() == 0 ? k_unknown_width : columns();
+    for (const std::string& member : members_.live(k_live_members)) {
+      lines.push_back(cut_to_columns(clean(member), width - 1));
+    }
+    return lines;
   }
   const auto waited =
       std::chrono::duration_cast<std::chrono::seconds>(Steady::now() - waiting_since_);
   const std::size_t width = columns() == 0 ? k_unknown_width : columns();
   const std::string time = fmt::format(", {} s", waited.count());
   const std::size_t room = width - std::min(width, time.size() + 3);
-  std::vector<std::string> lines;
   const auto call = calls_.find(at_work_);
   if (call != calls_.end() && call->second.shown == waiting_for_) {
     const auto& tail = call->second.tail;
@@ -529,14 +665,7 @@ void Progress::draw() {
     }
   }
   lines.push_back("… " + cut_to_columns(clean(waiting_for_), room) + time);
-  std::string out = "\r\x1b[J";
-  for (const std::string& one : lines) {
-    out += (&one == &lines.front() ? "" : "\n") + paint(k_dim, one);
-  }
-  write(out + "\r");
-  drawn_.clear();
-  std::ranges::transform(lines, std::back_inserter(drawn_), columns_of);
-  last_draw_ = Steady::now();
+  return lines;
 }
 
 // A terminal that has become narrower has broken the lines anew, those above the cursor's into as
@@ -570,7 +699,7 @@ void Progress::tick(std::stop_token stop) {
       return;
     }
     say_that_it_stops();
-    if (waiting_for_.empty()) {
+    if (is_asking_ || (waiting_for_.empty() && members_.is_empty())) {
       continue;
     }
     if (options_.live) {
@@ -579,7 +708,9 @@ void Progress::tick(std::stop_token stop) {
     } else if (Steady::now() - last_line_ >= k_heartbeat) {
       const auto waited =
           std::chrono::duration_cast<std::chrono::seconds>(Steady::now() - waiting_since_);
-      line(fmt::format("waiting for {}, {} s so far", clean(waiting_for_), waited.count()));
+      const std::string who = members_.is_empty() ? waiting_for_ : members_.names();
+      line(fmt::format(
+          "{}{}, {} s so far", is_starting_ ? "" : "waiting for ", clean(who), waited.count()));
     }
   }
 }

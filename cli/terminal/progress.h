@@ -7,6 +7,7 @@
 #include "agent/message.h"
 #include "agent/secrets/redact.h"
 #include "cli/terminal/answer_sink.h"
+#include "cli/terminal/member_lines.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -14,6 +15,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -43,8 +45,25 @@ class Progress final : public agent::EventSink {
 
   void on(const agent::Event& event) override;
   void make_room();  // takes the live lines away, until the next event
-  // The line is somebody else's until the next event.
-  void fall_silent();
+  // The person at the terminal is asked something, as long as it lives: by one at a time, and what
+  // is to be shown meanwhile is shown behind it. Thread-safe.
+  class Question {
+   public:
+    explicit Question(Progress* progress);  // null: nothing is shown, and nobody else asks
+    ~Question();
+    Question(const Question&) = delete;
+    Question& operator=(const Question&) = delete;
+
+   private:
+    Progress* const progress_;
+  };
+  // What is done before the run begins ("starting MCP servers: docs"); empty: nothing any more. A
+  // line about it is for those who asked for more.
+  void start(std::string what);
+  void tell_of_start(std::string_view text);
+
+  // Calls of an earlier process: what becomes of them is shown with what they were called with.
+  void recall(std::span<const agent::ToolCall> calls);
   // Whether it wants to know what calls change in files.
   bool shows_changes() const { return options_.live ? is_loud(0) : is_loud(1); }
 
@@ -76,16 +95,24 @@ class Progress final : public agent::EventSink {
   void show(const agent::ToolStarted& started, const agent::Event& event);
   void show(const agent::ToolOutput& output, const agent::Event& event);
   void show(const agent::ToolFinished& finished, const agent::Event& event);
+  void show(const agent::ToolsAdded& added, const agent::Event& event);
   void show(const agent::ApprovalRequested& asked, const agent::Event& event);
   void show(const agent::ApprovalAnswered&, const agent::Event&) {}
   void show(const agent::RunParked& parked, const agent::Event& event);
   void show(const agent::HookRan& hook, const agent::Event& event);
   void show(const agent::GuardrailRan& guardrail, const agent::Event& event);
+  void show(const agent::CheckRan& check, const agent::Event& event);
   void show(const agent::ContextCompacted& compacted, const agent::Event& event);
+  void show(const agent::MemberStarted& member, const agent::Event& event);
+  void show(const agent::MemberFinished& member, const agent::Event& event);
   void show(const agent::LimitWarning& limit, const agent::Event& event);
   void show(const agent::Warning& warning, const agent::Event& event);
   void show(const agent::RunFinished& end, const agent::Event& event);
 
+  void begin_question();
+  void end_question();
+  void show_of_member(const agent::Event& event);
+  std::vector<std::string> live_lines() const;
   bool is_loud(int verbosity) const { return options_.verbosity >= verbosity; }
   Call& call_of(const std::string& id, std::string_view name, std::string_view arguments);
   std::string shown(std::string_view name, std::string_view arguments) const;
@@ -94,7 +121,10 @@ class Progress final : public agent::EventSink {
   void show_tail(const Call& call);
   void show_changes(std::string_view diff);
   void say_that_it_stops();
+  // A command is copied as it stands: a line end within it would make two.
+  enum class Breaks : std::uint8_t { between_words, by_terminal };
   void line(std::string_view text);
+  void lines(std::string_view text, Breaks breaks);
   void note(std::string_view style, std::string_view text);
   void write(std::string_view text);
   void paragraph(std::string_view title, std::string_view text);
@@ -108,20 +138,24 @@ class Progress final : public agent::EventSink {
 
   Options options_;
   const agent::Redactor& redactor_;
-  std::mutex mutex_;
+  std::mutex question_;  // held while one is asked
+  std::mutex mutex_;     // of all of the next
   std::condition_variable_any wakeup_;
   std::vector<std::size_t> drawn_;  // how wide the live lines are
   std::string waiting_for_;         // empty: nothing
   std::string waited_for_;          // and before that, while nothing has come of it
+  bool is_starting_ = false;        // what it says is what is done, not what is waited for
   Steady::time_point waiting_since_;
   Steady::time_point last_line_;
   Steady::time_point last_draw_;
   agent::SharedReply last_reply_;      // the calls of which are asked for
   std::map<std::string, Call> calls_;  // by their ids
+  MemberLines members_;                // of a flow
   std::string at_work_;                // the call that has said something last
   std::string last_announced_;         // the call whose line is the last one
   std::string last_said_;              // by the model, in one line
-  bool is_silent_ = false;             // the line is a prompt's
+  bool is_asking_ = false;             // the lines are a question's
+  std::string held_back_;              // until it is answered
   bool has_said_stop_ = false;
   std::jthread ticker_;  // last: it uses all of the above
 };

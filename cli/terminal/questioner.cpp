@@ -1,13 +1,14 @@
 #include "cli/terminal/questioner.h"
 
 #include "agent/text.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/render_error.h"
 #include "cli/terminal/terminal.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
-#include <utility>
 
 namespace cli {
 namespace {
@@ -31,26 +32,35 @@ std::string meant(std::string_view line, const std::vector<std::string>& options
 class TerminalQuestioner final : public tools::Questioner {
  public:
   TerminalQuestioner(QuestionerOptions options, const agent::Redactor& redactor)
-      : options_(std::move(options)), terminal_(redactor) {}
+      : options_(options), terminal_(redactor) {}
 
   std::optional<std::string> ask(const tools::Question& question, std::stop_token stop) override {
-    if (!Terminal::is_there()) {
+    const Progress::Question asking(options_.progress);
+    if (!Terminal::is_there() || stop.stop_requested()) {
       return std::nullopt;  // it was closed since
     }
-    if (options_.fall_silent) {
-      options_.fall_silent();
-    }
     Terminal::forget_typed();
-    std::string text = fmt::format("\n{}\n{}",
-                                   paint("1", "The agent asks:", options_.color),
-                                   terminal_.with_marks(question.text));
+    std::string text =
+        fmt::format("\n{}\n{}",
+                    paint("1", agent::one_line(question.who) + " asks:", options_.color),
+                    terminal_.with_marks(question.text));
     for (std::size_t at = 0; at < question.options.size(); ++at) {
       text += terminal_.with_marks(fmt::format("{}. {}", at + 1, question.options[at]));
     }
-    Terminal::say(text + (question.options.empty() ? "Your answer (Enter: none): "
-                                                   : "A number, or your answer (Enter: none): "));
+    text += question.options.empty() ? "Your answer" : "A number, or your answer";
+    std::vector<std::string> keys;
+    if (!question.enter.empty()) {
+      keys.push_back("Enter: " + agent::one_line(terminal_.clean(question.enter)));
+    }
+    if (question.may_leave) {
+      keys.emplace_back("Ctrl-D: leave");
+    }
+    text += keys.empty() ? ": " : fmt::format(" ({}): ", fmt::join(keys, "; "));
+    Terminal::say(text);
     const auto line = Terminal::read_line(stop, k_longest_reply);
-    return line ? std::optional(meant(agent::trimmed(*line), question.options)) : std::nullopt;
+    const bool has_left = !line || (line->is_last && question.may_leave);
+    return has_left ? std::nullopt
+                    : std::optional(meant(agent::trimmed(line->text), question.options));
   }
 
  private:
@@ -65,7 +75,7 @@ std::unique_ptr<tools::Questioner> open_questioner(QuestionerOptions options,
   if (!Terminal::is_there()) {
     return nullptr;
   }
-  return std::make_unique<TerminalQuestioner>(std::move(options), redactor);
+  return std::make_unique<TerminalQuestioner>(options, redactor);
 }
 
 }  // namespace cli

@@ -3,14 +3,15 @@
 #include "agent/secrets/redact.h"
 #include "tools/questioner.h"
 
-#include <functional>
 #include <memory>
 
 namespace cli {
 
+class Progress;
+
 struct QuestionerOptions {
   bool color = false;
-  std::function<void()> fall_silent;  // called before each question; may be empty
+  Progress* progress = nullptr;  // as ApproverOptions'
 };
 
 // Null where there is nobody to ask, as for approvals. `redactor` is borrowed.

@@ -269,7 +269,9 @@ std::string render_ending(std::span<const agent::Error> errors,
   if (exit_code == 0) {
     return text + paint("32", verdict + (bill.empty() ? "" : ": ") + std::string(bill), color);
   }
-  verdict += fmt::format(", retry: {}", row.retry);
+  if (row.retry != "-") {  // nobody can say
+    verdict += fmt::format(", retry: {}", row.retry);
+  }
   text += paint("31", verdict, color);
   text += help.empty() ? "" : ": " + help;
   return text + (bill.empty() ? "" : fmt::format(" ({})", bill));

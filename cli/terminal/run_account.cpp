@@ -68,6 +68,9 @@ class Account {
                      run.cwd,
                      run.session.empty() ? "" : ", session " + run.session));
     note(k_quiet_style, sandbox_line(run, false));
+    for (const agent::McpConnection& server : run.mcp_servers) {
+      note(k_quiet_style, server_line(server));
+    }
     if (!run.prompt.empty()) {
       cut("prompt: " + excerpt(run.prompt, k_longest_line));
     }
@@ -187,6 +190,15 @@ class Account {
       note(is_news ? k_warning_style : k_quiet_style, guardrail_line(guardrail));
     }
   }
+  void show(const agent::CheckRan& check, const agent::Event&) {
+    note(check.passed ? k_quiet_style : k_warning_style, check_line(check));
+    if (is_whole() && !check.output.empty()) {
+      paragraph("output", check.output);
+    }
+  }
+  void show(const agent::ToolsAdded& added, const agent::Event&) {
+    note(k_quiet_style, added_line(added));
+  }
   void show(const agent::ContextCompacted& compacted, const agent::Event&) {
     if (compacted.action == "asked") {
       return;
@@ -195,6 +207,14 @@ class Account {
     if (is_whole() && !compacted.summary.empty()) {
       paragraph("summary", compacted.summary);
     }
+  }
+  void show(const agent::MemberStarted& member, const agent::Event&) {
+    note(k_call_style,
+         "▸ " + member_line(member) + (member.run_id.empty() ? "" : ", run " + member.run_id));
+  }
+  void show(const agent::MemberFinished& member, const agent::Event&) {
+    note(member.result.exit_code == 0 ? k_quiet_style : k_warning_style,
+         fmt::format("  {}: {}", name_of(member.member), member_words(member)));
   }
   void show(const agent::LimitWarning& limit, const agent::Event&) {
     note(k_warning_style,

@@ -83,10 +83,10 @@ void Terminal::forget_typed() {
   ::tcflush(STDIN_FILENO, TCIFLUSH);
 }
 
-std::optional<std::string> Terminal::read_line(const std::stop_token& stop,
-                                               std::size_t limit,
-                                               std::chrono::steady_clock::time_point deadline) {
-  std::string line;
+std::optional<Terminal::Line> Terminal::read_line(const std::stop_token& stop,
+                                                  std::size_t limit,
+                                                  std::chrono::steady_clock::time_point deadline) {
+  Line line;
   for (;;) {
     if (!agent::wait_for_input(STDIN_FILENO, stop, deadline)) {
       say("\n");
@@ -102,10 +102,11 @@ std::optional<std::string> Terminal::read_line(const std::stop_token& stop,
       return std::nullopt;
     }
     if (count == 0 || c == '\n') {
+      line.is_last = count == 0;
       return line;
     }
-    if (line.size() < limit) {
-      line += c;
+    if (line.text.size() < limit) {
+      line.text += c;
     }
   }
 }

@@ -40,14 +40,18 @@ class Terminal {
 
   // What was typed before is no answer to what is asked now.
   static void forget_typed();
-  // The next line, at most `limit` bytes of it; the end of the input (Ctrl-D) is an empty line.
+  struct Line {
+    std::string text;
+    bool is_last = false;  // the input has ended (Ctrl-D), instead of the line
+  };
+  // The next line, at most `limit` bytes of it.
   // nullopt where nobody has answered: soon after `stop`, or at the deadline, with the prompt's
   // line ended; and where the terminal was closed, after the second that its signal may take to
   // come.
-  static std::optional<std::string> read_line(const std::stop_token& stop,
-                                              std::size_t limit,
-                                              std::chrono::steady_clock::time_point deadline =
-                                                  std::chrono::steady_clock::time_point::max());
+  static std::optional<Line> read_line(const std::stop_token& stop,
+                                       std::size_t limit,
+                                       std::chrono::steady_clock::time_point deadline =
+                                           std::chrono::steady_clock::time_point::max());
 
  private:
   const agent::Redactor& redactor_;

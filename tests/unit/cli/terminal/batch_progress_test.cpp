@@ -21,6 +21,10 @@ TEST_CASE("batch progress: how far it is, how fast, and how long it takes", "[cl
                              .has_share = true},
                             milliseconds(6'000)) ==
         "12 ended, 2 failed, 4 running, 25%, 2.0/s, $0.31, about 18s left");
+  CHECK(cli::progress_words({.ok = 3, .running = 4, .waiting = 4}, milliseconds(1'000)) ==
+        "3 ended, 4 running (4 wait for the provider to be back), 3.0/s, $0.00");
+  CHECK(cli::progress_words({.running = 2, .waiting = 1}, milliseconds(1'000)) ==
+        "0 ended, 2 running (1 waits for the provider to be back), $0.00");
   // What ended in an earlier process says nothing of how fast this one is.
   CHECK(cli::progress_words({.ok = 90,
                              .earlier = 80,
@@ -39,7 +43,7 @@ TEST_CASE("batch progress: the sum says what failed, the most frequent first", "
   CHECK(cli::sum_words({.ok = 1}, milliseconds(100)) == "1 input: 1 ok, $0.00, 0.1 s");
   CHECK(cli::sum_words({.ok = 97, .failed = {{77, 1}, {80, 5}}, .earlier = 90, .not_begun = 3},
                        milliseconds(61'000)) ==
-        "103 inputs: 97 ok, 6 failed (5 max_turns, 1 auth), 3 of them not begun, 90 ended earlier, "
+        "106 inputs: 97 ok, 6 failed (5 max_turns, 1 auth), 3 not begun, 90 ended earlier, "
         "$0.00, 1m1s");
 }
 
