@@ -6,11 +6,11 @@
 #include "agent/state.h"
 #include "agent/step.h"
 #include "agent/text.h"
+#include "cli/agents_above.h"
 #include "cli/find_run.h"
 #include "cli/open_sandbox.h"
-#include "cli/run_seal.h"
+#include "cli/outside_input.h"
 #include "cli/run_session.h"
-#include "config/prompt.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@
 #include <array>
 #include <csignal>
 #include <exception>
-#include <set>
+#include <functional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -46,22 +46,33 @@ bool is_of_the_whole(const std::optional<agent::Stop>& stop) {
   return stop && (stop->limit == k_total_cost || stop->limit == k_total_timeout);
 }
 
-// What a signal, a limit of the whole or what is alike for all has ended is not done: it is carried
-// on.
+// Nothing was sent: the models were known to be down.
+bool is_for_want_of_a_model(const RunResult& result) {
+  return result.error && result.error->code == Code::provider_circuit_open;
+}
+
+// What a signal, a limit of the whole, a model that was not asked or what is alike for all has
+// ended is not done: it is carried on.
 bool was_cut_short(const RunResult& result) {
-  return agent::status_of(result.exit_code) == agent::Status::cancelled ||
+  return is_for_want_of_a_model(result) ||
+         agent::status_of(result.exit_code) == agent::Status::cancelled ||
          is_of_the_whole(result.stop) || is_alike_for_all(result.exit_code);
 }
 
 // Of those that were not begun, after one that ended so.
-std::optional<Ending> trouble_of(const RunResult& result) {
-  const bool is_journal = result.error && result.error->code == Code::storage_io;
-  if (!result.error || (!is_journal && !is_alike_for_all(result.exit_code))) {
-    return std::nullopt;
-  }
-  Error error = *result.error;
+Ending trouble_behind(Error error) {
   error.message = "not begun, for it would end as another input did: " + error.message;
   return Ending{.error = std::move(error)};
+}
+
+std::optional<Ending> trouble_of(const RunResult& result) {
+  const bool is_journal = result.error && result.error->code == Code::storage_io;
+  const bool was_sent = result.error && result.error->attempts > 0;
+  const bool is_down = is_for_want_of_a_model(result) && !was_sent;
+  if (!result.error || (!is_journal && !is_down && !is_alike_for_all(result.exit_code))) {
+    return std::nullopt;
+  }
+  return trouble_behind(*result.error);
 }
 
 Ending at_limit_of_the_whole(
@@ -73,14 +84,25 @@ Ending at_limit_of_the_whole(
   return ending;
 }
 
-// Hears what a run warns of and what it costs, while it goes on.
+// Hears what a run warns of, what it costs and whether it waits for a provider, while it goes on.
 class BatchRunSink final : public agent::EventSink {
  public:
   BatchRunSink(BatchProgress& progress,
-               std::function<void(const std::optional<agent::Money>&)> add_cost)
-      : progress_(progress), add_cost_(std::move(add_cost)) {}
+               std::function<void(const std::optional<agent::Money>&)> add_cost,
+               std::function<void(int more)> add_waiting)
+      : progress_(progress), add_cost_(std::move(add_cost)), add_waiting_(std::move(add_waiting)) {}
+  ~BatchRunSink() override { note_waiting(false); }
 
   void on(const agent::Event& event) override {
+    const auto* retrying = std::get_if<agent::ModelRetrying>(&event.body);
+    const bool waits = retrying != nullptr && retrying->error.code == Code::provider_circuit_open;
+    note_waiting(waits);
+    if (waits) {
+      progress_.warn({.message = fmt::format("{}/{} keeps failing: inputs wait until it is back",
+                                             agent::one_line(retrying->error.provider, 60),
+                                             agent::one_line(retrying->error.model, 100)),
+                      .help = {}});
+    }
     if (const auto* warning = std::get_if<agent::Warning>(&event.body)) {
       progress_.warn(*warning);
     } else if (const auto use = agent::use_in(event.body)) {
@@ -89,8 +111,17 @@ class BatchRunSink final : public agent::EventSink {
   }
 
  private:
+  void note_waiting(bool waits) {
+    if (waits != waits_) {
+      waits_ = waits;
+      add_waiting_(waits ? 1 : -1);
+    }
+  }
+
   BatchProgress& progress_;
   std::function<void(const std::optional<agent::Money>&)> add_cost_;
+  std::function<void(int more)> add_waiting_;
+  bool waits_ = false;
 };
 
 }  // namespace
@@ -153,22 +184,23 @@ void Batch::start_workers() {
 }
 
 void Batch::work() {
-  while (const auto item = next_item()) {
+  while (auto task = next_task()) {
     {
       const std::lock_guard lock(mutex_);
       ++count_.running;
       world_.progress.update(count_);
     }
-    const Ended ended = run_item(*item);
+    const BatchItem item = task->item;
+    const Ended ended = run_item(*std::move(task));
     {
       const std::lock_guard lock(mutex_);
       --count_.running;
     }
-    settle(*item, ended);
+    settle(item, ended);
   }
 }
 
-std::optional<BatchItem> Batch::next_item() {
+std::optional<Batch::Task> Batch::next_task() {
   const std::lock_guard lock(input_mutex_);
   if (is_over_ || reason_to_stop()) {
     is_over_ = true;
@@ -181,7 +213,43 @@ std::optional<BatchItem> Batch::next_item() {
     return std::nullopt;
   }
   world_.results.wait_for_room((*item)->index, no_more_.get_token());
-  return *std::move(item);
+  if (!std::exchange(has_greeted_, true) && !options_.greeting.empty()) {
+    world_.progress.say(options_.greeting);
+  }
+  warn_of_same_id(**item);
+  return task_of(**std::move(item));
+}
+
+// Where an input is another one than the run of its number has, or was run by something else, all
+// behind it may be: nothing more is begun. That is known before the next input is given to anybody.
+Batch::Task Batch::task_of(BatchItem item) {
+  Task task{.item = std::move(item), .source = RunSource()};
+  if (task.item.mistake) {
+    return task;
+  }
+  task.source = source_of(task.item);
+  if (!task.source || !task.source->earlier) {
+    return task;
+  }
+  if (const auto same = check_is_same(task.item, *task.source); !same) {
+    task.source = agent::fail(same.error());
+    const std::lock_guard lock(mutex_);
+    if (!trouble_) {
+      trouble_ = trouble_behind(same.error());
+      stopped_with_ = agent::exit_code(same.error());
+    }
+  }
+  return task;
+}
+
+void Batch::warn_of_same_id(const BatchItem& item) {
+  if (!item.id.empty() && !ids_.insert(std::hash<std::string>()(item.id)).second) {
+    world_.progress.warn(
+        {.message = "two inputs have the same id: nobody can tell their results apart by it",
+         .help = fmt::format("the second is input {}: `{}`; `index` counts the inputs",
+                             item.index,
+                             agent::one_line(item.id, 60))});
+  }
 }
 
 // Those that were not begun have a result, too, as far as they can be read without waiting.
@@ -191,11 +259,12 @@ void Batch::leave_out_the_rest() {
     return;
   }
   while (!cancellation_.kill().stop_requested() && !world_.results.is_broken()) {
-    const auto item = world_.input.next(cancellation_.kill());
+    auto item = world_.input.next(cancellation_.kill());
     if (!item || !*item) {
       return;
     }
-    settle(**item, left_out(**item, *why));
+    const Task task = task_of(**std::move(item));
+    settle(task.item, left_out(task, *why));
   }
 }
 
@@ -207,10 +276,9 @@ void Batch::settle(const BatchItem& item, const Ended& ended) {
   {
     const std::lock_guard lock(mutex_);
     const int code = ended.result.exit_code;
-    ++(code == 0 ? count_.ok : count_.failed[code]);
+    ++(!ended.was_begun ? count_.not_begun : code == 0 ? count_.ok : count_.failed[code]);
     count_.earlier += ended.is_earlier ? 1 : 0;
     count_.failed_earlier += ended.is_earlier && code != 0 ? 1 : 0;
-    count_.not_begun += ended.was_begun ? 0 : 1;
     if (!trouble_ && !ended.is_earlier) {
       trouble_ = trouble_of(ended.result);
     }
@@ -238,18 +306,19 @@ void Batch::settle(const BatchItem& item, const Ended& ended) {
 
 // ---- one input ----
 
-Batch::Ended Batch::run_item(const BatchItem& item) {
+Batch::Ended Batch::run_item(Task task) {
   try {
-    if (const auto why = reason_to_stop()) {
-      return left_out(item, *why);
+    if (const auto why = reason_to_stop(); why && task.source) {
+      return left_out(task, *why);
     }
-    auto ended = perform(item);
+    const agent::Where place = world_.input.place_of(task.item);
+    auto ended = perform(std::move(task));
     if (ended) {
       return *std::move(ended);
     }
     Error error = std::move(ended).error();
     if (!error.where) {
-      error.where = world_.input.place_of(item);
+      error.where = place;
     }
     return {.result = result_of({.error = std::move(error)})};
   } catch (const std::exception& exception) {
@@ -264,33 +333,35 @@ std::optional<Batch::Ended> Batch::ended_earlier(const RunSource& source) {
   }
   const agent::State& state = source.earlier->past.state;
   add_cost(state.cost);
+  if (!state.finished || was_cut_short(*state.finished)) {
+    add_cost(unheard_of_members(*source.earlier, world_.context.environment).spent.cost);
+  }
   return state.finished && !was_cut_short(*state.finished)
              ? std::optional(Ended{.result = *state.finished, .is_earlier = true})
              : std::nullopt;
 }
 
 // Whatever keeps new ones from it, what has ended has its result.
-Batch::Ended Batch::left_out(const BatchItem& item, const Ending& why) {
-  if (!item.mistake) {
-    if (const auto source = source_of(item)) {
-      if (auto ended = ended_earlier(*source)) {
-        return *std::move(ended);
-      }
+Batch::Ended Batch::left_out(const Task& task, const Ending& why) {
+  if (task.source) {
+    if (auto ended = ended_earlier(*task.source)) {
+      return *std::move(ended);
     }
   }
   return {.result = result_of(why), .was_begun = false};
 }
 
-Result<Batch::Ended> Batch::perform(const BatchItem& item) {
+Result<Batch::Ended> Batch::perform(Task task) {
+  const BatchItem& item = task.item;
   if (item.mistake) {
     return agent::fail(*item.mistake);
   }
-  TRY_ASSIGN(RunSource source, source_of(item));
+  TRY_ASSIGN(RunSource source, std::move(task.source));
   if (auto ended = ended_earlier(source)) {
     return *std::move(ended);
   }
   Plan plan = plan_;
-  TRY_ASSIGN(plan.text, texts_of(item));
+  TRY_ASSIGN(plan.text, texts_of(item.said, options_.parameters, plan_, reading_));
   if (source.earlier) {
     TRY_ASSIGN(source, carried_on_anew(*std::move(source.earlier), std::move(source.agent), false));
     if (!source.says_own_prompt) {
@@ -314,60 +385,55 @@ Result<RunSource> Batch::source_of(const BatchItem& item) const {
     }
     source.earlier = *std::move(earlier);
   }
-  if (source.earlier && !source.earlier->is_own &&
-      seal_key(world_.context.environment, world_.context.cwd)) {
-    return agent::fail(Code::cli_usage,
-                       fmt::format("the run {} was not begun by you, or its record was changed",
-                                   agent::one_line(source.session)),
-                       "`errand runs rm` takes it out, and the next go begins the input anew");
-  }
-  if (source.earlier && source.earlier->begun.made_from.input_sha256 != source.input_sha256) {
-    return agent::fail(
-        Code::cli_usage,
-        fmt::format("the run {} is of another input", agent::one_line(source.session)),
-        "a batch is carried on with the inputs that it was begun with; more may follow them. "
-        "Others take another `--session`");
+  if (source.earlier) {
+    TRY(check_is_own(*source.earlier,
+                     "`errand runs rm` takes it out, and the next go begins the input anew"));
   }
   return source;
 }
 
-std::map<std::string, std::string> Batch::parameters_of(const BatchItem& item) const {
-  auto parameters = item.parameters;
-  parameters.insert(options_.parameters.begin(), options_.parameters.end());
-  return parameters;
-}
-
-Result<config::Rendered> Batch::texts_of(const BatchItem& item) const {
-  if (item.prompt ? agent::is_blank(*item.prompt) : plan_.agent.prompt.empty()) {
-    return agent::fail(Code::cli_no_input,
-                       item.prompt ? "the prompt of this input is empty"
-                                   : "this input has no prompt, and neither has the agent",
-                       "say in `prompt` what the agent is to do");
+// What was not done goes on with what is said now; a result is that of what was said then.
+Result<void> Batch::check_is_same(const BatchItem& item, const RunSource& source) const {
+  const RecordedRun& earlier = *source.earlier;
+  const std::string name = agent::one_line(source.session);
+  if (earlier.begun.made_from.input_sha256 != source.input_sha256) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("the run {} is of another input", name),
+        "a batch is carried on with the inputs that it was begun with; more may follow them. "
+        "Others take another `--session`");
   }
-  std::set<std::string> out_of_a_file;
-  for (const auto& [name, value] : item.parameters) {
-    out_of_a_file.insert(name);
+  const auto& finished = earlier.past.state.finished;
+  const Parsed said = command_line_of(item.said, options_.parameters, world_.parsed);
+  agent::RunStarted now{.model = plan_.model().name(),
+                        .made_from = {.agent_text = world_.redactor.apply(plan_.agent.source),
+                                      .options = lasting_options(said)}};
+  for (std::string& option : now.made_from.options) {
+    option = world_.redactor.apply(option);
   }
-  return config::render(plan_.agent, parameters_of(item), item.prompt, reading_, out_of_a_file);
-}
-
-// As if each run had been begun by itself: what is recorded of it carries it on.
-Parsed Batch::command_line_of(const BatchItem& item) const {
-  Parsed parsed = world_.parsed;
-  std::vector<std::string> parameters;
-  for (const auto& [name, value] : parameters_of(item)) {
-    parameters.push_back(fmt::format("{}={}", name, value));
+  if (!finished || was_cut_short(*finished) ||
+      std::ranges::find(earlier.set_ups, set_up_of(now)) != earlier.set_ups.end()) {
+    return {};
   }
-  parsed.values["--param"] = std::move(parameters);
-  return parsed;
+  return agent::fail(
+      Code::cli_usage,
+      fmt::format("the result of the run {} is that of another agent file, model or parameter",
+                  name),
+      fmt::format(
+          "another `--session` runs all inputs with these; `errand runs rm {}` has this one "
+          "run anew",
+          agent::shell_word(source.session)));
 }
 
 Result<Batch::Ended> Batch::begin(const BatchItem& item, RunSource source, Plan plan) {
   agent::Cancellation cancellation;
   const std::stop_callback stopped(cancellation_.stop(), [&] { stop_run(cancellation); });
   const std::stop_callback killed(cancellation_.kill(), [&] { stop_run(cancellation); });
-  BatchRunSink sink(world_.progress, [this](const auto& cost) { add_cost(cost); });
-  const Parsed parsed = command_line_of(item);
+  BatchRunSink sink(
+      world_.progress,
+      [this](const auto& cost) { add_cost(cost); },
+      [this](int more) { add_waiting(more); });
+  const Parsed parsed = command_line_of(item.said, options_.parameters, world_.parsed);
   const std::string run_id = source.earlier ? source.earlier->run_id : agent::new_run_id();
   TRY_ASSIGN(const auto session,
              RunSession::open({.context = world_.context,
@@ -385,11 +451,11 @@ Result<Batch::Ended> Batch::begin(const BatchItem& item, RunSource source, Plan 
                                  }
                                  cancellation.end(cost_ending());
                                  return cost_ending().error;
-                               }},
+                               },
+                               .is_patient = true},
                               run_id,
                               std::move(source),
-                              std::move(plan),
-                              std::nullopt));
+                              std::move(plan)));
   return Ended{.result = session->run()};
 }
 
@@ -407,19 +473,29 @@ void Batch::add_cost(const std::optional<agent::Money>& cost) {
   count_.cost = agent::sum_of(count_.cost, cost);
 }
 
+void Batch::add_waiting(int more) {
+  const std::lock_guard lock(mutex_);
+  count_.waiting += more;
+  world_.progress.update(count_);
+}
+
 // ---- the whole ----
 
 // Why nothing more is to be begun, as an ending of what is not.
 std::optional<Ending> Batch::reason_to_stop() const {
-  const auto cancelled = [](std::string message, int signal) {
-    return Ending{.error = Error{.code = Code::run_cancelled, .message = std::move(message)},
+  const auto cancelled = [](std::string message, int signal, std::string help = {}) {
+    return Ending{.error = Error{.code = Code::run_cancelled,
+                                 .message = std::move(message),
+                                 .help = std::move(help)},
                   .signal = signal};
   };
   if (const int signal = cancellation_.signal_number(); signal != 0) {
     return cancelled("a signal ended the batch before this input was begun", signal);
   }
   if (world_.results.is_broken()) {
-    return cancelled("the results of the batch could not be written", SIGTERM);
+    return cancelled("not begun: the results of the batch could not be written",
+                     SIGTERM,
+                     "make room for them; then the same with `--session` begins this input");
   }
   if (cancellation_.is_expired()) {
     return timeout_ending();
@@ -435,7 +511,8 @@ std::optional<Ending> Batch::reason_to_stop() const {
       count_.failures() - count_.failed_earlier >= *options_.max_failures) {
     return cancelled(
         fmt::format("not begun: {} inputs had failed (`--max-failures`)", *options_.max_failures),
-        SIGTERM);
+        SIGTERM,
+        "see why they failed; the same with `--session` begins this input");
   }
   return std::nullopt;
 }
@@ -471,6 +548,14 @@ Ending Batch::timeout_ending() const {
                                "the batch took longer than " + agent::format_duration(timeout));
 }
 
+std::string Batch::why_incomplete() const {
+  const std::lock_guard lock(mutex_);
+  return count_.not_begun > 0 && options_.max_failures && !stopped_with_ &&
+                 cancellation_.signal_number() == 0 && !cancellation_.is_expired()
+             ? fmt::format("--max-failures {}: nothing more was begun", *options_.max_failures)
+             : "";
+}
+
 int Batch::exit_code() const {
   if (const int signal = cancellation_.signal_number(); signal != 0) {
     return 128 + signal;
@@ -478,7 +563,7 @@ int Batch::exit_code() const {
   if (cancellation_.is_expired()) {
     return agent::row(Code::run_timeout).exit_code;
   }
-  return stopped_with_.value_or(count_.failures() > 0 ? 1 : 0);
+  return stopped_with_.value_or(count_.failures() + count_.not_begun > 0 ? 1 : 0);
 }
 
 }  // namespace cli

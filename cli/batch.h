@@ -24,6 +24,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 
@@ -33,6 +34,7 @@ struct BatchOptions {
   std::size_t parallel = 4;
   std::string name;             // what its runs are called: NAME#1, NAME#2, …; empty: none is kept
   std::filesystem::path store;  // the journal that has them
+  std::string greeting;         // said with the first input
   bool has_earlier = false;     // there are runs of that name already
   std::map<std::string, std::string> parameters;     // of all inputs that do not say otherwise
   std::optional<std::chrono::milliseconds> timeout;  // of the whole, as its watcher has it
@@ -69,7 +71,15 @@ class Batch {
   // input. Of the outputs, the caller knows.
   agent::Result<int> run();
 
+  // After it, where failures alone have kept inputs from being begun: that. Else empty.
+  std::string why_incomplete() const;
+
  private:
+  // An input, and the run that works on it.
+  struct Task {
+    BatchItem item;
+    agent::Result<RunSource> source;
+  };
   struct Ended {
     agent::RunResult result;
     bool is_earlier = false;  // in an earlier process
@@ -78,21 +88,22 @@ class Batch {
 
   void work();
   void start_workers();
-  std::optional<BatchItem> next_item();
+  std::optional<Task> next_task();
+  Task task_of(BatchItem item);
   void leave_out_the_rest();
   void settle(const BatchItem& item, const Ended& ended);
 
-  Ended run_item(const BatchItem& item);
+  Ended run_item(Task task);
   std::optional<Ended> ended_earlier(const RunSource& source);
-  Ended left_out(const BatchItem& item, const agent::Ending& why);
-  agent::Result<Ended> perform(const BatchItem& item);
+  Ended left_out(const Task& task, const agent::Ending& why);
+  agent::Result<Ended> perform(Task task);
   agent::Result<RunSource> source_of(const BatchItem& item) const;
-  agent::Result<config::Rendered> texts_of(const BatchItem& item) const;
+  agent::Result<void> check_is_same(const BatchItem& item, const RunSource& source) const;
+  void warn_of_same_id(const BatchItem& item);
   agent::Result<Ended> begin(const BatchItem& item, RunSource source, Plan plan);
-  Parsed command_line_of(const BatchItem& item) const;
-  std::map<std::string, std::string> parameters_of(const BatchItem& item) const;
   void stop_run(agent::Cancellation& run) const;
   void add_cost(const std::optional<agent::Money>& cost);
+  void add_waiting(int more);
 
   std::optional<agent::Ending> reason_to_stop() const;
   bool is_cost_reached() const;
@@ -107,8 +118,10 @@ class Batch {
   agent::Cancellation& cancellation_;  // of the whole
   std::stop_source no_more_;           // inputs are to be begun
 
-  std::mutex input_mutex_;  // of the input and the next two
+  std::mutex input_mutex_;  // of the input and the next four
   bool is_over_ = false;
+  bool has_greeted_ = false;
+  std::set<std::size_t> ids_;  // of inputs, by their hashes
   std::optional<agent::Error> input_error_;
 
   mutable std::mutex mutex_;              // of the rest

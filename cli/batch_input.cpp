@@ -259,7 +259,7 @@ Result<std::optional<BatchItem>> BatchInput::next(const std::stop_token& stop) {
   } else if (const auto why = agent::why_not_text(item.text)) {
     item.mistake = mistake(item.line, "the input is not text: " + *why, "give it as UTF-8");
   } else if (format_ == InputFormat::lines) {
-    item.prompt = item.text;
+    item.said.prompt = item.text;
   } else if (format_ == InputFormat::jsonl) {
     read_object(item);
   } else {
@@ -371,9 +371,9 @@ void BatchInput::take(BatchItem& item, const std::string& name, std::string valu
     item.id = value;
   }
   if (is_parameter(name)) {
-    item.parameters.emplace(name, std::move(value));
+    item.said.parameters.emplace(name, std::move(value));
   } else if (name == k_prompt) {
-    item.prompt = std::move(value);
+    item.said.prompt = std::move(value);
   }
 }
 

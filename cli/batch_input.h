@@ -4,11 +4,11 @@
 #include "agent/error.h"
 #include "agent/result.h"
 #include "agent/spec.h"
+#include "cli/outside_input.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -28,8 +28,7 @@ struct BatchItem {
   // As it was written, without the end of its last line; empty where that is over 16 MiB.
   std::string text;
   std::size_t bytes = 0;  // of the file, with that end
-  std::optional<std::string> prompt;
-  std::map<std::string, std::string> parameters;
+  OutsideInput said;
   std::optional<agent::Error> mistake;  // cli.usage: what keeps it from being run
 };
 

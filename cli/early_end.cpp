@@ -37,6 +37,11 @@ int end_early(const EarlyEnd& end,
               std::ostream& err) {
   agent::RunResult result = agent::make_result(agent::State({}), ending_of(end));
   result.run_id = end.run_id;
+  if (end.began) {
+    result.duration_ms = std::chrono::duration_cast<agent::Milliseconds>(
+                             std::chrono::steady_clock::now() - *end.began)
+                             .count();
+  }
   err << render_ending(end.errors, result.exit_code, "", end.color, redactor) << "\n";
   err.flush();
   tell(answer,

@@ -6,6 +6,7 @@
 #include "agent/spec.h"
 #include "cli/terminal/answer_sink.h"
 
+#include <chrono>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -20,6 +21,7 @@ struct EarlyEnd {
   std::string cwd;
   int signal = 0;                                   // but where a signal does; 0: none
   std::optional<agent::Milliseconds> timeout = {};  // --timeout, which may have ended it
+  std::optional<std::chrono::steady_clock::time_point> began = {};  // errand; else no time counts
   bool color = false;
 };
 

@@ -1,10 +1,11 @@
 #include "cli/find_run.h"
 
-#include "agent/outcome.h"
 #include "agent/refusal.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
+#include "cli/agents_above.h"
 #include "cli/given_answers.h"
+#include "cli/run_choice.h"
 #include "cli/run_identity.h"
 #include "cli/user_folders.h"
 
@@ -67,6 +68,9 @@ fs::path store_of(const agent::AgentSpec& agent, const agent::Environment& envir
 Result<RecordedRun> find_run(const fs::path& store,
                              const std::string& run,
                              const Context& context) {
+  if (run.empty()) {
+    TRY(folder_of(context));
+  }
   TRY_ASSIGN(const std::string id, agent::store::find_run(store, run, context.cwd.string()));
   return recall(store, id, context.environment);
 }
@@ -79,17 +83,15 @@ Result<std::optional<RecordedRun>> find_session(const fs::path& store,
                        fmt::format("the name of the run is not valid text: {}", *why),
                        "give it as UTF-8");
   }
-  std::error_code error;
-  if (!fs::exists(store, error)) {
+  TRY_ASSIGN(const std::string folder, folder_of(context));
+  const auto runs = agent::store::list_runs(store, {.folder = folder, .session = name, .limit = 1});
+  if (!runs && runs.error().code != Code::storage_not_found) {
+    return agent::fail(runs.error());
+  }
+  if (!runs || runs->empty()) {
     return std::nullopt;
   }
-  TRY_ASSIGN(const auto runs,
-             agent::store::list_runs(
-                 store, {.folder = context.cwd.string(), .session = name, .limit = 1}));
-  if (runs.empty()) {
-    return std::nullopt;
-  }
-  return recall(store, runs.front().row.run_id, context.environment);
+  return recall(store, runs->front().row.run_id, context.environment);
 }
 
 Result<RunSource> carried_on(RecordedRun run,
@@ -98,16 +100,13 @@ Result<RunSource> carried_on(RecordedRun run,
                              Context& context) {
   TRY(check_resumable(run, !prompt.empty() || parsed.has("--prompt-file")));
   const auto agent_file = parsed.value("--agent");
-  if (!run.is_own && !agent_file) {
-    return agent::fail(
-        Code::cli_usage,
-        fmt::format("the run {} was not begun by you, or its record was changed: what it says of "
-                    "its agent, options and folder does not count",
-                    recorded_id(run)),
+  if (!agent_file) {
+    TRY(check_is_own(
+        run,
         fmt::format("`errand {} --agent FILE` carries it on in this folder, by an agent of your "
                     "choice",
                     run.forked_from ? fmt::format("fork RUN --at {}", run.forked_from->turn)
-                                    : std::string("resume RUN")));
+                                    : std::string("resume RUN"))));
   }
   if (!agent_file && parsed.has("--param")) {
     return agent::fail(
@@ -129,8 +128,8 @@ Result<RunSource> carried_on(RecordedRun run,
   }
   if (!run.is_own && parsed.has("--keep-grants")) {
     return agent::fail(agent::Code::cli_usage,
-                       fmt::format("the run {} was not begun by you, or its record was changed: "
-                                   "what was approved in it does not count",
+                       fmt::format("the run {} is not known as yours: what was approved in it does "
+                                   "not count",
                                    recorded_id(run)),
                        "leave out --keep-grants; what the run needs is asked for again");
   }
@@ -142,6 +141,9 @@ Result<RunSource> carried_on(RecordedRun run,
       .session = run.begun.session,
       .paths_from = context.cwd,
       .input_sha256 = run.begun.made_from.input_sha256};
+  if (!agent_file) {
+    TRY_ASSIGN(source.above, agents_above(run, context.environment));
+  }
   if (run.is_own) {
     TRY(take_over_options(run, parsed));
     if (!parsed.has("--cwd")) {
@@ -153,6 +155,10 @@ Result<RunSource> carried_on(RecordedRun run,
 }
 
 Result<RunSource> carried_on_anew(RecordedRun run, AgentChoice agent, bool has_message) {
+  TRY(check_is_own(run,
+                   fmt::format("`errand resume {} --agent FILE` carries it on as a stranger's; "
+                               "another `--session` begins a run of your own",
+                               run.run_id)));
   TRY(check_resumable(run, true));
   if (const std::string pending = pending_words(run); has_message && !pending.empty()) {
     return agent::fail(
@@ -164,9 +170,8 @@ Result<RunSource> carried_on_anew(RecordedRun run, AgentChoice agent, bool has_m
                     "leaves the calls out for a new message",
                     run.run_id));
   }
-  const auto& finished = run.past.state.finished;
   RunSource source{.agent = std::move(agent),
-                   .says_own_prompt = finished && agent::needs_message(finished->exit_code),
+                   .says_own_prompt = needs_message(run),
                    .session = run.begun.session,
                    .input_sha256 = run.begun.made_from.input_sha256};
   source.earlier = std::move(run);

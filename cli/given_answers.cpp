@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -86,16 +87,42 @@ bool is_open(const RecordedRun& run, const std::string& id) {
          !state.results.contains(id) && !state.started_calls.contains(id);
 }
 
+// In the words in which the model has read it, where the call did not run or failed.
+std::string what_came_of(const RecordedRun& run, const std::string& id) {
+  const agent::State& state = run.past.state;
+  if (const auto known = state.results.find(id); known != state.results.end()) {
+    return known->second.status == agent::ToolStatus::ok ? "" : known->second.content;
+  }
+  for (const agent::Message& message : state.conversation.messages | std::views::reverse) {
+    const auto* result = std::get_if<agent::ToolMessage>(&message);
+    if (result != nullptr && result->call_id == id) {
+      return result->is_error ? result->content : "";
+    }
+  }
+  return "";
+}
+
 // Whether somebody can say this to the call; what was said before can be said again.
 Result<void> check_call(const RecordedRun& run, const std::string& id, Answer answer) {
   const agent::Approvals& approvals = run.past.state.approvals;
   const agent::ParkedCall* parked = approvals.find(id);
   const auto said = approvals.said.find(id);
+  const auto& finished = run.past.state.finished;
+  if (!is_open(run, id) && finished &&
+      finished->exit_code == agent::row(agent::Code::durable_signal_timeout).exit_code) {
+    return refused(run,
+                   fmt::format("the deadline of its approval has closed the call {} of the run {}",
+                               ticked(id),
+                               run.run_id));
+  }
   if (!is_open(run, id)) {
-    return refused(
-        run,
-        fmt::format(
-            "the call {} of the run {} has begun, or has its result", ticked(id), run.run_id));
+    const std::string came = what_came_of(run, id);
+    return refused(run,
+                   fmt::format("the call {} of the run {} has begun, or has its result{}{}",
+                               ticked(id),
+                               run.run_id,
+                               came.empty() ? "" : ": ",
+                               agent::one_line(came, 200)));
   }
   if (said != approvals.said.end()) {
     return answer == Answer::once && said->second.answer == Answer::no

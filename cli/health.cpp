@@ -4,11 +4,13 @@
 #include "agent/clock.h"
 #include "agent/duration.h"
 #include "agent/store/sqlite_journal.h"
+#include "agent/store/wal_file.h"
 #include "agent/text.h"
 #include "cli/agent_choice.h"
 #include "cli/key_hosts.h"
 #include "cli/known_names.h"
 #include "cli/price_book.h"
+#include "cli/run_seal.h"
 #include "cli/settings.h"
 #include "cli/signals.h"
 #include "cli/user_folders.h"
@@ -106,6 +108,20 @@ std::uintmax_t size_of(const fs::path& file) {
   return error ? 0 : size;
 }
 
+// Made by the first run that is kept. One that is broken makes no run known as the user's.
+void look_at_seal_key(const Context& context, Health& health) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(state_folder(context.environment) / "run-seal.key", error))) {
+    return;
+  }
+  auto key = seal_key(context.environment, context.cwd);
+  if (!key && key.error().code == agent::Code::storage_io) {
+    key.error().message.insert(0, "no run is known as yours: ");
+    health.lines.push_back({"run seal", agent::one_line(key.error().message)});
+    health.errors.push_back(std::move(key).error());
+  }
+}
+
 void look_at_journal(const Context& context, Health& health) {
   const fs::path folder = state_folder(context.environment);
   const fs::path file = default_journal(context.environment);
@@ -122,6 +138,8 @@ void look_at_journal(const Context& context, Health& health) {
     auto journal = agent::store::SqliteJournal::open(
         file, agent::SessionSpec::Durability::process, context.redactor);
     failure = journal ? std::nullopt : std::optional(std::move(journal).error());
+  } else if (auto nothing_left = agent::store::check_wal(file); !nothing_left) {
+    failure = std::move(nothing_left).error();
   } else if (const fs::path there = tools::sandbox::nearest_there(folder);
              ::access(there.c_str(), W_OK | X_OK) != 0) {
     failure =
@@ -274,6 +292,7 @@ Health look_at_health(const Context& context) {
   look_at_keys(context, health);
   look_at_settings(context, health);
   look_at_journal(context, health);
+  look_at_seal_key(context, health);
   look_at_prices(context, health);
   return health;
 }

@@ -99,8 +99,12 @@ std::vector<Programs> programs_of(const agent::AgentSpec& agent) {
       all.push_back({check.in_programs, has_own_network(agent.sandbox, check.sandbox)});
     }
   }
-  for (const agent::McpServerSpec& server : agent.mcp_servers) {
+  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
     all.push_back({server.in_programs, has_own_network(agent.sandbox, server.sandbox)});
+  }
+  if (!agent.checks.commands.empty() ||
+      std::ranges::any_of(agent.steps, &agent::StepSpec::is_command)) {
+    all.push_back({{}, has_own_network(agent.sandbox, {})});
   }
   return all;
 }
@@ -110,7 +114,7 @@ bool have_own_network(const std::vector<Programs>& all) {
 }
 
 // A rule may allow it some hosts alone: whose they are is not known.
-bool fetches_pages(const agent::AgentSpec& agent) {
+bool fetch_pages(const agent::AgentSpec& agent) {
   const auto web = tools::web_tools();
   const auto rules = tools::Permissions::create(agent.permissions, {.cwd = "/"});
   return std::ranges::any_of(agent.tools, [&](const agent::ToolSpec& tool) {
@@ -118,6 +122,12 @@ bool fetches_pages(const agent::AgentSpec& agent) {
            std::ranges::find(web, tool.name) != web.end() &&
            !(rules && rules->always_denies(tool.name));
   });
+}
+
+Company company_of(const agent::AgentSpec& agent) {
+  Company company;
+  company.add(agent);
+  return company;
 }
 
 // NAME=URL[,URL…], several with blanks or semicolons between them. `source` is for messages.
@@ -171,11 +181,29 @@ Result<KeyHosts> key_hosts_of(const Parsed& parsed, const agent::Environment& en
   return hosts;
 }
 
-KeyRequests::KeyRequests(KeyHosts hosts, const agent::AgentSpec& agent) : hosts_(std::move(hosts)) {
-  if (have_own_network(programs_of(agent))) {
+void Company::add(const agent::AgentSpec& agent) {
+  has_network_ = has_network_ || have_own_network(programs_of(agent));
+  fetches_pages_ = fetches_pages_ || fetch_pages(agent);
+  hear(agent);
+}
+
+void Company::hear(const agent::AgentSpec& agent) {
+  for (const agent::EnvironmentUse& use : agent.in_texts) {
+    if (names_.insert(use.name).second) {
+      texts_.push_back(use);
+    }
+  }
+}
+
+KeyRequests::KeyRequests(KeyHosts hosts, const agent::AgentSpec& agent, Company company)
+    : hosts_(std::move(hosts)), agent_(agent), company_(std::move(company)) {
+  if (company_.has_network()) {
     hosts_.share_loopback();
   }
 }
+
+KeyRequests::KeyRequests(KeyHosts hosts, const agent::AgentSpec& agent)
+    : KeyRequests(std::move(hosts), agent, company_of(agent)) {}
 
 providers::KeyCheck KeyRequests::check() {
   return [this](const KeyRequest& request) -> Result<void> {
@@ -184,12 +212,12 @@ providers::KeyCheck KeyRequests::check() {
   };
 }
 
-void KeyRequests::add_texts(const agent::AgentSpec& agent, const providers::Resolved& model) {
-  if (model.protocol == providers::k_replay || agent.in_texts.empty()) {
+void KeyRequests::add_texts(const providers::Resolved& model) {
+  if (model.protocol == providers::k_replay || company_.texts().empty()) {
     return;
   }
   const auto origin = providers::origin_of(model.base_url, Code::config_invalid);
-  for (const agent::EnvironmentUse& use : agent.in_texts) {
+  for (const agent::EnvironmentUse& use : company_.texts()) {
     add({.variable = use.name,
          .origin = origin ? *origin : providers::Origin{.text = model.base_url},
          .place = KeyRequest::Place::text,
@@ -197,11 +225,10 @@ void KeyRequests::add_texts(const agent::AgentSpec& agent, const providers::Reso
   }
 }
 
-void KeyRequests::add_programs(const agent::AgentSpec& agent,
-                               const agent::Environment& environment) {
+void KeyRequests::add_programs(const agent::Environment& environment) {
   const std::vector<providers::Origin> anywhere = {{.text = std::string(providers::k_anywhere)}};
   std::vector<providers::Origin> hosts;
-  std::ranges::transform(agent.sandbox.allow_hosts, std::back_inserter(hosts), origin_of_host);
+  std::ranges::transform(agent_.sandbox.allow_hosts, std::back_inserter(hosts), origin_of_host);
   const agent::Environment harmless = tools::harmless_variables(environment);
   const auto add_uses =
       [&](std::span<const agent::EnvironmentUse> uses, bool is_anywhere, KeyRequest::Place place) {
@@ -214,13 +241,41 @@ void KeyRequests::add_programs(const agent::AgentSpec& agent,
           }
         }
       };
-  const std::vector<Programs> all = programs_of(agent);
+  const std::vector<Programs> all = programs_of(agent_);
   for (const Programs& programs : all) {
     add_uses(programs.given, programs.have_own_network, KeyRequest::Place::program);
   }
-  const bool is_anywhere = fetches_pages(agent) || have_own_network(all);
+  const bool is_anywhere = company_.fetches_pages() || company_.has_network();
   if (is_anywhere || !all.empty()) {
-    add_uses(agent.in_texts, is_anywhere, KeyRequest::Place::told);
+    add_uses(company_.texts(), is_anywhere, KeyRequest::Place::told);
+  }
+}
+
+void KeyRequests::add_servers() {
+  for (const agent::McpServerSpec& server : agent_.mcp_servers) {
+    if (server.is_program()) {
+      continue;
+    }
+    const auto known = providers::origin_of(server.url, Code::config_invalid);
+    const providers::Origin origin = known ? *known : providers::Origin{.text = server.url};
+    const auto add_uses = [&](std::span<const agent::EnvironmentUse> uses,
+                              KeyRequest::Place place) {
+      for (const agent::EnvironmentUse& use : uses) {
+        add({.variable = use.name, .origin = origin, .place = place, .where = use.where});
+      }
+    };
+    add_uses(server.in_headers, KeyRequest::Place::header);
+    add_uses(server.in_url, KeyRequest::Place::address);
+    add_uses(company_.texts(), KeyRequest::Place::told);
+    if (server.oauth && !server.oauth->issuer.empty()) {
+      const auto issuer = providers::origin_of(server.oauth->issuer, Code::config_invalid);
+      for (const agent::EnvironmentUse& use : server.oauth->in_secret) {
+        add({.variable = use.name,
+             .origin = issuer ? *issuer : providers::Origin{.text = server.oauth->issuer},
+             .place = KeyRequest::Place::client,
+             .where = use.where});
+      }
+    }
   }
 }
 
@@ -231,6 +286,32 @@ void KeyRequests::add(const KeyRequest& request) {
   if (!is_known && !hosts_.allows(request)) {
     requests_.push_back(request);
   }
+}
+
+std::vector<KeyRequest> key_requests_of(std::span<const Asker> all,
+                                        const Company& company,
+                                        const KeyHosts& hosts,
+                                        const agent::Environment& environment) {
+  std::vector<KeyRequest> requests;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const Asker& one : all) {
+    KeyRequests keys(hosts, *one.agent, company);
+    std::vector<providers::Resolved> models;
+    for (const agent::ModelSpec& spec : one.models) {
+      if (auto model = providers::resolve(spec, environment, keys.check())) {
+        models.push_back(*std::move(model));
+      }
+    }
+    std::ranges::for_each(models, [&](const auto& model) { keys.add_texts(model); });
+    keys.add_programs(environment);
+    keys.add_servers();
+    for (KeyRequest& request : keys.take()) {
+      if (seen.emplace(request.variable, request.origin.text).second) {
+        requests.push_back(std::move(request));
+      }
+    }
+  }
+  return requests;
 }
 
 std::vector<agent::Error> refusals(const std::vector<KeyRequest>& requests,

@@ -31,6 +31,60 @@ config::KnownNames known_names() {
           .hook_warning = tools::missed_changes};
 }
 
+std::set<std::string> names_of_tools(const agent::AgentSpec& agent) {
+  const std::vector<std::string> builtins = tools::builtin_names();
+  std::set<std::string> names(builtins.begin(), builtins.end());
+  for (const agent::ToolSpec& tool : agent.tools) {
+    names.insert(tool.name);
+  }
+  for (const agent::SubAgentSpec& sub : agent.sub_agents) {
+    names.insert(sub.name);
+  }
+  for (const agent::HandoffSpec& handoff : agent.handoffs) {
+    names.insert(handoff.tool());
+  }
+  return names;
+}
+
+std::set<std::string> names_of_tools_of_all(const std::filesystem::path& file,
+                                            const agent::Environment& environment) {
+  std::set<std::string> names;
+  std::set<std::filesystem::path> files;
+  std::vector<agent::AgentSpec> agents;
+  const auto add = [&](const std::filesystem::path& one) {
+    std::error_code error;
+    if (files.insert(std::filesystem::weakly_canonical(one, error)).second) {
+      auto report = config::load_agent(one, environment, known_names());
+      if (report.agent) {
+        agents.push_back(std::move(*report.agent));
+      }
+    }
+  };
+  add(file);
+  while (!agents.empty()) {
+    const agent::AgentSpec agent = std::move(agents.back());
+    agents.pop_back();
+    names.merge(names_of_tools(agent));
+    const std::filesystem::path folder = agent.directory;
+    for (const agent::StepSpec& step : agent.steps) {
+      if (!step.is_command()) {
+        add(folder / step.agent);
+      }
+    }
+    for (const agent::SubAgentSpec& sub : agent.sub_agents) {
+      if (sub.agent) {
+        agents.push_back(*sub.agent);
+      } else {
+        add(folder / sub.file);
+      }
+    }
+    for (const agent::HandoffSpec& handoff : agent.handoffs) {
+      add(folder / handoff.file);
+    }
+  }
+  return names;
+}
+
 std::vector<std::string> key_variables_of(const agent::AgentSpec& agent,
                                           const agent::Environment& environment) {
   std::vector<std::string> named;

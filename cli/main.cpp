@@ -6,6 +6,7 @@
 #include <exception>
 #include <fcntl.h>
 #include <iostream>
+#include <malloc.h>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -31,6 +32,14 @@ void fill_standard_descriptors() {
       (void)::open("/", O_PATH);
     }
   }
+}
+
+// A large block goes back to the system when it is freed. By itself glibc raises both thresholds to
+// the size of what was freed, up to 32 MiB, and keeps as much for the next one.
+void give_back_large_blocks() {
+  constexpr int k_large = 1 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, k_large);
+  ::mallopt(M_TRIM_THRESHOLD, 4 * k_large);
 }
 
 // Where an exception went past everybody: on a thread, or while the run was told how it ended.
@@ -61,6 +70,7 @@ int main(int argc, char** argv) {
   cli::block_signals();  // until a command is there that hears them, or it is known that none will
   std::set_terminate(end_by_exception);
   fill_standard_descriptors();
+  give_back_large_blocks();
   ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of write()
   ::signal(SIGXFSZ, SIG_IGN);  // so is a file that may not grow
   int code = 0;

@@ -50,6 +50,7 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& 
           .outputs = {},
           .runs_programs = false,
           .writes = std::ranges::any_of(agent.tools, tools::writes) ||
+                    std::ranges::any_of(agent.steps, &agent::StepSpec::is_command) ||
                     std::ranges::any_of(agent.mcp_servers,
                                         [](const agent::McpServerSpec& server) {
                                           return !server.sandbox.is_off;  // its tools may
@@ -96,7 +97,7 @@ agent::Result<std::unique_ptr<tools::Sandbox>> open_sandbox(const agent::AgentSp
     return nullptr;
   }
   tools::SandboxOptions options = options_for(agent, context, place);
-  options.runs_programs = std::ranges::any_of(agent.tools, tools::runs_programs);
+  options.runs_programs = tools::runs_programs(agent);
   return tools::Sandbox::create(agent.sandbox, options);
 }
 

@@ -12,6 +12,7 @@ namespace {
 using Names = std::string_view;
 
 constexpr auto k_formats = std::to_array<Names>({"text", "json"});
+constexpr auto k_graphs = std::to_array<Names>({"text", "mermaid"});
 constexpr auto k_run_formats = std::to_array<Names>({"text", "json", "jsonl"});
 constexpr auto k_input_formats = std::to_array<Names>({"lines", "jsonl", "csv"});
 constexpr auto k_when = std::to_array<Names>({"auto", "always", "never"});
@@ -25,6 +26,9 @@ constexpr auto k_other_prompts = std::to_array<Names>({"--prompt-file", "PROMPT"
 constexpr auto k_no_prompt_words = std::to_array<Names>({"PROMPT"});
 constexpr auto k_export_formats = std::to_array<Names>({"jsonl", "markdown"});
 constexpr auto k_not_raw = std::to_array<Names>({"--raw"});
+constexpr auto k_not_only = std::to_array<Names>({"--only"});
+constexpr auto k_not_output = std::to_array<Names>({"--output"});
+constexpr auto k_not_readable = std::to_array<Names>({"--raw", "--format"});
 constexpr auto k_not_record = std::to_array<Names>({"--record"});
 
 constexpr Option k_help{
@@ -146,6 +150,18 @@ constexpr auto k_run_options = std::to_array<Option>({
      .help = "set the agent's parameter K to V; repeatable",
      .repeated = true,
      .lasts = true},
+    {.name = "--use",
+     .value = "SERVER/PROMPT",
+     .kind = Kind::text,
+     .help = "begin with a prompt that one of the agent's MCP servers has",
+     .details = "Its messages come first, the prompt of the command line behind them; without one, "
+                "that of the agent file is left out. `errand mcp list AGENT` shows which there "
+                "are, and what they take."},
+    {.name = "--use-arg",
+     .value = "K=V",
+     .kind = Kind::key_value,
+     .help = "with --use: give the prompt's argument K the value V; repeatable",
+     .repeated = true},
     {.name = "--model",
      .short_name = "-m",
      .value = "NAME",
@@ -170,7 +186,7 @@ constexpr auto k_run_options = std::to_array<Option>({
      .help = "end the run after this time: 90s, 10m, 1h30m",
      .details =
          "Replaces limits.timeout; the run then ends with exit code 124. Waiting for the prompt "
-         "counts, too.",
+         "counts, too, and so does the time in which a person thinks about a question.",
      .lasts = true},
     {.name = "--max-turns",
      .value = "N",
@@ -236,6 +252,21 @@ constexpr auto k_run_options = std::to_array<Option>({
      .help = "begin the run that is called NAME, or carry it on",
      .details = "A name is one of this folder. The run that has it is carried on as `errand "
                 "resume` does; where none has it, one begins."},
+    {.name = "--from",
+     .value = "STEP",
+     .kind = Kind::text,
+     .help = "of a flow, run STEP and what comes after it, on what an earlier run brought",
+     .details =
+         "The steps before them are taken from the newest run of the flow in this folder, or "
+         "from the one that --session names; so are its prompt and its parameters, where the "
+         "command line has none. It is a new run, which is told which one that was.",
+     .excludes = k_not_only,
+     .lasts = true},
+    {.name = "--only",
+     .value = "STEP",
+     .kind = Kind::text,
+     .help = "as --from, and run STEP alone",
+     .lasts = true},
     {.name = "--no-session",
      .environment = "ERRAND_NO_SESSION",
      .help = "keep no record of this run"},
@@ -259,8 +290,8 @@ constexpr auto k_run_options = std::to_array<Option>({
 // Those of `run`, but for what the recorded run says, and what makes no sense of one. What is
 // recorded wins over variables.
 constexpr bool is_of_resume(std::string_view name) {
-  constexpr auto k_not =
-      std::to_array<Names>({"--prompt", "--record", "--replay", "--session", "--no-session"});
+  constexpr auto k_not = std::to_array<Names>(
+      {"--prompt", "--use", "--use-arg", "--record", "--replay", "--session", "--no-session"});
   return std::ranges::find(k_not, name) == k_not.end();
 }
 constexpr std::size_t k_run_options_of_resume = static_cast<std::size_t>(std::ranges::count_if(
@@ -280,8 +311,9 @@ constexpr auto k_resume_own_options = std::to_array<Option>({
      .kind = Kind::text,
      .help = "say yes to a call that waits for approval; repeatable",
      .details = "CALL is its call_id, as `errand runs pending` shows it, or RUN:CALL. A yes is to "
-                "the call as it was shown: where its arguments, its folder, the agent file or the "
-                "sandbox have changed, it is asked for again.",
+                "the call as it was shown: where its arguments, its folder, the agent file, the "
+                "sandbox, or what an MCP server says of the tool have changed, it is asked for "
+                "again.",
      .repeated = true},
     {.name = "--reason",
      .value = "TEXT",
@@ -405,19 +437,96 @@ constexpr auto k_batch_options = [] {
   return options;
 }();
 
+// Those that say how each run of a served agent is to go.
+constexpr auto k_serve_own_options = std::to_array<Option>({
+    {.name = "--parallel",
+     .short_name = "-j",
+     .value = "N",
+     .kind = Kind::count,
+     .help = "so many calls at a time, at most 64; 8 by default",
+     .details = "64 more wait for their turn; what is over that is refused."},
+    {.name = "--tools",
+     .value = "AGENT",
+     .kind = Kind::agent,
+     .help = "serve the tools of this agent themselves, in its sandbox, under its permissions",
+     .details =
+         "No model is asked. Calls come one after the other; what needs approval is refused. "
+         "Its MCP servers are left out, and it can have neither hooks nor guardrails."},
+    {.name = "--http",
+     .value = "[ADDRESS:]PORT",
+     .kind = Kind::text,
+     .help = "serve Streamable HTTP on this port, by default of 127.0.0.1, not stdin and stdout",
+     .details = "The server is at /mcp, and ends by a signal; port 0 is any free one, and stderr "
+                "says which. An address that others can reach needs --token-env."},
+    {.name = "--token-env",
+     .value = "NAME",
+     .kind = Kind::text,
+     .help = "with --http: requests must bring the bearer token that the variable NAME has"},
+});
+constexpr auto k_serve_options = [] {
+  std::array<Option, k_serve_own_options.size() + k_run_options_of_batch> options{};
+  auto end = std::ranges::copy(k_serve_own_options, options.begin()).out;
+  std::ranges::copy_if(
+      k_run_options, end, [](const Option& option) { return is_of_batch(option.name); });
+  return options;
+}();
+
 constexpr auto k_output_options = std::to_array<Option>({k_output});
-constexpr auto k_check_options = std::to_array<Option>({k_output, k_key_host, k_color});
+constexpr auto k_mcp_options = std::to_array<Option>({k_output, k_key_host});
+constexpr auto k_mcp_call_options = std::to_array<Option>({k_output, k_key_host});
+constexpr auto k_mcp_lock_options = std::to_array<Option>({
+    {.name = "--check",
+     .help = "write nothing: say what is different, and exit with 78 where something is"},
+    k_key_host,
+});
+constexpr auto k_check_options = std::to_array<Option>({
+    k_output,
+    {.name = "--graph",
+     .value = "FORMAT",
+     .kind = Kind::choice,
+     .help = "draw the flow in place of `ok`: as text, or as mermaid",
+     .details = "Of one flow, with those that are steps of it, and only where all of its files are "
+                "without a mistake.",
+     .choices = k_graphs,
+     .excludes = k_not_output},
+    k_key_host,
+    k_color,
+});
 constexpr auto k_test_options = std::to_array<Option>({
     {.name = "--jobs",
      .short_name = "-j",
      .value = "N",
      .kind = Kind::count,
-     .help = "run N cases side by side, at most 64; by default one a processor"},
+     .help = "make N runs side by side, at most 64; by default one a processor"},
+    {.name = "--live",
+     .help = "ask the model itself, and the judges; this costs money",
+     .details = "The agent's own model, with the keys of the environment; a `replay` or "
+                "`recording` of the case is left out. Name the cases that are meant for it."},
+    {.name = "--repeat",
+     .value = "N",
+     .kind = Kind::count,
+     .help = "run each case N times, whatever its `repeat` says"},
+    {.name = "--baseline",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "fail where a case is worse than in FILE, or missing"},
+    {.name = "--tolerance",
+     .value = "PERCENT",
+     .kind = Kind::text,
+     .help = "how much worse than the baseline is allowed; 5% by default",
+     .details = "A pass rate may be so many points lower, the cost of a run by so much of itself "
+                "higher."},
+    {.name = "--write-baseline",
+     .value = "FILE",
+     .kind = Kind::file,
+     .help = "write pass rates and costs to FILE, for --baseline",
+     .details = "Not where a run has no verdict, or a case is worse than --baseline allows."},
+    k_key_host,
     k_output,
     {.name = "--junit",
      .value = "FILE",
      .kind = Kind::file,
-     .help = "write the results to FILE in JUnit's XML, too"},
+     .help = "write the results to FILE in JUnit's XML, too: one entry a run"},
     {.name = "--quiet", .short_name = "-q", .help = "do not list cases that pass"},
     k_color_of_text,
 });
@@ -446,6 +555,15 @@ constexpr auto k_import_options = std::to_array<Option>({
      .kind = Kind::file,
      .help = "write the table to FILE; nothing is put in force"},
 });
+constexpr auto k_mcp_login_options = std::to_array<Option>({
+    {.name = "--port",
+     .value = "N",
+     .kind = Kind::count,
+     .help = "wait at this port of 127.0.0.1, where the client is registered with one; any by "
+             "default"},
+    k_key_host,
+});
+
 constexpr auto k_call_options = std::to_array<Option>({
     {.name = "--agent",
      .value = "FILE",
@@ -522,6 +640,13 @@ constexpr auto k_runs_export_options = std::to_array<Option>({
      .help = "all that the journal holds of it, for `errand runs import`",
      .details = "Secrets were taken out when the run was written. What only looks like one is "
                 "still there, and so is the agent file that the run was made from."},
+    {.name = "--test",
+     .help = "write a test case of it, with the script that it needs",
+     .details = "The case goes to --output-file NAME.test.yaml, the model's replies to "
+                "NAME.replay.yaml beside it; neither may be there. It works in a copy of the "
+                "folder that the run worked in, or in that folder where it is written there. "
+                "Exits with 2 where no case can be made of the run, and says why.",
+     .excludes = k_not_readable},
     {.name = "--output-file",
      .value = "FILE",
      .kind = Kind::file,
@@ -609,10 +734,17 @@ constexpr auto k_mcp_tools_positionals = std::to_array<Positional>({
     {.name = "AGENT", .kind = Kind::agent, .help = "the agent file", .required = true},
     {.name = "SERVER", .help = "one of its servers; without one, all of them"},
 });
+constexpr auto k_mcp_login_positionals = std::to_array<Positional>({
+    {.name = "AGENT", .kind = Kind::agent, .help = "the agent file", .required = true},
+    {.name = "SERVER", .help = "one of its servers that are reached by HTTP", .required = true},
+});
 constexpr auto k_mcp_call_positionals = std::to_array<Positional>({
     {.name = "AGENT", .kind = Kind::agent, .help = "the agent file", .required = true},
     {.name = "TOOL", .help = "the tool's name at the agent: mcp__SERVER__TOOL", .required = true},
     {.name = "JSON", .help = "its arguments, as a JSON object; - reads standard input"},
+});
+constexpr auto k_mcp_serve_positionals = std::to_array<Positional>({
+    {.name = "AGENT", .kind = Kind::agent, .help = "the agent files", .repeated = true},
 });
 constexpr auto k_policy_positionals = std::to_array<Positional>({
     {.name = "AGENT", .kind = Kind::agent, .help = "the agent file", .required = true},
@@ -708,11 +840,14 @@ constexpr auto k_batch_examples = std::to_array<Example>({
 constexpr auto k_check_examples = std::to_array<Example>({
     {"errand check", "every mistake of the folder's agent, with line and column"},
     {"errand check -o json agents/*.yaml", "for CI"},
+    {"errand check flow.yaml --graph text", "which step comes after which"},
 });
 constexpr auto k_test_examples = std::to_array<Example>({
     {"errand test", "every case under this folder"},
     {"errand test tests/review.test.yaml", "one"},
     {"errand test --junit results.xml tests", "for CI"},
+    {"errand test --live --repeat 5 tests/live", "ask the model, five times each"},
+    {"errand test --live --baseline main.json tests/live", "no worse than last time"},
     {"errand run --record greeting.cassette agent.yaml", "what a case can be made of"},
 });
 constexpr auto k_init_examples = std::to_array<Example>({
@@ -734,8 +869,28 @@ constexpr auto k_mcp_tools_examples = std::to_array<Example>({
     {"errand mcp tools agent.yaml", "the tools of all its servers, by the names for permissions"},
     {"errand mcp tools agent.yaml docs -o json", "those of one, with their JSON Schemas"},
 });
+constexpr auto k_mcp_test_examples = std::to_array<Example>({
+    {"errand mcp test agent.yaml", "whether all of its servers are as they have to be"},
+    {"errand mcp test agent.yaml docs -o json", "one of them, for a script"},
+});
+constexpr auto k_mcp_serve_examples = std::to_array<Example>({
+    {"errand mcp serve review.yaml triage.yaml", "what a client starts, with its working folder"},
+    {"errand mcp serve --tools coder.yaml", "a shell and file tools in a sandbox, for any client"},
+    {"errand mcp serve --http 8123 review.yaml", "on http://127.0.0.1:8123/mcp"},
+});
 constexpr auto k_mcp_call_examples = std::to_array<Example>({
     {"errand mcp call agent.yaml mcp__docs__search '{\"text\": \"fork\"}'", "one call"},
+});
+constexpr auto k_mcp_login_examples = std::to_array<Example>({
+    {"errand mcp login agent.yaml crm",
+     "prints an address, and waits until somebody has logged in"},
+});
+constexpr auto k_mcp_logout_examples = std::to_array<Example>({
+    {"errand mcp logout agent.yaml crm", "forgets the login"},
+});
+constexpr auto k_mcp_lock_examples = std::to_array<Example>({
+    {"errand mcp lock agent.yaml", "writes agent.yaml.mcp-lock.json"},
+    {"errand mcp lock --check agent.yaml", "exit code 78 where the tools are others, for CI"},
 });
 constexpr auto k_policy_examples = std::to_array<Example>({
     {"errand policy check agent.yaml shell 'git push origin main'",
@@ -773,6 +928,7 @@ constexpr auto k_runs_pending_examples = std::to_array<Example>({
 constexpr auto k_runs_export_examples = std::to_array<Example>({
     {"errand runs export --last --format markdown", "a document to send to somebody"},
     {"errand runs export --last --raw >run.jsonl", "all of it, to import elsewhere"},
+    {"errand runs export --last --test --output-file greet.test.yaml", "a case for errand test"},
 });
 constexpr auto k_runs_import_examples = std::to_array<Example>({
     {"errand runs import run.jsonl", "prints the run's id"},
@@ -855,7 +1011,9 @@ constexpr auto k_commands = std::to_array<Command>({
          "for each, its result object with `item`; stderr says how far it is. Exits with 0 where "
          "every input ended with 0, with 1 where one did not; with 124 or 82 where a limit of the "
          "whole ended it, with 77, 102 or 103 where key, model or account are wrong, with 128 and "
-         "its number where a signal ended it. Nobody is asked anything.",
+         "its number where a signal ended it. While a provider is down, inputs wait for it, with "
+         "75 "
+         "where that takes too long. Nobody is asked anything.",
      .positionals = k_batch_positionals,
      .options = k_batch_options,
      .examples = k_batch_examples,
@@ -873,10 +1031,11 @@ constexpr auto k_commands = std::to_array<Command>({
      .examples = k_check_examples,
      .run = command_check},
     {.name = "test",
-     .summary = "test agents against recordings and scripts",
+     .summary = "test agents against recordings, scripts or the model itself",
      .description = "Runs every case: an agent, a recording or a script that answers in the "
-                    "model's place, and what must hold of the run. No key, no network. Exits with "
-                    "1 where a case failed.",
+                    "model's place, and what must hold of the run. No key, no network; with "
+                    "--live the model itself answers. Exits with 1 where a case failed, where a "
+                    "judge had no verdict, and where one is worse than the baseline.",
      .positionals = k_test_positionals,
      .options = k_test_options,
      .examples = k_test_examples,
@@ -912,10 +1071,11 @@ constexpr auto k_commands = std::to_array<Command>({
      .summary = "start an agent's MCP servers, and say what they are",
      .description =
          "Starts the MCP servers of an agent as a run would, says how each calls itself, "
-         "which revision was agreed on and how many tools it has, and ends them. Exits "
+         "which revision was agreed on, how many tools and resources it has, and its prompts "
+         "with what they take, and ends them. Exits "
          "with 69 where one that is required does not start.",
      .positionals = k_mcp_agent_positionals,
-     .options = k_output_options,
+     .options = k_mcp_options,
      .examples = k_mcp_list_examples,
      .run = command_mcp_list,
      .is_work = true},
@@ -924,9 +1084,22 @@ constexpr auto k_commands = std::to_array<Command>({
      .description = "Starts the MCP servers of an agent as a run would, and lists their tools by "
                     "the names that the agent has for them, as permissions name them.",
      .positionals = k_mcp_tools_positionals,
-     .options = k_output_options,
+     .options = k_mcp_options,
      .examples = k_mcp_tools_examples,
      .run = command_mcp_tools,
+     .is_work = true},
+    {.name = "mcp test",
+     .summary = "check the MCP servers of an agent, without a call of a tool",
+     .description =
+         "Starts the MCP servers of an agent as a run would and looks at each: what was agreed, "
+         "its tools' names and schemas, whether it answers, lists the same tools once more, lists "
+         "its resources and prompts, has the tools that the lock has, and ends in time. A line "
+         "for each check, ok or FAIL. Exits with 0 where all went well, else with the code of the "
+         "first that did not: 69, 77 or 78.",
+     .positionals = k_mcp_tools_positionals,
+     .options = k_mcp_options,
+     .examples = k_mcp_test_examples,
+     .run = command_mcp_test,
      .is_work = true},
     {.name = "mcp call",
      .summary = "call a tool of an MCP server by hand",
@@ -934,8 +1107,53 @@ constexpr auto k_commands = std::to_array<Command>({
                     "prints what the model would read, without secrets. No permissions, hooks or "
                     "guardrails are asked. Exits with 0 where the tool worked.",
      .positionals = k_mcp_call_positionals,
+     .options = k_mcp_call_options,
      .examples = k_mcp_call_examples,
      .run = command_mcp_call,
+     .is_work = true},
+    {.name = "mcp serve",
+     .summary = "offer agents to MCP clients, as tools",
+     .description =
+         "Speaks the Model Context Protocol on standard input and output: each agent is a tool, "
+         "and each call of it a run in the working folder. Serves until the client closes its "
+         "end; runs that still go on are then cancelled. Messages go to stderr.",
+     .positionals = k_mcp_serve_positionals,
+     .options = k_serve_options,
+     .examples = k_mcp_serve_examples,
+     .run = command_mcp_serve,
+     .is_work = true},
+    {.name = "mcp login",
+     .summary = "log in to an MCP server that is reached by HTTP",
+     .description =
+         "Asks the server where to log in, prints the address, opens it in a browser where "
+         "standard error is a terminal, and waits for five minutes until somebody has logged in "
+         "there. Tokens are kept for all runs of this user, in a file that nobody else can read. "
+         "Exits with 77 where there is no login in the end.",
+     .positionals = k_mcp_login_positionals,
+     .options = k_mcp_login_options,
+     .examples = k_mcp_login_examples,
+     .run = command_mcp_login,
+     .is_work = true},
+    {.name = "mcp logout",
+     .summary = "forget the login for an MCP server",
+     .description = "Removes what `errand mcp login` has kept. The authorization server is not "
+                    "told.",
+     .positionals = k_mcp_login_positionals,
+     .examples = k_mcp_logout_examples,
+     .run = command_mcp_logout},
+    {.name = "mcp lock",
+     .summary = "accept the tools of an agent's MCP servers as they are now",
+     .description =
+         "Starts the MCP servers of an agent and writes what they say of their tools to "
+         "AGENT.mcp-lock.json, beside the agent file: a line a tool, with digests of its "
+         "description and of the schema of its arguments. Where that file is, a run, mcp tools "
+         "and mcp call end with 78, before a model is asked, as soon as a tool is new, gone or "
+         "described otherwise. Says what is different from the lock before. Exits with 69 where "
+         "a server does not start, whether or not it is required.",
+     .positionals = k_mcp_agent_positionals,
+     .options = k_mcp_lock_options,
+     .examples = k_mcp_lock_examples,
+     .run = command_mcp_lock,
      .is_work = true},
     {.name = "policy check",
      .summary = "say whether a call may run, and why",
@@ -1023,16 +1241,19 @@ constexpr auto k_commands = std::to_array<Command>({
      .description =
          "Writes the events of a run as `errand run -o jsonl` does, but for streamed pieces, or a "
          "Markdown document. Secrets, and what looks like one, are taken out. With --raw it is "
-         "what the journal holds, byte for byte, and `errand runs import` takes it back.",
+         "what the journal holds, byte for byte; `errand runs import` takes it back, as a run that "
+         "is not known as yours.",
      .positionals = k_run_id_positionals,
      .options = k_runs_export_options,
      .examples = k_runs_export_examples,
      .run = command_runs_export},
     {.name = "runs import",
      .summary = "put an exported run into the journal",
-     .description = "Reads what `errand runs export --raw` wrote, checks it, and keeps it as it "
-                    "is. Exits with 78 where it is no whole run, and with 2 where the journal has "
-                    "that run already.",
+     .description =
+         "Reads what `errand runs export --raw` wrote, checks it, and keeps all of it but the "
+         "seals, by which errand knows its runs and your approvals again: what was approved in it "
+         "does not count, and `errand resume RUN --agent FILE` carries it on. Exits with 78 where "
+         "it is no whole run, and with 2 where the journal has that run already.",
      .positionals = k_runs_import_positionals,
      .options = k_runs_import_options,
      .examples = k_runs_import_examples,

@@ -332,14 +332,15 @@ Result<void> check_value(const std::string& what,
     const auto time = agent::parse_duration(value);
     if (!time || time->count() <= 0) {
       return refuse(fmt::format("`{}` is not a duration for {}", value, what),
-                    "a number above 0 with a unit: 500ms, 90s, 10m, 1h30m");
+                    "a number above 0 with a unit, 100 years at most: 500ms, 90s, 10m, 1h30m, 7d");
     }
   }
   if (kind == Kind::count) {
     const auto count = agent::parse_count(value);
     if (!count || *count < 1) {
       return refuse(fmt::format("`{}` is not a count for {}", value, what),
-                    "a whole number from 1; leave it out for no limit");
+                    what.contains("--max-") ? "a whole number from 1; leave it out for no limit"
+                                            : "a whole number from 1");
     }
   }
   if (kind == Kind::number && !agent::parse_count(value)) {

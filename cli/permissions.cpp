@@ -32,7 +32,9 @@ tools::Confined confined_by(const agent::SandboxSpec& sandbox) {
 }
 
 // What a sandbox would lock, where there is none.
-std::vector<fs::path> guarded_files(const agent::AgentSpec& agent, const Context& context) {
+std::vector<fs::path> guarded_files(const agent::AgentSpec& agent,
+                                    std::span<const fs::path> obeyed,
+                                    const Context& context) {
   if (is_on(agent.sandbox)) {
     return {};
   }
@@ -40,6 +42,7 @@ std::vector<fs::path> guarded_files(const agent::AgentSpec& agent, const Context
   std::ranges::move(
       tools::obeyed_files(agent, context.cwd, agent::value_of(context.environment, "HOME")),
       std::back_inserter(files));
+  std::ranges::copy(obeyed, std::back_inserter(files));
   return files;
 }
 
@@ -85,7 +88,90 @@ agent::Result<void> check_tool_choice(const agent::ModelSpec& model,
   return agent::fail(std::move(error));
 }
 
+agent::Result<void> add_options(const std::vector<std::string>& names,
+                                const Parsed& parsed,
+                                agent::PermissionSpec& spec) {
+  TRY(add_option(parsed, "--allow", names, spec.granted));
+  return add_option(parsed, "--deny", names, spec.deny);
+}
+
+void add_names(const agent::AgentSpec& agent, std::vector<std::string>& names) {
+  std::ranges::transform(agent.tools, std::back_inserter(names), &agent::ToolSpec::name);
+  std::ranges::transform(
+      agent.mcp_servers, std::back_inserter(names), &agent::McpServerSpec::tool_prefix);
+  std::ranges::transform(agent.sub_agents, std::back_inserter(names), &agent::SubAgentSpec::name);
+  std::ranges::transform(agent.handoffs, std::back_inserter(names), &agent::HandoffSpec::tool);
+}
+
+std::vector<std::string> names_in_rules(const agent::AgentSpec& agent) {
+  std::vector<std::string> names = tools::builtin_names();
+  add_names(agent, names);
+  return names;
+}
+
+// Empty: they may name tools of others, and have been looked at.
+std::vector<std::string> names_in_own_rules(const agent::AgentSpec& agent) {
+  return agent.sub_agents.empty() && agent.handoffs.empty() ? names_in_rules(agent)
+                                                            : std::vector<std::string>();
+}
+
+agent::Result<tools::Permissions> compose(const agent::AgentSpec& agent,
+                                          const std::vector<std::string>& names,
+                                          const Settings& settings,
+                                          const Parsed& parsed,
+                                          const Context& context,
+                                          const fs::path& temporary,
+                                          const tools::Sandbox* sandbox,
+                                          std::span<const fs::path> obeyed) {
+  agent::PermissionSpec spec = agent.permissions;
+  config::tighten(spec, settings.project.permissions);
+  const agent::PermissionSpec& user = settings.user.config.permissions;
+  append(spec.allow, user.allow);
+  append(spec.ask, user.ask);
+  append(spec.deny, user.deny);
+  TRY(add_options(names, parsed, spec));
+  return tools::Permissions::create(spec,
+                                    {.cwd = context.cwd,
+                                     .temporary = temporary,
+                                     .home = fs::path(agent::value_of(context.environment, "HOME")),
+                                     .confined = confined_by(agent.sandbox),
+                                     .guarded = guarded_files(agent, obeyed, context),
+                                     .keeps = [sandbox](const fs::path& place, bool is_writing) {
+                                       std::error_code error;
+                                       return sandbox != nullptr
+                                                  ? sandbox->keeps(place, is_writing)
+                                                  : !is_writing || fs::exists(place, error);
+                                     }});
+}
+
 }  // namespace
+
+agent::Result<void> check_rules(const agent::AgentSpec& agent, const Parsed& parsed) {
+  agent::PermissionSpec ignored;
+  return add_options(names_in_rules(agent), parsed, ignored);
+}
+
+agent::Result<void> check_rules_of_all(const agent::AgentSpec& agent,
+                                       std::span<const agent::AgentSpec* const> below,
+                                       const Parsed& parsed) {
+  std::vector<std::string> names = names_in_rules(agent);
+  for (const agent::AgentSpec* one : below) {
+    add_names(*one, names);
+  }
+  for (const auto* rules :
+       {&agent.permissions.allow, &agent.permissions.ask, &agent.permissions.deny}) {
+    for (const agent::PermissionRule& rule : *rules) {
+      if (auto checked = tools::check_rule(rule.text, names); !checked) {
+        Error error = std::move(checked).error();
+        error.code = agent::Code::team_invalid;
+        error.message += fmt::format(" ({})", rule.origin);
+        return agent::fail(std::move(error));
+      }
+    }
+  }
+  agent::PermissionSpec ignored;
+  return add_options(names, parsed, ignored);
+}
 
 agent::Result<void> check_tool_choice(const agent::AgentSpec& agent,
                                       const tools::Permissions& permissions) {
@@ -102,28 +188,32 @@ agent::Result<tools::Permissions> permissions_of(const agent::AgentSpec& agent,
                                                  const Context& context,
                                                  const fs::path& temporary,
                                                  const tools::Sandbox* sandbox) {
-  agent::PermissionSpec spec = agent.permissions;
-  config::tighten(spec, settings.project.permissions);
-  const agent::PermissionSpec& user = settings.user.config.permissions;
-  append(spec.allow, user.allow);
-  append(spec.ask, user.ask);
-  append(spec.deny, user.deny);
-  std::vector<std::string> names = tools::builtin_names();
-  std::ranges::transform(agent.tools, std::back_inserter(names), &agent::ToolSpec::name);
-  TRY(add_option(parsed, "--allow", names, spec.granted));
-  TRY(add_option(parsed, "--deny", names, spec.deny));
-  return tools::Permissions::create(spec,
-                                    {.cwd = context.cwd,
-                                     .temporary = temporary,
-                                     .home = fs::path(agent::value_of(context.environment, "HOME")),
-                                     .confined = confined_by(agent.sandbox),
-                                     .guarded = guarded_files(agent, context),
-                                     .keeps = [sandbox](const fs::path& place, bool is_writing) {
-                                       std::error_code error;
-                                       return sandbox != nullptr
-                                                  ? sandbox->keeps(place, is_writing)
-                                                  : !is_writing || fs::exists(place, error);
-                                     }});
+  return compose(
+      agent, names_in_own_rules(agent), settings, parsed, context, temporary, sandbox, {});
+}
+
+agent::Result<tools::Permissions> permissions_below(std::span<const agent::AgentSpec* const> above,
+                                                    const agent::AgentSpec& agent,
+                                                    const Settings& settings,
+                                                    const Parsed& parsed,
+                                                    const Context& context,
+                                                    const fs::path& temporary,
+                                                    const tools::Sandbox* sandbox,
+                                                    std::span<const fs::path> obeyed) {
+  const auto rules_of = [&](const agent::AgentSpec& one, const std::vector<std::string>& names) {
+    return compose(one, names, settings, parsed, context, temporary, sandbox, obeyed);
+  };
+  if (above.empty()) {
+    return rules_of(agent, names_in_own_rules(agent));
+  }
+  TRY_ASSIGN(auto permissions, rules_of(agent, {}));
+  for (const agent::AgentSpec* one : above) {
+    agent::AgentSpec upper = *one;
+    upper.sandbox = agent.sandbox;  // what it is called in: cut with theirs already
+    TRY_ASSIGN(auto rules, rules_of(upper, {}));
+    permissions.stay_below(std::move(rules));
+  }
+  return permissions;
 }
 
 }  // namespace cli

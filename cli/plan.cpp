@@ -1,11 +1,21 @@
 #include "cli/plan.h"
 
 #include "agent/duration.h"
+#include "agent/flow/names.h"
 #include "agent/refusal.h"
 #include "agent/text.h"
+#include "cli/agent_as_tool.h"
+#include "cli/agents_at_work.h"
+#include "cli/flow_check.h"
+#include "cli/flow_commands.h"
+#include "cli/flow_nesting.h"
+#include "cli/handoffs.h"
 #include "cli/key_hosts.h"
 #include "cli/known_names.h"
+#include "cli/mcp_servers.h"
+#include "cli/narrowed_rights.h"
 #include "cli/open_sandbox.h"
+#include "cli/permissions.h"
 #include "cli/price_book.h"
 #include "cli/prompt_input.h"
 #include "config/attachment.h"
@@ -20,6 +30,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -35,28 +46,69 @@ using Recording = std::optional<providers::Cassette>;
 
 // ---- what the command line says ----
 
-Result<std::map<std::string, std::string>> parameters_of(const Parsed& parsed) {
-  std::map<std::string, std::string> parameters;
-  for (const std::string& text : parsed.all("--param")) {
+namespace {
+
+// `what` is what one is called.
+Result<std::map<std::string, std::string>> values_of(const Parsed& parsed,
+                                                     std::string_view option,
+                                                     std::string_view what) {
+  std::map<std::string, std::string> values;
+  for (const std::string& text : parsed.all(option)) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
       return agent::fail(Code::cli_usage,
-                         fmt::format("`--param {}` is not NAME=VALUE", text),
-                         "for example `--param target=main`");
+                         fmt::format("`{} {}` is not NAME=VALUE", option, text),
+                         fmt::format("for example `{} target=main`", option));
     }
     if (const auto why = agent::why_not_text(text)) {
       return agent::fail(
           Code::cli_usage,
-          fmt::format("`--param {}` is not valid text: {}", agent::to_valid_utf8(text), *why),
+          fmt::format("`{} {}` is not valid text: {}", option, agent::to_valid_utf8(text), *why),
           "give it as UTF-8");
     }
-    if (!parameters.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
+    if (!values.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
       return agent::fail(Code::cli_usage,
-                         fmt::format("the parameter `{}` is given twice", text.substr(0, equals)),
-                         "give each parameter once");
+                         fmt::format("the {} `{}` is given twice", what, text.substr(0, equals)),
+                         fmt::format("give each {} once", what));
     }
   }
-  return parameters;
+  return values;
+}
+
+}  // namespace
+
+Result<std::map<std::string, std::string>> parameters_of(const Parsed& parsed) {
+  return values_of(parsed, "--param", "parameter");
+}
+
+// A server's name may have a slash, and so may that of a prompt: the server is one of the agent's.
+Result<std::optional<tools::mcp::ChosenPrompt>> chosen_prompt(const Parsed& parsed,
+                                                              const agent::AgentSpec& agent) {
+  TRY_ASSIGN(auto arguments, values_of(parsed, "--use-arg", "argument"));
+  const auto use = parsed.value("--use");
+  if (!use) {
+    return arguments.empty()
+               ? Result<std::optional<tools::mcp::ChosenPrompt>>(std::nullopt)
+               : agent::fail(Code::cli_usage,
+                             "`--use-arg` is for the prompt that `--use` names, and there is none",
+                             "`--use SERVER/PROMPT`");
+  }
+  const auto found = std::ranges::find_if(agent.mcp_servers, [&](const auto& server) {
+    return use->starts_with(server.name + "/") && use->size() > server.name.size() + 1;
+  });
+  if (found != agent.mcp_servers.end()) {
+    return tools::mcp::ChosenPrompt{.server = found->name,
+                                    .name = use->substr(found->name.size() + 1),
+                                    .arguments = std::move(arguments)};
+  }
+  const std::size_t slash = use->find('/');
+  if (slash == std::string::npos || slash == 0 || slash + 1 == use->size()) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("`--use {}` is not SERVER/PROMPT", agent::one_line(*use, 100)),
+                       "`errand mcp list AGENT` shows the prompts of each server");
+  }
+  TRY(find_mcp_server(agent, use->substr(0, slash)));
+  return std::nullopt;
 }
 
 namespace {
@@ -156,11 +208,21 @@ Result<std::optional<std::string>> prompt_from_outside(Plan& plan,
                                                        const std::vector<std::string>& words,
                                                        const std::filesystem::path& paths_from,
                                                        bool is_begun) {
-  const PromptSources sources{.words = words,
-                              .file = prompt_file(parsed, paths_from),
-                              .agent_has_prompt = is_begun || !plan.agent.prompt.empty()};
+  const bool has_other = is_begun || plan.use || plan.is_flow() || !plan.agent.prompt.empty();
+  const PromptSources sources{
+      .words = words, .file = prompt_file(parsed, paths_from), .agent_has_prompt = has_other};
   plan.reads_stdin = reads_stdin(sources);
-  return read_prompt(sources);
+  TRY_ASSIGN(auto prompt, read_prompt(sources));
+  return !prompt && plan.use ? std::optional<std::string>("") : prompt;
+}
+
+Result<void> check_is_new(const RunSource& source) {
+  if (!source.earlier) {
+    return {};
+  }
+  return agent::fail(Code::cli_usage,
+                     "`--use` is what a run begins with, and this one has begun",
+                     "leave it out, or begin a run of another name");
 }
 
 // The files that the user's own words name. What comes from a file or a pipe names none: it may be
@@ -203,14 +265,7 @@ config::Report report_on(const RunSource& source,
   if (!source.is_by_record) {
     return config::load_agent(source.agent.file, environment, known);
   }
-  const agent::RunStarted& begun = source.earlier->begun;
-  known.recorded_schema = begun.plan.output_schema;
-  return config::parse_agent(begun.made_from.agent_text,
-                             begun.agent_file,
-                             begun.made_from.agent_folder,
-                             begun.agent_file.ends_with(".md"),
-                             environment,
-                             known);
+  return recorded_agent(source.earlier->begun, environment, std::move(known));
 }
 
 // `auto` has picked once, by the keys that were there.
@@ -246,13 +301,14 @@ Result<config::Rendered> texts_of(const agent::AgentSpec& agent,
 // the night. One that is asked already, because of `auto` or --model, is left out.
 Result<void> resolve_models(Plan& plan,
                             const agent::Environment& environment,
-                            const std::optional<providers::Cassette>& recording,
+                            const providers::Cassette* recording,
                             KeyRequests& keys) {
   const auto resolve = [&](const agent::ModelSpec& spec) {
     return providers::resolve(
         spec,
-        recording ? providers::replay_environment(environment, recording->run.key_variable, spec)
-                  : environment,
+        recording != nullptr
+            ? providers::replay_environment(environment, recording->key_variables(), spec)
+            : environment,
         keys.check());
   };
   TRY_ASSIGN(auto model, resolve(plan.agent.model));
@@ -295,18 +351,20 @@ Result<void> resolve_models(Plan& plan,
   }
   for (const auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
     for (const providers::Choice& choice : *choices) {
-      keys.add_texts(plan.agent, choice.resolved);
+      keys.add_texts(choice.resolved);
       if (auto keyless = providers::sends_no_key(choice.resolved, choice.spec)) {
         plan.warnings.push_back(
             {.message = std::move(keyless->message), .help = std::move(keyless->help)});
       }
     }
   }
-  if (recording) {
+  if (recording != nullptr) {
     keys.take();  // no model is asked; programs run all the same
   }
-  keys.add_programs(plan.agent, environment);
+  keys.add_programs(environment);
+  keys.add_servers();
   plan.key_requests = keys.take();
+  plan.key_hosts = keys.hosts();
   return {};
 }
 
@@ -339,14 +397,440 @@ bool Plan::manages_context() const {
   return !agent.context_management.is_off && windows.contains(model().name());
 }
 
+Parsed command_line_of_members(Parsed parsed) {
+  for (const std::string_view name : {"--timeout",
+                                      "--max-cost",
+                                      "--param",
+                                      "--session",
+                                      "--from",
+                                      "--only",
+                                      "--prompt",
+                                      "--prompt-file",
+                                      "--agent"}) {
+    parsed.values.erase(std::string(name));
+  }
+  return parsed;
+}
+
+bool is_same_file(const std::string& one, const std::filesystem::path& other) {
+  std::error_code ignored;
+  return !one.empty() && std::filesystem::equivalent(one, other, ignored);
+}
+
 namespace {
+
+// Where a plan is made: for the command line, or for an agent of another one.
+struct Place {
+  bool may_be_flow = false;
+  std::vector<const agent::AgentSpec*> above = {};  // that call it, the nearest first
+  const agent::AgentSpec* written_out = nullptr;    // in the file of the nearest; null: a file
+  bool is_in_team = false;                          // of the last one above
+  // Of a flow: which flow it would be a step of, and which one; null: it is run by itself.
+  const FlowNesting* outer = nullptr;
+  const agent::StepSpec* step = nullptr;
+  const providers::Cassette* recording = nullptr;  // of the whole, in place of the servers
+};
+
+std::expected<Plan, std::vector<Error>> prepare_with(
+    const Parsed& parsed,
+    const RunSource& source,
+    const Context& context,
+    const Place& place,
+    const std::function<Result<void>(Plan&)>& read_texts);
+
+// Without texts; `own` is what of the command line it is begun with.
+std::expected<Plan, std::vector<Error>> prepare_member(const std::filesystem::path& file,
+                                                       const Place& place,
+                                                       const Parsed& own,
+                                                       const Context& context) {
+  const bool is_own_file = place.written_out == nullptr;
+  const auto shown = is_own_file ? file.lexically_proximate(context.cwd) : file;
+  return prepare_with(own, RunSource{.agent = {.file = shown.string()}}, context, place, [](Plan&) {
+    return Result<void>();
+  });
+}
+
+// Of the agents that the one of this plan calls.
+std::vector<const agent::AgentSpec*> above_members(const Plan& plan, const Place& place) {
+  std::vector<const agent::AgentSpec*> above = place.above;
+  above.insert(above.begin(), &plan.agent);
+  return above;
+}
+
+Result<void> check_options_of_flow(const Parsed& parsed) {
+  for (const std::string_view option : {"--use", "--max-turns", "--keep-grants"}) {
+    if (parsed.has(option)) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("`{}` is not for flows", option),
+                         "errand-agent(5) says what steps have of their own");
+    }
+  }
+  return {};
+}
+
+Error no_flow_here(const std::string& file) {
+  return {
+      .code = Code::team_invalid,
+      .message = fmt::format("{} is a flow, and an agent is needed here", agent::one_line(file)),
+      .help = "name one of its agents; `errand run` runs flows"};
+}
+
+// A limit of the whole that nobody could keep. `asks`: "the step `fix`".
+std::optional<Error> unknown_cost(const agent::Limits& whole,
+                                  const Plan& member,
+                                  const std::string& asks,
+                                  const agent::Where& where) {
+  if (!whole.max_cost_usd) {
+    return std::nullopt;
+  }
+  for (const Plan& inner : member.members) {
+    if (auto unknown = unknown_cost(whole, inner, asks, where)) {
+      return unknown;
+    }
+  }
+  for (const auto* choices : {&member.chain, &member.judges, &member.summarizer}) {
+    for (const providers::Choice& choice : *choices) {
+      if (choice.tariff.at(std::chrono::system_clock::now()) == nullptr) {
+        return Error{
+            .code = Code::config_invalid,
+            .message = fmt::format("`limits.max_cost_usd` cannot be kept: nobody knows what "
+                                   "{} costs, which {} asks",
+                                   choice.resolved.name(),
+                                   asks),
+            .help = "say it in `model.cost` of its agent file, or leave the limit out",
+            .where = where};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Result<providers::KeyHosts> hosts_allowed(const Settings& settings,
+                                          const Parsed& parsed,
+                                          const Context& context) {
+  TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
+  TRY(allow_settings(settings.user, hosts));
+  return hosts;
+}
+
+// Each agent as it will be run: what is wrong with one is said before any of them begins.
+std::vector<Error> prepare_members(Plan& plan,
+                                   const Parsed& parsed,
+                                   const Context& context,
+                                   const FlowNesting& nesting,
+                                   const providers::Cassette* recording) {
+  std::vector<Error> errors;
+  const Parsed own = command_line_of_members(parsed);
+  for (const agent::StepSpec& step : plan.agent.steps) {
+    Plan& member = plan.members.emplace_back();
+    if (step.is_command()) {
+      continue;
+    }
+    const std::filesystem::path file = std::filesystem::path(plan.agent.directory) / step.agent;
+    auto prepared = prepare_member(
+        file,
+        {.may_be_flow = true, .outer = &nesting, .step = &step, .recording = recording},
+        own,
+        context);
+    if (!prepared) {
+      for (Error& error : prepared.error()) {
+        errors.push_back(
+            std::move(error).while_(fmt::format("reading the agent of the step `{}`", step.name)));
+      }
+      continue;
+    }
+    member = *std::move(prepared);
+    if (auto unknown = unknown_cost(
+            plan.agent.limits, member, fmt::format("the step `{}`", step.name), step.where)) {
+      errors.push_back(*std::move(unknown));
+    }
+  }
+  std::vector<const agent::AgentSpec*> agents;
+  std::ranges::transform(plan.members, std::back_inserter(agents), [](const Plan& member) {
+    return member.agent.file.empty() ? nullptr : &member.agent;
+  });
+  std::ranges::move(mistakes_in_steps(plan.agent, agents), std::back_inserter(errors));
+  return errors;
+}
+
+// Nullopt: it can lie there.
+std::optional<Error> misplaced(const agent::SubAgentSpec& sub,
+                               const std::filesystem::path& file,
+                               const std::vector<const agent::AgentSpec*>& above) {
+  const auto is_above = [&](const agent::AgentSpec* one) { return is_same_file(one->file, file); };
+  if (!sub.file.empty() && std::ranges::any_of(above, is_above)) {
+    return Error{.code = Code::team_invalid,
+                 .message = fmt::format("the sub-agent `{}` is an agent that it works for: {}",
+                                        sub.name,
+                                        agent::one_line(sub.file)),
+                 .help = "a circle of agents has no end: take one of them out",
+                 .where = sub.where};
+  }
+  const std::int64_t most = above.back()->limits.max_depth;
+  if (std::cmp_greater(above.size(), most)) {
+    return Error{.code = Code::team_invalid,
+                 .message = fmt::format("the sub-agent `{}` lies deeper than `limits.max_depth` of "
+                                        "{}, which is {}",
+                                        sub.name,
+                                        above.back()->name,
+                                        most),
+                 .help = "raise it there, or take a level out",
+                 .where = sub.where};
+  }
+  return std::nullopt;
+}
+
+Error in_sub_agent(Error error, const agent::SubAgentSpec& sub) {
+  return std::move(error).while_(fmt::format("reading the sub-agent `{}`", sub.name));
+}
+
+// The sandbox of one that works for others is cut by each of them: the nearest may have opened more
+// than those above it have.
+Result<void> stay_below(Plan& member,
+                        const std::vector<const agent::AgentSpec*>& above,
+                        const Context& context) {
+  for (const agent::AgentSpec* one : above) {
+    TRY_ASSIGN(auto cut, narrow_sandbox(member.agent, *one, context));
+    for (std::string& sentence : cut) {
+      member.warnings.push_back(
+          {.message = std::move(sentence), .help = "open it in the agent that calls it, too"});
+    }
+  }
+  return {};
+}
+
+// What of it is to be so where it works for others.
+Result<void> fit_below(Plan& member,
+                       const std::vector<const agent::AgentSpec*>& above,
+                       const std::string& whose,
+                       const agent::Where& where) {
+  if (auto unknown = unknown_cost(above.front()->limits, member, whose, where)) {
+    return agent::fail(*std::move(unknown));
+  }
+  return {};
+}
+
+Result<void> fit_below(Plan& member,
+                       const std::vector<const agent::AgentSpec*>& above,
+                       const agent::SubAgentSpec& sub) {
+  if (const auto told = check_can_be_told(member.agent); !told) {
+    Error error = told.error();
+    error.code = Code::team_invalid;
+    error.where = sub.where;
+    return agent::fail(std::move(error));
+  }
+  return fit_below(member, above, fmt::format("the sub-agent `{}`", sub.name), sub.where);
+}
+
+// As members of a flow: what is wrong with one is said before the run begins.
+std::vector<Error> prepare_sub_agents(Plan& plan,
+                                      const Parsed& parsed,
+                                      const Context& context,
+                                      const Place& place) {
+  std::vector<Error> errors;
+  const Parsed own = command_line_of_members(parsed);
+  const auto above = above_members(plan, place);
+  for (const agent::SubAgentSpec& sub : plan.agent.sub_agents) {
+    Plan& member = plan.members.emplace_back();
+    const auto file = sub.agent ? std::filesystem::path(sub.agent->file)
+                                : std::filesystem::path(plan.agent.directory) / sub.file;
+    if (auto error = misplaced(sub, file, above)) {
+      errors.push_back(*std::move(error));
+      continue;
+    }
+    auto prepared = prepare_member(
+        file,
+        {.above = above, .written_out = sub.agent.get(), .recording = place.recording},
+        own,
+        context);
+    if (!prepared) {
+      for (Error& error : prepared.error()) {
+        errors.push_back(in_sub_agent(std::move(error), sub));
+      }
+      continue;
+    }
+    member = *std::move(prepared);
+    if (auto fits = fit_below(member, above, sub); !fits) {
+      errors.push_back(in_sub_agent(std::move(fits).error(), sub));
+    }
+  }
+  return errors;
+}
+
+// The answer of the one is that of the other.
+Result<void> check_answers_alike(const agent::AgentSpec& from,
+                                 const agent::HandoffSpec& handoff,
+                                 const agent::AgentSpec& to) {
+  if (from.output.schema.empty() || from.output.schema == to.output.schema) {
+    return {};
+  }
+  return agent::fail(Error{
+      .code = Code::team_invalid,
+      .message =
+          fmt::format("{} has an `output.schema`, and {}, to whom it hands over, not the same",
+                      from.name,
+                      to.name),
+      .help = "name one file with the schema in both",
+      .where = handoff.where});
+}
+
+// One that takes over, wherever it stands in the team.
+std::expected<Plan, std::vector<Error>> prepare_to_take_over(const agent::AgentSpec& from,
+                                                             const agent::HandoffSpec& handoff,
+                                                             const Place& place,
+                                                             const Parsed& own,
+                                                             const Context& context) {
+  const auto file = std::filesystem::path(from.directory) / handoff.file;
+  auto plan = prepare_member(file, place, own, context);
+  if (plan) {
+    const auto fits = [&]() -> Result<void> {
+      TRY(check_can_take_over(plan->agent));
+      const std::string whose = fmt::format("the agent `{}`", handoff.name);
+      return fit_below(*plan, place.above, whose, handoff.where);
+    };
+    if (auto done = fits(); !done) {
+      plan = std::unexpected(std::vector{std::move(done).error()});
+    }
+  }
+  if (!plan) {
+    for (Error& error : plan.error()) {
+      error = std::move(error).while_(
+          fmt::format("reading the agent `{}`, to whom {} hands over", handoff.name, from.name));
+    }
+  }
+  return plan;
+}
+
+// All to whom the conversation can come, from whomever. What the first agent has not opened is open
+// to none of them.
+std::vector<Error> prepare_team(Plan& first,
+                                const Parsed& parsed,
+                                const Context& context,
+                                const Place& place) {
+  std::vector<Error> errors;
+  const Parsed own = command_line_of_members(parsed);
+  const Place beside{
+      .above = above_members(first, place), .is_in_team = true, .recording = place.recording};
+  for (std::size_t at = 0; at <= first.team().size() && errors.empty(); ++at) {
+    const agent::AgentSpec from = at == 0 ? first.agent : first.team()[at - 1].agent;
+    for (const agent::HandoffSpec& handoff : from.handoffs) {
+      const Plan* to = agent_handed_to(first, from, handoff);
+      if (to == nullptr) {
+        auto plan = prepare_to_take_over(from, handoff, beside, own, context);
+        if (!plan) {
+          std::ranges::move(plan.error(), std::back_inserter(errors));
+          continue;
+        }
+        to = &first.members.emplace_back(*std::move(plan));
+      }
+      if (auto alike = check_answers_alike(from, handoff, to->agent); !alike) {
+        errors.push_back(std::move(alike).error());
+      }
+    }
+  }
+  return errors;
+}
+
+Result<void> check_rules_of_team(const Plan& plan, const Parsed& parsed) {
+  OtherAgents below = agents_at_work(plan);
+  below.erase(below.begin());  // itself
+  return plan.agent.sub_agents.empty() && plan.agent.handoffs.empty()
+             ? Result<void>()
+             : check_rules_of_all(plan.agent, below, parsed);
+}
+
+// Whoever had the conversation before looks at the answer, too, where its run is carried on by
+// itself: by its `stop` hooks and its checks of answers. Their commands are at home in its folder.
+Result<void> heed_givers(agent::AgentSpec& agent, const std::vector<agent::AgentSpec>& givers) {
+  using agent::GuardrailSpec;
+  for (const agent::AgentSpec& giver : givers) {
+    std::vector<agent::HookSpec> hooks;
+    std::ranges::copy_if(giver.hooks.hooks, std::back_inserter(hooks), [](const auto& hook) {
+      return hook.point == agent::HookPoint::stop;
+    });
+    std::vector<GuardrailSpec> checks;
+    std::ranges::copy_if(giver.guardrails.checks, std::back_inserter(checks), [](const auto& one) {
+      return one.of == GuardrailSpec::Of::output;
+    });
+    const bool has_commands =
+        !hooks.empty() ||
+        std::ranges::find(checks, GuardrailSpec::Kind::command, &GuardrailSpec::kind) !=
+            checks.end();
+    const bool speaks_alike =
+        hooks.empty() || agent.hooks.hooks.empty() || agent.hooks.dialect == giver.hooks.dialect;
+    if (has_commands && (!speaks_alike || agent.directory != giver.directory)) {
+      return agent::fail(
+          Code::cli_usage,
+          fmt::format("the `stop` hooks and guardrails of {}, which handed the conversation over, "
+                      "look at the answer, and cannot run here: {}",
+                      giver.name,
+                      speaks_alike ? "its folder is another one" : "their dialect is another one"),
+          "`--agent FILE` carries the run on without them, by an agent of your choice");
+    }
+    if (agent.hooks.hooks.empty()) {
+      agent.hooks.dialect = giver.hooks.dialect;
+    }
+    std::ranges::move(hooks, std::back_inserter(agent.hooks.hooks));
+    for (GuardrailSpec& check : checks) {
+      if (check.kind == GuardrailSpec::Kind::judge && !check.model) {
+        check.model = giver.model;
+      }
+      agent.guardrails.checks.push_back(std::move(check));
+      agent.guardrails.retries = std::min(agent.guardrails.retries, giver.guardrails.retries);
+    }
+  }
+  return {};
+}
+
+std::expected<Plan, std::vector<Error>> prepare_flow(
+    Plan plan,
+    const Parsed& parsed,
+    const Context& context,
+    bool is_begun,
+    const Place& place,
+    const std::function<Result<void>(Plan&)>& read_texts) {
+  const FlowNesting* const outer = place.outer;
+  const auto beginning = [&]() -> Result<void> {
+    TRY_ASSIGN(plan.key_hosts, hosts_allowed(plan.settings, parsed, context));
+    TRY(check_options_of_flow(parsed));
+    TRY(apply_options(plan, parsed, context.cwd));
+    if (outer != nullptr) {
+      return {};  // its step says what it is to do
+    }
+    TRY_ASSIGN(const auto given, parameters_of(parsed));
+    TRY_ASSIGN(plan.parameters, config::bound_parameters(plan.agent, given));
+    TRY(read_texts(plan));
+    const bool wants_prompt = agent::flow::names_in(plan.agent.steps, "prompt");
+    if (wants_prompt && agent::is_blank(plan.text.prompt) && !is_begun) {
+      return agent::fail(Code::cli_no_input,
+                         "the flow's steps name `prompt`, and there is none",
+                         "`errand run FLOW \"what to do\"`");
+    }
+    return {};
+  };
+  if (auto done = beginning(); !done) {
+    return std::unexpected(std::vector{std::move(done).error()});
+  }
+  std::size_t steps = plan.agent.steps.size();
+  const FlowNesting nesting{
+      .flow = plan.agent, .outer = outer, .steps = outer != nullptr ? outer->steps : steps};
+  auto errors = prepare_members(plan, parsed, context, nesting, place.recording);
+  if (outer == nullptr) {
+    std::ranges::move(mistakes_in_commands(agents_at_work(plan), context),
+                      std::back_inserter(errors));
+  }
+  if (!errors.empty()) {
+    return std::unexpected(std::move(errors));
+  }
+  return plan;
+}
 
 // `read_texts` fills in what the model is told, once the agent is known.
 std::expected<Plan, std::vector<Error>> prepare_with(
     const Parsed& parsed,
     const RunSource& source,
     const Context& context,
-    const Recording& recording,
+    const Place& place,
     const std::function<Result<void>(Plan&)>& read_texts) {
   Plan plan;
   config::KnownNames known = known_names();
@@ -354,7 +838,8 @@ std::expected<Plan, std::vector<Error>> prepare_with(
   known.reading_policy = [&](const agent::AgentSpec& agent) {
     return reading_policy(agent, settings ? *settings : Settings(), parsed, context);
   };
-  auto report = report_on(source, context.environment, known);
+  auto report = place.written_out != nullptr ? config::Report{.agent = *place.written_out}
+                                             : report_on(source, context.environment, known);
   if (!report.agent) {
     if (!parsed.has("--model")) {
       add_unknown_providers(report, context.environment);
@@ -367,15 +852,44 @@ std::expected<Plan, std::vector<Error>> prepare_with(
   }
   plan.agent = std::move(*report.agent);
   TRY_ASSIGN(plan.settings, std::move(settings));
+  if (plan.is_flow() && !place.may_be_flow) {
+    return std::unexpected(std::vector{no_flow_here(source.agent.file)});
+  }
+  if (plan.is_flow() && place.outer != nullptr) {
+    if (auto why = why_not_inside(*place.outer, *place.step, plan.agent)) {
+      return std::unexpected(std::vector{*std::move(why)});
+    }
+  }
+  if (plan.is_flow()) {
+    return prepare_flow(
+        std::move(plan), parsed, context, source.earlier.has_value(), place, read_texts);
+  }
+  const auto beginning = [&]() -> Result<void> {
+    TRY(apply_options(plan, parsed, context.cwd));
+    TRY(stay_below(plan, place.above, context));
+    TRY(heed_givers(plan.agent, source.above.givers));
+    keep_picked_model(plan.agent.model, source, parsed);
+    return read_texts(plan);
+  };
+  if (auto done = beginning(); !done) {
+    return std::unexpected(std::vector{std::move(done).error()});
+  }
+  if (auto errors = prepare_sub_agents(plan, parsed, context, place); !errors.empty()) {
+    return std::unexpected(std::move(errors));
+  }
+  if (!place.is_in_team) {
+    if (auto errors = prepare_team(plan, parsed, context, place); !errors.empty()) {
+      return std::unexpected(std::move(errors));
+    }
+  }
+  if (const auto done = check_rules_of_team(plan, place.above.empty() ? parsed : Parsed()); !done) {
+    return std::unexpected(std::vector{done.error()});
+  }
   PriceBook book(plan.settings.user, context.environment);
   const auto rest = [&]() -> Result<void> {
-    TRY(apply_options(plan, parsed, context.cwd));
-    keep_picked_model(plan.agent.model, source, parsed);
-    TRY(read_texts(plan));
-    TRY_ASSIGN(auto hosts, key_hosts_of(parsed, context.environment));
-    TRY(allow_settings(plan.settings.user, hosts));
+    TRY_ASSIGN(auto hosts, hosts_allowed(plan.settings, parsed, context));
     KeyRequests keys(std::move(hosts), plan.agent);
-    TRY(resolve_models(plan, context.environment, recording, keys));
+    TRY(resolve_models(plan, context.environment, place.recording, keys));
     for (auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
       for (providers::Choice& choice : *choices) {
         TRY(check_has_exchanges(parsed, choice.resolved));
@@ -395,8 +909,53 @@ std::expected<Plan, std::vector<Error>> prepare_with(
   if (auto done = rest(); !done) {
     return std::unexpected(std::vector{std::move(done).error()});
   }
-  if (recording && !recording->cut.empty()) {
-    plan.warnings.push_back({.message = recording->cut, .help = {}});
+  return plan;
+}
+
+Asker asker_of(const Plan& plan, bool is_replayed) {
+  Asker asker{.agent = &plan.agent};
+  for (const auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
+    for (const providers::Choice& choice : *choices) {
+      if (!is_replayed) {
+        asker.models.push_back(choice.spec);
+      }
+    }
+  }
+  return asker;
+}
+
+// All of it is settled before anything begins, and as that of the whole: a member by itself is
+// begun with nothing left to settle.
+void gather_key_requests(Plan& whole, const Place& place, const agent::Environment& environment) {
+  const std::vector<Plan*> plans = plans_at_work(whole);
+  std::vector<Asker> askers;
+  Company company;
+  for (const Plan* plan : plans) {
+    askers.push_back(asker_of(*plan, place.recording != nullptr));
+    company.add(plan->agent);
+  }
+  for (const agent::AgentSpec* one : place.above) {
+    company.hear(*one);
+  }
+  const providers::KeyHosts hosts = whole.key_hosts.value_or(providers::KeyHosts(environment));
+  for (Plan* plan : plans) {
+    plan->key_requests.clear();
+    if (company.has_network() && plan->key_hosts) {
+      plan->key_hosts->share_loopback();
+    }
+  }
+  whole.key_requests = key_requests_of(askers, company, hosts, environment);
+}
+
+std::expected<Plan, std::vector<Error>> prepare_whole(
+    const Parsed& parsed,
+    const RunSource& source,
+    const Context& context,
+    const Place& place,
+    const std::function<Result<void>(Plan&)>& read_texts) {
+  auto plan = prepare_with(parsed, source, context, place, read_texts);
+  if (plan) {
+    gather_key_requests(*plan, place, context.environment);
   }
   return plan;
 }
@@ -411,7 +970,15 @@ std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed,
     return std::unexpected(std::vector{recording.error()});
   }
   const std::vector<std::string> words = prompt_words(parsed, source.agent);
-  return prepare_with(parsed, source, context, *recording, [&](Plan& plan) -> Result<void> {
+  Place place{.may_be_flow = true, .recording = *recording ? &**recording : nullptr};
+  std::ranges::transform(source.above.agents,
+                         std::back_inserter(place.above),
+                         [](const agent::AgentSpec& one) { return &one; });
+  const auto read_texts = [&](Plan& plan) -> Result<void> {
+    TRY_ASSIGN(plan.use, chosen_prompt(parsed, plan.agent));
+    if (plan.use) {
+      TRY(check_is_new(source));
+    }
     TRY_ASSIGN(
         const auto prompt,
         prompt_from_outside(plan, parsed, words, source.paths_from, !source.says_own_prompt));
@@ -422,13 +989,19 @@ std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed,
                         parsed,
                         reading_policy(plan.agent, plan.settings, parsed, context)));
     return attach_mentioned(words, source.paths_from, plan.text.attachments);
-  });
+  };
+  auto plan = prepare_whole(parsed, source, context, place, read_texts);
+  if (plan && *recording && !(*recording)->cut.empty()) {
+    plan->warnings.push_back({.message = (*recording)->cut, .help = {}});
+  }
+  return plan;
 }
 
 std::expected<Plan, std::vector<Error>> prepare_agent(const Parsed& parsed,
                                                       const RunSource& source,
                                                       const Context& context) {
-  return prepare_with(parsed, source, context, std::nullopt, [](Plan&) { return Result<void>(); });
+  return prepare_whole(
+      parsed, source, context, {.may_be_flow = false}, [](Plan&) { return Result<void>(); });
 }
 
 std::map<std::string, agent::Price> prices_of(std::span<const providers::Choice> choices,
@@ -450,7 +1023,13 @@ agent::RunPlan run_plan(const Plan& prepared,
                       .prices = prices_of(prepared.chain, now),
                       .tool_choice = spec.model.tool_choice,
                       .output_schema = spec.output.schema,
+                      .repair_attempts = spec.output.repair_attempts,
+                      .check_attempts = spec.checks.attempts,
+                      .check_protect = spec.checks.protect,
                       .approval_deadline = spec.approval.deadline};
+  for (const agent::CheckSpec& check : spec.checks.commands) {
+    plan.checks.push_back({.name = check.name, .run = check.run});
+  }
   if (prepared.manages_context()) {
     const agent::ContextSpec& context = spec.context_management;
     plan.context = {.windows = prepared.windows,
@@ -474,8 +1053,7 @@ agent::RunPlan run_plan(const Plan& prepared,
     if (tool.writes) {
       plan.context.writing_tools.insert(tool.name);
     }
-    plan.tool_bytes += static_cast<std::int64_t>(tool.name.size() + tool.description.size() +
-                                                 tool.parameters.size());
+    plan.tool_bytes += bytes_of(tool);
     if (tool.repeatable) {
       plan.repeatable_tools.insert(tool.name);
     }

@@ -65,10 +65,18 @@ agent::Result<std::optional<providers::FoundPrice>> PriceBook::row_of(
   if (table_ == nullptr) {
     TRY_ASSIGN(table_, open_table(imported_file_));
   }
-  return table_->table->find(
-      {.provider = resolved.is_custom ? std::string_view{} : resolved.provider,
-       .base_url = resolved.base_url,
-       .model = resolved.model});
+  const std::string provider = resolved.is_custom ? std::string() : resolved.provider;
+  if (!last_ || last_->provider != provider || last_->base_url != resolved.base_url ||
+      last_->model != resolved.model) {
+    TRY_ASSIGN(auto row,
+               table_->table->find(
+                   {.provider = provider, .base_url = resolved.base_url, .model = resolved.model}));
+    last_ = Asked{.provider = provider,
+                  .base_url = resolved.base_url,
+                  .model = resolved.model,
+                  .row = std::move(row)};
+  }
+  return last_->row;
 }
 
 // A local server has the window that it was started with.

@@ -68,6 +68,14 @@ class PriceBook {
   std::map<std::string, agent::Price, std::less<>> own_prices_;  // that config.yaml names
   std::filesystem::path imported_file_;
   std::unique_ptr<OpenTable> table_;  // null: not asked yet
+  // Window and price of a model are asked for one after the other.
+  struct Asked {
+    std::string provider;
+    std::string base_url;
+    std::string model;
+    std::optional<providers::FoundPrice> row;
+  };
+  std::optional<Asked> last_;
 };
 
 // config.invalid where there is a cost limit that cannot be kept, because nobody knows the price of

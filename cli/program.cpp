@@ -101,7 +101,7 @@ class Program {
     }
     if (parsed->command != nullptr && parsed->command->is_work && !parsed->help) {
       if (const auto enough = check_resources(); !enough) {
-        return fail(enough.error());
+        return say_on_own_stack([&] { return fail(enough.error()); });
       }
     }
     std::error_code ignored;
@@ -184,7 +184,7 @@ class Program {
 
   std::span<const std::string> arguments_;
   const agent::Environment& environment_;
-  const agent::Redactor redactor_;
+  agent::Redactor redactor_;
   std::ostringstream out_;
   agent::Cancellation cancellation_;
   DescriptorBuffer err_buffer_{STDERR_FILENO, cancellation_.patience()};

@@ -3,6 +3,7 @@
 #include "agent/id.h"
 #include "agent/log_fold.h"
 #include "agent/outcome.h"
+#include "agent/sha256.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
 #include "cli/run_seal.h"
@@ -27,19 +28,36 @@ std::int64_t milliseconds_between(const agent::Event& from, const agent::Event& 
   return std::max<std::int64_t>(time, 0);  // somebody may have set the clock back
 }
 
+// How long nothing was to be done behind an event but to wait for a person, or for a provider that
+// was known to be down. At most until the next event.
+std::int64_t waited_behind(const agent::Event& event, const agent::Event& next) {
+  const std::int64_t time = milliseconds_between(event, next);
+  if (std::holds_alternative<agent::ApprovalRequested>(event.body)) {
+    return time;
+  }
+  const auto* retrying = std::get_if<agent::ModelRetrying>(&event.body);
+  const bool waits =
+      retrying != nullptr && retrying->error.code == agent::Code::provider_circuit_open;
+  return waits ? std::clamp<std::int64_t>(retrying->delay.count(), 0, time) : 0;
+}
+
 // What the processes have spent on the run: each counts those before it.
 std::int64_t worked_in(std::span<const agent::Event> events) {
   const agent::Event* start = &events.front();
+  const agent::Event* last = start;
   std::int64_t before = 0;
   for (const agent::Event& event : events) {
+    before -= waited_behind(*last, event);
+    last = &event;
     if (const auto* started = std::get_if<agent::RunStarted>(&event.body)) {
       start = &event;
       before = started->worked_ms;
     }
   }
   const auto* finished = std::get_if<agent::RunFinished>(&events.back().body);
-  return finished != nullptr ? finished->result.duration_ms
-                             : before + milliseconds_between(*start, events.back());
+  return finished != nullptr
+             ? finished->result.duration_ms
+             : std::max<std::int64_t>(before + milliseconds_between(*start, events.back()), 0);
 }
 
 const Option* lasting_option(std::string_view name) {
@@ -62,6 +80,13 @@ bool has_answer(const agent::State& state) {
   return state.answer != nullptr && state.open_calls.empty() && !state.next_message &&
          !state.conversation.messages.empty() &&
          std::holds_alternative<agent::AssistantMessage>(state.conversation.messages.back());
+}
+
+// The journal has it all: what failed came behind it.
+bool has_unread_answer(const RecordedRun& run) {
+  const auto& finished = run.past.state.finished;
+  return finished && finished->error && finished->error->code == Code::storage_io &&
+         has_answer(run.past.state);
 }
 
 bool has_gap(const agent::Message& message) {
@@ -101,6 +126,7 @@ Result<RecordedRun> folded(const std::filesystem::path& store,
   const std::string& run_id = events.front().run_id;
   RecordedRun run{.store = store,
                   .run_id = run_id,
+                  .parent = events.front().parent,
                   .past = {.seq = events.back().seq},
                   .worked_ms = worked_in(events),
                   .updated = events.back().time};
@@ -114,11 +140,13 @@ Result<RecordedRun> folded(const std::filesystem::path& store,
     }
     if (const auto* started = std::get_if<agent::RunStarted>(&event.body)) {
       run.begun = *started;
+      run.set_ups.push_back(set_up_of(*started));
     }
   }
   run.past.state = std::move(log).take_state();
   const auto key = seal_key(environment, run.begun.cwd);
   run.is_own = key && run.begun.made_from.seal == seal_of(*key, run_id, run.begun);
+  run.no_key = key ? std::nullopt : std::optional(key.error());
   return run;
 }
 
@@ -175,6 +203,21 @@ std::size_t events_until(std::span<const agent::Event> events, std::int64_t turn
   return end > 0 ? end : events.size();
 }
 
+// What a living process is still doing has no end yet that a fork could go on from.
+Result<void> check_is_at_rest(const std::filesystem::path& store,
+                              const std::string& run_id,
+                              std::int64_t turn) {
+  TRY_ASSIGN(const agent::store::RunInfo now, agent::store::run_info(store, run_id));
+  return now.status != agent::store::RunStatus::running
+             ? Result<void>()
+             : not_carried_on(
+                   fmt::format("turn {} of the run {} is not over: a process is at work on it",
+                               turn,
+                               run_id),
+                   fmt::format("`--at {}` goes on from the turn before; or wait for its end",
+                               turn - 1));
+}
+
 }  // namespace
 
 Result<RecordedRun> recall(const std::filesystem::path& store,
@@ -189,6 +232,11 @@ Result<RecordedRun> fork(const std::filesystem::path& store,
                          std::int64_t turn,
                          const agent::Environment& environment) {
   TRY_ASSIGN(std::vector<agent::Event> events, read_whole(store, run_id));
+  const auto* begun = std::get_if<agent::RunStarted>(&events.front().body);
+  if (begun != nullptr && begun->plan.is_flow) {
+    return not_carried_on(fmt::format("the run {} is a flow, which has no turns", run_id),
+                          "fork one of its members; `errand runs show` names them");
+  }
   if (const std::int64_t last = last_turn(events); turn > last) {
     return not_carried_on(fmt::format("the run {} has {} turn{}: there is no turn {}",
                                       run_id,
@@ -200,6 +248,9 @@ Result<RecordedRun> fork(const std::filesystem::path& store,
   events.erase(events.begin() + static_cast<std::ptrdiff_t>(events_until(events, turn)),
                events.end());
   TRY_ASSIGN(RecordedRun run, folded(store, events, environment));
+  if (!run.past.state.open_calls.empty()) {
+    TRY(check_is_at_rest(store, run_id, turn));
+  }
   run.run_id = agent::new_run_id();
   run.worked_ms = 0;
   run.forked_from = {.run_id = run_id, .turn = turn};
@@ -220,8 +271,48 @@ std::filesystem::path agent_file_of(const agent::RunStarted& begun) {
          std::filesystem::path(begun.agent_file).filename();
 }
 
+config::Report recorded_agent(const agent::RunStarted& begun,
+                              const agent::Environment& environment,
+                              config::KnownNames known) {
+  known.recorded_schema = begun.plan.output_schema;
+  return config::parse_agent(begun.made_from.agent_text,
+                             begun.agent_file,
+                             begun.made_from.agent_folder,
+                             begun.agent_file.ends_with(".md"),
+                             environment,
+                             known);
+}
+
 const std::string& recorded_id(const RecordedRun& run) {
   return run.forked_from ? run.forked_from->run_id : run.run_id;
+}
+
+namespace {
+
+// What is left to do of it follows from its file.
+Result<void> check_flow_resumable(const RecordedRun& run, bool has_message) {
+  const auto& finished = run.past.state.finished;
+  if (has_message) {
+    return not_carried_on("a flow is carried on as it is, without a message",
+                          "`errand resume` with the id of a member gives that one a message");
+  }
+  const bool is_over = finished && (finished->exit_code == 0 ||
+                                    !agent::can_be_carried_on(run.past.state, finished->exit_code));
+  if (is_over) {
+    return not_carried_on(fmt::format("the flow {} ended as {} ({}): nothing of it is left to do",
+                                      run.run_id,
+                                      agent::exit_row(finished->exit_code).name,
+                                      finished->exit_code),
+                          "begin it anew");
+  }
+  return {};
+}
+
+}  // namespace
+
+bool needs_message(const RecordedRun& run) {
+  const auto& finished = run.past.state.finished;
+  return finished && (agent::needs_message(finished->exit_code) || has_unread_answer(run));
 }
 
 Result<void> check_resumable(const RecordedRun& run, bool has_message) {
@@ -233,6 +324,19 @@ Result<void> check_resumable(const RecordedRun& run, bool has_message) {
         "begin a new one");
   }
   const auto& finished = run.past.state.finished;
+  if (run.begun.plan.is_flow) {
+    return check_flow_resumable(run, has_message);
+  }
+  if (const auto* other = agent::ended_after_handoff(run.past.state);
+      other != nullptr && finished && run.past.state.ending_result) {
+    return not_carried_on(
+        fmt::format("the run {} has handed its conversation over to {}, and goes on there",
+                    recorded_id(run),
+                    other->step),
+        other->result.resume_cmd.empty()
+            ? fmt::format("`errand runs show {}` says how that ended", other->result.run_id)
+            : fmt::format("`{}`", other->result.resume_cmd));
+  }
   if (!finished && run.forked_from && !has_message && has_answer(run.past.state)) {
     return not_carried_on(
         fmt::format("turn {} of the run {} is an answer: only a new message goes on "
@@ -251,25 +355,60 @@ Result<void> check_resumable(const RecordedRun& run, bool has_message) {
     return not_carried_on(ended + ", and goes on from an earlier turn only",
                           fmt::format("`errand fork {} --at TURN`", recorded_id(run)));
   }
-  if (!agent::is_resumable(row.exit_code)) {
-    return not_carried_on(ended + ", which cannot be carried on", "begin a new run");
+  if (!agent::can_be_carried_on(run.past.state, row.exit_code) && !has_unread_answer(run)) {
+    return not_carried_on(
+        ended + ", which cannot be carried on",
+        run.past.state.turns > 0
+            ? fmt::format("begin a new run, or `errand fork {} --at {} \"…\"`, which goes on from "
+                          "that turn",
+                          recorded_id(run),
+                          run.past.state.turns)
+            : std::string("begin a new run"));
   }
-  if (!has_message && agent::needs_message(row.exit_code)) {
+  if (!has_message && needs_message(run)) {
     return not_carried_on(ended + ": only a new message carries it on",
                           run.forked_from ? "give it one: `errand fork RUN --at TURN \"and now …\"`"
-                                          : "give it one: `errand resume RUN \"and now …\"`");
+                                          : "give it one: `errand resume RUN \"and now …\"`; "
+                                            "`errand runs show RUN` shows what it has done");
   }
   return {};
+}
+
+Result<void> check_is_own(const RecordedRun& run, std::string help) {
+  if (run.is_own) {
+    return {};
+  }
+  if (run.no_key) {
+    return not_carried_on(
+        fmt::format("the run {} is not known as yours: {}", recorded_id(run), run.no_key->message),
+        fmt::format("{}; {}", run.no_key->help, help));
+  }
+  return not_carried_on(
+      fmt::format("the run {} was not begun by you, or its record was changed: what it says of "
+                  "its agent, options and folder does not count",
+                  recorded_id(run)),
+      std::move(help));
+}
+
+std::string set_up_of(const agent::RunStarted& started) {
+  std::string text = agent::length_prefixed({started.made_from.agent_text, started.model});
+  for (const std::string& option : started.made_from.options) {
+    if (option.starts_with("--param=")) {
+      text += agent::length_prefixed({option});
+    }
+  }
+  return agent::sha256_hex(text);
 }
 
 Result<void> check_is_unchanged(const RecordedRun& run) {
   TRY_ASSIGN(const agent::store::RunInfo now, agent::store::run_info(run.store, run.run_id));
   if (now.row.updated != agent::store::to_milliseconds(run.updated)) {
-    return not_carried_on(
-        fmt::format("the run {} was written to since it was read, as by another process that "
-                    "carries it on",
-                    run.run_id),
-        "`errand runs show` says how far");
+    return agent::fail({.code = Code::cli_usage,
+                        .message = fmt::format("the run {} was written to since it was read, as by "
+                                               "another process that carries it on",
+                                               run.run_id),
+                        .help = "`errand runs show` says how far",
+                        .is_taken = true});
   }
   return {};
 }

@@ -1,9 +1,11 @@
 // A run out of the journal, to be carried on.
 #pragma once
+#include "agent/error.h"
 #include "agent/event.h"
 #include "agent/result.h"
 #include "agent/state.h"
 #include "cli/parse.h"
+#include "config/load.h"
 
 #include <chrono>
 #include <cstdint>
@@ -17,11 +19,14 @@ namespace cli {
 struct RecordedRun {
   std::filesystem::path store;
   std::string run_id;
+  std::string parent = {};  // the run that it worked for; empty: none
   agent::Past past;
   agent::RunStarted begun;     // as the last process began it
   std::int64_t worked_ms = 0;  // by all of them
   std::chrono::system_clock::time_point updated;
   bool is_own = false;  // begun by this user's errand, and unchanged since (run_seal.h)
+  std::optional<agent::Error> no_key = {};  // why that cannot be known of any run
+  std::vector<std::string> set_ups = {};    // as set_up_of(): of each of its processes
   // Of a fork, which is not in the journal yet: whose beginning it has, and that.
   std::optional<agent::ForkedFrom> forked_from = {};
   std::vector<agent::Event> beginning = {};
@@ -32,6 +37,11 @@ const std::string& recorded_id(const RecordedRun& run);
 
 // Where its agent file was: its name may be relative to a folder that --cwd has left.
 std::filesystem::path agent_file_of(const agent::RunStarted& begun);
+
+// The agent that the run was begun with, as its record has it.
+config::Report recorded_agent(const agent::RunStarted& begun,
+                              const agent::Environment& environment,
+                              config::KnownNames known);
 
 // storage.not_found where there is no such run, and what else can be wrong with a journal.
 agent::Result<RecordedRun> recall(const std::filesystem::path& store,
@@ -48,6 +58,17 @@ agent::Result<RecordedRun> fork(const std::filesystem::path& store,
 // cli.usage where the run cannot be carried on: because of how it ended, because it has its answer
 // and nothing new is said, or because it is older than what that takes.
 agent::Result<void> check_resumable(const RecordedRun& run, bool has_message);
+
+// Whether it goes on by a new message alone. So does one whose answer is recorded and could not be
+// written to its reader.
+bool needs_message(const RecordedRun& run);
+
+// cli.usage where nobody knows that the run is the user's: what was said and done in it is a
+// stranger's word. `help` says what may be done.
+agent::Result<void> check_is_own(const RecordedRun& run, std::string help);
+
+// By what a process of a run worked: its agent file, model and parameters, as one sum.
+std::string set_up_of(const agent::RunStarted& started);
 
 // cli.usage where another process has carried the run on since it was read.
 agent::Result<void> check_is_unchanged(const RecordedRun& run);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -67,6 +68,29 @@ agent::Result<void> check_resources() {
                        "Raise the limit: `ulimit -s 8192`.");
   }
   return {};
+}
+
+int say_on_own_stack(const std::function<int()>& say) {
+  struct Saying {
+    const std::function<int()>& say;
+    int code = 0;
+  } saying{.say = say};
+  const auto run = [](void* one) -> void* {
+    auto& its = *static_cast<Saying*>(one);
+    its.code = its.say();
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, k_stack);
+  pthread_t thread{};
+  const bool has_begun = ::pthread_create(&thread, &attributes, run, &saying) == 0;
+  ::pthread_attr_destroy(&attributes);
+  if (!has_begun) {
+    return say();
+  }
+  ::pthread_join(thread, nullptr);
+  return saying.code;
 }
 
 agent::Result<void> make_room_for(std::size_t runs) {

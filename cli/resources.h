@@ -4,11 +4,16 @@
 #include "agent/result.h"
 
 #include <cstddef>
+#include <functional>
 
 namespace cli {
 
 // os.failed where descriptors, memory or stack are not to be had.
 agent::Result<void> check_resources();
+
+// Says that something is not to be had on a stack of its own, as far as there is one: this one may
+// be what is too small.
+int say_on_own_stack(const std::function<int()>& say);
 
 // The same for so many runs at once; raises this process's own limit of open files where it may. To
 // be called when the processes that start programs are there: these keep theirs.

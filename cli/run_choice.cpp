@@ -25,6 +25,16 @@ Result<fs::path> journal_of(const Parsed& parsed, const Context& context) {
   return journal;
 }
 
+Result<std::string> folder_of(const Context& context) {
+  if (context.cwd.empty()) {
+    return agent::fail(Code::cli_usage,
+                       "the working folder is gone, and with it what `this folder` means",
+                       "change to one that is there; `errand runs list --all` has the runs of all "
+                       "folders");
+  }
+  return context.cwd.string();
+}
+
 Result<std::string> chosen_run(const Parsed& parsed,
                                const Context& context,
                                const fs::path& journal) {
@@ -33,6 +43,9 @@ Result<std::string> chosen_run(const Parsed& parsed,
     return agent::fail(Code::cli_usage,
                        is_named ? "RUN and --last name a run each" : "no run is named",
                        "RUN is an id, its beginning or a name; --last is this folder's last run");
+  }
+  if (!is_named) {
+    TRY(folder_of(context));
   }
   return agent::store::find_run(
       journal, is_named ? parsed.positionals.front() : "", context.cwd.string());

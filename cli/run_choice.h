@@ -11,6 +11,9 @@ namespace cli {
 // --store FILE, else the user's own; cli.usage where neither says which.
 agent::Result<std::filesystem::path> journal_of(const Parsed& parsed, const Context& context);
 
+// The working folder, whose runs are meant; cli.usage where it is gone.
+agent::Result<std::string> folder_of(const Context& context);
+
 // The id of the run that RUN or --last names. storage.not_found where there is none, cli.usage
 // where several could be meant, or none is named.
 agent::Result<std::string> chosen_run(const Parsed& parsed,

@@ -48,6 +48,10 @@ class Document {
       }
       text_ += '\n';
     }
+    for (const agent::OpeningMessage& opening : run.opening) {
+      heading(2, opening.role == "user" ? "Said before by the user" : "Said before by the agent");
+      fenced(opening.text);
+    }
     if (!run.prompt.empty()) {
       heading(2, "Prompt");
       fenced(run.prompt);
@@ -119,6 +123,14 @@ class Document {
       line(agent::trimmed(guardrail_line(guardrail)));
     }
   }
+  void write(const agent::CheckRan& check, const agent::Event&) {
+    line(agent::trimmed(check_line(check)));
+    if (!check.output.empty()) {
+      heading(3, fmt::format("Output of {}", code(check.command)));
+      fenced(check.output);
+    }
+  }
+  void write(const agent::ToolsAdded& added, const agent::Event&) { line(added_line(added)); }
   void write(const agent::ContextCompacted& compacted, const agent::Event&) {
     if (compacted.action == "asked") {
       return;
@@ -128,6 +140,10 @@ class Document {
       heading(3, "Summary");
       fenced(compacted.summary);
     }
+  }
+  void write(const agent::MemberStarted& member, const agent::Event&) { line(member_line(member)); }
+  void write(const agent::MemberFinished& member, const agent::Event&) {
+    line(fmt::format("{}: {}", name_of(member.member), member_words(member)));
   }
   void write(const agent::LimitWarning& limit, const agent::Event&) {
     line(fmt::format("Warning: {} of {} used of {}", limit.used, limit.max, limit.limit));

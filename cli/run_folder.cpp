@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <fcntl.h>
-#include <iterator>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -24,8 +23,9 @@ constexpr mode_t k_folder_mode = 0700;
 constexpr mode_t k_kept =
     S_ISVTX;  // on a folder that a session names; on one's own it means nothing
 
-constexpr const char* k_whose = "run";  // in a kept one: the id of the run whose session names it
-constexpr std::size_t k_largest_id = 100;
+// In a kept one: the id of the run whose session names it and, on a line of its own, the journal.
+constexpr const char* k_whose = "run";
+constexpr std::size_t k_most_of_it = 8'192;  // bytes
 
 // The bounds of one sweep.
 constexpr int k_most_entries = 2'000;
@@ -68,11 +68,17 @@ bool is_marked_as_kept(const Descriptor& folder) {
   return ::fstat(folder.get(), &status) == 0 && (status.st_mode & k_kept) != 0;
 }
 
-// But for whose it is.
+// But for whose it is. Every run asks that of every folder that was kept, and one may hold
+// thousands of outputs: what tells is the first that is something else.
 bool holds_nothing(const fs::path& folder) {
   std::error_code error;
-  const auto entries = std::distance(fs::directory_iterator(folder, error), {});
-  return !error && (entries == 0 || (entries == 1 && fs::exists(folder / k_whose, error)));
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename() != k_whose) {
+      return false;
+    }
+  }
+  return !error;
 }
 
 // What nobody will read again.
@@ -85,10 +91,27 @@ void remove(const fs::path& folder, bool is_kept) {
   }
 }
 
-// The run that names what is in it; of one that does not say it, the folder's own.
-std::string run_of(const fs::path& folder) {
-  const auto text = config::read_text_file(folder / k_whose, k_largest_id);
-  return text ? *text : folder.filename().string().substr(k_prefix.size());
+struct Keeper {
+  std::string run_id;
+  fs::path journal;  // empty: it does not say
+};
+
+// Who names what is in it; of one that does not say it, the run whose folder it is.
+Keeper keeper_of(const fs::path& folder) {
+  const auto text = config::read_text_file(folder / k_whose, k_most_of_it);
+  if (!text) {
+    return {.run_id = folder.filename().string().substr(k_prefix.size()), .journal = {}};
+  }
+  const std::size_t end = std::min(text->find('\n'), text->size());
+  return {.run_id = text->substr(0, end), .journal = text->substr(std::min(end + 1, text->size()))};
+}
+
+// Another journal that is still there.
+bool is_kept_elsewhere(const fs::path& folder, const fs::path& journal) {
+  const fs::path kept_in = keeper_of(folder).journal;
+  std::error_code error;
+  return !kept_in.empty() && fs::exists(kept_in, error) && !error &&
+         !fs::equivalent(kept_in, journal, error);
 }
 
 bool is_own(const fs::path& folder) {
@@ -146,13 +169,15 @@ RunFolder::~RunFolder() {
   remove(path_, is_kept_ || is_left_);
 }
 
-void RunFolder::keep(const std::string& run_id) {
+void RunFolder::keep(const std::string& run_id, const fs::path& journal) {
   is_kept_ = true;
   if (lock_) {
     ::fchmod(lock_.get(), k_folder_mode | k_kept);
     const Descriptor whose(
         ::openat(lock_.get(), k_whose, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!whose || ::write(whose.get(), run_id.data(), run_id.size()) < 0) {
+    std::error_code error;
+    const std::string text = run_id + '\n' + fs::canonical(journal, error).string();
+    if (!whose || agent::write_all(whose.get(), text) != 0) {
       return;  // it is the folder of the run that has its name
     }
   }
@@ -171,16 +196,18 @@ std::vector<fs::path> kept_folders(const agent::Environment& environment,
        entry.increment(error)) {
     const fs::path& folder = entry->path();
     if (is_run_folder(folder.filename().string()) && is_own(folder) &&
-        std::ranges::find(run_ids, run_of(folder)) != run_ids.end()) {
+        std::ranges::find(run_ids, keeper_of(folder).run_id) != run_ids.end()) {
       folders.push_back(folder);
     }
   }
   return folders;
 }
 
-void remove_kept(const agent::Environment& environment, std::span<const std::string> run_ids) {
+void remove_kept(const agent::Environment& environment,
+                 std::span<const std::string> run_ids,
+                 const fs::path& journal) {
   for (const fs::path& folder : kept_folders(environment, run_ids)) {
-    if (const Descriptor dead = locked(folder)) {
+    if (const Descriptor dead = locked(folder); dead && !is_kept_elsewhere(folder, journal)) {
       remove(folder, false);
     }
   }

@@ -22,8 +22,9 @@ class RunFolder {
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
-  // That run's session names what is in it: it stays, also where this process is killed.
-  void keep(const std::string& run_id);
+  // That run's session, in that journal, names what is in it: it stays, also where this process is
+  // killed.
+  void keep(const std::string& run_id, const std::filesystem::path& journal);
   // A text names what is in it, and nobody else: it stays until a later command sweeps.
   void leave() { is_left_ = true; }
   const std::filesystem::path& path() const { return path_; }
@@ -38,7 +39,10 @@ class RunFolder {
 // Those that processes of these runs have left, and that are this user's.
 std::vector<std::filesystem::path> kept_folders(const agent::Environment& environment,
                                                 std::span<const std::string> run_ids);
-// Of runs that no session names any more.
-void remove_kept(const agent::Environment& environment, std::span<const std::string> run_ids);
+// Of runs that this journal has no more. What another one keeps of them, as the one from which they
+// came, stays.
+void remove_kept(const agent::Environment& environment,
+                 std::span<const std::string> run_ids,
+                 const std::filesystem::path& journal);
 
 }  // namespace cli

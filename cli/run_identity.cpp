@@ -1,5 +1,6 @@
 #include "cli/run_identity.h"
 
+#include "agent/refusal.h"
 #include "agent/text.h"
 
 #include <fmt/format.h>
@@ -58,6 +59,29 @@ std::optional<Error> why_not_kept(const RunIdentity& run, const agent::Redactor&
     }
   }
   return std::nullopt;
+}
+
+agent::Result<void> check_name(const std::string& name, std::string_view what) {
+  if (const auto why = agent::why_not_text(name)) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("the name of the {} is not valid text: {}", what, *why),
+                       "give it as UTF-8");
+  }
+  if (name.contains('#')) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("the name of a {} has no `#`: `{}`", what, agent::one_line(name)),
+        "the runs of a batch are called NAME#1, NAME#2 and so on; `errand resume "
+        "NAME#1` carries one of them on");
+  }
+  if (name.contains('/')) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("the name of a {} has no `/`: `{}`", what, agent::one_line(name)),
+        "FLOW/MEMBER is what the run of a flow's member is called; take a `-`, or "
+        "carry one of that name on with `errand resume`");
+  }
+  return {};
 }
 
 bool needs_agent_file(const agent::RunStarted& begun) {

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace cli {
 
@@ -23,6 +24,10 @@ struct RunIdentity {
 // Why no such run can be kept: the journal would not have it as it is. cli.usage for its name,
 // config.invalid for the rest; nullopt: it can.
 std::optional<agent::Error> why_not_kept(const RunIdentity& run, const agent::Redactor& redactor);
+
+// cli.usage where a run or a batch (`what`) that begins cannot be called so: it is no text, or
+// looks like the name of an input's run (NAME#1) or of a flow's member (FLOW/MEMBER).
+agent::Result<void> check_name(const std::string& name, std::string_view what);
 
 // config.invalid where the record has not all of what carrying the run on goes by, and the command
 // line does not say it instead.

@@ -1,11 +1,19 @@
 #include "cli/run_inputs.h"
 
+#include "agent/text.h"
 #include "cli/run_sinks.h"
+#include "config/replay_script.h"
 #include "providers/registry.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <ranges>
+#include <set>
 #include <utility>
 
 namespace cli {
@@ -39,6 +47,9 @@ std::vector<RunInput> inputs_of(const Parsed& parsed) {
 
 std::vector<RunInput> scripts_of(const Plan& plan) {
   std::vector<RunInput> scripts;
+  for (const Plan& member : plan.members) {
+    std::ranges::move(scripts_of(member), std::back_inserter(scripts));
+  }
   for (const auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
     for (const providers::Choice& choice : *choices) {
       if (choice.resolved.protocol == providers::k_replay) {
@@ -48,6 +59,49 @@ std::vector<RunInput> scripts_of(const Plan& plan) {
     }
   }
   return scripts;
+}
+
+namespace {
+
+void add_names_of_members(const Plan& plan, std::set<std::string, std::less<>>& names) {
+  std::ranges::transform(
+      plan.agent.steps, std::inserter(names, names.end()), &agent::StepSpec::name);
+  std::ranges::transform(
+      plan.agent.sub_agents, std::inserter(names, names.end()), &agent::SubAgentSpec::name);
+  std::ranges::transform(
+      plan.agent.handoffs, std::inserter(names, names.end()), &agent::HandoffSpec::name);
+  for (const Plan& member : plan.members) {
+    add_names_of_members(member, names);
+  }
+}
+
+}  // namespace
+
+agent::Result<void> check_members_of_scripts(const Plan& plan) {
+  if (plan.members.empty()) {
+    return {};  // whoever plays it looks at it
+  }
+  std::set<std::string, std::less<>> names;
+  add_names_of_members(plan, names);
+  std::set<fs::path> files;
+  for (RunInput& script : scripts_of(plan)) {
+    files.insert(std::move(script.file));
+  }
+  for (const fs::path& file : files) {
+    TRY_ASSIGN(const agent::ReplayScript script, config::load_replay_script(file));
+    for (const auto& [name, replies] : script.members) {
+      if (!names.contains(name)) {
+        return agent::fail(
+            agent::Code::config_invalid,
+            fmt::format("the script {} has replies for `{}`, and no step, sub-agent or hand-over "
+                        "is called so",
+                        file.string(),
+                        agent::one_line(name, 60)),
+            fmt::format("it may be one of: {}", fmt::join(names, ", ")));
+      }
+    }
+  }
+  return {};
 }
 
 agent::Result<void> check_inputs(const Parsed& parsed, const AgentChoice& agent) {

@@ -21,6 +21,10 @@ std::vector<RunInput> inputs_of(const Parsed& parsed);
 // The scripts of the models and judges that replay one.
 std::vector<RunInput> scripts_of(const Plan& plan);
 
+// Of a plan with members: config.invalid where a script has replies for one, and none is called so,
+// and where one cannot be read.
+agent::Result<void> check_members_of_scripts(const Plan& plan);
+
 // cli.usage where an output of the command line is one of these, or the agent file.
 agent::Result<void> check_inputs(const Parsed& parsed, const AgentChoice& agent);
 // The same of scripts and of files of `context`.

@@ -18,6 +18,8 @@ namespace cli {
 namespace {
 
 namespace fs = std::filesystem;
+using agent::Code;
+using agent::Result;
 
 constexpr std::size_t k_key_digits = 64;
 
@@ -53,19 +55,38 @@ bool is_in_work(const fs::path& folder, const fs::path& work) {
 
 }  // namespace
 
-std::optional<std::string> seal_key(const agent::Environment& environment, const fs::path& cwd) {
+Result<std::string> seal_key(const agent::Environment& environment, const fs::path& cwd) {
   const fs::path folder = state_folder(environment);
-  if (!folder.is_absolute() || is_in_work(folder, cwd)) {
-    return std::nullopt;
+  if (!folder.is_absolute()) {
+    return agent::fail(
+        Code::cli_usage, "neither XDG_STATE_HOME nor HOME is set", "set one of them");
+  }
+  if (is_in_work(folder, cwd)) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("{} is in the working folder, where tools can read what is in it",
+                    folder.string()),
+        "work in another folder, or have XDG_STATE_HOME name one elsewhere");
   }
   const fs::path file = folder / "run-seal.key";
   if (auto key = read_key(file)) {
-    return key;
+    return *std::move(key);
   }
   std::error_code error;
   fs::create_directories(folder, error);  // a journal elsewhere has not made it
   make_key(file);
-  return read_key(file);
+  if (auto key = read_key(file)) {
+    return *std::move(key);
+  }
+  return fs::exists(fs::symlink_status(file, error))
+             ? agent::fail(
+                   Code::storage_io,
+                   fmt::format("{} cannot be read, or is not a key", file.string()),
+                   "put a backup in its place; or take it away: a new one is made, and no run "
+                   "from before is known as yours then")
+             : agent::fail(Code::storage_io,
+                           fmt::format("{} cannot be made", file.string()),
+                           "make its folder writable");
 }
 
 std::string seal_of(const std::string& key,

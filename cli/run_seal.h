@@ -3,16 +3,17 @@
 #pragma once
 #include "agent/environment.h"
 #include "agent/event.h"
+#include "agent/result.h"
 
 #include <filesystem>
-#include <optional>
 #include <string>
 
 namespace cli {
 
-// The user's key, made where there is none; nullopt where that cannot be, or tools that work in
-// `cwd` (without links) could read it.
-std::optional<std::string> seal_key(const agent::Environment& environment,
+// The user's key, made where there is none. Without one, no run is known to be the user's:
+// cli.usage where there is no place for it, or tools that work in `cwd` (without links) could read
+// it; storage.io where it is broken or cannot be made.
+agent::Result<std::string> seal_key(const agent::Environment& environment,
                                     const std::filesystem::path& cwd);
 
 // HMAC-SHA-256 of what decides what a run may do when it is carried on.

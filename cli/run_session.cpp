@@ -6,8 +6,12 @@
 #include "agent/store/runs.h"
 #include "agent/store/sqlite_journal.h"
 #include "agent/text.h"
+#include "agent/work_time.h"
+#include "cli/agents_at_work.h"
 #include "cli/find_run.h"
+#include "cli/flow_files.h"
 #include "cli/known_names.h"
+#include "cli/mcp_lock.h"
 #include "cli/mcp_servers.h"
 #include "cli/old_runs.h"
 #include "cli/open_sandbox.h"
@@ -16,20 +20,28 @@
 #include "cli/prompt_input.h"
 #include "cli/run_inputs.h"
 #include "cli/run_seal.h"
+#include "cli/start_progress.h"
+#include "cli/sub_agents.h"
 #include "cli/terminal/approver.h"
 #include "cli/user_folders.h"
 #include "config/replay_script.h"
 #include "config/yaml/source.h"
+#include "providers/clean_stream.h"
 #include "tools/hooks/hooks.h"
+#include "tools/hooks/idle_matchers.h"
+#include "tools/mcp/find_tools.h"
 #include "tools/permissions/offered_rule.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
+#include <span>
 #include <unistd.h>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace cli {
@@ -49,12 +61,46 @@ std::vector<std::string> secret_variables(const Plan& plan, const agent::Environ
   return names;
 }
 
+// Of the tool that `rule` is about, as it is offered now; empty: there is none.
+std::string definition_of(std::string_view rule, const agent::Toolbox& toolbox) {
+  const std::string name(rule.substr(0, rule.find('(')));
+  const std::array<agent::AddedTool, 1> searched{agent::AddedTool{.name = name}};
+  std::vector<agent::ToolInfo> infos = toolbox.added_tools(searched);
+  std::ranges::copy(toolbox.tools(), std::back_inserter(infos));
+  const auto found = std::ranges::find(infos, name, &agent::ToolInfo::name);
+  return found == infos.end() ? "" : agent::definition_sha256(*found);
+}
+
 // What hooks and guardrails are run with.
 agent::Environment without_keys(agent::Environment environment, const Plan& plan) {
   for (const std::string& name : secret_variables(plan, environment)) {
     environment.erase(name);
   }
   return environment;
+}
+
+tools::CheckedBefore checked_before(const agent::RunPlan& plan) {
+  tools::CheckedBefore before{.protect = plan.check_protect, .files = plan.checked_files};
+  for (const agent::PlannedCheck& check : plan.checks) {
+    before.commands.push_back(check.run);
+  }
+  return before;
+}
+
+// What has become of the agent file that a run was begun with; empty: it is as it was, there or,
+// where the folder was moved, under the same name in the one that the run works in now.
+std::string_view change_of_file(const agent::RunStarted& begun, const fs::path& cwd) {
+  const std::string& recorded = begun.made_from.agent_text;
+  std::string_view change = "is not there any more";
+  for (const fs::path& file : {agent_file_of(begun), cwd / begun.agent_file}) {
+    const auto text = config::read_text_file(file, recorded.size() + 1);
+    if (text && *text == recorded) {
+      return {};
+    }
+    std::error_code ignored;
+    change = fs::exists(file, ignored) ? "has changed since" : change;
+  }
+  return change;
 }
 
 std::vector<std::string> tool_names(const agent::Toolbox& toolbox) {
@@ -65,27 +111,87 @@ std::vector<std::string> tool_names(const agent::Toolbox& toolbox) {
   return names;
 }
 
+// Models that have thought in the conversation, and are not asked any more.
+std::set<std::string> models_left_behind(const agent::Conversation& conversation,
+                                         std::span<const providers::Choice> chain) {
+  std::set<std::string> models;
+  for (const agent::Message& message : conversation.messages) {
+    const auto* said = std::get_if<agent::AssistantMessage>(&message);
+    if (said != nullptr && !said->reply->reasoning.empty() && !said->reply->origin.empty()) {
+      models.insert(said->reply->origin);
+    }
+  }
+  for (const providers::Choice& choice : chain) {
+    models.erase(choice.resolved.name());
+  }
+  return models;
+}
+
+// A rule that denies it wins over all others.
+std::string how_to_allow_search(const tools::Permissions& permissions,
+                                const tools::PermissionDecision& decision) {
+  return permissions.denies_by_rule(tools::mcp::k_tool_finder)
+             ? "take out that rule, or say `load: all`"
+         : decision.may_always ? "permissions: {allow: [find_tools]}"
+                               : "--allow find_tools";
+}
+
 }  // namespace
+
+namespace {
+
+class KillSwitches final : public agent::Interceptor {
+ public:
+  explicit KillSwitches(std::vector<fs::path> files) : files_(std::move(files)) {}
+
+  agent::HookDecision judge(const agent::HookContext&,
+                            const agent::Emit&,
+                            std::stop_token) override {
+    return {};
+  }
+  std::optional<agent::Error> killed() override {
+    for (const fs::path& file : files_) {
+      if (auto error = tools::killed_by(file)) {
+        return error;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<fs::path> files_;
+};
+
+}  // namespace
+
+std::string RunWorld::path_of(const std::string& one_of_its_members) const {
+  return path.empty() ? one_of_its_members : path + "/" + one_of_its_members;
+}
+
+std::string RunWorld::new_run_id(const std::string& of_one_of_its_members) const {
+  return tape != nullptr ? tape->run_id_of(path_of(of_one_of_its_members)) : agent::new_run_id();
+}
 
 Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
                                                      std::string run_id,
                                                      RunSource source,
-                                                     Plan plan,
-                                                     std::optional<providers::Cassette> recording) {
+                                                     Plan plan) {
   if (!plan.key_requests.empty()) {
     return agent::fail(providers::refusal(plan.key_requests.front()));
   }
   std::unique_ptr<RunSession> session(
       new RunSession(std::move(world), std::move(run_id), std::move(source), std::move(plan)));
   TRY(session->open_journal());
-  TRY(session->open_workshop(recording.has_value()));
+  TRY(session->open_workshop());
   TRY(session->read_kill_switch());
   TRY(session->settle_permissions());
-  TRY(session->open_io(std::move(recording)));
+  TRY(session->open_io());
   TRY(session->open_user_places());
   TRY(session->open_toolbox());
   TRY(session->open_provider());
   TRY(session->open_gates());
+  session->open_checks();
+  TRY(session->record_beginning());
   return session;
 }
 
@@ -93,8 +199,13 @@ RunSession::RunSession(RunWorld world, std::string run_id, RunSource source, Pla
     : world_(std::move(world)),
       run_id_(std::move(run_id)),
       source_(std::move(source)),
-      plan_(std::move(plan)) {
+      plan_(std::move(plan)),
+      sinks_(world_.sinks),
+      budget_(plan_.agent.limits, "the run and its sub-agents") {
   if (source_.earlier) {
+    if (world_.progress != nullptr && world_.parent.empty()) {
+      world_.progress->recall(source_.earlier->past.state.open_calls);
+    }
     tell_what_is_carried_on();
   }
 }
@@ -108,15 +219,20 @@ void RunSession::tell_what_is_carried_on() {
                      agent::one_line(option, 60)),
          "give the option again, if it is still to count");
   }
+  for (const std::string& model :
+       models_left_behind(source_.earlier->past.state.conversation, plan_.chain)) {
+    warn(fmt::format("the thoughts of `{}` are left behind: another model is asked now",
+                     agent::one_line(model, 100)));
+  }
   if (!source_.is_by_record) {
     return;
   }
   const agent::RunStarted& begun = source_.earlier->begun;
-  const auto text =
-      config::read_text_file(agent_file_of(begun), begun.made_from.agent_text.size() + 1);
-  if (!text || *text != begun.made_from.agent_text) {
-    warn(fmt::format("the agent file {} has changed since: the run goes on by the recorded one",
-                     agent::one_line(begun.agent_file)),
+  const std::string_view change = change_of_file(begun, world_.context.cwd);
+  if (!change.empty()) {
+    warn(fmt::format("the agent file {} {}: the run goes on by the recorded one",
+                     agent::one_line(begun.agent_file),
+                     change),
          "`errand resume --agent FILE` takes the file");
   }
 }
@@ -221,14 +337,22 @@ Result<void> RunSession::open_recorded_journal() {
   TRY(journal->claim(run_id_));
   if (source_.earlier->forked_from) {
     TRY(claim_name(file));
-    for (const agent::Event& event : std::exchange(source_.earlier->beginning, {})) {
-      journal->append(event);  // written with the first event of its own
-    }
   } else {
     TRY(check_is_unchanged(*source_.earlier));  // since it was read
   }
   keep_in(std::move(journal), file);
   return {};
+}
+
+// Of a fork, when nothing else can keep it from being made.
+Result<void> RunSession::record_beginning() {
+  if (!source_.earlier || !source_.earlier->forked_from || journal_ == nullptr) {
+    return {};
+  }
+  for (const agent::Event& event : std::exchange(source_.earlier->beginning, {})) {
+    journal_->append(event);
+  }
+  return journal_->commit();
 }
 
 void RunSession::keep_in(std::unique_ptr<agent::Journal> journal, const fs::path& file) {
@@ -238,7 +362,19 @@ void RunSession::keep_in(std::unique_ptr<agent::Journal> journal, const fs::path
   for (const std::string_view part : {"", "-wal", "-shm", "-lock"}) {
     world_.outputs.meanwhile.push_back(fs::path(file) += part);
   }
+  warn_of_key();
 }
+
+// A run that nobody will know as the user's is not carried on by its name.
+void RunSession::warn_of_key() {
+  const auto key = seal_key(world_.context.environment, world_.context.cwd);
+  if (!key && (key.error().code == agent::Code::storage_io || !source_.session.empty())) {
+    warn("no run is known as yours: " + key.error().message,
+         key.error().help + "; as it is, `errand resume RUN --agent FILE` carries runs on");
+  }
+}
+
+RunSession::~RunSession() = default;
 
 // The runs that the conversation is of.
 std::vector<std::string> RunSession::recorded_in() const {
@@ -250,26 +386,45 @@ std::vector<std::string> RunSession::recorded_in() const {
   return runs;
 }
 
+// SQLite obeys what lies beside a journal by this name, and so nobody opens the journal then.
+std::vector<fs::path> RunSession::obeyed_files() const {
+  std::vector<fs::path> files = world_.obeyed;
+  if (world_.parent.empty()) {  // else whoever has begun it knows those of all
+    std::ranges::move(obeyed_by_all(plan_, world_.parsed, world_.context),
+                      std::back_inserter(files));
+    if (!world_.above.empty()) {
+      std::ranges::move(obeyed_above(*world_.above.back(), world_.context),
+                        std::back_inserter(files));
+    }
+  }
+  if (journal_) {
+    files.push_back(fs::absolute(journal_file_) += "-journal");
+  }
+  return files;
+}
+
 // A process works in a folder of its own: one that is there already may be anybody's. What earlier
 // ones have kept in theirs can be read.
-Result<void> RunSession::open_workshop(bool is_replay) {
+Result<void> RunSession::open_workshop() {
   for (const fs::path& kept : kept_folders(world_.context.environment, recorded_in())) {
     plan_.agent.sandbox.read.push_back(kept.string() + "?");  // swept where it was empty
   }
+  const bool is_replay = world_.tape != nullptr && world_.tape->is_replay();
+  obeyed_ = obeyed_files();
   TRY_ASSIGN(tool_environment_,
              ToolEnvironment::open(
                  plan_.agent,
                  {.folder_id = is_replay || source_.earlier ? agent::new_run_id() : run_id_,
                   .http = &world_.http,
                   .outputs = world_.outputs,
-                  .obeyed = obeyed_inputs(world_.parsed, plan_),
+                  .obeyed = obeyed_,
                   .is_attended = world_.progress != nullptr,
-                  .before_question = [progress = world_.progress] { progress->fall_silent(); }},
+                  .progress = world_.progress},
                  world_.context,
                  world_.supervisor,
                  world_.redactor));
   if (journal_) {
-    tool_environment_->folder().keep(run_id_);
+    tool_environment_->folder().keep(run_id_, journal_file_);
   }
   for (std::string& sentence : tool_environment_->warnings()) {
     warn(std::move(sentence));
@@ -288,13 +443,14 @@ Result<void> RunSession::read_kill_switch() {
 Result<void> RunSession::settle_permissions() {
   const bool says_yes = world_.parsed.has("--yes");
   TRY_ASSIGN(permissions_,
-             permissions_of(plan_.agent,
-                            plan_.settings,
-                            world_.parsed,
-                            world_.context,
-                            tool_environment_->folder().path(),
-                            tool_environment_->sandbox()));
-  TRY(keep_grants());
+             permissions_below(world_.above,
+                               plan_.agent,
+                               plan_.settings,
+                               world_.parsed,
+                               world_.context,
+                               tool_environment_->folder().path(),
+                               tool_environment_->sandbox(),
+                               obeyed_));
   if (tools::Sandbox* sandbox = tool_environment_->sandbox()) {
     auto [reading, writing] = permissions_->denied_places();
     sandbox->close(std::move(reading), std::move(writing));
@@ -303,33 +459,31 @@ Result<void> RunSession::settle_permissions() {
   if (says_yes) {
     warn("--yes: calls that need approval run without it", "rules in `deny` still hold");
   }
-  approver_ = open_approver({.says_yes = says_yes,
-                             .is_attended = world_.progress != nullptr,
-                             .color = world_.context.color_err,
-                             .user_config = plan_.settings.user.file,
-                             .lasting = [cwd = world_.context.cwd](const std::string& rule) {
-                               return tools::lasting_rule(rule, cwd);
-                             }});
+  approver_ = open_approver(
+      {.says_yes = says_yes,
+       .is_attended = world_.progress != nullptr,
+       .color = world_.context.color_err,
+       .user_config = plan_.settings.user.file,
+       .lasting = [cwd = world_.context.cwd](
+                      const std::string& rule) { return tools::lasting_rule(rule, cwd); },
+       .progress = world_.progress,
+       .who = world_.above.empty() ? "" : plan_.agent.name});
   return {};
 }
 
-Result<void> RunSession::open_io(std::optional<providers::Cassette> recording) {
-  const std::string folder = tool_environment_->folder().path().string();
-  if (recording) {
-    store_ = recording->run.store;
-    io_ = providers::replaying_io(*std::move(recording), folder, world_.redactor);
-  } else if (const auto file = world_.parsed.value("--record")) {
-    TRY_ASSIGN(io_,
-               providers::recording_io({.file = *file,
-                                        .run_id = run_id_,
-                                        .key_variable = plan_.model().api_key_env,
-                                        .folder = folder,
-                                        .store = store_},
-                                       tool_environment_->http(),
-                                       world_.redactor));
-  } else {
-    io_ = providers::live_io(tool_environment_->http());
+Result<void> RunSession::open_io() {
+  if (world_.tape == nullptr) {
+    io_ = providers::live_io(tool_environment_->http(), store_);
+    return {};
   }
+  TRY_ASSIGN(io_,
+             world_.tape->open({.member = world_.path,
+                                .run_id = run_id_,
+                                .key_variable = plan_.model().api_key_env,
+                                .folder = tool_environment_->folder().path().string(),
+                                .store = store_},
+                               tool_environment_->http()));
+  store_ = io_->store();
   return {};
 }
 
@@ -345,27 +499,183 @@ Result<void> RunSession::open_toolbox() {
   if (plan_.manages_context()) {
     options.result_page = result_page(plan_.windows.at(plan_.model().name()));
   }
-  options.tidy_up = [this] {
-    return user_places_ ? user_places_->tidy_up() : std::vector<agent::Leftover>();
-  };
+  options.tidy_up = [this] { return tidy_up(mcp_servers_.get(), user_places_.get()); };
   TRY_ASSIGN(std::vector<tools::ConfiguredTool> tools,
              tools::configure_tools(plan_.agent.tools, &plan_.agent.sandbox));
   if (!plan_.agent.mcp_servers.empty()) {
-    TRY_ASSIGN(mcp_servers_,
-               start_mcp_servers(plan_.agent,
-                                 *user_places_,
-                                 {.cwd = world_.context.cwd,
-                                  .clock = tool_environment_->clock(),
-                                  .seed = io_->seed(),
-                                  .stop = world_.cancellation.stop()}));
-    std::ranges::move(mcp_servers_->tools(), std::back_inserter(tools));
+    TRY(start_servers());
+    TRY(check_mcp_lock(plan_.agent, *mcp_servers_, names_of_servers(plan_.agent), world_.redactor));
+    tell_of_idle_rules();
+    TRY(use_prompt());
+    choose_searched();
+    std::ranges::move(mcp_servers_->tools(names_added_before()), std::back_inserter(tools));
+    options.list_anew = [this](const std::stop_token& stop) {
+      return mcp_servers_->list_anew(stop);
+    };
     std::ranges::copy(mcp_servers_->warnings(), std::back_inserter(plan_.warnings));
   }
+  TRY(open_sub_agents(tools));
   TRY_ASSIGN(toolbox_, tools::Runner::create(std::move(tools), std::move(options)));
   if (source_.earlier) {
     toolbox_->recall(source_.earlier->past.state);
   }
+  tell_of_idle_matchers();
+  return keep_grants();
+}
+
+Result<void> RunSession::open_sub_agents(std::vector<tools::ConfiguredTool>& tools) {
+  if (plan_.members.empty() && plan_.agent.handoffs.empty()) {
+    return {};
+  }
+  SubAgents::World world{.run = world_,
+                         .run_id = run_id_,
+                         .plan = plan_,
+                         .sinks = sinks_.sinks(),
+                         .budget = budget_,
+                         .journal = journal_ ? journal_file_ : fs::path(),
+                         .session = store_.empty()            ? ""
+                                    : source_.session.empty() ? run_id_
+                                                              : source_.session,
+                         .above = {&plan_.agent},
+                         .obeyed = obeyed_,
+                         .killed = [this] { return killed(); },
+                         .kill_files = kill_files(),
+                         .count_before =
+                             [this](const Spending& spending) {
+                               budget_.add(spending);
+                               if (world_.count_before) {
+                                 world_.count_before(spending);
+                               }
+                             }};
+  world.sinks.push_back(&budget_);
+  std::ranges::copy(world_.above, std::back_inserter(world.above));
+  if (source_.earlier && !source_.earlier->forked_from) {
+    const agent::State& past = source_.earlier->past.state;
+    budget_.begin_with(past.usage.total(), past.cost);
+  }
+  sub_agents_ = std::make_unique<SubAgents>(std::move(world));
+  TRY_ASSIGN(auto more, sub_agents_->tools());
+  std::ranges::move(more, std::back_inserter(tools));
   return {};
+}
+
+// It is work of the run: its time counts, and its limit ends it.
+Result<void> RunSession::start_servers() {
+  const agent::Milliseconds before{source_.earlier ? source_.earlier->worked_ms : 0};
+  agent::WorkTime time(before, tool_environment_->clock(), world_.cancellation);
+  if (const auto& limit = plan_.agent.limits.timeout) {
+    time.end_after(*limit);
+  }
+  StartProgress starting(names_of_servers(plan_.agent), world_.progress);
+  TRY_ASSIGN(
+      mcp_servers_,
+      start_mcp_servers(
+          plan_.agent,
+          *user_places_,
+          {.cwd = world_.context.cwd,
+           .clock = tool_environment_->clock(),
+           .http = world_.http,
+           .seed = io_->seed(),
+           .stop = world_.cancellation.stop(),
+           .questioner = tool_environment_->questioner(),
+           .redactor = world_.redactor,
+           .run_id = run_id_,
+           .environment = world_.context.environment,
+           .key_hosts = plan_.key_hosts.value_or(providers::KeyHosts(world_.context.environment)),
+           .on_started = [&](const auto& server) { starting.on_started(server); }}));
+  started_in_ = time.worked() - before;
+  return {};
+}
+
+// Of those that were written for this agent: the user's own are for all, and may name the tools of
+// others.
+void RunSession::tell_of_idle_rules() {
+  std::vector<agent::PermissionRule> rules;
+  for (const auto* list : {&plan_.agent.permissions.allow,
+                           &plan_.agent.permissions.ask,
+                           &plan_.agent.permissions.deny}) {
+    std::ranges::copy(*list, std::back_inserter(rules));
+  }
+  for (const char* const option : {"--allow", "--deny"}) {
+    for (const std::string& text : world_.parsed.all(option)) {
+      rules.push_back({.text = text, .origin = option});
+    }
+  }
+  std::ranges::move(mcp_servers_->idle_rules(rules), std::back_inserter(plan_.warnings));
+}
+
+// Where a server is not there, nobody knows which tools it has.
+void RunSession::tell_of_idle_matchers() {
+  if (mcp_servers_ && !mcp_servers_->missing().empty()) {
+    return;
+  }
+  std::set<std::string> names = names_of_tools(plan_.agent);
+  if (mcp_servers_) {
+    names.merge(mcp_servers_->names_of_tools());
+  }
+  for (const agent::ToolInfo& tool : toolbox_->tools()) {
+    names.insert(tool.name);
+  }
+  std::ranges::move(tools::idle_matchers(plan_.agent.hooks, plan_.agent.guardrails, names),
+                    std::back_inserter(plan_.warnings));
+}
+
+// They stay where they were: behind those that the run was begun with.
+std::set<std::string, std::less<>> RunSession::names_added_before() const {
+  std::set<std::string, std::less<>> names;
+  if (source_.earlier) {
+    for (const agent::AddedTool& tool : source_.earlier->past.state.added_tools) {
+      names.insert(tool.name);
+    }
+  }
+  return names;
+}
+
+// The last words of the user in it are the run's prompt, with what the user says himself.
+Result<void> RunSession::use_prompt() {
+  if (!plan_.use) {
+    return {};
+  }
+  TRY_ASSIGN(plan_.opening, mcp_servers_->use(*plan_.use, world_.cancellation.stop()));
+  config::Rendered& text = plan_.text;
+  if (plan_.opening.back().role == "user") {
+    agent::OpeningMessage last = std::move(plan_.opening.back());
+    plan_.opening.pop_back();
+    text.prompt = std::move(last.text) + (text.prompt.empty() ? "" : "\n\n" + text.prompt);
+    text.attachments.insert(
+        text.attachments.begin(), last.attachments.begin(), last.attachments.end());
+  }
+  if (agent::is_blank(text.prompt) && text.attachments.empty()) {
+    return agent::fail(agent::Code::cli_no_input,
+                       fmt::format("the prompt `{}/{}` ends without words of the user",
+                                   agent::one_line(plan_.use->server, 60),
+                                   agent::one_line(plan_.use->name, 60)),
+                       "say behind AGENT what the agent is to do");
+  }
+  return {};
+}
+
+// Where it is not the model's, a server's tools are not left to a search by themselves; a server
+// that is to be searched has none then.
+void RunSession::choose_searched() {
+  const auto window = plan_.windows.find(plan_.model().name());
+  const auto decision = permissions_->judge(tools::mcp::k_tool_finder,
+                                            {.kind = tools::Access::Kind::nothing, .target = {}});
+  const bool is_denied = permissions_->always_denies(tools::mcp::k_tool_finder);
+  const bool may_search = decision.verdict == tools::Verdict::allow && !is_denied;
+  const bool is_named = std::ranges::any_of(plan_.agent.mcp_servers, [](const auto& server) {
+    return server.load == agent::McpServerSpec::Load::search;
+  });
+  if (is_named && !may_search) {
+    warn(fmt::format("`load: search` needs the tool `find_tools`: {}{}",
+                     decision.reason,
+                     is_denied ? "; the model gets no tool of these servers" : ""),
+         how_to_allow_search(*permissions_, decision));
+  }
+  mcp_servers_->choose_searched(
+      {.window = window == plan_.windows.end() ? 0 : window->second,
+       .may_search = may_search,
+       .is_denied = [this](std::string_view tool) { return permissions_->always_denies(tool); }});
 }
 
 providers::Dependencies RunSession::provider_dependencies() {
@@ -374,16 +684,41 @@ providers::Dependencies RunSession::provider_dependencies() {
           .models = world_.models,
           .seed = io_->seed(),
           .load_script = [this](const std::string& path) { return load_script(path); },
-          .killed = [this]() -> std::optional<agent::Error> {
-            auto error = tools::killed_by(kill_file_);
-            return error || !world_.killed ? error : world_.killed();
-          }};
+          .killed = [this] { return killed(); },
+          .is_patient = world_.is_patient};
+}
+
+std::optional<agent::Error> RunSession::killed() const {
+  for (const fs::path& file : kill_files()) {
+    if (auto error = tools::killed_by(file)) {
+      return error;
+    }
+  }
+  return world_.killed ? world_.killed() : std::nullopt;
+}
+
+// Its own, and those of all above.
+std::vector<fs::path> RunSession::kill_files() const {
+  std::vector<fs::path> files = world_.kill_files;
+  if (!kill_file_.empty()) {
+    files.insert(files.begin(), kill_file_);
+  }
+  return files;
 }
 
 Result<agent::ReplayScript> RunSession::load_script(const std::string& path) {
   TRY_ASSIGN(agent::ReplayScript script, config::load_replay_script(plan_.script_folder / path));
   script.progress = scripts_.emplace_back(std::make_shared<agent::ReplayProgress>());
   script.progress->file = script.file;
+  if (!script.members.empty() && plan_.members.empty() && world_.parent.empty()) {
+    return agent::fail(agent::Code::config_invalid,
+                       fmt::format("the script {} has `members`, and the agent has none", path),
+                       "take them out, or run the flow or the agent that they are of");
+  }
+  if (const auto own = script.members.find(world_.member); own != script.members.end()) {
+    script.steps = std::move(own->second);
+    script.progress->file += fmt::format(" of `{}`", world_.member);
+  }
   for (const agent::ReplayStep& step : script.steps) {
     script.progress->left += step.repeat;
   }
@@ -427,9 +762,10 @@ std::optional<agent::Warning> RunSession::unread_input() {
 }
 
 Result<void> RunSession::open_provider() {
-  TRY_ASSIGN(provider_,
+  TRY_ASSIGN(auto chain,
              providers::make_chain(
                  plan_.chain, plan_.agent.fallback, plan_.agent.retry, provider_dependencies()));
+  provider_ = std::make_unique<providers::CleanStream>(std::move(chain), world_.redactor);
   if (!plan_.summarizer.empty()) {
     TRY_ASSIGN(
         summarizer_,
@@ -447,12 +783,17 @@ Result<void> RunSession::open_provider() {
 }
 
 Result<void> RunSession::open_user_places() {
+  if (world_.others.empty()) {  // nobody has begun it
+    world_.others = agents_at_work(plan_);
+    std::ranges::copy(world_.above, std::back_inserter(world_.others));
+  }
   TRY_ASSIGN(user_places_,
              UserPlaces::open(plan_.agent,
                               without_keys(world_.context.environment, plan_),
                               world_.context,
                               *tool_environment_,
-                              permissions_->denied_places()));
+                              permissions_->denied_places(),
+                              world_.others));
   for (std::string& sentence : user_places_->left_out(plan_.agent)) {
     warn(std::move(sentence), "name a place in `env` that tools cannot write");
   }
@@ -479,6 +820,9 @@ Result<void> RunSession::open_gates() {
                            .programs_of = programs_of,
                            .clock = &io_->clock()});
   }
+  if (!world_.kill_files.empty()) {
+    switches_above_ = std::make_unique<KillSwitches>(world_.kill_files);
+  }
   TRY_ASSIGN(guarded_,
              open_guardrails(plan_,
                              kill_file_,
@@ -491,29 +835,54 @@ Result<void> RunSession::open_gates() {
   return {};
 }
 
+// In the working folder, where tools work.
+void RunSession::open_checks() {
+  if (plan_.agent.checks.commands.empty()) {
+    return;
+  }
+  tools::UserPrograms programs = user_places_->of({});
+  programs.folder = world_.context.cwd;
+  programs.directory = world_.context.cwd;
+  checks_ = std::make_unique<tools::Checks>(
+      plan_.agent.checks,
+      tools::CheckWorld{.programs = std::move(programs),
+                        .redactor = plan_.agent.guardrails.redact_secrets
+                                        ? world_.redactor.guessing()
+                                        : world_.redactor,
+                        .clock = &io_->clock(),
+                        .seed = io_->seed()},
+      source_.earlier ? checked_before(source_.earlier->past.state.plan) : tools::CheckedBefore());
+}
+
 // With what the next process would not take from the record (find_run.h, carried_on).
-std::string RunSession::resume_command() const {
+agent::ResumeCommand RunSession::resume_command() const {
   if (store_.empty()) {
     return {};
   }
-  std::string command = "errand resume " + agent::shell_word(run_id_);
-  command += store_ == "auto" ? "" : " --store " + agent::shell_word(store_);
+  agent::ResumeCommand resume{.words = "errand resume " + agent::shell_word(run_id_)};
+  resume.words += store_ == "auto" ? "" : " --store " + agent::shell_word(store_);
   const bool is_sealed = journal_ == nullptr ||  // of a recorded run: it says what that one said
                          seal_key(world_.context.environment, world_.context.cwd).has_value();
   const std::string& schema = plan_.agent.output.schema;
   const bool is_whole = world_.redactor.apply(plan_.agent.source) == plan_.agent.source &&
                         world_.redactor.apply(schema) == schema;
+  const fs::path file = fs::path(plan_.agent.directory) / fs::path(plan_.agent.file).filename();
   if (!is_sealed || !is_whole) {
-    const fs::path file = fs::path(plan_.agent.directory) / fs::path(plan_.agent.file).filename();
-    command += " --agent " + agent::shell_word(file.string());
+    resume.words += " --agent " + agent::shell_word(file.string());
+  } else {
+    resume.agent_file = file.string();
+  }
+  resume.is_by_record = source_.is_by_record;
+  if (source_.is_by_record && !resume.agent_file.empty()) {
+    std::error_code ignored;
+    const auto change = change_of_file(source_.earlier->begun, world_.context.cwd);
+    resume.changed_file = !change.empty() && fs::exists(file, ignored) ? file.string() : "";
   }
   if (!is_sealed) {  // nothing of the record counts but what was said
-    command += " --cwd " + agent::shell_word(world_.context.cwd.string());
-    for (const std::string& option : lasting_options(world_.parsed)) {
-      command += " " + agent::shell_word(option);
-    }
+    resume.words += " --cwd " + agent::shell_word(world_.context.cwd.string());
+    resume.options = lasting_options(world_.parsed);
   }
-  return command;
+  return resume;
 }
 
 // As the journal will have it: without secrets.
@@ -535,8 +904,10 @@ void RunSession::seal(agent::RunStarted& started) const {
 
 // Of what people answer: where no key of the user's can be had, it counts for this process alone.
 std::function<std::string(std::string_view)> RunSession::sealer() const {
-  const auto key =
-      journal_ == nullptr ? std::nullopt : seal_key(world_.context.environment, world_.context.cwd);
+  if (journal_ == nullptr) {
+    return nullptr;
+  }
+  const auto key = seal_key(world_.context.environment, world_.context.cwd);
   if (!key) {
     return nullptr;
   }
@@ -553,7 +924,8 @@ Result<void> RunSession::keep_grants() {
   const agent::ApprovalSetting setting = approval_setting();
   std::set<std::string> rules;
   for (const agent::Approvals::Grant& grant : earlier.past.state.approvals.grants) {
-    if (seal && grant.seal == seal(agent::sealed_grant(run_id_, setting, grant.rule)) &&
+    const std::string tool = grant.tool_sha256.empty() ? "" : definition_of(grant.rule, *toolbox_);
+    if (seal && grant.seal == seal(agent::sealed_grant(run_id_, setting, grant.rule, tool)) &&
         rules.insert(grant.rule).second) {
       TRY(permissions_->grant(grant.rule));
       warn(fmt::format("--keep-grants: `{}` runs without approval, as it was approved in this run",
@@ -562,7 +934,8 @@ Result<void> RunSession::keep_grants() {
   }
   if (rules.empty()) {
     warn("--keep-grants: nothing was approved for this run, in this folder, by you",
-         "what was approved by another agent file, or in another sandbox, is asked for again");
+         "what was approved by another agent file, in another sandbox, or of an MCP tool that was "
+         "described otherwise, is asked for again");
   }
   return {};
 }
@@ -581,6 +954,7 @@ agent::RunRequest RunSession::make_request() {
   auto& earlier = source_.earlier;
   agent::RunRequest request{
       .run_id = run_id_,
+      .parent = world_.parent,
       .started = {.version = ERRAND_VERSION,
                   .agent_name = plan_.agent.name,
                   .agent_file = plan_.agent.file,
@@ -589,9 +963,12 @@ agent::RunRequest RunSession::make_request() {
                   .instructions = std::move(plan_.text.instructions),
                   .prompt = std::move(plan_.text.prompt),
                   .attachments = std::move(plan_.text.attachments),
+                  .opening = std::move(plan_.opening),
                   .tools = tool_names(*toolbox_),
                   .sandbox = describe(plan_.agent.sandbox, tool_environment_->sandbox()),
                   .mcp_servers = connections_of(mcp_servers_.get()),
+                  .missing_servers =
+                      mcp_servers_ ? mcp_servers_->missing() : std::vector<std::string>(),
                   .session = source_.session,
                   .resumes = earlier ? std::optional(earlier->past.seq) : std::nullopt,
                   .forked_from = earlier ? earlier->forked_from : std::nullopt,
@@ -600,23 +977,32 @@ agent::RunRequest RunSession::make_request() {
                                 .agent_folder = plan_.agent.directory,
                                 .options = lasting_options(world_.parsed),
                                 .input_sha256 = source_.input_sha256},
-                  .worked_ms = earlier ? earlier->worked_ms : 0},
+                  .worked_ms = (earlier ? earlier->worked_ms : 0) + started_in_.count()},
       .warnings = std::move(plan_.warnings),
       .past = earlier ? std::move(earlier->past) : agent::Past(),
-      .resume_cmd = resume_command(),
-      .answers = source_.answers};
+      .resume = resume_command(),
+      .answers = source_.answers,
+      .time_above = world_.time_above};
+  if (checks_) {
+    request.started.plan.checked_files = checks_->files();
+  }
   seal(request.started);
   return request;
 }
 
 agent::RunResult RunSession::run() {
-  auto sinks = world_.sinks;
+  auto sinks = sub_agents_ ? sinks_.sinks() : world_.sinks;
+  if (sub_agents_) {
+    sinks.push_back(&budget_);
+  }
   if (agent::EventSink* watcher = io_->watcher()) {
     sinks.push_back(watcher);
   }
   std::vector<agent::Interceptor*> interceptors;
   for (agent::Interceptor* interceptor :
-       {hooks_.get(), static_cast<agent::Interceptor*>(guarded_.interceptor.get())}) {
+       {switches_above_.get(),
+        hooks_.get(),
+        static_cast<agent::Interceptor*>(guarded_.interceptor.get())}) {
     if (interceptor != nullptr) {
       interceptors.push_back(interceptor);
     }
@@ -632,6 +1018,7 @@ agent::RunResult RunSession::run() {
                   .clock = io_->clock(),
                   .approver = approver_.get(),
                   .interceptor = interceptors.empty() ? nullptr : &interceptor,
+                  .checker = checks_.get(),
                   .summarizer = summarizer_.get(),
                   .pinned = pinned_,
                   .last_words = [this] { return last_words(); },
@@ -641,13 +1028,14 @@ agent::RunResult RunSession::run() {
                         return world_.redactor.apply(arguments) == arguments;
                       }},
                  world_.cancellation);
+  io_->finish();
   if (mcp_servers_) {
     mcp_servers_->close();
   }
   return result;
 }
 
-Result<void> RunSession::remove_old_runs() const {
+std::optional<agent::Error> RunSession::remove_old_runs() const {
   return cli::remove_old_runs(
       plan_.agent, journal_file_, world_.context.cwd, world_.context.environment);
 }

@@ -9,16 +9,20 @@
 #include "agent/secrets/redact.h"
 #include "agent/store/owner.h"
 #include "agent/toolbox.h"
+#include "agent/work_time.h"
 #include "cli/commands/commands.h"
+#include "cli/flow_files.h"
 #include "cli/guardrail_set.h"
 #include "cli/plan.h"
 #include "cli/run_identity.h"
 #include "cli/run_sinks.h"
+#include "cli/shared_budget.h"
+#include "cli/shared_sinks.h"
 #include "cli/tool_environment.h"
 #include "cli/user_places.h"
-#include "providers/recording/cassette.h"
 #include "providers/recording/run_io.h"
 #include "providers/registry.h"
+#include "tools/checks/checks.h"
 #include "tools/mcp/servers.h"
 #include "tools/permissions/permissions.h"
 #include "tools/process/local_program_runner.h"
@@ -29,6 +33,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,25 +54,48 @@ struct RunWorld {
   tools::sandbox::Outputs outputs = {};
   agent::Cancellation& cancellation;
   providers::Killed killed = nullptr;  // asked before each request, beside the kill switch
+  // The kill switches of those that it works for: before each request and each call.
+  std::vector<std::filesystem::path> kill_files = {};
+  // The least time that those have left which it is not carried on with; nullopt: no such limit.
+  std::optional<agent::TimeAbove> time_above = {};
+  bool is_patient = false;  // waits while all of its models are known to be down
+  // Is told what members have spent before, and nobody has heard of; null: nobody wants to know.
+  std::function<void(const Spending&)> count_before = nullptr;
+  providers::Tape* tape = nullptr;  // of the whole; null: it is neither recorded nor replayed
+  std::string parent = {};          // Event's
+  std::string member = {};          // the step's name, the sub-agent's, … that it is a run of
+  std::string path = {};  // where it stands below the whole: `fix[1]/helper[2]`; empty: it is that
+  // Of a sub-agent: the agents that it works for, the nearest first.
+  std::vector<const agent::AgentSpec*> above = {};
+  // Of one to whom a conversation was handed over: the plans that had it, in that order, its own
+  // the last.
+  std::vector<const Plan*> had = {};
+  // What the whole obeys that this run is of, and what is served beside it.
+  std::vector<std::filesystem::path> obeyed = {};
+  // All that come to work in the whole; empty: it is the whole, and finds them.
+  OtherAgents others = {};
+  const WatchedCommands* watched = nullptr;  // of the whole; null: it is that, or no flow
+
+  std::string path_of(const std::string& one_of_its_members) const;
+  std::string new_run_id(const std::string& of_one_of_its_members) const;
 };
+
+class SubAgents;
 
 class RunSession {
  public:
-  // Everything that can fail before the first request. `recording` answers in place of the servers,
-  // where there is one.
-  static agent::Result<std::unique_ptr<RunSession>> open(
-      RunWorld world,
-      std::string run_id,
-      RunSource source,
-      Plan plan,
-      std::optional<providers::Cassette> recording);
+  ~RunSession();
+
+  // Everything that can fail before the first request.
+  static agent::Result<std::unique_ptr<RunSession>> open(RunWorld world,
+                                                         std::string run_id,
+                                                         RunSource source,
+                                                         Plan plan);
 
   // Once.
   agent::RunResult run();
   // After the run, and once in a process: what `session.keep` says.
-  agent::Result<void> remove_old_runs() const;
-  // After the run: storage.io where the rest of a recording cannot be written.
-  agent::Result<void> finish_recording() { return io_->finish(); }
+  std::optional<agent::Error> remove_old_runs() const;
 
  private:
   RunSession(RunWorld world, std::string run_id, RunSource source, Plan plan);
@@ -78,14 +106,26 @@ class RunSession {
   std::vector<std::string> recorded_in() const;
   RunIdentity identity() const;
   void keep_in(std::unique_ptr<agent::Journal> journal, const std::filesystem::path& file);
-  agent::Result<void> open_workshop(bool is_replay);
+  agent::Result<void> record_beginning();
+  void warn_of_key();
+  agent::Result<void> open_workshop();
   agent::Result<void> read_kill_switch();
   agent::Result<void> settle_permissions();
-  agent::Result<void> open_io(std::optional<providers::Cassette> recording);
+  agent::Result<void> open_io();
   agent::Result<void> open_user_places();
   agent::Result<void> open_toolbox();
+  agent::Result<void> open_sub_agents(std::vector<tools::ConfiguredTool>& tools);
+  std::optional<agent::Error> killed() const;
+  std::vector<std::filesystem::path> kill_files() const;
+  agent::Result<void> start_servers();
+  void tell_of_idle_rules();
+  void tell_of_idle_matchers();
+  agent::Result<void> use_prompt();
+  void choose_searched();
+  std::set<std::string, std::less<>> names_added_before() const;
   agent::Result<void> open_provider();
   agent::Result<void> open_gates();
+  void open_checks();
 
   void tell_what_is_carried_on();
   void warn(std::string message, std::string help = {});
@@ -95,7 +135,8 @@ class RunSession {
   std::function<std::string(std::string_view)> sealer() const;
   agent::Result<void> keep_grants();
   agent::ApprovalSetting approval_setting() const;
-  std::string resume_command() const;
+  agent::ResumeCommand resume_command() const;
+  std::vector<std::filesystem::path> obeyed_files() const;
   agent::Result<agent::ReplayScript> load_script(const std::string& path);
   std::vector<agent::Warning> last_words();
   std::vector<agent::Warning> replies_left() const;
@@ -112,6 +153,7 @@ class RunSession {
   std::optional<agent::store::RunClaim> name_claim_;  // of a run that begins with a name
   std::string store_;                                 // as providers::RecordedRun's
   std::filesystem::path journal_file_;
+  std::vector<std::filesystem::path> obeyed_;  // no tool of this run, or below it, may change it
   std::unique_ptr<ToolEnvironment> tool_environment_;
   std::filesystem::path kill_file_;  // empty: there is no kill switch
   std::optional<tools::Permissions> permissions_;
@@ -119,6 +161,10 @@ class RunSession {
   std::unique_ptr<providers::RunIo> io_;
   std::unique_ptr<UserPlaces> user_places_;
   std::unique_ptr<tools::mcp::Servers> mcp_servers_;  // null: the agent has none
+  agent::Milliseconds started_in_{0};                 // by what is at work before the run
+  SharedSinks sinks_;                                 // of the run, and of those of its sub-agents
+  SharedBudget budget_;                               // the same
+  std::unique_ptr<SubAgents> sub_agents_;             // null: the agent has none
   std::unique_ptr<tools::Runner> toolbox_;
   std::vector<std::shared_ptr<agent::ReplayProgress>> scripts_;  // that answer in a model's place
   std::unique_ptr<agent::Provider> provider_;
@@ -126,6 +172,8 @@ class RunSession {
   std::function<std::vector<agent::PinnedFile>()> pinned_;
   std::unique_ptr<agent::Interceptor> hooks_;  // null: the agent has none
   GuardrailSet guarded_;
+  std::unique_ptr<agent::Interceptor> switches_above_;  // null: those above have no kill switch
+  std::unique_ptr<tools::Checks> checks_;               // null: the agent has none
 };
 
 }  // namespace cli

@@ -131,6 +131,8 @@ std::vector<agent::EventSink*> RunSinks::sinks() const {
 RunSinks open_audience(const Parsed& parsed,
                        const Context& context,
                        bool is_guarded,
+                       bool is_flow,
+                       const std::string& run_id,
                        const RunOutputs& outputs,
                        const agent::Redactor& redactor,
                        agent::Cancellation& cancellation) {
@@ -138,11 +140,11 @@ RunSinks open_audience(const Parsed& parsed,
   const Format format = format_of(parsed);
   const bool is_for_terminal =
       format == Format::text && !parsed.value("--output-file") && ::isatty(STDOUT_FILENO) == 1;
-  const bool streams = is_for_terminal && !is_guarded;
+  const bool streams = is_for_terminal && !is_guarded && !is_flow;
   const bool is_set = is_for_terminal && context.color_out &&
                       Terminal::understands_escapes(STDOUT_FILENO, context.environment);
   AnswerSink::Options answer{
-      .format = format, .is_for_terminal = is_for_terminal, .streams = streams};
+      .format = format, .is_for_terminal = is_for_terminal, .streams = streams, .run_id = run_id};
   if (is_set) {
     answer.columns = [] { return Terminal::columns(STDOUT_FILENO); };
   }

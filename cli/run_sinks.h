@@ -55,10 +55,13 @@ struct RunSinks {
 };
 
 // As the options say; all but them is borrowed. `is_guarded`: nothing of an answer may be shown
-// before it is whole. Starts a thread: signals are blocked before.
+// before it is whole. `run_id`: of whose members there may be events, too.
+// Starts a thread: signals are blocked before.
 RunSinks open_audience(const Parsed& parsed,
                        const Context& context,
                        bool is_guarded,
+                       bool is_flow,
+                       const std::string& run_id,
                        const RunOutputs& outputs,
                        const agent::Redactor& redactor,
                        agent::Cancellation& cancellation);

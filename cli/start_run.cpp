@@ -6,7 +6,10 @@
 #include "agent/text.h"
 #include "cli/agent_choice.h"
 #include "cli/early_end.h"
+#include "cli/flow_run.h"
 #include "cli/key_hosts.h"
+#include "cli/limits_above.h"
+#include "cli/mcp_servers.h"
 #include "cli/plan.h"
 #include "cli/run_inputs.h"
 #include "cli/run_session.h"
@@ -16,6 +19,7 @@
 #include "config/replay_script.h"
 #include "providers/http/http_client.h"
 #include "providers/recording/cassette.h"
+#include "providers/recording/run_io.h"
 #include "providers/registry.h"
 #include "providers/resilience/model_states.h"
 #include "tools/guardrails/guardrails.h"
@@ -25,6 +29,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -56,15 +61,15 @@ Result<std::optional<providers::Cassette>> recording_of(const Parsed& parsed) {
   return *std::move(cassette);
 }
 
-// Headers that carry a credential, by what they are usually called.
-void hide_headers(const agent::Headers& headers, agent::Redactor& redactor) {
-  constexpr std::array<std::string_view, 5> k_words = {"auth", "key", "token", "secret", "cookie"};
-  for (const auto& [name, value] : headers) {
-    const std::string lower = agent::to_lower(name);
-    if (std::ranges::any_of(k_words, [&](auto word) { return lower.contains(word); })) {
-      redactor.add(value.substr(value.rfind(' ') + 1));  // behind "Bearer "
-    }
+// Null: the run is neither replayed nor recorded.
+std::unique_ptr<providers::Tape> tape_of(const Parsed& parsed,
+                                         std::optional<providers::Cassette> recording,
+                                         const agent::Redactor& redactor) {
+  if (recording) {
+    return providers::replaying_tape(*std::move(recording), redactor);
   }
+  const auto file = parsed.value("--record");
+  return file ? providers::recording_tape(*file, redactor) : nullptr;
 }
 
 std::optional<agent::Milliseconds> timeout_of(const Parsed& parsed) {
@@ -72,43 +77,57 @@ std::optional<agent::Milliseconds> timeout_of(const Parsed& parsed) {
   return text ? agent::parse_duration(*text) : std::nullopt;
 }
 
+std::string name_of(const RunSource& source, const agent::Redactor& redactor) {
+  return source.session.empty() ? "" : agent::one_line(redactor.apply(source.session)) + ", ";
+}
+
 // Who answers, and in which run, where the command line does not say it.
-void tell_source(const RunSource& source, const Parsed& parsed, std::ostream& err) {
-  if (parsed.has("--quiet")) {
-    return;
-  }
-  if (source.earlier && source.earlier->forked_from) {
-    const agent::ForkedFrom& from = *source.earlier->forked_from;
-    err << fmt::format("forked from {} after turn {}: {}{}\n",
-                       from.run_id,
-                       from.turn,
-                       source.session.empty() ? "" : agent::one_line(source.session) + ", ",
-                       source.earlier->run_id);
-  } else if (source.earlier) {
+void tell_source(const RunSource& source, const agent::Redactor& redactor, std::ostream& err) {
+  if (source.earlier && !source.earlier->forked_from) {
     const agent::State& state = source.earlier->past.state;
     err << fmt::format("carrying on {}{}: {} turn{}{} so far\n",
-                       source.session.empty() ? "" : agent::one_line(source.session) + ", ",
+                       name_of(source, redactor),
                        source.earlier->run_id,
                        state.turns,
                        state.turns == 1 ? "" : "s",
                        state.cost ? ", " + agent::format_money(state.cost) : "");
-  } else if (!source.agent.is_named) {
+  } else if (source.taken) {
+    err << fmt::format("on what the run {} brought\n", source.taken->run_id);
+  } else if (!source.earlier && !source.agent.is_named) {
     err << fmt::format("agent: {}, this folder's\n", source.agent.file);
   }
 }
 
-// What a signal or the deadline ends before there is a run.
-Error stop_before_run(const agent::Cancellation& cancellation, const Parsed& parsed) {
+// Of a new run that goes on from another one: once it is recorded.
+std::string words_of_fork(const RunSource& source, const agent::Redactor& redactor) {
+  if (!source.earlier || !source.earlier->forked_from) {
+    return {};
+  }
+  const agent::ForkedFrom& from = *source.earlier->forked_from;
+  return fmt::format("forked from {} after turn {}: {}{}\n",
+                     from.run_id,
+                     from.turn,
+                     name_of(source, redactor),
+                     source.earlier->run_id);
+}
+
+// What a signal or the deadline ends before there is a run. `doing`: what was waited for, in a part
+// of a sentence.
+Error stop_before_run(const agent::Cancellation& cancellation,
+                      std::optional<agent::Milliseconds> timeout,
+                      std::string_view doing) {
   if (cancellation.signal_number() != 0) {
     return {.code = Code::run_cancelled,
-            .message = "a signal came before the run had started",
+            .message = fmt::format(
+                "a signal came before the run had started{}{}", doing.empty() ? "" : ": ", doing),
             .help = {}};
   }
-  return {.code = Code::run_timeout,
-          .message = fmt::format(
-              "the run had not started after {}; it may wait for its prompt or for a reader",
-              parsed.value("--timeout").value_or("")),
-          .help = {}};
+  return {
+      .code = Code::run_timeout,
+      .message = fmt::format("the run had not started after {}: {}",
+                             agent::format_duration(timeout.value_or(agent::Milliseconds{0})),
+                             doing.empty() ? "it may wait for its prompt or for a reader" : doing),
+      .help = {}};
 }
 
 }  // namespace
@@ -130,22 +149,26 @@ Result<void> change_folder(const Parsed& parsed, Context& context) {
   return {};
 }
 
-void hide_secrets(const Plan& plan, agent::Redactor& redactor) {
+void hide_secrets(const Plan& plan,
+                  const agent::Environment& environment,
+                  agent::Redactor& redactor) {
   for (const auto* choices : {&plan.chain, &plan.judges, &plan.summarizer}) {
     for (const providers::Choice& choice : *choices) {
       redactor.add(choice.resolved.api_key);
-      hide_headers(choice.spec.headers, redactor);
+      redactor.add_headers(choice.spec.headers);
     }
+  }
+  for (const Plan& member : plan.members) {
+    hide_secrets(member, environment, redactor);
   }
   for (const agent::ToolSpec& tool : plan.agent.tools) {
     redactor.add(tool.env);
   }
-  for (const agent::McpServerSpec& server : plan.agent.mcp_servers) {
-    redactor.add(server.env);
-  }
+  hide_server_secrets(plan.agent, environment, redactor);
 }
 
 Result<int> start_run(const Parsed& given, Context& context, const FindSource& find) {
+  const auto began = std::chrono::steady_clock::now();
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread
   agent::Cancellation& cancellation = context.cancellation;
   TRY_ASSIGN(const auto signals, SignalWatcher::start(cancellation, timeout_of(given)));
@@ -155,8 +178,9 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   TRY(check_outputs(given));
   auto opened = open_outputs(given, redactor, cancellation);
   if (!opened) {
-    return agent::fail(cancellation.stop().stop_requested() ? stop_before_run(cancellation, given)
-                                                            : std::move(opened).error());
+    return agent::fail(cancellation.stop().stop_requested()
+                           ? stop_before_run(cancellation, timeout_of(given), "")
+                           : std::move(opened).error());
   }
   RunOutputs outputs = *std::move(opened);
   const tools::sandbox::Outputs written = files_written(given, outputs);
@@ -167,6 +191,7 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
     TRY(check_inputs(parsed, source->agent));
   }
   const std::string agent_file = source ? source->agent.file : "";
+  auto timeout = timeout_of(parsed);
   const auto end_with = [&](std::vector<Error> errors) {
     AnswerSink answer({.format = format_of(parsed)}, *outputs.answer, redactor, cancellation);
     return end_early({.errors = std::move(errors),
@@ -174,7 +199,8 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
                       .agent_file = agent_file,
                       .cwd = context.cwd.string(),
                       .signal = cancellation.signal_number(),
-                      .timeout = timeout_of(parsed),
+                      .timeout = timeout,
+                      .began = began,
                       .color = context.color_err},
                      answer,
                      redactor,
@@ -183,11 +209,15 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   if (!source) {
     return end_with({source.error()});
   }
-  tell_source(*source, parsed, context.err);
+  const bool is_quiet = parsed.has("--quiet");
+  if (!is_quiet) {
+    tell_source(*source, redactor, context.err);
+  }
   Result<std::optional<providers::Cassette>> recording(std::nullopt);
   auto plan = [&] {
-    const SignalWatcher::ProcessEnd at_a_stop(
-        *signals, [&] { return end_with({stop_before_run(cancellation, parsed)}); });
+    const SignalWatcher::ProcessEnd at_a_stop(*signals, [&] {
+      return end_with({stop_before_run(cancellation, timeout_of(parsed), "")});
+    });
     recording = recording_of(parsed);
     return prepare(parsed, *source, context, recording);
   }();
@@ -197,16 +227,23 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   if (!plan) {
     return end_with(std::move(plan).error());
   }
+  const auto tape = tape_of(parsed, *std::move(recording), redactor);
+  if (const auto done = check_members_of_scripts(*plan); !done) {
+    return end_with({done.error()});
+  }
   if (!source->earlier) {
     TRY(check_inputs(parsed, *plan));
   }
+  const std::string session_id = source->earlier ? source->earlier->run_id : run_id;
   const RunSinks sinks = open_audience(parsed,
                                        context,
                                        tools::has_output_checks(plan->agent.guardrails),
+                                       plan->is_flow(),
+                                       session_id,
                                        outputs,
                                        redactor,
                                        cancellation);
-  hide_secrets(*plan, redactor);
+  hide_secrets(*plan, context.environment, redactor);
   if (auto refused = settle(std::exchange(plan->key_requests, {}),
                             {.redactor = redactor,
                              .cancellation = cancellation,
@@ -215,44 +252,85 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
       !refused.empty()) {
     return end_with(std::move(refused));
   }
-  const std::string session_id = source->earlier ? source->earlier->run_id : run_id;
+  timeout = plan->agent.limits.timeout;
+  const std::string forked = is_quiet ? "" : words_of_fork(*source, redactor);
+  const auto warn = [&](const Error& warning) {
+    context.err << render_warning(warning, context.color_err, redactor) << std::endl;
+  };
+  const auto warn_of_recording = [&](const agent::RunResult& result) {
+    const auto failure = tape ? tape->failure() : std::nullopt;
+    if (failure && result.exit_code == 0) {  // else that is what ended it
+      warn(*failure);
+    }
+  };
   providers::HttpClient http(context.environment);
   providers::ModelStates models;
+  const LimitsAbove limits_above(source->above.runs, cancellation);
+  auto audience = sinks.sinks();
+  std::ranges::copy(limits_above.sinks(), std::back_inserter(audience));
+  const auto at_limit_above = [&] { return limits_above.at_limit(); };
+  if (plan->is_flow()) {
+    auto flow = FlowRun::open({.context = context,
+                               .supervisor = *supervisor,
+                               .redactor = redactor,
+                               .http = http,
+                               .models = models,
+                               .parsed = parsed,
+                               .sinks = std::move(audience),
+                               .outputs = written,
+                               .cancellation = cancellation,
+                               .killed = at_limit_above,
+                               .kill_files = limits_above.kill_files(),
+                               .time_above = limits_above.time(),
+                               .tape = tape.get()},
+                              session_id,
+                              *std::move(source),
+                              *std::move(plan));
+    if (!flow) {
+      return end_with({std::move(flow).error()});
+    }
+    const agent::RunResult result = (*flow)->run();
+    supervisor->dismiss();
+    warn_of_recording(result);
+    return result.exit_code;
+  }
+  std::vector<const agent::AgentSpec*> above;  // the session keeps them, where they are
+  std::ranges::transform(
+      source->above.agents, std::back_inserter(above), [](const auto& one) { return &one; });
   const auto session = RunSession::open({.context = context,
                                          .supervisor = *supervisor,
                                          .redactor = redactor,
                                          .http = http,
                                          .models = models,
                                          .parsed = parsed,
-                                         .sinks = sinks.sinks(),
+                                         .sinks = std::move(audience),
                                          .progress = sinks.progress.get(),
                                          .outputs = written,
-                                         .cancellation = cancellation},
+                                         .cancellation = cancellation,
+                                         .killed = at_limit_above,
+                                         .kill_files = limits_above.kill_files(),
+                                         .time_above = limits_above.time(),
+                                         .tape = tape.get(),
+                                         .above = std::move(above)},
                                         session_id,
                                         *std::move(source),
-                                        *std::move(plan),
-                                        *std::move(recording));
+                                        *std::move(plan));
   if (!session) {
     return end_with({session.error().code == Code::run_cancelled
-                         ? stop_before_run(cancellation, parsed)
+                         ? stop_before_run(cancellation, timeout, session.error().message)
                          : session.error()});
   }
+  context.err << forked;
   const agent::RunResult result = (*session)->run();
   supervisor->dismiss();
-  const auto warn = [&](const Error& warning) {
-    context.err << render_warning(warning, context.color_err, redactor) << std::endl;
-  };
-  const bool is_quiet = parsed.has("--quiet");
   if (const auto loss = sinks.log != nullptr ? sinks.log->loss() : std::nullopt;
       loss && !is_quiet) {  // the last line alone was lost, after the run's last event
     warn({.code = Code::storage_io, .message = loss->message, .help = loss->help});
   }
-  if (const auto done = (*session)->remove_old_runs(); !done && !is_quiet) {
-    warn(done.error());
+  if (const auto warning = (*session)->remove_old_runs(); warning && !is_quiet) {
+    warn(*warning);
   }
-  if (const auto done = (*session)->finish_recording(); !done && result.exit_code == 0) {
-    warn(done.error());
-  }
+  warn_of_recording(result);
   return result.exit_code;
 }
 

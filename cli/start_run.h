@@ -1,5 +1,6 @@
 // From a command line to one named ending, for a run that begins and for one that is carried on.
 #pragma once
+#include "agent/environment.h"
 #include "agent/result.h"
 #include "cli/commands/commands.h"
 #include "cli/plan.h"
@@ -18,6 +19,8 @@ agent::Result<int> start_run(const Parsed& given, Context& context, const FindSo
 // Where --cwd says. cli.usage.
 agent::Result<void> change_folder(const Parsed& parsed, Context& context);
 // What of the plan no output may show.
-void hide_secrets(const Plan& plan, agent::Redactor& redactor);
+void hide_secrets(const Plan& plan,
+                  const agent::Environment& environment,
+                  agent::Redactor& redactor);
 
 }  // namespace cli

@@ -1,19 +1,16 @@
 #include "cli/test_run.h"
 
-#include "agent/duration.h"
 #include "agent/json.h"
-#include "agent/outcome.h"
 #include "agent/text.h"
 #include "cli/folder_copy.h"
 #include "cli/open_sandbox.h"
-#include "cli/options.h"
+#include "config/yaml/source.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -26,32 +23,14 @@ using agent::Json;
 using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t k_events_bytes = 256u << 20;  // of one run
-constexpr std::size_t k_shown_bytes = 300;          // of a text in a failure
+constexpr std::size_t k_largest_file = 16u << 20;   // that a case looks at
 
-// This program, whatever it is called now.
-std::string own_program() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return !error && fs::exists(program, error) ? program.string() : "/proc/self/exe";
-}
-
-// The case alone says what is run: no ERRAND_MODEL of the caller, no ERRAND_LOG_FILE. What a run
-// leaves behind that is killed goes with the folder of all.
-agent::Environment environment_of(const TestWorld& world) {
-  agent::Environment environment = world.environment;
-  environment["TMPDIR"] = world.temporary.string();
-  for (const Option& option : find_command("run")->options) {
-    environment.erase(std::string(option.environment));
-  }
-  return environment;
-}
-
-std::vector<std::string> command_line(const config::TestCase& test) {
-  std::vector<std::string> words{own_program(), "run", "-q", "-o", "jsonl", "--no-session"};
-  if (test.recording.empty()) {
-    words.insert(words.end(), {"--model", "replay/" + test.replay.string()});
-  } else {
+std::vector<std::string> command_line(const config::TestCase& test, const TestWorld& world) {
+  std::vector<std::string> words = run_command(world, "jsonl");
+  if (!world.is_live && !test.recording.empty()) {
     words.insert(words.end(), {"--replay", test.recording.string()});
+  } else if (!world.is_live) {
+    words.insert(words.end(), {"--model", "replay/" + test.replay.string()});
   }
   for (const auto& [name, value] : test.parameters) {
     words.push_back(fmt::format("--param={}={}", name, value));
@@ -127,17 +106,15 @@ std::optional<TestOutcome> copy_workspace(const config::TestCase& test,
   return std::nullopt;
 }
 
-// As a shell tells it: errand dies by the signal that ended its run.
-int exit_code_of(const tools::ProgramResult& process) {
-  return process.end == tools::ProgramResult::End::signalled ? 128 + process.signal
-                                                             : process.exit_status;
-}
-
-std::string ending_of(const tools::ProgramResult& process) {
-  return process.end == tools::ProgramResult::End::signalled
+// What a member asked that nobody had an answer for: who called it may have gone on all the same.
+std::string miss_of_member(const Json& event) {
+  const Json* result = agent::find(event, "result");
+  const Json* error = result == nullptr ? nullptr : agent::find(*result, "error");
+  const auto code = agent::row(agent::Code::replay_miss);
+  return error != nullptr && agent::text_at(*error, "code") == code.name
              ? fmt::format(
-                   "it was killed by signal {} ({})", process.signal, ::strsignal(process.signal))
-             : fmt::format("it ended with exit status {}", process.exit_status);
+                   "{}: {}", agent::text_at(event, "member"), agent::text_at(*error, "message"))
+             : "";
 }
 
 TestOutcome outcome_from_events(std::string_view events) {
@@ -150,11 +127,17 @@ TestOutcome outcome_from_events(std::string_view events) {
       continue;
     }
     const std::string_view type = agent::text_at(*event, "type");
+    if (type == "run.started" && outcome.prompt.empty()) {
+      outcome.prompt = agent::text_at(*event, "prompt");
+    }
     if (type == "tool.started") {
       outcome.tools.emplace_back(agent::text_at(*event, "name"));
     }
     if (type == "warning" && agent::text_at(*event, "kind") == "replies_left") {
       outcome.replies_left = agent::text_at(*event, "message");
+    }
+    if (type == "member.finished" && outcome.missed.empty()) {
+      outcome.missed = miss_of_member(*event);
     }
     const Json* result = type == "run.finished" ? agent::find(*event, "result") : nullptr;
     if (result == nullptr) {
@@ -163,141 +146,32 @@ TestOutcome outcome_from_events(std::string_view events) {
     outcome.end = TestOutcome::End::ended;
     outcome.exit_code = static_cast<int>(agent::integer_at(*result, "exit_code"));
     outcome.text = agent::text_at(*result, "text");
-    if (const Json* error = agent::find(*result, "error")) {
-      outcome.error =
-          fmt::format("{}: {}", agent::text_at(*error, "code"), agent::text_at(*error, "message"));
-    }
-    if (const Json* cost = agent::find(*result, "cost_usd")) {
-      outcome.cost_usd = agent::Money::from_json(*cost);
-    }
+    const Json* error = agent::find(*result, "error");
+    outcome.error =
+        error == nullptr || error->is_null()
+            ? ""
+            : fmt::format(
+                  "{}: {}", agent::text_at(*error, "code"), agent::text_at(*error, "message"));
+    outcome.cost_usd = agent::money_at(*result, "cost_usd");
   }
   return outcome;
 }
 
-std::string in_quotes(std::string_view text) {
-  return agent::dump(Json(agent::head_and_tail(text, k_shown_bytes)));
+// What the run has left of the files that the case looks at.
+std::map<std::string, FileSeen> look_at_files(const config::TestCase& test,
+                                              const fs::path& folder) {
+  std::map<std::string, FileSeen> seen;
+  for (const auto& [path, expected] : test.expect.files) {
+    auto text = config::read_file_inside(folder, fs::path(path).lexically_normal(), k_largest_file);
+    FileSeen& file = seen[path];
+    if (!text) {
+      file.problem = std::move(text).error().message;
+    } else if (*text) {
+      file.text = agent::to_valid_utf8(**text);
+    }
+  }
+  return seen;
 }
-
-std::string with_name(int exit_code) {
-  return fmt::format("{} ({})", exit_code, agent::exit_row(exit_code).name);
-}
-
-std::string list(const std::vector<std::string>& names) {
-  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
-}
-
-// All digits: rounded ones could be the same on both sides.
-std::string dollars(agent::Money amount) {
-  return "$" + amount.text();
-}
-
-class Judge {
- public:
-  Judge(const config::TestCase& test, const TestOutcome& outcome)
-      : expect_(test.expect), timeout_(test.timeout), outcome_(outcome) {}
-
-  std::vector<TestFailure> judge() {
-    if (ends_as_expected()) {
-      judge_text();
-      judge_tools();
-      judge_schema();
-      judge_cost();
-      judge_script();
-    }
-    return std::move(failures_);
-  }
-
- private:
-  void fail(std::string expectation, std::string expected, std::string actual) {
-    failures_.push_back({std::move(expectation), std::move(expected), std::move(actual)});
-  }
-
-  bool ends_as_expected() {
-    const std::string expected = with_name(expect_.exit_code);
-    switch (outcome_.end) {
-      case TestOutcome::End::timed_out:
-        fail("time", "at most " + agent::format_duration(timeout_), "it did not end");
-        return false;
-      case TestOutcome::End::broken:
-        fail("exit code", expected, outcome_.problem);
-        return false;
-      case TestOutcome::End::stopped:
-        return false;
-      case TestOutcome::End::ended:
-        break;
-    }
-    if (outcome_.exit_code != expect_.exit_code) {
-      const std::string reason = outcome_.error.empty() ? "" : "\n" + outcome_.error;
-      fail("exit code", expected, with_name(outcome_.exit_code) + reason);
-      return false;
-    }
-    return true;
-  }
-
-  void judge_text() {
-    if (!expect_.text) {
-      return;
-    }
-    const std::string_view text = agent::trimmed(outcome_.text);
-    if (expect_.text->equals && agent::trimmed(*expect_.text->equals) != text) {
-      fail("text", in_quotes(agent::trimmed(*expect_.text->equals)), in_quotes(text));
-    }
-    for (const std::string& part : expect_.text->contains) {
-      if (text.find(part) == std::string::npos) {
-        fail("text", "to contain " + in_quotes(part), in_quotes(text));
-      }
-    }
-    if (expect_.text->pattern && !expect_.text->pattern->check(Json(text)).empty()) {
-      fail("text", "to match " + in_quotes(expect_.text->matches), in_quotes(text));
-    }
-  }
-
-  void judge_tools() {
-    if (expect_.tools && *expect_.tools != outcome_.tools) {
-      fail("tools", list(*expect_.tools), list(outcome_.tools));
-    }
-  }
-
-  void judge_schema() {
-    if (!expect_.schema) {
-      return;
-    }
-    const auto answer = agent::parse_json(outcome_.text);
-    const std::string expected = answer ? "an answer that fits it" : "an answer that is JSON";
-    if (!answer) {
-      fail("schema", expected, in_quotes(agent::trimmed(outcome_.text)));
-      return;
-    }
-    for (const auto& violation : expect_.schema->check(*answer)) {
-      fail("schema", expected, fmt::format("{}: {}", violation.pointer, violation.message));
-    }
-  }
-
-  void judge_cost() {
-    if (!expect_.max_cost_usd) {
-      return;
-    }
-    if (!outcome_.cost_usd) {
-      fail("cost",
-           "at most " + dollars(*expect_.max_cost_usd),
-           "unknown: there is no price for this model");
-    } else if (*outcome_.cost_usd > *expect_.max_cost_usd) {
-      fail("cost", "at most " + dollars(*expect_.max_cost_usd), dollars(*outcome_.cost_usd));
-    }
-  }
-
-  // What was left out was not tested, whatever the rest of the script expects.
-  void judge_script() {
-    if (!outcome_.replies_left.empty()) {
-      fail("script", "all of its replies to be asked for", outcome_.replies_left);
-    }
-  }
-
-  const config::Expectations& expect_;
-  const agent::Milliseconds timeout_;
-  const TestOutcome& outcome_;
-  std::vector<TestFailure> failures_;
-};
 
 }  // namespace
 
@@ -350,8 +224,10 @@ TestOutcome outcome_of(const tools::ProgramResult& process) {
                          : " and left no result"));
     }
     case End::timed_out:
-    case End::idle:
-      return {.end = TestOutcome::End::timed_out, .problem = {}};
+    case End::idle: {
+      TestOutcome outcome = outcome_from_events(process.output.text);  // it may say what it cost
+      return {.end = TestOutcome::End::timed_out, .problem = {}, .cost_usd = outcome.cost_usd};
+    }
     case End::cancelled:
       return {.end = TestOutcome::End::stopped, .problem = {}};
     case End::not_started:
@@ -362,7 +238,7 @@ TestOutcome outcome_of(const tools::ProgramResult& process) {
 }
 
 TestOutcome run_test_case(const config::TestCase& test,
-                          std::size_t number,
+                          const std::string& number,
                           const TestWorld& world) {
   const auto begin = Steady::now();
   const auto deadline = begin + test.timeout;
@@ -374,8 +250,8 @@ TestOutcome run_test_case(const config::TestCase& test,
     }
   }
   const auto left = std::chrono::ceil<agent::Milliseconds>(deadline - Steady::now());
-  const tools::ProgramRequest request{.argv = command_line(test),
-                                      .environment = environment_of(world),
+  const tools::ProgramRequest request{.argv = command_line(test, world),
+                                      .environment = run_environment(world),
                                       .cwd = folder,
                                       .temporary = world.temporary,
                                       .input = std::nullopt,
@@ -387,13 +263,10 @@ TestOutcome run_test_case(const config::TestCase& test,
       world.program_runner.run(request, {.stop = world.stop, .kill = world.kill});
   TestOutcome outcome = outcome_of(process);
   outcome.errors = agent::to_valid_utf8(process.errors.text);
+  outcome.files = look_at_files(test, folder);
   outcome.duration_ms =
       std::chrono::duration_cast<agent::Milliseconds>(Steady::now() - begin).count();
   return outcome;
-}
-
-std::vector<TestFailure> judge(const config::TestCase& test, const TestOutcome& outcome) {
-  return Judge(test, outcome).judge();
 }
 
 }  // namespace cli

@@ -4,6 +4,8 @@
 #include "agent/outcome.h"
 #include "agent/refusal.h"
 #include "agent/text.h"
+#include "cli/agent_as_tool.h"
+#include "cli/handoffs.h"
 #include "cli/known_names.h"
 #include "cli/prompt_input.h"
 #include "cli/terminal/render_error.h"
@@ -12,7 +14,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <utility>
@@ -31,6 +35,17 @@ class Quiet final : public agent::ToolWatcher {
   void finished(const agent::ToolResult&) override {}
 };
 
+Json json_of(const agent::ToolResult& result) {
+  return {{"schema", "errand.call/1"},
+          {"name", result.name},
+          {"status", agent::to_string(result.status)},
+          {"code", result.code ? Json(agent::row(*result.code).name) : Json()},
+          {"message", result.message},
+          {"content", result.content},
+          {"truncated", result.truncated},
+          {"duration_ms", result.duration_ms}};
+}
+
 Result<int> ending(const agent::ToolResult& result, int signal) {
   if (signal != 0) {
     return agent::exit_code(
@@ -48,6 +63,12 @@ Result<int> ending(const agent::ToolResult& result, int signal) {
 Result<agent::AgentSpec> load_by_hand(const std::string& file, Context& context) {
   config::Report report =
       config::load_agent(context.cwd / file, context.environment, known_names());
+  if (report.agent && !report.agent->steps.empty()) {
+    return agent::fail(
+        agent::Code::team_invalid,
+        fmt::format("{} is a flow, and an agent is needed here", agent::one_line(file)),
+        "name one of its agents");
+  }
   for (const agent::Error& warning : report.warnings) {
     context.err << render_warning(warning, context.color_err, context.redactor) << "\n\n";
   }
@@ -58,6 +79,29 @@ Result<agent::AgentSpec> load_by_hand(const std::string& file, Context& context)
     context.err << render(report.errors[at], context.color_err, context.redactor) << "\n\n";
   }
   return agent::fail(std::move(report.errors.back()));
+}
+
+Result<std::vector<agent::ToolInfo>> agents_as_tools(const agent::AgentSpec& agent,
+                                                     Context& context) {
+  const auto load = [&](const std::string& file) {
+    const auto path = std::filesystem::path(agent.directory) / file;
+    return load_by_hand(path.lexically_proximate(context.cwd).string(), context);
+  };
+  std::vector<agent::ToolInfo> tools;
+  for (const agent::SubAgentSpec& sub : agent.sub_agents) {
+    if (sub.agent) {
+      tools.push_back(sub_agent_as_tool(sub.name, *sub.agent));
+      continue;
+    }
+    TRY_ASSIGN(const agent::AgentSpec other, load(sub.file));
+    tools.push_back(sub_agent_as_tool(sub.name, other));
+  }
+  for (const agent::HandoffSpec& handoff : agent.handoffs) {
+    TRY_ASSIGN(const agent::AgentSpec other, load(handoff.file));
+    tools.push_back(handoff_as_tool(handoff, other));
+  }
+  std::ranges::sort(tools, {}, &agent::ToolInfo::name);
+  return tools;
 }
 
 void write_tools_json(std::span<const agent::ToolInfo> tools, Context& context) {
@@ -99,6 +143,7 @@ Result<std::string> arguments_by_hand(std::string text) {
 Result<int> call_by_hand(agent::Toolbox& toolbox,
                          const agent::ToolCall& call,
                          RunFolder& folder,
+                         bool as_json,
                          Context& context) {
   Quiet watcher;
   agent::Cancellation& cancellation = context.cancellation;
@@ -116,8 +161,16 @@ Result<int> call_by_hand(agent::Toolbox& toolbox,
   }
   if (result.truncated || result.content.contains(folder.path().string())) {
     folder.leave();  // the result names a file in it
+    context.err << fmt::format(
+        "what it names in {} is temporary: the next command of errand may "
+        "remove it\n",
+        folder.path().string());
   }
-  context.out << result.content << (result.content.ends_with('\n') ? "" : "\n");
+  if (as_json) {
+    context.out << context.redactor.dump(json_of(result)) << "\n";
+  } else {
+    context.out << result.content << (result.content.ends_with('\n') ? "" : "\n");
+  }
   return ending(result, cancellation.signal_number());
 }
 

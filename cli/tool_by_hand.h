@@ -9,22 +9,29 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace cli {
 
 // Every mistake but the last goes to stderr at once; the last one is the error.
 agent::Result<agent::AgentSpec> load_by_hand(const std::string& file, Context& context);
 
+// What it has beside its own tools: its sub-agents, and those to whom it can hand over, sorted by
+// name. Their files are read.
+agent::Result<std::vector<agent::ToolInfo>> agents_as_tools(const agent::AgentSpec& agent,
+                                                            Context& context);
+
 void write_tools_json(std::span<const agent::ToolInfo> tools, Context& context);
 
 // A JSON object, as text; `-`: what is on stdin. cli.usage.
 agent::Result<std::string> arguments_by_hand(std::string text);
 
-// Prints what a model would read. The exit code, or the tool's error; `folder` stays where the
-// result names a file in it.
+// Prints what a model would read; as JSON, with what became of the call (errand.call/1). The exit
+// code, or the tool's error; `folder` stays for now where the result names a file in it.
 agent::Result<int> call_by_hand(agent::Toolbox& toolbox,
                                 const agent::ToolCall& call,
                                 RunFolder& folder,
+                                bool as_json,
                                 Context& context);
 
 }  // namespace cli

@@ -21,8 +21,7 @@ ToolEnvironment::ToolEnvironment(Options options,
              .obeyed = std::move(options.obeyed)},
       dialer_(context.environment),
       questioner_(options.is_attended
-                      ? open_questioner({.color = context.color_err,
-                                         .fall_silent = std::move(options.before_question)},
+                      ? open_questioner({.color = context.color_err, .progress = options.progress},
                                         redactor)
                       : nullptr),
       own_http_(options.http == nullptr

@@ -15,12 +15,13 @@
 #include "tools/questioner.h"
 #include "tools/runner/runner.h"
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace cli {
+
+class Progress;
 
 class ToolEnvironment {
  public:
@@ -30,7 +31,7 @@ class ToolEnvironment {
     tools::sandbox::Outputs outputs = {};
     std::vector<std::filesystem::path> obeyed = {};  // see Workplace
     bool is_attended = true;                         // where a person is there, they may be asked
-    std::function<void()> before_question = {};      // see QuestionerOptions
+    Progress* progress = nullptr;                    // see QuestionerOptions
   };
 
   // sandbox.setup. All borrowed but for the agent.
@@ -50,6 +51,7 @@ class ToolEnvironment {
   agent::Dialer& dialer() { return dialer_; }
   agent::Http& http() { return *http_; }
   agent::Clock& clock() { return clock_; }
+  tools::Questioner* questioner() { return questioner_.get(); }  // null: nobody is there
 
  private:
   ToolEnvironment(Options options,

@@ -47,10 +47,47 @@ std::set<CommandSandbox> wanted_by(const agent::AgentSpec& agent) {
       wanted.insert(check.sandbox);
     }
   }
-  for (const agent::McpServerSpec& server : agent.mcp_servers) {
+  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
     wanted.insert(server.sandbox);
   }
+  if (!agent.checks.commands.empty()) {
+    wanted.insert(CommandSandbox());
+  }
   return wanted;
+}
+
+void add_places(const std::vector<std::string>& places,
+                const agent::AgentSpec& from,
+                std::vector<std::string>& to) {
+  for (const std::string& place : places) {
+    const bool is_whole = place.starts_with('/') || place.starts_with('~');
+    to.push_back(is_whole ? place : from.directory + "/" + place);
+  }
+}
+
+// An agent whose tools write what those of any of them can, and the programs that agents work
+// through: hooks, servers, and commands of flows, which may run what an agent wrote.
+agent::AgentSpec with_reach_of(agent::AgentSpec agent, const OtherAgents& others) {
+  if (agent.sandbox.mode == Mode::off || std::ranges::none_of(others, is_confined_writer)) {
+    return agent;
+  }
+  for (const agent::AgentSpec* other : others) {
+    const bool is_flow = std::ranges::any_of(other->steps, &agent::StepSpec::is_command);
+    if (other->sandbox.mode == Mode::off || !(is_flow || is_confined_writer(other))) {
+      continue;
+    }
+    if (other->sandbox.mode == Mode::workspace_write) {
+      agent.sandbox.mode = Mode::workspace_write;
+    }
+    std::ranges::copy(other->tools, std::back_inserter(agent.tools));
+    std::ranges::copy(other->mcp_servers, std::back_inserter(agent.mcp_servers));
+    std::ranges::copy(other->steps, std::back_inserter(agent.steps));
+    add_places(other->sandbox.write, *other, agent.sandbox.write);
+    for (const CommandSandbox& command : wanted_by(*other)) {
+      add_places(command.write, *other, agent.sandbox.write);
+    }
+  }
+  return agent;
 }
 
 Result<void> check_words(const std::string& command,
@@ -101,18 +138,30 @@ std::vector<fs::path> not_opened(std::vector<fs::path> places,
 
 }  // namespace
 
+bool is_confined_writer(const agent::AgentSpec* agent) {
+  const auto& sandbox = agent->sandbox;
+  return sandbox.mode != Mode::off &&
+         (sandbox.mode == Mode::workspace_write || !sandbox.write.empty()) &&
+         (!agent->mcp_servers.empty() || std::ranges::any_of(agent->tools, tools::writes));
+}
+
 Result<std::unique_ptr<UserPlaces>> UserPlaces::open(const agent::AgentSpec& agent,
                                                      agent::Environment environment,
                                                      const Context& context,
                                                      ToolEnvironment& tools,
-                                                     const tools::DeniedPlaces& denied) {
-  TRY(check_unconfined(agent, context));
+                                                     const tools::DeniedPlaces& denied,
+                                                     const OtherAgents& others) {
+  TRY(check_unconfined(agent, context, others));
   std::unique_ptr<UserPlaces> places(
       new UserPlaces(std::move(environment), agent.directory, tools.folder().path()));
   std::error_code error;
   const fs::path directory = fs::weakly_canonical(agent.directory, error);
   places->tools_ = tools.sandbox();
-  places->is_directory_writable_ = can_write(tools.sandbox(), directory);
+  if (others.size() > 1) {  // else it is alone
+    TRY_ASSIGN(places->others_, open_file_rules(with_reach_of(agent, others), context));
+  }
+  places->is_directory_writable_ =
+      can_write(tools.sandbox(), directory) || can_write(places->others_.get(), directory);
   for (const CommandSandbox& sandbox : wanted_by(agent)) {
     Place place;
     if (!sandbox.is_off) {
@@ -137,7 +186,8 @@ tools::UserPrograms UserPlaces::of(const CommandSandbox& sandbox) const {
   std::function<bool(const fs::path&)> others_write;
   if (sandbox.is_off && tools_ != nullptr) {
     others_write = [this](const fs::path& path) {
-      return can_write(tools_, path) || std::ranges::any_of(places_, [&](const auto& one) {
+      return can_write(tools_, path) || can_write(others_.get(), path) ||
+             std::ranges::any_of(places_, [&](const auto& one) {
                return can_write(one.second.sandbox.get(), path);
              });
     };
@@ -172,7 +222,7 @@ std::vector<std::string> UserPlaces::left_out(const agent::AgentSpec& agent) con
       add(check.what, check.sandbox, check.env);
     }
   }
-  for (const agent::McpServerSpec& server : agent.mcp_servers) {
+  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
     add(server.command.front(), server.sandbox, server.env);
   }
   return sentences;
@@ -186,12 +236,15 @@ std::vector<agent::Leftover> UserPlaces::tidy_up() {
   return left;
 }
 
-Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& context) {
+Result<void> check_unconfined(const agent::AgentSpec& agent,
+                              const Context& context,
+                              const OtherAgents& others) {
   const std::set<CommandSandbox> wanted = wanted_by(agent);
   if (std::ranges::none_of(wanted, &CommandSandbox::is_off)) {
     return {};
   }
-  agent::AgentSpec all = agent;  // what one command can write, another one must not run
+  // What one command or agent can write, another one must not run.
+  agent::AgentSpec all = with_reach_of(agent, others);
   for (const CommandSandbox& sandbox : wanted) {
     std::ranges::copy(sandbox.write, std::back_inserter(all.sandbox.write));
   }
@@ -211,7 +264,7 @@ Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& cont
       TRY(check_words(check.what, check.sandbox, home_of(check.env), agent.directory, rules.get()));
     }
   }
-  for (const agent::McpServerSpec& server : agent.mcp_servers) {
+  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
     TRY(check_words(tools::line_of(server.command),
                     server.sandbox,
                     {},
@@ -250,6 +303,14 @@ std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const C
                     "not protected from tools",
                     agent::one_line(one.command, 100),
                     one.why));
+  }
+  for (const tools::UnclearCommand& one :
+       tools::unclear_checks(agent, context.cwd, agent::value_of(context.environment, "HOME"))) {
+    sentences.push_back(fmt::format(
+        "what the check `{}` runs cannot be determined ({}): whether tools have changed "
+        "it is not looked at",
+        agent::one_line(one.command, 100),
+        one.why));
   }
   return sentences;
 }

@@ -18,6 +18,12 @@
 
 namespace cli {
 
+// All that come to work in one run, flows included (agents_at_work.h). Borrowed.
+using OtherAgents = std::vector<const agent::AgentSpec*>;
+
+// Whether it is in a sandbox in which its tools can write.
+bool is_confined_writer(const agent::AgentSpec* agent);
+
 class UserPlaces {
  public:
   // All borrowed but for the environment, which is errand's without keys. What is denied to tools
@@ -27,7 +33,8 @@ class UserPlaces {
                                                          agent::Environment environment,
                                                          const Context& context,
                                                          ToolEnvironment& tools,
-                                                         const tools::DeniedPlaces& denied);
+                                                         const tools::DeniedPlaces& denied,
+                                                         const OtherAgents& others = {});
 
   // Of a command of this agent.
   tools::UserPrograms of(const agent::CommandSandbox& sandbox) const;
@@ -49,22 +56,26 @@ class UserPlaces {
         temporary_(std::move(temporary)) {}
 
   agent::Environment environment_;
-  std::filesystem::path directory_;        // the agent file's
-  std::filesystem::path temporary_;        // the run's own folder
-  bool is_directory_writable_ = false;     // by tools
-  const tools::Sandbox* tools_ = nullptr;  // null: they have none
+  std::filesystem::path directory_;         // the agent file's
+  std::filesystem::path temporary_;         // the run's own folder
+  bool is_directory_writable_ = false;      // by tools
+  const tools::Sandbox* tools_ = nullptr;   // null: they have none
+  std::unique_ptr<tools::Sandbox> others_;  // the rules for what other agents write; null: none do
   std::map<agent::CommandSandbox, Place> places_;
 };
 
-// Whether no command that runs outside of the sandbox names what tools can write: else who writes
-// there says what runs. config.invalid.
-agent::Result<void> check_unconfined(const agent::AgentSpec& agent, const Context& context);
+// Whether no command that runs outside of the sandbox names what tools can write, also those of
+// other agents: else who writes there says what runs. config.invalid.
+agent::Result<void> check_unconfined(const agent::AgentSpec& agent,
+                                     const Context& context,
+                                     const OtherAgents& others = {});
 
 // Programs of command tools, hooks and guardrails that are not there, or not in the sandbox.
 std::vector<tools::MissingProgram> missing_programs(const agent::AgentSpec& agent,
                                                     const Context& context);
 
-// In sentences: commands whose scripts tools may change, because nobody can tell what they are.
+// In sentences: commands whose scripts tools may change, because nobody can tell what they are; and
+// checks.
 std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const Context& context);
 
 }  // namespace cli

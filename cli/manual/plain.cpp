@@ -242,6 +242,8 @@ struct List {
   std::size_t width;   // of a tag that has its text beside it; 0: text stands below
   bool is_compact;
   bool is_bullets;
+  bool is_numbered;
+  int items = 0;
 };
 
 class Page {
@@ -318,7 +320,8 @@ class Page {
       lists_.push_back({.indent = indent_,
                         .width = width_of(rest),
                         .is_compact = rest.contains("-compact"),
-                        .is_bullets = rest.starts_with("-bullet")});
+                        .is_bullets = rest.starts_with("-bullet"),
+                        .is_numbered = rest.starts_with("-enum")});
     } else if (macro == "It" && !lists_.empty()) {
       item(lists_.back(), rest);
     } else if (!lists_.empty()) {
@@ -341,16 +344,22 @@ class Page {
                                           : width.size();
   }
 
-  void item(const List& list, std::string_view rest) {
+  void item(List& list, std::string_view rest) {
     if (!list.is_compact) {
       paragraph();
     }
     inside(rest);
-    const std::string tag = list.is_bullets ? "-" : words_.take();
+    ++list.items;
+    const std::string tag = list.is_bullets    ? "-"
+                            : list.is_numbered ? fmt::format("{}.", list.items)
+                                               : words_.take();
+    const bool is_marked = list.is_bullets || list.is_numbered;
     const std::string margin(list.indent, ' ');
-    indent_ = list.indent + (list.is_bullets ? 2 : list.width == 0 ? k_step : list.width + 2);
+    indent_ = list.indent + (is_marked         ? tag.size() + 1
+                             : list.width == 0 ? k_step
+                                               : list.width + 2);
     const std::size_t used = list.indent + agent::character_count(tag);
-    if (list.is_bullets || (list.width > 0 && used < indent_)) {
+    if (is_marked || (list.width > 0 && used < indent_)) {
       beside_ = margin + tag + std::string(indent_ - used, ' ');
     } else {
       out_ += margin + tag + "\n";

@@ -121,30 +121,57 @@ Json stop() {
                  {"detail", nullable("string")}});
 }
 
+// Not one that must be there.
+Json with_field(Json form, std::string_view key, Json field) {
+  form["properties"][std::string(key)] = std::move(field);
+  return form;
+}
+
+Json member() {
+  Json form =
+      object({{"member", type("string")},
+              {"round", type("integer")},
+              {"run_id", nullable("string")},
+              {"taken_from", nullable("string")},
+              {"status", {{"enum", {"ok", "failed", "stopped", "error", "cancelled", "skipped"}}}},
+              {"exit_code", nullable("integer")},
+              {"exit_name", nullable("string")},
+              {"exit_status", nullable("integer")},
+              {"cost_usd", nullable("number")},
+              {"turns", type("integer")},
+              {"duration_ms", type("integer")}});
+  return with_field(std::move(form), "missing_servers", list_of(type("string")));
+}
+
+// `members`: of a flow; `missing_servers`: of what went without MCP servers.
 Json result() {
-  return object({{"schema", constant(agent::k_result_schema)},
-                 {"status", {{"enum", {"ok", "failed", "stopped", "error", "cancelled"}}}},
-                 {"exit_code", exit_codes()},
-                 {"exit_name", exit_names()},
-                 {"text", type("string")},
-                 {"output", Json::object()},
-                 {"partial", type("boolean")},
-                 {"stop", nullable_reference("stop")},
-                 {"error", nullable_reference("error")},
-                 {"usage", reference("usage")},
-                 {"cost_usd", nullable("number")},
-                 {"turns", type("integer")},
-                 {"tool_calls", type("integer")},
-                 {"denials", type("integer")},
-                 {"model", nullable("string")},
-                 {"fallbacks", list_of(reference("fallback"))},
-                 {"over_budget", type("boolean")},
-                 {"run_id", nullable("string")},
-                 {"resume_cmd", nullable("string")},
-                 {"trace_id", nullable("string")},
-                 {"duration_ms", type("integer")},
-                 {"models", list_of(reference("model_use"))},
-                 {"usage_estimated", type("boolean")}});
+  Json form =
+      with_field(object({{"schema", constant(agent::k_result_schema)},
+                         {"status", {{"enum", {"ok", "failed", "stopped", "error", "cancelled"}}}},
+                         {"exit_code", exit_codes()},
+                         {"exit_name", exit_names()},
+                         {"text", type("string")},
+                         {"output", Json::object()},
+                         {"partial", type("boolean")},
+                         {"stop", nullable_reference("stop")},
+                         {"error", nullable_reference("error")},
+                         {"usage", reference("usage")},
+                         {"cost_usd", nullable("number")},
+                         {"turns", type("integer")},
+                         {"tool_calls", type("integer")},
+                         {"denials", type("integer")},
+                         {"model", nullable("string")},
+                         {"fallbacks", list_of(reference("fallback"))},
+                         {"over_budget", type("boolean")},
+                         {"run_id", nullable("string")},
+                         {"resume_cmd", nullable("string")},
+                         {"trace_id", nullable("string")},
+                         {"duration_ms", type("integer")},
+                         {"models", list_of(reference("model_use"))},
+                         {"usage_estimated", type("boolean")}}),
+                 "members",
+                 list_of(reference("member")));
+  return with_field(std::move(form), "missing_servers", list_of(type("string")));
 }
 
 Json model_use() {
@@ -167,7 +194,8 @@ Json definitions() {
           {"stop", stop()},
           {"usage", usage({{"type", "integer"}, {"minimum", 0}})},
           {"reported_usage", usage(type("integer"))},
-          {"model_use", model_use()}};
+          {"model_use", model_use()},
+          {"member", member()}};
 }
 
 template <typename Word>
@@ -271,6 +299,7 @@ Json event() {
                         {"seq", {{"type", "integer"}, {"minimum", 1}}},
                         {"ts", type("string")},
                         {"type", constant(Body::k_type)}});
+  schema = with_field(std::move(schema), "parent", type("string"));  // of members of a flow
   FieldSchema(schema).members(Body());
   return schema;
 }

@@ -20,6 +20,10 @@ constexpr auto k_yaml = std::to_array<Title>({"YAML, NUMBERS AND SCHEMAS"});
 constexpr auto k_tools = std::to_array<Title>({"BUILT-IN TOOLS"});
 constexpr auto k_permissions = std::to_array<Title>({"PERMISSIONS"});
 constexpr auto k_guardrails = std::to_array<Title>({"GUARDRAILS"});
+constexpr auto k_checks = std::to_array<Title>({"CHECKS"});
+constexpr auto k_sub_agents = std::to_array<Title>({"SUB-AGENTS"});
+constexpr auto k_handoffs = std::to_array<Title>({"HANDOFFS"});
+constexpr auto k_flows = std::to_array<Title>({"FLOWS", "EXPRESSIONS"});
 constexpr auto k_context = std::to_array<Title>({"LONG CONVERSATIONS"});
 constexpr auto k_mcp = std::to_array<Title>({"MCP SERVERS"});
 constexpr auto k_sandbox =
@@ -41,6 +45,16 @@ constexpr auto k_topics = std::to_array<Topic>({
     {"builtin-tools", "the tools that errand has", "errand-agent.5", k_tools},
     {"permissions", "which calls may run, and who is asked", "errand-agent.5", k_permissions},
     {"guardrails", "checks of what the model and the tools say", "errand-agent.5", k_guardrails},
+    {"checks", "commands that say whether the work is done", "errand-agent.5", k_checks},
+    {"sub-agents",
+     "agents that an agent calls, and what they may do",
+     "errand-agent.5",
+     k_sub_agents},
+    {"handoffs",
+     "agents that hand the conversation over to another one",
+     "errand-agent.5",
+     k_handoffs},
+    {"flows", "several agents and commands, in order and side by side", "errand-agent.5", k_flows},
     {"context", "a conversation that outgrows the model's window", "errand-agent.5", k_context},
     {"mcp", "servers whose tools the agent has", "errand-agent.5", k_mcp},
     {"sandbox", "what the programs of tools can reach", "errand-agent.5", k_sandbox},

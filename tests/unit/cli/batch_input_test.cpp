@@ -85,12 +85,12 @@ TEST_CASE("batch input: a line is a prompt, with its number, and blank ones are 
                                      "one\r\n\n \t\nwithout an end");
   CHECK(error.empty());
   REQUIRE(items.size() == 2);
-  CHECK(items[0].prompt == "one");
+  CHECK(items[0].said.prompt == "one");
   CHECK(items[0].line == 1);
   CHECK(items[0].bytes == 8);
   CHECK(items[1].index == 2);
   CHECK(items[1].line == 4);
-  CHECK(items[1].prompt == "without an end");
+  CHECK(items[1].said.prompt == "without an end");
 }
 
 TEST_CASE("batch input: an object gives parameters, a prompt and an id", "[cli]") {
@@ -99,20 +99,21 @@ TEST_CASE("batch input: an object gives parameters, a prompt and an id", "[cli]"
                                      "\n"
                                      R"({"target": true, "id": null})");
   REQUIRE(items.size() == 2);
-  CHECK(items[0].parameters == std::map<std::string, std::string>{{"target", "1.50"}});
+  CHECK(items[0].said.parameters == std::map<std::string, std::string>{{"target", "1.50"}});
   CHECK(items[0].id == "12");
-  CHECK(items[0].prompt == "Do it");
-  CHECK(items[1].parameters == std::map<std::string, std::string>{{"target", "true"}});
+  CHECK(items[0].said.prompt == "Do it");
+  CHECK(items[1].said.parameters == std::map<std::string, std::string>{{"target", "true"}});
   CHECK(items[1].id.empty());
-  CHECK_FALSE(items[1].prompt);
+  CHECK_FALSE(items[1].said.prompt);
 }
 
 TEST_CASE("batch input: a name that the agent has is its parameter, whatever it says", "[cli]") {
   const auto [items, error] =
       all_of("in.ndjson", R"({"prompt": "p", "id": "i"})", agent_with({"prompt", "id"}));
   REQUIRE(items.size() == 1);
-  CHECK(items[0].parameters == std::map<std::string, std::string>{{"id", "i"}, {"prompt", "p"}});
-  CHECK_FALSE(items[0].prompt);
+  CHECK(items[0].said.parameters ==
+        std::map<std::string, std::string>{{"id", "i"}, {"prompt", "p"}});
+  CHECK_FALSE(items[0].said.prompt);
   CHECK(items[0].id == "i");
 }
 
@@ -121,11 +122,11 @@ TEST_CASE("batch input: quotes keep commas, quotes and line ends in a field", "[
       all_of("in.csv", "id,target\n1,\"a, \"\"b\"\"\nc\"\n2,5\" wide\n3,\n");
   CHECK(error.empty());
   REQUIRE(items.size() == 3);
-  CHECK(items[0].parameters.at("target") == "a, \"b\"\nc");
+  CHECK(items[0].said.parameters.at("target") == "a, \"b\"\nc");
   CHECK(items[0].text == "1,\"a, \"\"b\"\"\nc\"");
   CHECK(items[1].line == 4);
-  CHECK(items[1].parameters.at("target") == "5\" wide");
-  CHECK(items[2].parameters.empty());
+  CHECK(items[1].said.parameters.at("target") == "5\" wide");
+  CHECK(items[2].said.parameters.empty());
 }
 
 TEST_CASE("batch input: what is wrong with one input is said of that one", "[cli]") {
@@ -168,7 +169,7 @@ TEST_CASE("batch input: inputs of any length come whole, up to 16 MiB", "[cli]")
   REQUIRE(items.size() == lines.size());
   std::size_t bytes = 0;
   for (std::size_t at = 0; at < items.size(); ++at) {
-    CHECK(items[at].prompt == lines[at]);
+    CHECK(items[at].said.prompt == lines[at]);
     bytes += items[at].bytes;
   }
   CHECK(bytes == content.size());
@@ -209,7 +210,7 @@ TEST_CASE("batch input: a pipe that is silent is left at the stop", "[cli]") {
   CHECK_FALSE(input->size());
   auto first = input->next({});
   REQUIRE((first && *first));
-  CHECK((*first)->prompt == "first");
+  CHECK((*first)->said.prompt == "first");
   std::stop_source stop;
   stop.request_stop();
   const auto none = input->next(stop.get_token());

@@ -62,7 +62,7 @@ inline Ran run_command(const std::vector<std::string>& arguments,
   std::ostringstream out;
   std::ostringstream err;
   agent::Cancellation cancellation;
-  const agent::Redactor redactor(environment);
+  agent::Redactor redactor(environment);
   cli::Context context{.environment = environment,
                        .cwd = cwd,
                        .out = out,

@@ -671,8 +671,8 @@ TEST_CASE("waits: the run's own time ends it wherever it is", "[cli]") {
   CHECK(stage.lines ==
         before + (bill.empty() ? "" : "one/m: 1 turn, 10 in, 5 out, cost unknown\n") +
             "error[run.timeout]: the run took longer than 5s while it waited for " + waiting +
-            "\nerrand: timeout (124), retry: maybe: Raise `limits.timeout` (or --timeout), or give "
-            "the agent a smaller task." +
+            "\nerrand: timeout (124), retry: maybe: Give it more, `--timeout` (a new run: "
+            "`limits.timeout`, too), or a smaller task." +
             bill + "\n");
 }
 

@@ -1,0 +1,214 @@
+#include "cli/agents_above.h"
+
+#include "agent/error.h"
+#include "agent/state.h"
+#include "agent/text.h"
+#include "cli/known_names.h"
+#include "cli/run_identity.h"
+#include "cli/user_folders.h"
+#include "tools/guardrails/guardrails.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace cli {
+namespace {
+
+using agent::Result;
+
+constexpr const char* k_how =
+    "`errand resume RUN --agent FILE` carries it on by an agent of your "
+    "choice, with the rights of that";
+
+std::unexpected<agent::Error> unknown(const RecordedRun& run, std::string why) {
+  return agent::fail(agent::Code::cli_usage,
+                     fmt::format("the run {} worked for the run {}, whose rights are not known: {}",
+                                 recorded_id(run),
+                                 run.parent,
+                                 why),
+                     k_how);
+}
+
+// An agent or a flow that a run worked for.
+struct Above {
+  agent::AgentSpec agent;
+  bool is_flow = false;
+  bool handed_over = false;  // its conversation, to the run below
+  RunAbove run;
+};
+
+// It, or the run that it is a fork of.
+bool is_same_run(const RecordedRun& run, const std::string& id) {
+  const auto& ancestors = run.past.state.ancestors;
+  return !id.empty() && (id == recorded_id(run) || id == run.run_id ||
+                         std::ranges::find(ancestors, id) != ancestors.end());
+}
+
+bool handed_over(const RecordedRun& above, const RecordedRun& run) {
+  const agent::State& state = above.past.state;
+  const auto* member = agent::member_of_call(state, state.handed_over);
+  return !state.handed_over.empty() && member != nullptr && is_same_run(run, member->run_id);
+}
+
+std::vector<const agent::MemberRecord*> members_of(const agent::State& state) {
+  std::vector<const agent::MemberRecord*> members;
+  for (const auto& [key, member] : state.members) {
+    members.push_back(&member);
+  }
+  for (const auto& [key, sub_agent] : state.sub_agents) {
+    members.push_back(&sub_agent.record);
+  }
+  return members;
+}
+
+// Where a run is kept, or, where that is its agent's own journal, in the user's.
+Result<RecordedRun> recall_near(const RecordedRun& run,
+                                const std::string& id,
+                                const agent::Environment& environment) {
+  auto other = recall(run.store, id, environment);
+  return other || other.error().code != agent::Code::storage_not_found
+             ? std::move(other)
+             : recall(default_journal(environment), id, environment);
+}
+
+// Whether it has this run to carry on yet, as it is.
+bool waits_for(const RecordedRun& above, const RecordedRun& run) {
+  return !run.forked_from && std::ranges::any_of(members_of(above.past.state), [&](auto* member) {
+    return member->run_id == run.run_id && (!member->finished || member->finished->suspended);
+  });
+}
+
+agent::ResumeCommand resume_of(const RecordedRun& above, const agent::Environment& environment) {
+  agent::ResumeCommand resume{.words = "errand resume " + agent::shell_word(above.run_id),
+                              .agent_file = agent_file_of(above.begun).string()};
+  if (above.store != default_journal(environment)) {
+    resume.words += " --store " + agent::shell_word(above.store.string());
+  }
+  return resume;
+}
+
+void add(Spending& all, const Spending& more) {
+  all.tokens += more.tokens;
+  all.cost = agent::sum_of(all.cost, more.cost);
+}
+
+RunAbove run_above(const RecordedRun& above,
+                   const RecordedRun& run,
+                   const agent::Environment& environment) {
+  const Unheard unheard = unheard_of_members(above, environment);
+  RunAbove all{.run_id = above.run_id,
+               .name = above.begun.agent_name,
+               .limits = above.begun.plan.limits,
+               .spent = {.tokens = above.past.state.usage.total(), .cost = above.past.state.cost},
+               .worked = agent::Milliseconds{above.worked_ms} + unheard.worked};
+  add(all.spent, unheard.spent);
+  if (waits_for(above, run)) {
+    all.resume = resume_of(above, environment);
+  }
+  return all;
+}
+
+// A fork is no member of anybody: what it has used is on top.
+void add_fork(const RecordedRun& run, const agent::Environment& environment, RunAbove& above) {
+  const bool is_fork = !run.past.state.ancestors.empty();
+  if (run.forked_from || !is_fork) {
+    return;
+  }
+  const Unheard unheard = unheard_of_members(run, environment);
+  add(above.spent, {.tokens = run.past.state.usage.total(), .cost = run.past.state.cost});
+  add(above.spent, unheard.spent);
+  above.worked += agent::Milliseconds{run.worked_ms} + unheard.worked;
+}
+
+Result<Above> agent_above(const RecordedRun& run,
+                          const RecordedRun& parent,
+                          const agent::Environment& environment) {
+  if (!parent.is_own || needs_agent_file(parent.begun)) {
+    return unknown(run, "its record is not whole, or not yours");
+  }
+  Above above{.run = run_above(parent, run, environment)};
+  if (parent.begun.plan.is_flow) {
+    above.is_flow = true;
+    return above;
+  }
+  auto report = recorded_agent(parent.begun, environment, known_names());
+  if (!report.agent) {
+    return unknown(run, report.errors.front().message);
+  }
+  above.agent = *std::move(report.agent);
+  above.handed_over = handed_over(parent, run);
+  TRY_ASSIGN(above.run.kill_file, tools::kill_file(above.agent, environment));
+  return above;
+}
+
+}  // namespace
+
+// Those that have no ending yet were at work side by side, those that were stopped one by one.
+Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& environment) {
+  Unheard all;
+  agent::Milliseconds longest{0};
+  for (const agent::MemberRecord* member : members_of(run.past.state)) {
+    if (member->run_id.empty() || (member->finished && member->finished->taken_from)) {
+      continue;
+    }
+    const auto own = recall_near(run, member->run_id, environment);
+    if (!own) {
+      continue;  // what nobody has a record of, nobody can count
+    }
+    const Unheard below = unheard_of_members(*own, environment);
+    add(all.spent, unheard(own->past.state, member->finished));
+    add(all.spent, below.spent);
+    const agent::Milliseconds worked = agent::Milliseconds{own->worked_ms} + below.worked;
+    if (member->finished) {
+      const agent::Milliseconds heard{member->finished->result.duration_ms};
+      all.worked += std::max(worked - heard, agent::Milliseconds{0});
+    } else {
+      longest = std::max(longest, worked);
+    }
+  }
+  all.worked += longest;
+  return all;
+}
+
+Result<AgentsAbove> agents_above(const RecordedRun& run, const agent::Environment& environment) {
+  constexpr std::size_t k_most = 1'000;  // runs below each other: a record may lie
+  std::vector<Above> all;
+  RecordedRun below = run;
+  while (!below.parent.empty()) {
+    auto parent = recall_near(below, below.parent, environment);
+    if (!parent) {
+      return unknown(below, std::move(parent).error().message);
+    }
+    TRY_ASSIGN(all.emplace_back(), agent_above(below, *parent, environment));
+    add_fork(run, environment, all.back().run);
+    if (all.size() > k_most) {
+      return unknown(below, "there are too many above each other");
+    }
+    below = *std::move(parent);
+  }
+  AgentsAbove above;
+  bool has_it_by_hand_over = true;
+  bool carries_it_on = true;
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    has_it_by_hand_over = has_it_by_hand_over && all[at].handed_over;
+    if (has_it_by_hand_over) {
+      above.givers.push_back(all[at].agent);
+    }
+    carries_it_on = carries_it_on && !all[at].run.resume.words.empty();
+    if (!carries_it_on) {
+      all[at].run.resume = {};
+    }
+    above.runs.push_back(std::move(all[at].run));
+    // To whom it was handed on counts what the first one may that had it.
+    const bool is_between = all[at].handed_over && at + 1 < all.size() && all[at + 1].handed_over;
+    if (!all[at].is_flow && !is_between) {
+      above.agents.push_back(std::move(all[at].agent));
+    }
+  }
+  return above;
+}
+
+}  // namespace cli

@@ -1,0 +1,45 @@
+// What holds for a recorded run that is carried on by itself, of the agents and flows that it
+// worked for: their rights, their limits and kill switches, and who looks at an answer.
+#pragma once
+#include "agent/environment.h"
+#include "agent/result.h"
+#include "agent/resume_command.h"
+#include "agent/spec.h"
+#include "cli/recorded_run.h"
+#include "cli/shared_budget.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+// A run that it worked for, and what that has used with all of its members, by the records.
+struct RunAbove {
+  std::string run_id;
+  std::string name;      // the agent's or the flow's
+  agent::Limits limits;  // that its last process had
+  Spending spent;
+  agent::Milliseconds worked{0};
+  std::filesystem::path kill_file;  // empty: it has none
+  agent::ResumeCommand resume;      // carries both on; no words: that does not
+};
+
+struct AgentsAbove {
+  std::vector<agent::AgentSpec> agents;  // the nearest first, each as it is recorded
+  std::vector<agent::AgentSpec> givers;  // of them: by whom the conversation came to it
+  std::vector<RunAbove> runs;            // the nearest first
+};
+
+// cli.usage where nobody knows one of them any more.
+agent::Result<AgentsAbove> agents_above(const RecordedRun& run,
+                                        const agent::Environment& environment);
+
+// What the members of a run, and theirs, have spent and worked of which its record has not heard.
+struct Unheard {
+  Spending spent;
+  agent::Milliseconds worked{0};
+};
+Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& environment);
+
+}  // namespace cli

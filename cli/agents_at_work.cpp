@@ -1,0 +1,54 @@
+#include "cli/agents_at_work.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace cli {
+namespace {
+
+template <typename AnyPlan>
+std::vector<AnyPlan*> all_of(AnyPlan& whole) {
+  std::vector<AnyPlan*> all{&whole};
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    for (AnyPlan& member : all[at]->members) {
+      if (!member.agent.file.empty()) {
+        all.push_back(&member);
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<const Plan*> plans_at_work(const Plan& whole) {
+  return all_of(whole);
+}
+
+std::vector<Plan*> plans_at_work(Plan& whole) {
+  return all_of(whole);
+}
+
+OtherAgents agents_at_work(const Plan& whole) {
+  OtherAgents agents;
+  std::ranges::transform(plans_at_work(whole), std::back_inserter(agents), [](const Plan* one) {
+    return &one->agent;
+  });
+  return agents;
+}
+
+OtherAgents agents_at_work(const FlowTree& whole) {
+  std::vector<const FlowTree*> all{&whole};
+  OtherAgents agents;
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    agents.push_back(&all[at]->spec);
+    for (const auto& member : all[at]->members) {
+      if (member) {
+        all.push_back(member.get());
+      }
+    }
+  }
+  return agents;
+}
+
+}  // namespace cli

@@ -1,0 +1,19 @@
+// All that come to work where one run does, wherever they stand: the steps of a flow and of the
+// flows in it, sub-agents, and those to whom a conversation is handed over. What one of them can
+// write, another one must not obey.
+#pragma once
+#include "cli/flow_tree.h"
+#include "cli/plan.h"
+#include "cli/user_places.h"
+
+#include <vector>
+
+namespace cli {
+
+// Each once, the whole itself first; what is only a command is none. Borrowed.
+std::vector<const Plan*> plans_at_work(const Plan& whole);
+std::vector<Plan*> plans_at_work(Plan& whole);
+OtherAgents agents_at_work(const Plan& whole);
+OtherAgents agents_at_work(const FlowTree& whole);
+
+}  // namespace cli

@@ -1,0 +1,33 @@
+// The files that a run obeys while all that belong to it are at work, the members of a flow,
+// sub-agents and those to whom is handed over: what one of them changed in them, errand or another
+// one would do, now or in the next run.
+#pragma once
+#include "cli/commands/commands.h"
+#include "cli/parse.h"
+#include "cli/plan.h"
+#include "cli/user_places.h"
+#include "tools/hooks/script_files.h"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+// Absolute paths: the files of the whole and its agents, and what their tools, hooks, guardrails
+// and models name; where a flow opens more to its commands than tools have, what their lines name.
+std::vector<std::filesystem::path> obeyed_by_all(const Plan& whole,
+                                                 const Parsed& parsed,
+                                                 const Context& context);
+
+// The same of the agent that a run worked for which is now carried on by itself, and of all that
+// belong to it, as their files are now.
+std::vector<std::filesystem::path> obeyed_above(const agent::AgentSpec& above,
+                                                const Context& context);
+
+// What the commands name that have more than the agents, as it is now; by the command line.
+using WatchedCommands = std::map<std::string, tools::FileWatch>;
+WatchedCommands watched_commands(const OtherAgents& all, const Context& context);
+
+}  // namespace cli

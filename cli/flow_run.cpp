@@ -1,0 +1,819 @@
+#include "cli/flow_run.h"
+
+#include "agent/duration.h"
+#include "agent/id.h"
+#include "agent/sha256.h"
+#include "agent/state.h"
+#include "agent/step.h"
+#include "agent/store/sqlite_journal.h"
+#include "agent/text.h"
+#include "cli/agents_at_work.h"
+#include "cli/find_run.h"
+#include "cli/flow_files.h"
+#include "cli/flow_part.h"
+#include "cli/member_run.h"
+#include "cli/open_sandbox.h"
+#include "cli/outside_input.h"
+#include "cli/run_identity.h"
+#include "cli/run_inputs.h"
+#include "cli/run_seal.h"
+#include "cli/run_session.h"
+#include "cli/run_sinks.h"
+#include "cli/user_folders.h"
+#include "tools/hooks/user_command.h"
+#include "tools/process/program_result.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <system_error>
+#include <tuple>
+
+namespace cli {
+namespace {
+
+namespace fs = std::filesystem;
+using agent::Code;
+using agent::Ending;
+using agent::Error;
+using agent::Json;
+using agent::Result;
+using agent::RunResult;
+
+constexpr agent::Milliseconds k_command_timeout = std::chrono::minutes(10);
+constexpr std::size_t k_most_output = 1u << 20;  // bytes of a command's
+constexpr std::size_t k_most_errors = 8'000;     // bytes of what it says on stderr, where it fails
+
+// What the names `prompt` and `parameters` stand for.
+Json inputs_of_flow(const Plan& plan, const std::string& prompt) {
+  Json inputs;
+  inputs["prompt"] = prompt.empty() ? Json(nullptr) : Json(prompt);
+  Json& parameters = inputs["parameters"] = Json::object();
+  for (const agent::ParameterSpec& parameter : plan.agent.parameters) {
+    const auto value = plan.parameters.find(parameter.name);
+    if (value != plan.parameters.end()) {
+      const auto json =
+          parameter.type == "string" ? std::nullopt : agent::parse_json(value->second);
+      parameters[parameter.name] = json.value_or(Json(value->second));
+    }
+  }
+  return inputs;
+}
+
+// Of all agents' files, a line each: where one of them is another, a flow is not carried on by
+// itself.
+std::string sums_of_agents(const Plan& plan) {
+  std::string all;
+  for (const Plan& member : plan.members) {
+    all += fmt::format("{} {}\n",
+                       agent::sha256_hex(agent::length_prefixed(
+                           {member.agent.source, member.agent.output.schema})),
+                       member.agent.file);
+    all += member.is_flow() ? sums_of_agents(member) : "";
+  }
+  return all;
+}
+
+// The first agent file that is not what it was; empty: all are.
+std::string changed_agent(const std::string& before, const std::string& now) {
+  const auto then = agent::split_lines(before);
+  for (const std::string_view line : agent::split_lines(now)) {
+    if (std::ranges::find(then, line) == then.end()) {
+      return std::string(line.substr(line.find(' ') + 1));
+    }
+  }
+  return before == now ? "" : "an agent of it";  // one more or less
+}
+
+RunResult bare_result(const Ending& ending) {
+  return agent::make_result(agent::State({}), ending);
+}
+
+Ending cancelled_by_flow() {
+  return {.error = Error{.code = Code::durable_cancelled,
+                         .message = "the flow ended while it was at work",
+                         .help = {}}};
+}
+
+Ending how_it_was_stopped(const agent::Cancellation& stop) {
+  if (const int signal = stop.signal_number(); signal != 0) {
+    return {
+        .error =
+            Error{.code = Code::run_cancelled, .message = "a signal ended the flow", .help = {}},
+        .signal = signal};
+  }
+  return stop.ending().value_or(cancelled_by_flow());
+}
+
+// Whether it goes on where the flow does, whatever its step's `on_error`: it was stopped, it waits
+// for a person, another process has it, what ended it is meant for all, or is the whole's limit.
+bool is_suspended(const RunResult& result, const agent::Cancellation& stop) {
+  if (!result.error) {
+    return false;
+  }
+  const auto of_the_whole = stop.ending();
+  return result.error->is_taken || agent::is_meant_for_all(result) ||
+         result.error->code == Code::tool_confirmation_required ||
+         agent::status_of(result.exit_code) == agent::Status::cancelled ||
+         (of_the_whole && of_the_whole->error && of_the_whole->error->code == result.error->code);
+}
+
+// As a shell says it; nullopt: it could not be run, or what it did was refused.
+std::optional<int> status_in_a_shell(const tools::ProgramResult& result) {
+  using End = tools::ProgramResult::End;
+  switch (result.end) {
+    case End::exited:
+      return result.exit_status != 0 || result.has_exited_cleanly()
+                 ? std::optional(result.exit_status)
+                 : std::nullopt;
+    case End::signalled:
+      return 128 + result.signal;
+    case End::timed_out:
+    case End::idle:
+      return 124;
+    case End::cancelled:
+    case End::not_started:
+    case End::lost:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+FlowRun::FlowRun(RunWorld world, std::string run_id, RunSource source, Plan plan)
+    : world_(std::move(world)),
+      run_id_(std::move(run_id)),
+      source_(std::move(source)),
+      plan_(std::move(plan)),
+      sinks_(world_.sinks),
+      budget_(plan_.agent.limits, "the flow") {
+  if (world_.others.empty()) {  // it is the outermost
+    world_.others = agents_at_work(plan_);
+  }
+}
+
+Result<std::unique_ptr<FlowRun>> FlowRun::open(RunWorld world,
+                                               std::string run_id,
+                                               RunSource source,
+                                               Plan plan) {
+  std::unique_ptr<FlowRun> flow(
+      new FlowRun(std::move(world), std::move(run_id), std::move(source), std::move(plan)));
+  TRY(flow->open_journal());
+  TRY(flow->open_workshop());
+  TRY(flow->open_io());
+  if (auto& earlier = flow->source_.earlier) {
+    TRY(check_is_own(*earlier, "begin the flow anew"));
+    const std::string changed =
+        changed_agent(earlier->begun.made_from.input_sha256, sums_of_agents(flow->plan_));
+    const bool takes_files = flow->world_.parsed.has("--agent") || !flow->world_.parent.empty();
+    if (!changed.empty() && !takes_files) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("{} is not what it was when the flow {} began",
+                                     agent::one_line(changed),
+                                     flow->run_id_),
+                         "`--agent FILE` with the flow's file takes the files as they are; or put "
+                         "them back");
+    }
+    flow->recorded_ = earlier->past.state.members;
+  }
+  TRY(flow->open_state());
+  return flow;
+}
+
+Result<void> FlowRun::open_state() {
+  std::string prompt = plan_.text.prompt;
+  if (source_.earlier) {
+    const auto& messages = source_.earlier->past.state.conversation.messages;
+    prompt = messages.empty() ? "" : std::get<agent::UserMessage>(messages.front()).text;
+  }
+  TRY_ASSIGN(parts_, parts_asked_for(world_.parsed, plan_.agent.steps));
+  if (!parts_.empty()) {
+    agent::flow::narrow(plan_.agent.steps, parts_);
+  }
+  state_.emplace(plan_.agent.steps, inputs_of_flow(plan_, prompt));
+  return source_.taken ? take_members() : Result<void>();
+}
+
+// What is taken from an earlier run is all there before anything begins: it needs nothing else.
+Result<void> FlowRun::take_members() {
+  for (bool is_news = true; is_news;) {
+    is_news = false;
+    for (const Member& member : state_->begin()) {
+      if (parts_[member.step] != agent::flow::Part::taken) {
+        ready_.push_back(member);
+        continue;
+      }
+      is_news = true;
+      TRY_ASSIGN(auto taken, taken_member(*source_.taken, step_of(member), key_of(member)));
+      state_->end(member,
+                  {.result = taken.result,
+                   .exit_status = taken.exit_status,
+                   .errors = taken.errors.value_or(""),
+                   .taken_from = *taken.taken_from});
+      taken_.push_back(std::move(taken));
+    }
+  }
+  return {};
+}
+
+Result<void> FlowRun::open_journal() {
+  const agent::SessionSpec& session = plan_.agent.session;
+  const fs::path file =
+      source_.earlier ? source_.earlier->store : store_of(plan_.agent, world_.context.environment);
+  if (world_.parsed.has("--no-session") || world_.parsed.has("--replay") ||
+      session.store == "none" || file.is_relative()) {
+    return {};
+  }
+  const RunIdentity identity{.cwd = world_.context.cwd.string(),
+                             .agent_folder = plan_.agent.directory,
+                             .agent_file = plan_.agent.file,
+                             .name = source_.session};
+  if (auto why = why_not_kept(identity, world_.redactor)) {
+    return agent::fail(*std::move(why));
+  }
+  TRY(check_is_no_output(world_.parsed, "the session store", file.string()));
+  auto journal = agent::store::SqliteJournal::open(file, session.durability, world_.redactor);
+  if (!journal) {
+    Error error = std::move(journal).error().while_("opening the session store");
+    error.help += error.help.empty() ? "" : "; or ";
+    error.help += "--no-session runs without one";
+    return agent::fail(std::move(error));
+  }
+  TRY((*journal)->claim(run_id_));
+  if (source_.earlier) {
+    TRY(check_is_unchanged(*source_.earlier));
+  }
+  journal_ = *std::move(journal);
+  journal_file_ = file;
+  store_ = session.store;
+  for (const std::string_view part : {"", "-wal", "-shm", "-lock"}) {
+    world_.outputs.meanwhile.push_back(fs::path(file) += part);
+  }
+  return {};
+}
+
+// For the flow's commands.
+Result<void> FlowRun::open_workshop() {
+  if (world_.watched == nullptr) {
+    watched_ = watched_commands(world_.others, world_.context);
+    world_.watched = &watched_;
+  }
+  if (std::ranges::none_of(plan_.agent.steps, &agent::StepSpec::is_command)) {
+    return {};
+  }
+  std::vector<fs::path> obeyed = obeyed_files();
+  if (journal_) {
+    obeyed.push_back(fs::absolute(journal_file_) += "-journal");
+  }
+  TRY_ASSIGN(workshop_,
+             ToolEnvironment::open(plan_.agent,
+                                   {.folder_id = agent::new_run_id(),
+                                    .http = &world_.http,
+                                    .outputs = world_.outputs,
+                                    .obeyed = std::move(obeyed),
+                                    .is_attended = false},
+                                   world_.context,
+                                   world_.supervisor,
+                                   world_.redactor));
+  for (std::string& sentence : workshop_->warnings()) {
+    plan_.warnings.push_back({.message = std::move(sentence), .help = {}});
+  }
+  return {};
+}
+
+Result<void> FlowRun::open_io() {
+  if (world_.tape == nullptr) {
+    io_ = providers::live_io(world_.http, store_);
+    return {};
+  }
+  TRY_ASSIGN(io_,
+             world_.tape->open({.member = world_.path,
+                                .run_id = run_id_,
+                                .key_variable = {},
+                                .folder = workshop_ ? workshop_->folder().path().string() : "",
+                                .store = store_},
+                               world_.http));
+  store_ = io_->store();
+  return {};
+}
+
+agent::RunStarted FlowRun::beginning() const {
+  const auto& earlier = source_.earlier;
+  agent::RunStarted started{
+      .version = ERRAND_VERSION,
+      .agent_name = plan_.agent.name,
+      .agent_file = plan_.agent.file,
+      .cwd = world_.context.cwd.string(),
+      .prompt = earlier ? "" : plan_.text.prompt,
+      .sandbox = describe(plan_.agent.sandbox, workshop_ ? workshop_->sandbox() : nullptr),
+      .session = source_.session,
+      .resumes = earlier ? std::optional(earlier->past.seq) : std::nullopt,
+      .plan = {.limits = plan_.agent.limits, .is_flow = true},
+      .made_from = {.agent_text = world_.redactor.apply(plan_.agent.source),
+                    .agent_folder = plan_.agent.directory,
+                    .options = lasting_options(world_.parsed),
+                    .input_sha256 = sums_of_agents(plan_)},
+      .worked_ms = earlier ? earlier->worked_ms : 0};
+  if (journal_) {
+    for (std::string& option : started.made_from.options) {
+      option = world_.redactor.apply(option);
+    }
+    if (const auto key = seal_key(world_.context.environment, world_.context.cwd)) {
+      started.made_from.seal = seal_of(*key, run_id_, started);
+    }
+  }
+  return started;
+}
+
+agent::ResumeCommand FlowRun::resume_command() const {
+  const bool is_sealed = journal_ == nullptr ||  // of a recorded run: it says what that one said
+                         seal_key(world_.context.environment, world_.context.cwd).has_value();
+  const fs::path file = fs::path(plan_.agent.directory) / fs::path(plan_.agent.file).filename();
+  return !store_.empty() && is_sealed
+             ? agent::ResumeCommand{.words = "errand resume " + agent::shell_word(run_id_),
+                                    .agent_file = file.string()}
+             : agent::ResumeCommand{};
+}
+
+// ---- the whole ----
+
+RunResult FlowRun::run() {
+  const agent::RunStarted started = beginning();
+  agent::Past past;
+  if (source_.earlier) {
+    past = std::move(source_.earlier->past);
+    budget_.begin_with(past.state.usage.total(), past.state.cost);
+  }
+  auto sinks = sinks_.sinks();
+  if (agent::EventSink* watcher = io_->watcher()) {
+    sinks.push_back(watcher);
+  }
+  recorder_.emplace(run_id_,
+                    std::move(past),
+                    agent::Recorder::Audience{.sinks = sinks,
+                                              .journal = journal_.get(),
+                                              .clock = io_->clock(),
+                                              .parent = world_.parent});
+  worked_before_ = agent::Milliseconds{started.worked_ms};
+  time_.emplace(worked_before_, io_->clock(), world_.cancellation);
+  if (const auto limit = time_limit()) {
+    time_->end_after(*limit);
+  }
+  recorder_->record(started);
+  for (const agent::Warning& warning : plan_.warnings) {
+    recorder_->record(warning);
+  }
+  for (agent::MemberFinished& taken : taken_) {
+    recorder_->record(std::move(taken));
+  }
+  recorder_->commit();
+  const auto look_again = [this] {
+    const std::lock_guard lock(mutex_);
+    ended_some_.notify_all();
+  };
+  const std::stop_callback stopped(world_.cancellation.stop(), look_again);
+  const std::stop_callback killed(world_.cancellation.kill(), look_again);
+  begin_members();
+  while (!running_.empty()) {
+    wait_for_members();
+    begin_members();
+  }
+  RunResult result = finish();
+  io_->finish();
+  return result;
+}
+
+// Its own, or what is left of that of those above, whichever comes first.
+std::optional<agent::Milliseconds> FlowRun::time_limit() const {
+  const auto& own = plan_.agent.limits.timeout;
+  if (!world_.time_above) {
+    return own;
+  }
+  const agent::Milliseconds above = worked_before_ + world_.time_above->left;
+  return own ? std::min(*own, above) : above;
+}
+
+void FlowRun::begin_members() {
+  for (bool is_news = true; is_news;) {
+    is_news = false;
+    if (interruption() || state_->ending()) {
+      stop_members();
+      return;
+    }
+    std::vector<Member> members = std::exchange(ready_, {});
+    std::ranges::move(state_->begin(), std::back_inserter(members));
+    for (const Member& member : members) {
+      if (settle_recorded(member)) {
+        is_news = true;
+      } else {
+        begin(member);
+      }
+    }
+  }
+}
+
+// What an earlier process has brought is not done again. What ended the flow then is.
+bool FlowRun::settle_recorded(const Member& member) {
+  const auto found = recorded_.find(key_of(member));
+  if (found == recorded_.end() || !found->second.finished) {
+    return false;
+  }
+  const RunResult& result = found->second.finished->result;
+  const agent::StepSpec& step = step_of(member);
+  const bool ended_it = step.on_error == agent::StepSpec::OnError::stop &&
+                        (!step.repeat || member.round > step.repeat->max);
+  if (found->second.finished->suspended || (result.exit_code != 0 && ended_it)) {
+    return false;
+  }
+  state_->end(member,
+              {.result = result,
+               .exit_status = found->second.finished->exit_status,
+               .errors = found->second.finished->errors.value_or(""),
+               .taken_from = found->second.finished->taken_from.value_or("")});
+  return true;
+}
+
+agent::MemberKey FlowRun::key_of(const Member& member) const {
+  return {step_of(member).name,
+          member.item ? static_cast<std::int64_t>(*member.item) : -1,
+          member.round};
+}
+
+// What it is called in the flow, each round by itself.
+std::string FlowRun::place_of(const Member& member) const {
+  return state_->name_of(member) + (member.round > 1 ? fmt::format("@{}", member.round) : "");
+}
+
+std::string FlowRun::session_of(const Member& member) const {
+  if (store_.empty()) {
+    return {};
+  }
+  return fmt::format(
+      "{}/{}", source_.session.empty() ? run_id_ : source_.session, place_of(member));
+}
+
+void FlowRun::begin(const Member& member) {
+  const agent::StepSpec& step = step_of(member);
+  const auto found = recorded_.find(key_of(member));
+  std::string run_id;
+  if (!step.is_command()) {
+    run_id = found != recorded_.end() && !found->second.run_id.empty()
+                 ? found->second.run_id
+                 : world_.new_run_id(place_of(member));
+  }
+  recorder_->record(agent::MemberStarted{
+      .member = state_->name_of(member),
+      .step = step.name,
+      .item = member.item ? std::optional(static_cast<std::int64_t>(*member.item)) : std::nullopt,
+      .round = member.round,
+      .kind = step.is_command()                      ? "command"
+              : plan_.members[member.step].is_flow() ? "flow"
+                                                     : "agent",
+      .runs = step.is_command() ? step.command : step.agent,
+      .run_id = run_id});
+  recorder_->commit();
+  Assignment work{.member = member,
+                  .run_id = std::move(run_id),
+                  .session = session_of(member),
+                  .path = world_.path_of(place_of(member))};
+  Running& running = running_[member];
+  running.stop = std::make_unique<agent::Cancellation>();
+  auto task = state_->task_of(member);
+  if (!task) {
+    const std::lock_guard lock(mutex_);
+    ended_.emplace_back(member,
+                        MemberEnd{.result = bare_result({.error = std::move(task).error()})});
+    return;
+  }
+  work.task = *std::move(task);
+  try {
+    running.thread = std::jthread([this, work, stop = running.stop.get()] {
+      MemberEnd end = perform(work, *stop);
+      const std::lock_guard lock(mutex_);
+      ended_.emplace_back(work.member, std::move(end));
+      ended_some_.notify_all();
+    });
+  } catch (const std::system_error& no_thread) {
+    const std::lock_guard lock(mutex_);
+    ended_.emplace_back(member,
+                        MemberEnd{.result = bare_result({.error = agent::error_of(no_thread)})});
+  }
+}
+
+// Until one at least has ended, or all are to be stopped.
+void FlowRun::wait_for_members() {
+  std::vector<std::pair<Member, MemberEnd>> ended;
+  {
+    std::unique_lock lock(mutex_);
+    ended_some_.wait(lock, [&] { return !ended_.empty() || wants_stop(); });
+    ended.swap(ended_);
+  }
+  for (auto& [member, end] : ended) {
+    running_.erase(member);
+    recorder_->record(agent::MemberFinished{
+        .member = state_->name_of(member),
+        .step = step_of(member).name,
+        .item = member.item ? std::optional(static_cast<std::int64_t>(*member.item)) : std::nullopt,
+        .round = member.round,
+        .exit_status = end.exit_status,
+        .errors = step_of(member).is_command() ? std::optional(end.errors) : std::nullopt,
+        .result = end.result,
+        .suspended = end.is_suspended});
+    state_->end(member, std::move(end));
+  }
+  recorder_->commit();
+}
+
+std::optional<Ending> FlowRun::interruption() const {
+  if (const int signal = world_.cancellation.signal_number(); signal != 0) {
+    return Ending{.error = Error{.code = Code::run_cancelled,
+                                 .message = fmt::format("the flow was ended by {}",
+                                                        signal == SIGINT    ? "SIGINT"
+                                                        : signal == SIGHUP  ? "SIGHUP"
+                                                        : signal == SIGPIPE ? "SIGPIPE"
+                                                                            : "SIGTERM"),
+                                 .help = {}},
+                  .signal = signal};
+  }
+  if (recorder_->failure()) {
+    return Ending{.error = recorder_->failure()};
+  }
+  if (auto ending = world_.cancellation.ending()) {
+    return ending;  // that of the flow that this one is a step of
+  }
+  if (world_.cancellation.is_expired() && world_.time_above &&
+      time_->worked() >= worked_before_ + world_.time_above->left) {
+    return world_.time_above->ending;
+  }
+  if (world_.cancellation.is_expired()) {
+    const auto limit = plan_.agent.limits.timeout.value_or(agent::Milliseconds{0});
+    const auto seconds = [](agent::Milliseconds time) {
+      return static_cast<double>(time.count()) / 1000;
+    };
+    return agent::stopped_at(Code::run_timeout,
+                             seconds(std::max(time_->worked(), limit)),
+                             seconds(limit),
+                             "the flow took longer than " + agent::format_duration(limit));
+  }
+  return std::nullopt;
+}
+
+// Whether the members are to be told something new.
+bool FlowRun::wants_stop() const {
+  const agent::Cancellation& whole = world_.cancellation;
+  return (whole.stop().stop_requested() && told_ == Told::nothing) ||
+         (whole.kill().stop_requested() && told_ != Told::to_die);
+}
+
+// Each thing once: a second word ends a member at once. By a signal as it is; else because the flow
+// is over.
+void FlowRun::stop_members() {
+  const bool is_kill = world_.cancellation.kill().stop_requested();
+  if (told_ == Told::to_die || (told_ == Told::to_stop && !is_kill)) {
+    return;
+  }
+  const int signal = world_.cancellation.signal_number();
+  const auto why = interruption();
+  const bool is_told = world_.cancellation.is_expired() || world_.cancellation.ending();
+  const auto tell = [&](agent::Cancellation& member) {
+    if (signal != 0) {
+      member.signal(signal);
+    } else {
+      member.end(why && is_told ? *why : cancelled_by_flow());
+    }
+  };
+  for (auto& [member, running] : running_) {
+    tell(*running.stop);
+    if (is_kill && told_ == Told::nothing) {
+      tell(*running.stop);
+    }
+  }
+  told_ = is_kill ? Told::to_die : Told::to_stop;
+}
+
+RunResult FlowRun::finish() {
+  auto ending = interruption();
+  if (!ending) {
+    ending = state_->ending();
+  }
+  if (workshop_) {
+    for (agent::Leftover& left : workshop_->runner_options({}).program_runner->tidy_up()) {
+      if (left.is_obeyed && !ending) {
+        ending = Ending{.error = Error{.code = Code::sandbox_violation,
+                                       .message = left.sentence,
+                                       .help = "take it away by hand, before git or errand does "
+                                               "what it says"}};
+      }
+      recorder_->record(agent::Warning{.message = std::move(left.sentence), .help = {}});
+    }
+  }
+  RunResult result =
+      agent::make_result(recorder_->state(), ending ? *ending : state_->last_ending());
+  result.text = state_->text();
+  result.partial = !agent::has_final_answer(result.exit_code) && !result.text.empty();
+  result.output = result.exit_code == 0 ? state_->output() : "";
+  result.members = state_->members();
+  result.run_id = run_id_;
+  result.duration_ms = time_->worked().count();
+  if (!recorder_->failure() && result.exit_code != 0 &&
+      agent::can_be_carried_on(recorder_->state(), result.exit_code)) {
+    result.resume_cmd = agent::resume_command(resume_command(), result, plan_.agent.limits);
+    if (result.resume_cmd.ends_with(agent::k_place_of_message)) {  // what is left to do is known
+      result.resume_cmd.resize(result.resume_cmd.size() - agent::k_place_of_message.size());
+    }
+  }
+  if (!ending) {
+    result.resume_cmd.clear();  // all of it has ended
+  }
+  if (!world_.cancellation.ending()) {
+    agent::tell_of_member(result, resume_command());
+    agent::tell_whose_stop(result, plan_.agent.limits);
+  }
+  const bool was_failing = recorder_->failure().has_value();
+  const int signal = world_.cancellation.signal_number();
+  recorder_->finish(result, [&]() -> std::optional<Ending> {
+    const bool is_failing = recorder_->failure() && !was_failing;
+    const bool is_signalled = world_.cancellation.signal_number() == SIGPIPE && signal == 0;
+    return is_failing || is_signalled ? interruption() : std::nullopt;
+  });
+  return result;
+}
+
+// ---- one member ----
+
+FlowRun::MemberEnd FlowRun::perform(const Assignment& work, agent::Cancellation& stop) {
+  MemberEnd end = performed(work, stop);
+  end.is_suspended = is_suspended(end.result, stop);
+  return end;
+}
+
+FlowRun::MemberEnd FlowRun::performed(const Assignment& work, agent::Cancellation& stop) {
+  const auto failed = [](Error error) {
+    return MemberEnd{.result = bare_result({.error = std::move(error)})};
+  };
+  const agent::SystemClock clock;
+  const auto begin = clock.now();
+  try {
+    if (step_of(work.member).is_command()) {
+      auto end = run_command(work, stop);
+      MemberEnd done = end ? *std::move(end) : failed(std::move(end).error());
+      const auto measured = std::chrono::duration_cast<agent::Milliseconds>(clock.now() - begin);
+      done.result.duration_ms = io_->took(work.path, measured).count();
+      return done;
+    }
+    auto result = run_agent(work, stop);
+    return result ? MemberEnd{.result = *std::move(result)} : failed(std::move(result).error());
+  } catch (const std::exception& exception) {
+    return failed(agent::error_of(exception));
+  }
+}
+
+// Those of the flow that it is a step of, too.
+std::vector<fs::path> FlowRun::obeyed_files() const {
+  std::vector<fs::path> files = obeyed_by_all(plan_, world_.parsed, world_.context);
+  std::ranges::copy(world_.obeyed, std::back_inserter(files));
+  return files;
+}
+
+// Where the member's own record is, by what its file says.
+fs::path FlowRun::journal_of(const Plan& member) const {
+  const agent::Environment& environment = world_.context.environment;
+  const fs::path own = store_of(member.agent, environment);
+  return !journal_ ? fs::path() : own == store_of(plan_.agent, environment) ? journal_file_ : own;
+}
+
+Result<RunResult> FlowRun::run_agent(const Assignment& work, agent::Cancellation& stop) {
+  const agent::flow::Task& task = work.task;
+  const OutsideInput said{.prompt = task.prompt.empty() ? std::nullopt : std::optional(task.prompt),
+                          .parameters = {task.parameters.begin(), task.parameters.end()}};
+  const Parsed parsed = command_line_of_members(world_.parsed);
+  auto sinks = sinks_.sinks();
+  sinks.push_back(&budget_);
+  return run_member(
+      {.context = world_.context,
+       .supervisor = world_.supervisor,
+       .redactor = world_.redactor,
+       .http = world_.http,
+       .models = world_.models,
+       .parsed = parsed,
+       .sinks = std::move(sinks),
+       .outputs = world_.outputs,
+       .cancellation = stop,
+       .killed = [&] { return killed(stop); },
+       .kill_files = world_.kill_files,
+       .count_before = [&](const Spending& spending) { count_before(spending); },
+       .tape = world_.tape,
+       .parent = run_id_,
+       .member = step_of(work.member).name,
+       .path = work.path,
+       .obeyed = obeyed_files(),
+       .others = world_.others,
+       .watched = world_.watched},
+      {.run_id = work.run_id,
+       .session = work.session,
+       .is_recorded = recorded_.contains(key_of(work.member)),
+       .heard = heard_of(work.member),
+       .journal = journal_of(plan_.members[work.member.step]),
+       .anew = "begin the flow anew",
+       .count_earlier = [&](const agent::State& state) { count_earlier(work, state); }},
+      plan_.members[work.member.step],
+      said);
+}
+
+// Of a command that has more than the agents have: what it names is what it was when the outermost
+// flow began, whoever could have changed it, and by whatever way.
+Result<void> FlowRun::check_is_unchanged_since(const agent::StepSpec& step) const {
+  const auto watched = world_.watched->find(step.command);
+  const fs::path changed =
+      watched == world_.watched->end() ? fs::path() : watched->second.changed();
+  if (changed.empty()) {
+    return {};
+  }
+  return agent::fail(
+      Code::sandbox_violation,
+      fmt::format("the command was not run: `{}`, which it names, is not what it was "
+                  "when the flow began",
+                  agent::one_line(changed.string(), 200)),
+      "look at the file; then begin the flow anew");
+}
+
+Result<FlowRun::MemberEnd> FlowRun::run_command(const Assignment& work, agent::Cancellation& stop) {
+  const agent::StepSpec& step = step_of(work.member);
+  TRY(check_is_unchanged_since(step));
+  tools::ProgramRunner& runner = *workshop_->runner_options({}).program_runner;
+  const tools::UserPrograms programs{.folder = world_.context.cwd,
+                                     .directory = plan_.agent.directory,
+                                     .temporary = workshop_->folder().path(),
+                                     .environment = world_.context.environment,
+                                     .program_runner = &runner};
+  const tools::ProgramRequest request{.argv = {"/bin/sh", "-c", step.command},
+                                      .environment = tools::user_environment(programs, {}),
+                                      .cwd = world_.context.cwd,
+                                      .temporary = workshop_->folder().path(),
+                                      .timeout = step.timeout.value_or(k_command_timeout),
+                                      .merge_stderr = false,
+                                      .limits = {.memory = k_most_output, .file = 0}};
+  tools::ProgramResult result = runner.run(request, {.stop = stop.stop(), .kill = stop.kill()});
+  if (result.end == tools::ProgramResult::End::cancelled) {
+    return MemberEnd{.result = bare_result(how_it_was_stopped(stop))};
+  }
+  const bool has_exited = result.has_exited_cleanly();
+  const bool is_well = has_exited && result.exit_status == 0;
+  MemberEnd end{.result = {}, .exit_status = status_in_a_shell(result)};
+  if (!is_well) {
+    const std::string how = has_exited ? fmt::format("exit status {}", result.exit_status)
+                                       : tools::failed_end(result, request).message;
+    end.result = bare_result(
+        {.error = Error{.code = Code::team_member_failed,
+                        .message = fmt::format("the command failed: {}", how),
+                        .help = "see what it says",
+                        .cause = agent::Cause{.code = Code::tool_failed, .message = how}}});
+  }
+  const auto without_secrets = [&](const std::string& text) {
+    return plan_.agent.guardrails.redact_secrets ? world_.redactor.guessing().apply(text)
+                                                 : world_.redactor.apply(text);
+  };
+  end.result.partial = !result.output.is_whole;
+  end.result.text = without_secrets(io_->said(result.output.text));
+  end.errors = without_secrets(agent::head_and_tail(io_->said(result.errors.text), k_most_errors));
+  return end;
+}
+
+// How it ended in an earlier process, as far as the flow's record has heard.
+std::optional<agent::MemberFinished> FlowRun::heard_of(const Member& member) const {
+  const auto found = recorded_.find(key_of(member));
+  return found == recorded_.end() ? std::nullopt : found->second.finished;
+}
+
+// What a member has used that the flow's record has not heard of: before it was cut off, or while
+// another process carried it on.
+void FlowRun::count_earlier(const Assignment& work, const agent::State& member) {
+  count_before(unheard(member, heard_of(work.member)));
+}
+
+void FlowRun::count_before(const Spending& spending) {
+  budget_.add(spending);
+  if (world_.count_before) {
+    world_.count_before(spending);
+  }
+}
+
+// Before each request of any member.
+std::optional<Error> FlowRun::killed(agent::Cancellation& stop) {
+  const auto ending = budget_.at_limit();
+  if (ending) {
+    stop.end(*ending);
+    return ending->error;
+  }
+  auto error = world_.killed ? world_.killed() : std::nullopt;
+  if (const auto whole = world_.cancellation.ending(); error && whole) {
+    stop.end(*whole);
+  }
+  return error;
+}
+
+}  // namespace cli

@@ -1,0 +1,91 @@
+#include "cli/limits_above.h"
+
+#include "agent/duration.h"
+#include "agent/money.h"
+#include "agent/resume_command.h"
+#include "agent/step.h"
+#include "agent/text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace cli {
+namespace {
+
+std::string words_of(const RunAbove& run) {
+  return fmt::format("the run {} ({}), for which this one works, and its members",
+                     run.run_id,
+                     agent::one_line(run.name, 60));
+}
+
+// As if that run had stopped so.
+agent::Ending of_run(agent::Ending ending, const RunAbove& run) {
+  agent::RunResult result{
+      .exit_code = agent::exit_code(ending), .stop = ending.stop, .run_id = run.run_id};
+  result.cost =
+      run.spent.cost ? agent::Money::from_json(agent::Json(ending.stop->used)) : std::nullopt;
+  result.duration_ms = run.worked.count();
+  ending.stop->run_id = run.run_id;
+  ending.stop->way_on = agent::resume_command(run.resume, result, run.limits);
+  ending.error->help =
+      ending.stop->way_on.empty()
+          ? std::string("`--agent FILE` carries this run on without it, by an agent of your choice")
+          : fmt::format("`{}` carries both on", ending.stop->way_on);
+  return ending;
+}
+
+agent::TimeAbove time_of(const RunAbove& run) {
+  const agent::Milliseconds limit = *run.limits.timeout;
+  const double seconds = static_cast<double>(limit.count()) / 1000;
+  return {.left = std::max(limit - run.worked, agent::Milliseconds{0}),
+          .ending = of_run(agent::stopped_at(agent::Code::run_timeout,
+                                             seconds,
+                                             seconds,
+                                             fmt::format("{}, were at work for longer than {}",
+                                                         words_of(run),
+                                                         agent::format_duration(limit))),
+                           run)};
+}
+
+}  // namespace
+
+LimitsAbove::LimitsAbove(const std::vector<RunAbove>& runs, agent::Cancellation& cancellation)
+    : cancellation_(cancellation) {
+  for (const RunAbove& run : runs) {
+    auto& budget = budgets_.emplace_back(std::make_unique<SharedBudget>(run.limits, words_of(run)));
+    budget->begin_with(run.spent.tokens, run.spent.cost);
+    budget->tell_whose([run](agent::Ending ending) { return of_run(std::move(ending), run); });
+    if (!run.kill_file.empty()) {
+      kill_files_.push_back(run.kill_file);
+    }
+    if (run.limits.timeout) {
+      auto time = time_of(run);
+      if (!time_ || time.left < time_->left) {
+        time_ = std::move(time);
+      }
+    }
+  }
+}
+
+std::vector<agent::EventSink*> LimitsAbove::sinks() const {
+  std::vector<agent::EventSink*> sinks;
+  for (const auto& budget : budgets_) {
+    sinks.push_back(budget.get());
+  }
+  return sinks;
+}
+
+std::optional<agent::Error> LimitsAbove::at_limit() const {
+  for (const auto& budget : budgets_) {
+    if (const auto ending = budget->at_limit()) {
+      cancellation_.end(*ending);
+      return ending->error;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace cli

@@ -1,0 +1,165 @@
+#include "cli/member_run.h"
+
+#include "agent/outcome.h"
+#include "cli/flow_run.h"
+#include "cli/open_sandbox.h"
+#include "cli/recorded_run.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace cli {
+namespace {
+
+using agent::Code;
+using agent::Result;
+
+// Of a run that was begun, its record.
+Result<RunSource> source_of(const MemberRun& member, const Plan& plan, const Context& context) {
+  RunSource source{.agent = {.file = plan.agent.file}, .session = member.session};
+  if (!member.is_recorded || member.journal.empty()) {
+    return source;
+  }
+  auto earlier = recall(member.journal, member.run_id, context.environment);
+  if (!earlier && earlier.error().code == Code::storage_not_found) {
+    if (member.heard && !member.heard->result.run_id.empty()) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("the record of the run {} is gone, and with it what was done "
+                                     "and said in it",
+                                     member.run_id),
+                         member.anew);
+    }
+    return source;  // it was told of, and then nothing was kept of it
+  }
+  if (!earlier) {
+    return agent::fail(std::move(earlier).error());
+  }
+  TRY(check_is_own(*earlier, member.anew));
+  const auto& finished = earlier->past.state.finished;
+  source.says_own_prompt = !plan.is_flow() && finished && agent::needs_message(finished->exit_code);
+  source.earlier = *std::move(earlier);
+  return source;
+}
+
+// How it has ended for good; nullopt: there is something left to do of it. The whole may have been
+// cut off before it heard of that.
+std::optional<agent::RunResult> answer_of(const RunSource& source) {
+  if (!source.earlier || !source.earlier->past.state.finished) {
+    return std::nullopt;
+  }
+  const agent::State& state = source.earlier->past.state;
+  const int exit_code = state.finished->exit_code;
+  const bool is_over = exit_code == 0 || !agent::can_be_carried_on(state, exit_code);
+  return is_over ? state.finished : std::nullopt;
+}
+
+// It cannot go on now; what it has used is what is recorded of it.
+Result<agent::RunResult> left_alone(const MemberRun& member,
+                                    const Context& context,
+                                    agent::Error why) {
+  if (!member.is_recorded || member.journal.empty()) {
+    return agent::fail(std::move(why));
+  }
+  const auto recorded = recall(member.journal, member.run_id, context.environment);
+  if (!recorded && !member.heard) {
+    return agent::fail(std::move(why));
+  }
+  agent::RunResult result = agent::make_result(recorded ? recorded->past.state : agent::State({}),
+                                               {.error = std::move(why)});
+  if (!recorded) {
+    agent::RunResult heard = member.heard->result;
+    heard.exit_code = result.exit_code;
+    heard.error = std::move(result.error);
+    result = std::move(heard);
+  }
+  result.run_id = member.run_id;
+  return result;
+}
+
+// What the model reads, or what the steps of a flow know of it.
+Result<void> tell(const OutsideInput& said,
+                  const RunSource& source,
+                  const RunWorld& world,
+                  Plan& plan) {
+  plan.reads_stdin = true;  // it is not the members' to look at
+  if (plan.is_flow()) {
+    TRY_ASSIGN(plan.parameters, config::bound_parameters(plan.agent, said.parameters));
+  }
+  if (plan.is_flow() && !said.prompt && plan.agent.prompt.empty()) {
+    return {};
+  }
+  TRY_ASSIGN(
+      plan.text,
+      texts_of(
+          said, {}, plan, reading_policy(plan.agent, plan.settings, world.parsed, world.context)));
+  if (source.earlier) {
+    plan.opening.clear();  // it was said
+  }
+  if (source.earlier && !source.says_own_prompt) {
+    plan.text.prompt.clear();  // so was this
+    plan.text.attachments.clear();
+  }
+  return {};
+}
+
+Result<agent::RunResult> begin_or_carry_on(RunWorld world,
+                                           const MemberRun& member,
+                                           Plan plan,
+                                           const OutsideInput& said) {
+  TRY_ASSIGN(RunSource source, source_of(member, plan, world.context));
+  if (source.earlier && member.count_earlier) {
+    member.count_earlier(source.earlier->past.state);
+  }
+  if (auto answer = answer_of(source)) {
+    return *std::move(answer);
+  }
+  TRY(tell(said, source, world, plan));
+  const Parsed parsed = command_line_of(said, {}, world.parsed);
+  RunWorld own{.context = world.context,
+               .supervisor = world.supervisor,
+               .redactor = world.redactor,
+               .http = world.http,
+               .models = world.models,
+               .parsed = parsed,
+               .sinks = std::move(world.sinks),
+               .progress = world.progress,
+               .outputs = std::move(world.outputs),
+               .cancellation = world.cancellation,
+               .killed = std::move(world.killed),
+               .kill_files = std::move(world.kill_files),
+               .is_patient = world.is_patient,
+               .count_before = std::move(world.count_before),
+               .tape = world.tape,
+               .parent = std::move(world.parent),
+               .member = std::move(world.member),
+               .path = std::move(world.path),
+               .above = std::move(world.above),
+               .had = std::move(world.had),
+               .obeyed = std::move(world.obeyed),
+               .others = std::move(world.others),
+               .watched = world.watched};
+  if (plan.is_flow()) {
+    TRY_ASSIGN(const auto flow,
+               FlowRun::open(std::move(own), member.run_id, std::move(source), std::move(plan)));
+    return flow->run();
+  }
+  TRY_ASSIGN(const auto session,
+             RunSession::open(std::move(own), member.run_id, std::move(source), std::move(plan)));
+  return session->run();
+}
+
+}  // namespace
+
+Result<agent::RunResult> run_member(RunWorld world,
+                                    const MemberRun& member,
+                                    Plan plan,
+                                    const OutsideInput& said) {
+  const Context& context = world.context;
+  auto result = begin_or_carry_on(std::move(world), member, std::move(plan), said);
+  return result ? std::move(result) : left_alone(member, context, std::move(result).error());
+}
+
+}  // namespace cli

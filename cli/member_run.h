@@ -1,0 +1,38 @@
+// A member of a run, which is a run of its own in this process: a step of a flow, which may be a
+// flow, a call of a sub-agent.
+#pragma once
+#include "agent/event.h"
+#include "agent/result.h"
+#include "agent/state.h"
+#include "cli/outside_input.h"
+#include "cli/plan.h"
+#include "cli/run_session.h"
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace cli {
+
+struct MemberRun {
+  std::string run_id;
+  std::string session;       // what it is called; may be empty
+  bool is_recorded = false;  // by an earlier process of the run that it is a member of
+  std::optional<agent::MemberFinished> heard = std::nullopt;  // of it, by that
+  std::filesystem::path journal;                              // of that; empty: none is kept
+  std::string anew;  // what may be done where it cannot be carried on
+  // Is told what an earlier process had done of it; null: nobody wants to know.
+  std::function<void(const agent::State&)> count_earlier = nullptr;
+};
+
+// Begins it, or carries it on from its record; one that has its answer there is not run again.
+// `plan` has no texts yet. cli.usage where the record cannot be carried on, or is gone; the result
+// of one that is recorded and cannot go on has its bill until now, and the error, which is
+// `is_taken` where another process has it.
+agent::Result<agent::RunResult> run_member(RunWorld world,
+                                           const MemberRun& member,
+                                           Plan plan,
+                                           const OutsideInput& said);
+
+}  // namespace cli
