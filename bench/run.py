@@ -251,6 +251,27 @@ def batch_memory(bench, few, many):
     print("a batch of " + "; of ".join(f"{inputs} inputs: {run.peak_mb:.0f} MB, {run.wall_ms / 1000:.1f} s" for inputs, run in peaks))
 
 
+def flow_members(bench, many):
+    """What a member of a flow costs: a flow of one, and of many, 64 side by side, each a run over a replay."""
+    (bench.folder / "member.replay.yaml").write_text("version: 1\nreplies: [Done.]\n")
+    (bench.folder / "member.yaml").write_text("version: 1\nname: member\nmodel: replay/member.replay.yaml\nprompt: Go.\n")
+    errand, found = str(bench.build / "errand"), {}
+    for members in (1, many):
+        file = bench.folder / f"flow-{members}.yaml"
+        file.write_text(f"version: 1\nname: flow\nsteps:\n  - {{name: list, run: seq {members}}}\n"
+                        "  - {name: each, agent: member.yaml, for_each: list.lines, max_parallel: 64}\n")
+        for option in ((), ("--no-session",)):
+            runs = [bench.run([errand, "run", "-q", "-o", "json", "--output-file", "/dev/null", str(file), *option])
+                    for _ in range(max(bench.pairs // 5, 1))]
+            found[members, option] = [statistics.median(getattr(run, name) for run in runs)
+                                      for name in ("wall_ms", "cpu_ms", "peak_mb")]
+    print()
+    for option, title in (((), "kept"), (("--no-session",), "not kept")):
+        (_, few_cpu, few_mb), (wall, cpu, mb) = found[1, option], found[many, option]
+        print(f"a flow of {many} members, each {title}: {wall / 1000:.2f} s, {mb:.0f} MB; a member more: "
+              f"{(cpu - few_cpu) / (many - 1):.3f} ms CPU, {(mb - few_mb) * 1024 / (many - 1):.1f} KB", flush=True)
+
+
 def sandbox(bench):
     """What a program that a tool starts costs, confined and not, in turn in one process."""
     done = subprocess.run([bench.build / "bench_spawn_cost"], stdout=subprocess.PIPE, text=True, check=True)
@@ -307,6 +328,34 @@ def recorded_runs(bench, count, long_turns, turns=8):
                   [str(bench.build / "errand"), "runs", "export", run, "--store", str(journal)])
 
 
+def mcp_run(bench, name, servers, calls, *options):
+    """A replay that calls the one tool of the first server so often, a turn each."""
+    (bench.folder / f"{name}.replay.yaml").write_text(json.dumps(
+        {"version": 1, "replies": [{"tool_calls": [{"mcp__s0__f": {}}]}] * calls + ["Done."]}))
+    agent = bench.folder / f"{name}.yaml"
+    agent.write_text(json.dumps({
+        "version": 1, "name": "bench", "model": f"replay/{name}.replay.yaml", "permissions": {"default": "allow"},
+        "limits": {"max_repeat_calls": "unlimited", "max_turns": calls + 1},
+        "mcp_servers": {f"s{at}": {"command": str(bench.build / "bench_mcp"), "args": ["serve", str(delay)]}
+                        for at, delay in enumerate(servers)}}))
+    return bench.errand(agent, *options)
+
+
+def mcp(bench, calls, slow_ms):
+    """Calls beside a raw client of the same server; ten servers that are slow to start beside one."""
+    program = str(bench.build / "bench_mcp")
+    print(f"\n{'MCP on pipes':<34}{'errand':<19}{'raw client':<19}\n")
+    for title, options in ((f"{calls} calls, a turn each", ()), ("and without a session", ("--no-session",))):
+        bench.compare(title, mcp_run(bench, "mcp", [0], calls, *options), [program, "call", str(calls), program, "serve"])
+    few, many = (statistics.median(bench.run(mcp_run(bench, "mcp", [0], count, "--no-session")).wall_ms
+                                   for _ in range(bench.pairs)) for count in (0, calls))
+    raw = [statistics.median(bench.run([program, "call", str(count), program, "serve"]).wall_ms
+                             for _ in range(bench.pairs)) for count in (0, calls)]
+    print(f"one call more: {(many - few) / calls:.3f} ms, of the raw client {(raw[1] - raw[0]) / calls:.3f} ms")
+    bench.compare(f"ten servers that need {slow_ms} ms, one", mcp_run(bench, "ten", [slow_ms] * 10, 0),
+                  mcp_run(bench, "one", [slow_ms], 0))
+
+
 def beside_curl(bench):
     bench.compare("errand --version, curl --version", [str(bench.build / "errand"), "--version"],
                   [shutil.which("curl"), "--version"], bench.pairs * 3)
@@ -329,6 +378,8 @@ def parts_of(options):
     yield sandbox,
     yield decoding, 0 if few else 1
     yield concurrent_replays, replays
+    yield flow_members, 20 if few else 1000
+    yield mcp, *((5, 50) if few else (200, 300))
     yield recorded_runs, runs, long_turns
     yield batches, inputs
     yield batch_memory, *many
