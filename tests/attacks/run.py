@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -64,6 +65,11 @@ class Attack:
 
     def get(self, key, otherwise=""):
         return self.data.get(key, otherwise)
+
+    def is_for_flows(self):
+        """Whether a command of a flow can try the same."""
+        lines = self.get("agent").splitlines()
+        return not self.data.keys() & {"tool", "tools", "harmless"} and all(line.startswith("sandbox:") for line in lines)
 
 
 def last_line(done):
@@ -149,12 +155,37 @@ class World:
                 return reason
         return None
 
-    def attempt(self, sandbox, lacks):
-        """What the tool printed, and whether the attack worked."""
+    def attempt_in_flow(self):
+        """The same, by a command of a flow."""
+        self.prepare()
+        known = "".join(f"export {name}={shlex.quote(self.environment[name])}; " for name in ("OUTSIDE", "WORK"))
+        step = {"name": "attack", "run": known + self.attack.get("command")}
+        flow = f"version: 1\nname: flow\n{self.filled(self.attack.get('agent'))}\nsteps: [{json.dumps(step)}]\n"
+        for file, text in (("agent.yaml", "version: 1\nname: attacked\n"), ("flow.yaml", flow)):
+            (self.work / file).write_text(text)
+            self.tested.give(self.work / file)
+        run = self.perform([self.tested.errand, "run", "flow.yaml", "-o", "jsonl"])
+        ends = [event for event in map(json.loads, run.stdout.splitlines()) if event["type"] == "member.finished"]
+        self.out.write_text("".join(event["result"]["text"] for event in ends))
+        return run, self.has_worked(run)
+
+    def prepare(self):
         if self.attack.get("prepare"):
             done = self.shell(self.attack.get("prepare"))
             if done.returncode != 0:
                 raise RuntimeError(f"prepare: {done.stderr.strip()}")
+
+    def perform(self, command):
+        return subprocess.run(self.tested.command(command), cwd=self.work, env=self.environment, capture_output=True,
+                              text=True, errors="replace", timeout=60)
+
+    def has_worked(self, run):
+        code = 128 - run.returncode if run.returncode < 0 else run.returncode
+        return self.shell(self.attack.get("worked"), {"CODE": str(code)}).returncode == 0
+
+    def attempt(self, sandbox, lacks):
+        """What the tool printed, and whether the attack worked."""
+        self.prepare()
         tools = self.attack.get("tools", "[shell: {env: [OUTSIDE, WORK]}]")
         if sandbox == "off":
             tools = self.attack.get("unguarded", tools)
@@ -171,12 +202,9 @@ class World:
         command += ["--sandbox", "off"] if sandbox == "off" else []
         if lacks:
             command = [PYTHON, self.tested.lacking, lacks] + command
-        run = subprocess.run(self.tested.command(command), cwd=self.work, env=self.environment, capture_output=True,
-                             text=True, errors="replace", timeout=60)
+        run = self.perform(command)
         self.out.write_text(run.stdout)
-        code = 128 - run.returncode if run.returncode < 0 else run.returncode
-        worked = self.shell(self.attack.get("worked"), {"CODE": str(code)}).returncode == 0
-        return run, worked
+        return run, self.has_worked(run)
 
     def filled(self, text):
         """With the ports of the servers that `prepare` started in the place of {PORT} and {OTHER}."""
@@ -209,6 +237,9 @@ class Verdict:
             else:
                 self.once("on", lacks, attack.get("harmless", False))
 
+        if attack.is_for_flows() and not self.skipped and not self.problems:
+            self.once("on", "", False, in_flow=True)
+
     def lack(self):
         world = World(self.attack, self.tested)
         try:
@@ -216,11 +247,11 @@ class Verdict:
         finally:
             world.remove()
 
-    def once(self, sandbox, lacks, expected):
-        label = f"[{self.tested.user}, sandbox {sandbox}{', lacks ' + lacks if lacks else ''}]"
+    def once(self, sandbox, lacks, expected, in_flow=False):
+        label = f"[{self.tested.user}, sandbox {sandbox}{', lacks ' + lacks if lacks else ''}{', in a flow' if in_flow else ''}]"
         world = World(self.attack, self.tested)
         try:
-            run, worked = world.attempt(sandbox, lacks)
+            run, worked = world.attempt_in_flow() if in_flow else world.attempt(sandbox, lacks)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             self.problems.append(f"{label} {error}")
             return

@@ -31,6 +31,30 @@ PATCHES = {
            "\\ No newline at end of file\n",
     "plain": "--- \"x\\303\\244\"\t2026-01-01\n+++ \"x\\303\\244\"\n@@\n a\n\n-b\n@@ -9 +9,2 @@\n+c\n d\n-- \n2.39\n",
 }
+OAUTH = {
+    "resource": {"resource": "https://s.example/mcp", "authorization_servers": ["https://as.example"],
+                 "scopes_supported": ["read", "write"]},
+    "server": {"issuer": "https://as.example", "authorization_endpoint": "https://as.example/authorize",
+               "token_endpoint": "https://as.example/token", "registration_endpoint": "https://as.example/register",
+               "code_challenge_methods_supported": ["S256"], "scopes_supported": ["read"],
+               "token_endpoint_auth_methods_supported": ["none"], "client_id_metadata_document_supported": True,
+               "authorization_response_iss_parameter_supported": True},
+    "tokens": {"access_token": "a-token", "token_type": "Bearer", "refresh_token": "another", "expires_in": 3600,
+               "scope": "read write"},
+    "refusal": {"error": "invalid_grant", "error_description": "it is over"},
+    "login": {"version": 1, "server": "https://s.example/mcp", "issuer": "https://as.example", "resource": "r",
+              "token_endpoint": "https://as.example/token", "client_id": "c", "client_secret": "", "client_auth": "none",
+              "access_token": "a", "refresh_token": "b", "got": 1, "expires": 2, "scopes": ["read"], "wanted": []}}
+CHALLENGES = {
+    "bearer": 'Bearer realm="x", resource_metadata="https://s.example/m", scope="read write", error="insufficient_scope"',
+    "several": 'Basic realm="a\\"b", Negotiate abc==, Bearer scope=read',
+    "callback": "GET /callback?code=a%20b&state=c&iss=https%3A%2F%2Fas.example HTTP/1.1\r\nHost: x\r\n\r\n"}
+SERVED = {
+    "post": "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}POST /mcp?x HTTP/1.0\r\nContent-Length: 0\r\n\r\n",
+    "chunked": "POST /mcp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    "get": "GET /mcp HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\nDELETE /mcp HTTP/1.1\r\nHost: b\r\n\r\n"}
+MIRRORED = {"n": 7, "s": "ü", "properties": {"n": {"type": "integer", "x-mcp-header": "N"},
+                                             "s": {"type": "string", "x-mcp-header": "S"}}}
 PROXIED = {
     "tunnel": "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\nProxy-Connection: Keep-Alive\r\n\r\n",
     "plain": "GET http://[::1]:8080/a?b HTTP/1.1\r\nHost: [::1]:8080\r\nConnection: close, x\r\nX: y\r\n\r\n",
@@ -43,6 +67,15 @@ MCP = {
         {"type": "text", "text": "words"}, {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"},
         {"type": "resource", "resource": {"uri": "x://y", "text": "inside"}},
         {"type": "resource_link", "name": "a", "uri": "file:///a"}]}},
+    "resources": {"jsonrpc": "2.0", "id": 1, "result": {
+        "resources": [{"uri": "x://a", "name": "a", "title": "A", "mimeType": "text/plain", "size": 7}, {"uri": "x:\x1b"}],
+        "resourceTemplates": [{"uriTemplate": "x://{a}", "description": "a\nb"}],
+        "contents": [{"uri": "x://a", "text": "t"}, {"uri": "x://b", "blob": "iVBORw0KGgo=", "mimeType": "image/png"}]}},
+    "prompts": {"jsonrpc": "2.0", "id": 1, "result": {
+        "prompts": [{"name": "a", "description": "d", "arguments": [{"name": "x", "required": True}]}],
+        "messages": [{"role": "user", "content": {"type": "text", "text": "words"}},
+                     {"role": "assistant", "content": {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}},
+                     {"role": "user", "content": {"type": "resource", "resource": {"uri": "x://y", "text": "inside"}}}]}},
     "batch": [{"jsonrpc": "2.0", "id": 1, "result": {"content": []}}, {"jsonrpc": "2.0", "method": "x"}],
 }
 COMMAND_LINES = pathlib.Path(__file__).resolve().parent.parent / "unit" / "tools" / "permissions"
@@ -95,6 +128,16 @@ def main(folder):
         write(folder / "patch", name, text.encode())
     for name, message in MCP.items():
         write(folder / "mcp_message", name, dialects.compact(message).encode())
+        write(folder / "mcp_http_answer", name, dialects.compact(message).encode())
+        write(folder / "mcp_http_answer", f"{name}.stream",
+              b": x\n\nid: 7\nretry: 5\ndata: " + dialects.compact(message).encode() + b"\n\n")
+    write(folder / "mcp_http_answer", "mirrors", dialects.compact(MIRRORED).encode())
+    for name, message in OAUTH.items():
+        write(folder / "oauth_metadata", name, dialects.compact(message).encode())
+    for name, text in CHALLENGES.items():
+        write(folder / "oauth_challenge", name, text.encode())
+    for name, text in SERVED.items():
+        write(folder / "served_request", name, b"\x07" + text.encode())
     for name, text in PROXIED.items():
         write(folder / "proxy_request", name, text.encode())
     for file in COMMAND_LINES.glob("*_lines.txt"):

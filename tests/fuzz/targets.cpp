@@ -1,13 +1,24 @@
 #include "tests/fuzz/targets.h"
 
+#include "agent/http.h"
 #include "agent/json.h"
+#include "cli/serve/request_reader.h"
 #include "providers/recording/cassette.h"
 #include "providers/wire/classify.h"
 #include "providers/wire/wire.h"
 #include "tests/support/play.h"
 #include "tools/files/patched_text.h"
+#include "tools/mcp/header_mirror.h"
+#include "tools/mcp/http_reception.h"
 #include "tools/mcp/message.h"
+#include "tools/mcp/prompt.h"
+#include "tools/mcp/resource_list.h"
 #include "tools/mcp/tool_result.h"
+#include "tools/oauth/callback_listener.h"
+#include "tools/oauth/challenge.h"
+#include "tools/oauth/login_store.h"
+#include "tools/oauth/metadata.h"
+#include "tools/oauth/oauth_client.h"
 #include "tools/permissions/command_line.h"
 #include "tools/permissions/plain_command.h"
 #include "tools/process/proxy_request.h"
@@ -21,6 +32,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -172,19 +184,160 @@ void patch(std::string_view bytes) {
   }
 }
 
+void mcp_http_answer(std::string_view bytes) {
+  std::size_t heard = 0;
+  tools::mcp::HttpReception reception(1, {.on_message = [&](const auto&) { ++heard; }});
+  const std::size_t cut =
+      bytes.empty() ? 0 : static_cast<unsigned char>(bytes.front()) % bytes.size();
+  for (const std::string_view piece : {bytes.substr(0, cut), bytes.substr(cut)}) {
+    if (!reception.is_answered() && reception.problem().empty()) {
+      reception.take(piece);
+    }
+  }
+  if (!reception.is_answered()) {
+    reception.finish();
+  }
+  demand(!reception.is_answered() || heard > 0, "an answer is a message");
+  if (const auto json = agent::parse_json(bytes)) {
+    if (const auto mirrors = tools::mcp::header_mirrors(*json)) {
+      for (const auto& [name, value] : tools::mcp::mirrored(*mirrors, *json)) {
+        demand(std::ranges::all_of(name + value, [](char one) { return one >= ' ' && one <= '~'; }),
+               "a header is one line of ASCII");
+      }
+    }
+  }
+}
+
+// What else a server can have, as people and models are told of it.
+void mcp_offers(const agent::Json& result) {
+  using Kind = tools::mcp::ResourceKind;
+  const auto list_of = [&](std::string_view member) {
+    const agent::Json* const list = agent::find(result, member);
+    return list != nullptr && list->is_array() ? *list : agent::Json::array();
+  };
+  for (const auto& [member, kind] :
+       {std::pair{"resources", Kind::resource}, std::pair{"resourceTemplates", Kind::pattern}}) {
+    const std::string text = tools::mcp::resource_list(
+        {.items = list_of(member).get<std::vector<agent::Json>>()}, kind, "a");
+    demand(text.ends_with('\n') && text.find('\x1b') == std::string::npos,
+           "a list of resources is lines that can be shown");
+  }
+  const tools::Output read = tools::mcp::output_of_contents(result, "/proc/self/nothing");
+  demand(read.code || !read.text.empty(), "a resource says something");
+  for (const auto& prompt :
+       tools::mcp::prompts_in(list_of("prompts").get<std::vector<agent::Json>>())) {
+    demand(!prompt.name.empty(), "a prompt has a name");
+  }
+  const auto opening = tools::mcp::opening_of(result, "it");
+  demand(!opening || opening->front().role == "user", "the user speaks first");
+}
+
 void mcp_message(std::string_view bytes) {
-  const auto messages = tools::mcp::read_messages(bytes);
+  const auto messages = tools::mcp::read_messages(bytes, tools::mcp::Reading::lenient);
   if (!messages) {
     demand(!messages.error().empty(), "it is said what is wrong");
     return;
   }
   for (const tools::mcp::Message& message : *messages) {
-    const bool is_answer = message.kind == tools::mcp::Message::Kind::result ||
-                           message.kind == tools::mcp::Message::Kind::error;
+    const bool is_answer = message.kind != tools::mcp::Message::Kind::request &&
+                           message.kind != tools::mcp::Message::Kind::notification;
     demand(!is_answer || message.method.empty(), "an answer has no method");
     const tools::Output output = tools::mcp::output_of(message.body, "/proc/self/nothing");
     demand(output.code || !output.text.empty(), "a result says something");
+    mcp_offers(message.body);
   }
+}
+
+bool is_one_visible_line(std::string_view text) {
+  return std::ranges::none_of(text, [](char one) { return one >= 0 && one <= ' '; });
+}
+
+void demand_scopes(const std::vector<std::string>& scopes) {
+  demand(std::ranges::all_of(scopes, tools::oauth::is_scope), "a scope is one");
+}
+
+void oauth_challenge(std::string_view bytes) {
+  const auto challenge = tools::oauth::parse_challenge(bytes);
+  demand_scopes(challenge.scopes);
+  if (const auto parameters = tools::oauth::read_callback(bytes)) {
+    demand(bytes.starts_with("GET /callback?"), "only who comes back to its address is heard");
+  }
+}
+
+// What both servers say of logins, and what a file says that one was kept in.
+void oauth_metadata(std::string_view bytes) {
+  static const tools::Url server = *tools::parse_url("https://s.example/mcp");
+  const auto may_be_asked = [](std::string_view address) {
+    return tools::oauth::check_address(address, "x", server).has_value();
+  };
+  if (const auto resource = tools::oauth::read_resource_metadata(bytes, server)) {
+    demand(!resource->servers.empty(), "somebody gives tokens");
+    demand_scopes(resource->scopes);
+  }
+  if (const auto read = tools::oauth::read_server_metadata(bytes, "https://as.example", server)) {
+    demand(read->issuer == "https://as.example", "it speaks of itself");
+    demand(may_be_asked(read->token_endpoint), "tokens may be asked for there");
+    for (const std::string& address : {read->authorization_endpoint, read->registration_endpoint}) {
+      demand(address.empty() || may_be_asked(address), "an address may be asked");
+    }
+    demand_scopes(read->scopes);
+  }
+  for (const bool is_success : {true, false}) {
+    if (const auto answer = tools::oauth::read_token_answer(bytes, is_success)) {
+      const auto& [tokens, error, description] = *answer;
+      demand(error.empty() != tokens.access_token.empty(), "there are tokens, or an error");
+      demand(is_one_visible_line(tokens.access_token + tokens.refresh_token),
+             "a token is one word");
+      demand(tokens.lifetime >= 0, "it has an end");
+      demand_scopes(tokens.scopes.value_or(std::vector<std::string>{}));
+    }
+  }
+  if (const auto json = agent::parse_json(bytes)) {
+    if (const auto login = tools::oauth::login_of(*json)) {
+      demand(tools::oauth::login_of(tools::oauth::json_of(*login)) == login, "it is kept whole");
+    }
+  }
+}
+
+// The requests that come of a connection's bytes, and how it ends.
+std::vector<std::string> requests_of(std::string_view bytes,
+                                     const std::function<std::size_t()>& piece) {
+  constexpr std::size_t k_most_body = 1'000;
+  cli::RequestReader reader(k_most_body);
+  using State = cli::RequestReader::State;
+  std::vector<std::string> found;
+  while (reader.state() != State::refused) {
+    const std::size_t size = std::min(piece(), bytes.size());
+    reader.feed(bytes.substr(0, size));
+    bytes.remove_prefix(size);
+    while (reader.state() == State::judging || reader.state() == State::done) {
+      if (reader.state() == State::judging) {
+        reader.accept();
+        continue;
+      }
+      const cli::ReceivedRequest request = reader.take();
+      demand(agent::is_token(request.method) && request.path.starts_with('/'), "it is a request");
+      demand(request.body.size() <= k_most_body, "a body is not longer than it may be");
+      found.push_back(request.method + " " + request.path + " " + request.body);
+      for (const auto& [name, value] : request.headers) {
+        demand(agent::is_token(name) && !value.contains('\n'), "a header is one");
+        found.push_back(name + ": " + value);
+      }
+      reader.feed({});
+    }
+    if (bytes.empty()) {
+      break;
+    }
+  }
+  found.push_back(std::to_string(reader.status()));
+  return found;
+}
+
+void served_request(std::string_view bytes) {
+  std::mt19937 rng(take_seed(bytes));
+  demand(requests_of(bytes, [&] { return bytes.size(); }) ==
+             requests_of(bytes, [&]() -> std::size_t { return 1 + rng() % 64; }),
+         "a cut changes nothing");
 }
 
 constexpr auto k_targets = std::to_array<Target>({
@@ -199,9 +352,13 @@ constexpr auto k_targets = std::to_array<Target>({
     {"classify", classify},
     {"cassette", cassette},
     {"command_line", command_line},
+    {"mcp_http_answer", mcp_http_answer},
     {"mcp_message", mcp_message},
+    {"oauth_challenge", oauth_challenge},
+    {"oauth_metadata", oauth_metadata},
     {"patch", patch},
     {"proxy_request", proxy_request},
+    {"served_request", served_request},
 });
 
 }  // namespace

@@ -10,7 +10,9 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,15 +99,35 @@ class FakeToolbox final : public agent::Toolbox {
                                                              .code = agent::Code::tool_cancelled};
       result.call_id = call.id;
       result.name = call.name;
+      if (const auto found = adds.find(call.id); found != adds.end()) {
+        watcher.added(found->second, "found");
+      }
       watcher.finished(result);
       results.push_back(std::move(result));
     }
     return results;
   }
+  std::vector<agent::ToolInfo> added_tools(std::span<const agent::AddedTool> tools) const override {
+    std::vector<agent::ToolInfo> there;
+    for (const agent::AddedTool& tool : tools) {
+      if (tool.name != gone) {
+        there.push_back({.name = tool.name, .description = {}, .parameters = "{}"});
+      }
+    }
+    return there;
+  }
   std::vector<agent::Leftover> tidy_up() override { return std::exchange(left, {}); }
+  agent::ToolNews take_news(std::stop_token) override {
+    ++looks;
+    return news.empty() ? agent::ToolNews() : news.extract(news.begin()).mapped();
+  }
 
   std::vector<agent::ToolInfo> infos;
-  std::vector<agent::Leftover> left;  // said once
+  std::vector<agent::Leftover> left;                          // said once
+  std::map<std::string, std::vector<agent::AddedTool>> adds;  // by the id of the call that does
+  std::string gone;                     // of those that were added, one that is not there any more
+  std::map<int, agent::ToolNews> news;  // one a look, in this order
+  int looks = 0;
 
  private:
   Run run_;

@@ -109,6 +109,9 @@ inline std::vector<std::string> text_of(agent::State state) {
   for (const auto& [model, tokens] : state.least_refused) {
     lines.push_back(fmt::format("{} refused {}", model, tokens));
   }
+  for (const agent::AddedTool& tool : state.added_tools) {
+    lines.push_back(fmt::format("added {}: {} bytes", tool.name, tool.bytes));
+  }
   for (const std::string& path : state.changed_files) {
     lines.push_back("changed " + path);
   }

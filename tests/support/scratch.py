@@ -29,6 +29,16 @@ def processes(word, folder):
     return found
 
 
+def left_behind(folder):
+    """Those of the folder that have not gone within five seconds."""
+    for _ in range(50):
+        found = processes(str(folder), folder)
+        if not found:
+            break
+        time.sleep(0.1)
+    return found
+
+
 def end(found):
     for number, _ in found:
         try:
@@ -87,12 +97,13 @@ class Scratch:
             if self.path is None or not self.path.exists():
                 return
             folder, deadline, quiet = self.path, time.monotonic() + PATIENCE_S, 0
-            if not self.keep:  # under another name nothing is made in it any more, whatever threads are about to do
+            if not self.keep:  # under another name what threads are about to do fails, but for what makes all parents
                 folder = folder.rename(f"{folder}.gone")
             while quiet < 2 and time.monotonic() < deadline:  # one look may miss a process that is being made
                 found = processes(str(self.path), folder)
                 end(found)
-                if not self.keep:
-                    shutil.rmtree(folder, ignore_errors=True)
-                quiet = 0 if found or (folder.exists() and not self.keep) else quiet + 1
+                left = [] if self.keep else [place for place in (folder, self.path) if place.exists()]
+                for place in left:
+                    shutil.rmtree(place, ignore_errors=True)
+                quiet = 0 if found or left else quiet + 1
                 time.sleep(0.02)
