@@ -9,12 +9,13 @@ houses="agent cli config providers tools"
 allowed() {
   cat <<'END'
 agent: agent/schema
+agent/flow: agent
 agent/schema: agent/json.h agent/result.h agent/text.h
 agent/secrets: agent/base64.h agent/environment.h agent/json.h agent/text.h
 agent/store: agent agent/secrets
 
-config: agent agent/schema agent/secrets config/build config/yaml
-config/build: agent agent/schema config/yaml config/attachment.h config/check.h config/expand.h config/keys.h config/known_names.h config/named_files.h config/read.h config/shapes.h config/template.h
+config: agent agent/flow agent/schema agent/secrets config/build config/yaml
+config/build: agent agent/flow agent/schema config/yaml config/attachment.h config/check.h config/expand.h config/keys.h config/known_names.h config/named_files.h config/read.h config/shapes.h config/template.h
 config/yaml: agent
 
 providers: agent agent/secrets providers/wire providers/http providers/resilience providers/recording providers/prices
@@ -27,17 +28,20 @@ providers/prices: agent
 tools: agent
 tools/sandbox: agent
 tools/web: agent
+tools/oauth: agent agent/secrets tools/mcp/authorizer.h tools/web
 tools/files: agent tools tools/sandbox
 tools/permissions: agent tools tools/files tools/web
 tools/process: agent tools tools/sandbox tools/web
 tools/builtin: agent agent/schema agent/secrets tools tools/files tools/process tools/web
 tools/hooks: agent agent/secrets tools tools/permissions tools/process tools/sandbox/way.h
 tools/guardrails: agent agent/secrets tools tools/hooks tools/process
-tools/mcp: agent agent/schema tools tools/permissions/text_pattern.h tools/process tools/runner
+tools/checks: agent agent/secrets tools tools/files tools/hooks tools/permissions/command_line.h tools/permissions/shell_script.h tools/process tools/runner/fence.h tools/sandbox/policy.h
+tools/mcp: agent agent/schema agent/secrets tools tools/permissions/text_pattern.h tools/process tools/runner
 tools/runner: agent agent/schema agent/secrets tools tools/builtin tools/files tools/permissions tools/process
 
 cli: *
 cli/commands: *
+cli/serve: *
 cli/terminal: agent agent/secrets config config/yaml tools/questioner.h tools/builtin/shown_call.h tools/runner/approval.h cli/output.h
 cli/manual: agent config providers tools/builtin tools/hooks tools/process/harmless_variables.h tools/sandbox tools/web cli/help.h cli/options.h
 END
@@ -64,13 +68,14 @@ arpa/inet.h *
 dirent.h *
 fcntl.h *
 linux/ tools
-malloc.h tools/process
+malloc.h cli tools/process
 net/if.h tools
 netinet/in.h *
 poll.h *
 pthread.h *
 pwd.h *
 sched.h tools
+spawn.h cli
 stdio.h tools/files
 sys/ *
 termios.h cli

@@ -13,6 +13,7 @@ import sys
 COMMENT = re.compile(r"(?:^|\s)//(.*)")
 NAMED = re.compile(r"(?<![\w/.*-])(?:[\w-]+/)*[\w-]+\.(?:h|cpp)\b")
 OF_THE_SYSTEM = ("linux/", "sys/", "asm/")
+OF_A_PROTOCOL = ("tools/list", "tools/call")  # methods
 
 
 def files_of(tree):
@@ -30,7 +31,7 @@ def named_in(path, text, of_the_tree):
         elif comment := COMMENT.search(line):
             names = dict.fromkeys(NAMED.findall(comment[1]) + of_the_tree.findall(comment[1]))
         for name in names:
-            if "NAME" not in name and not name.startswith(OF_THE_SYSTEM):
+            if "NAME" not in name and name not in OF_A_PROTOCOL and not name.startswith(OF_THE_SYSTEM):
                 yield number, name
 
 

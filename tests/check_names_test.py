@@ -34,6 +34,7 @@ class Names(unittest.TestCase):
     def test_pages(self):
         for text, wanted in (("`tools/files/`, tools/files/glob.h.\n", []), ("`tools/webb/`\n", ["tools/webb/"]),
                              ("write `tools/files/NAME.cpp`\n", []), ("see tools/policy.sh\n", ["tools/policy.sh"]),
+                             ("the method `tools/list`, tools/lists\n", ["tools/lists"]),
                              ("./policy.sh, ~/tools/x, other/tools/x\n", [])):
             with self.subTest(text):
                 self.assertEqual(wanted, self.found("README.md", text))

@@ -72,7 +72,8 @@ class Dev(unittest.TestCase):
                            ("check quick x", "too many words: `x`"), ("check quik", "not `quik`"),
                            ("fuzz soon", "not `soon`"), ("fuzz 5 6", "too many words: `6`"),
                            ("soak", "takes a number of minutes"), ("soak soon", "not `soon`"),
-                           ("soak 1 --preset fast", "no preset `fast`"), ("docs x", "too many words: `x`"), ("deps x", "too many words: `x`"),
+                           ("soak 1 --preset fast", "no preset `fast`"), ("docs x", "too many words: `x`"),
+                           ("conformance x", "too many words: `x`"), ("deps x", "too many words: `x`"),
                            ("help x y", "too many words: `y`"), ("nonsense", "no command `nonsense`")):
             with self.subTest(line):
                 code, said = self.run_dev(*line.split())

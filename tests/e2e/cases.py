@@ -15,6 +15,7 @@ FORMATS = ("text", "json", "jsonl")
 RESULT_KEYS = ["schema", "status", "exit_code", "exit_name", "text", "output", "partial", "stop", "error",
                "usage", "cost_usd", "turns", "tool_calls", "denials", "model", "fallbacks", "over_budget",
                "run_id", "resume_cmd", "trace_id", "duration_ms", "models", "usage_estimated"]
+SOME_RESULTS_KEYS = ("members", "missing_servers")  # of a flow's result, and of a run that went without MCP servers
 TAGS = ("slow", "threads")
 NEEDS = ("openssl", "jq", "plain", "user", "network_namespace", "mount_namespace", "sandbox")
 
@@ -85,9 +86,13 @@ def is_exits(value):
     return is_exit(value) or isinstance(value, list) and all(map(is_exit, value))
 
 
+def is_prefix(value):
+    return isinstance(value, bool) or value == "tools_grow"
+
+
 KINDS = {"formats": is_text_or_texts, "protocol": is_text_or_texts, "tags": is_texts, "needs": is_texts,
          "timeout_s": is_number, "max_seconds": is_number, "max_rss_mb": is_number, "exit": is_exits,
-         "requests": is_count, "connections": is_count, "result": is_table, "stdout_json": is_table,
+         "requests": is_count, "connections": is_count, "prefix_stable": is_prefix, "result": is_table, "stdout_json": is_table,
          "files": is_table, "event": is_tables, "request": is_tables, "command": is_table, "events": is_texts,
          "no_events": is_texts, "left": is_texts, "stdout_contains": is_texts, "stdout_lacks": is_texts,
          "stderr_contains": is_texts, "stderr_lacks": is_texts}
@@ -231,7 +236,7 @@ class Case:
             for key in sorted((COMMAND_KEYS | CASE_KEYS) & set(table)):
                 for path in self._idle(key, table[key]):
                     self._say(f"`{path}` expects nothing")
-            if unknown := set(table.get("result", {})) - set(RESULT_KEYS):
+            if unknown := set(table.get("result", {})) - {*RESULT_KEYS, *SOME_RESULTS_KEYS}:
                 self._say(f"a result has no {sorted(unknown)}")
         self._check_requests()
         self._check_settings()

@@ -68,8 +68,8 @@ ROWS = {"calls of one reply": (calls_of_one_reply, 1_000), "commands of one repl
         "turns": (turns, 250), "keys of a call": (keys_of_a_call, 10_000), "a near-miss in a file": (near_miss, 20_000)}
 # By protocol: MiB of an answer, and how many copies memory may hold of its text and of a call's arguments. Responses
 # streams all of it three times, twice of them in one event.
-ANSWER_MIB = {"anthropic_messages": (28, 5.5, 10), "openai_chat": (28, 5.5, 10), "openai_responses": (10, 11, 11),
-              "gemini": (28, 5.5, 11), "ollama": (28, 5.5, 10), "bedrock": (28, 5.5, 10)}
+ANSWER_MIB = {"anthropic_messages": (28, 4.4, 7.5), "openai_chat": (28, 4.4, 7.5), "openai_responses": (10, 11, 11),
+              "gemini": (28, 4.4, 7.5), "ollama": (28, 4.4, 7.5), "bedrock": (28, 4.4, 7.5)}
 ANSWERS = [(protocol, streamed, what, form) for protocol in ANSWER_MIB for streamed in (True, False)
            for what in ("text", "arguments") for form in ("text", "json", "jsonl")]
 

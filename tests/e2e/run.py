@@ -32,7 +32,7 @@ import uuid
 sys.dont_write_bytecode = True  # a test run leaves nothing in the source tree
 import server as scripted  # noqa: E402
 from screen import picture  # noqa: E402
-from cases import FORMATS, HERE, RESULT_KEYS, TAGS, find_cases  # noqa: E402
+from cases import FORMATS, HERE, RESULT_KEYS, SOME_RESULTS_KEYS, TAGS, find_cases  # noqa: E402
 sys.path.append(str(HERE.parent / "support"))
 from scratch import Scratch, end, processes  # noqa: E402
 
@@ -88,7 +88,7 @@ class World:
         self.work, self.home, self.tmp = (self.root / name for name in ("work", "home", "tmp"))
         for folder in (self.work, self.home, self.tmp):
             folder.mkdir()
-        self.server = scripted.Server(case.script, options.certificate)
+        self.server = scripted.Server(case.script, options.certificate, self.root)
         # Where the imitations of OpenAI's protocol are is no folder of the others.
         base = self.server.url + ("" if self.protocol in ("ollama", "bedrock") else "/v1")
         self.names = {"SERVER": self.server.url, "BASE": base, "PORT": str(self.server.port), "DIR": str(self.work),
@@ -442,6 +442,16 @@ def messages_end(raw):
     return len(text[:end - 1].encode())
 
 
+def tools_apart(raw):
+    """The array of tools in a request's body, without its end, and the body without it."""
+    text = raw.decode()
+    if '"tools":[' not in text:
+        return "", raw
+    start = text.index('"tools":[') + len('"tools":')
+    _, end = json.JSONDecoder().raw_decode(text, start)
+    return text[start:end].rstrip("]}"), (text[:start] + "[]" + text[end:]).encode()
+
+
 class Checker:
     """Collects what is wrong with one run of a case."""
 
@@ -516,7 +526,7 @@ class Checker:
             self.event_lines(text, outcome)
 
     def whole_result(self, result, outcome):
-        if list(result) != RESULT_KEYS:
+        if [key for key in result if key not in SOME_RESULTS_KEYS] != RESULT_KEYS:
             self.fail(f"the result object has the keys {list(result)}")
             return
         outcome.result = result
@@ -578,6 +588,11 @@ class Checker:
             except ValueError:
                 self.fail(f"-o jsonl: not JSON: {line!r:.200}")
                 return
+        members = {}
+        for event in events:
+            if "parent" in event:
+                members.setdefault(event["run"], []).append(event)
+        events = [event for event in events if "parent" not in event]
         types = [event["type"] for event in events]
         if types[:1] != ["run.started"] or types[-1:] != ["run.finished"]:
             self.fail(f"events do not run from run.started to run.finished: {types[:3]} … {types[-3:]}")
@@ -593,20 +608,51 @@ class Checker:
                           if event["type"] != "warning" or not self.world.of_the_machine(event["message"])]
         outcome.said = events
         self.whole_result(events[-1]["result"], outcome)
+        for lines in members.values():
+            self.member_lines(lines, {events[0]["run"], *members})
         if resumes:  # what came of the run before is in the journal
             events = [event for event in self.events_kept(events[0]["run"], 0) if event["seq"] <= resumes] + events
+        self.calls(events)
+        self.bill(events)
+        self.turns(events, len(outcome.said))
+
+    def member_lines(self, events, whole):
+        """Those of a member are those of a run of its own, below one of the others."""
+        first = events[0]
+        if first["type"] != "run.started" or events[-1]["type"] != "run.finished" or \
+                {event["parent"] for event in events} != {first["parent"]} or first["parent"] not in whole or \
+                [event["seq"] for event in events] != list(range(first["seq"], first["seq"] + len(events))):
+            self.fail(f"the events of the member's run {first['run']} are not whole")
+            return
+        if not first.get("resumes"):
+            self.calls(events)
+            self.bill(events)
+            self.turns(events, len(events))
+
+    def calls(self, events):
+        """Each has one result, and ran only where it was started."""
         started = [event["call_id"] for event in events if event["type"] == "tool.started"]
         finished = [event["call_id"] for event in events if event["type"] == "tool.finished"]
         asked = [call["id"] for event in events if event["type"] == "model.responded"
                  and event["stop_reason"] in CALLING_STOPS
                  for call in event["tool_calls"]]
-        if sorted(finished + self.parked(events)) != sorted(asked):
+        goes_on = self.suspended(events, finished)
+        if sorted(finished + self.parked(events) + goes_on) != sorted(asked):
             self.fail(f"the calls {asked} have the results {finished}")
         ran = [event["call_id"] for event in events if event["type"] == "tool.finished" and event["status"] == "ok"]
-        if not set(ran) <= set(started) <= set(finished):
+        if not set(ran) <= set(started) <= {*finished, *goes_on}:
             self.fail(f"started {started}, finished {finished}, well {ran}")
-        self.bill(events)
-        self.turns(events, outcome)
+
+    def suspended(self, events, finished):
+        """Where a sub-agent is cut off with the run: its call, and those of its reply that have no result yet. So is a
+        hand-over too many, which goes on where more of them are allowed."""
+        code = events[-1]["result"]["exit_code"]
+        if code == 0 or code != 87 and not any(
+                event["call_id"] and event["call_id"] not in finished
+                for event in events if event["type"] == "member.started"):
+            return []
+        last = [event for event in events if event["type"] == "model.responded"][-1]
+        return [call["id"] for call in last["tool_calls"] if call["id"] not in finished]
 
     def parked(self, events):
         """The calls that wait at the end of a run, and those that they keep from running."""
@@ -622,8 +668,9 @@ class Checker:
                 ids.remove(event["call_id"])
         return ids
 
-    def turns(self, events, outcome):
-        """Each answer is that of a turn that began and of a request, and is what came of it piece by piece."""
+    def turns(self, events, said):
+        """Each answer is that of a turn that began and of a request, and is what came of it piece by piece, as far as
+        it was said: the last events, so many."""
         pieces, turn, asked = "", None, None
         for event in events:
             if event["type"] == "turn.started":
@@ -639,22 +686,34 @@ class Checker:
             elif event["type"] == "model.responded":
                 if not turn == asked == event["turn"]:
                     self.fail(f"an answer of turn {event['turn']}, asked for in {asked}, while {turn} went on")
-                if event["seq"] > events[-1]["seq"] - len(outcome.said) and pieces != event["text"] \
+                if event["seq"] > events[-1]["seq"] - said and pieces != event["text"] \
                         and "[redacted]" not in event["text"]:
                     self.fail(f"the answer {event['text']!r:.200} came as {pieces!r:.200}")
 
     def bill(self, events):
         """What answers and judges cost is what the run costs; of a fork, those after its beginning."""
         result = events[-1]["result"]
+        members = {(event["member"], event["round"]): event for event in events
+                   if event["type"] == "member.finished" and not event["taken_from"]}
+        ended = {name: event["result"] for name, event in members.items()}
         forks = [at for at, event in enumerate(events) if event.get("forked_from")]
         uses = [event.get("judge") or event.get("summarizer") or event
                 for event in events[forks[-1] if forks else 0:-1]]
-        spent = [counted for use in uses if (counted := use.get("estimated") or use.get("usage"))]
+        spent = [one["usage"] for one in ended.values()]
+        spent += [counted for use in uses if (counted := use.get("estimated") or use.get("usage"))]
         for name, total in result["usage"].items():
             sum_of = sum(usage[name] for usage in spent)
             if total != sum_of:
                 self.fail(f"the events have {sum_of} {name} tokens, the result {total}")
-        if result["turns"] != (answers := sum(event["type"] == "model.responded" for event in events)):
+        listed = {(one["member"], one["round"]): one["cost_usd"] for one in result.get("members", [])
+                  if one["exit_code"] is not None}
+        for name, event in members.items():
+            if listed.get(name, "nothing") != event["result"]["cost_usd"]:
+                self.fail(f"{name} cost {event['result']['cost_usd']}, and the result lists {listed.get(name, 'nothing')}")
+        # Those of a sub-agent are its own.
+        answers = sum(one["result"]["turns"] for one in members.values() if not one["call_id"]) + \
+            sum(event["type"] == "model.responded" for event in events)
+        if result["turns"] != answers:
             self.fail(f"{answers} answers, and the result has {result['turns']} turns")
 
     def texts(self, outcome, expected, step):
@@ -759,12 +818,17 @@ class Checker:
                 self.fail(f"request {number} is not, byte by byte, request {other}")
             self.compare({key: value for key, value in wanted.items() if key not in ("after_ms", "same_as")}, view,
                          f"request {number}")
-        if expected.take("prefix_stable"):
+        if wanted := expected.take("prefix_stable"):
             if len(seen) < 2:
                 self.fail("prefix_stable: there are no two requests")
             for number, (one, next_one) in enumerate(zip(seen, seen[1:]), start=1):
-                end = messages_end(one.raw)
-                if one.raw[:end] != next_one.raw[:end]:
+                before, after = one.raw, next_one.raw
+                if wanted == "tools_grow":
+                    (tools, before), (more_tools, after) = tools_apart(before), tools_apart(after)
+                    if not more_tools.startswith(tools):
+                        self.fail(f"the tools of request {number + 1} do not begin with those of request {number}")
+                end = messages_end(before)
+                if before[:end] != after[:end]:
                     self.fail(f"request {number + 1} does not begin with what request {number} said")
         if left := server.unplayed():
             self.fail(f"nobody asked for the last {left} replies of server.toml")
@@ -928,6 +992,7 @@ class Judged:
         errors = [outcome.result["error"] for outcome in outcomes if outcome.result]
         events = [event for outcome in outcomes for event in outcome.events]
         errors += [event["error"] for event in events if event["type"] in ("model.fallback", "context.compacted")]
+        errors += [event["result"]["error"] for event in events if event["type"] == "member.finished"]
         self.codes |= {error["code"] for error in errors if error} | {
             event["code"] for event in events if event["type"] == "tool.finished" and event["code"]}
 
@@ -1067,6 +1132,27 @@ def run_all(chosen, strays, options):
     print(f"{time.monotonic() - begin:.0f} s")
     print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped", flush=True)
     return 1 if tally.failed else 0
+
+
+def run_and_count(cases, work, options, summary):
+    """Runs the work on each case, prints what failed, the lines of the summary and the sum; the exit code."""
+    passed = failed = skipped = 0
+    for case, judged in each(cases, work, options):
+        is_bad = bool(judged.wrong) and not judged.skipped
+        skipped, failed, passed = (
+            skipped + bool(judged.skipped), failed + is_bad, passed + (not judged.skipped and not is_bad))
+        if is_bad:
+            print("\n    ".join([f"FAIL {case.name}", *judged.wrong]), flush=True)
+    for line in summary():
+        print(line)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    return 1 if failed or not cases else 0
+
+
+def exit_rows(options):
+    """The table of exit codes, by code."""
+    said = subprocess.run([options.errand, "exit-codes", "-o", "json"], capture_output=True, text=True, check=True)
+    return {row["exit_code"]: row for row in json.loads(said.stdout)["exits"]}
 
 
 def add_options(parser):

@@ -43,6 +43,19 @@ case $1 in
   *) sleep 4242 ;;
 esac
 """
+MAKES_ANEW = """import os, signal, sys, threading, time
+sys.path.append(sys.argv[1])
+from scratch import Scratch
+scratch = Scratch("anew")
+def make():
+    while scratch.path.exists():
+        pass
+    os.makedirs(scratch.path / "1" / "work")
+    scratch.hold()
+threading.Thread(target=make, daemon=True).start()
+os.kill(os.getpid(), signal.SIGTERM)
+time.sleep(60)
+"""
 ASK = """import json, sys, urllib.request
 messages = [{"role": "user", "content": "hi"}]
 body = json.dumps({"model": "m", "messages": messages}, separators=(",", ":")).encode()
@@ -224,7 +237,7 @@ class Runner(unittest.TestCase):
         self.each("errand ask {{BASE}}/chat/completions {{BASE}}/chat/completions", [
             ('requests = 2', HOLDS), ('requests = 1', "the server saw 2 requests"),
             ('connections = 2', HOLDS), ('connections = 1', "2 connections"),
-            ('prefix_stable = true', HOLDS),
+            ('prefix_stable = true', HOLDS), ('prefix_stable = "tools_grow"', HOLDS),
             ('[[request]]\npath = "/v1/chat/completions"\nmodel = "m"\nheaders = {x-case = "one"}', HOLDS),
             ('[[request]]\n[[request]]\nbody = {messages = [{content = "hi"}]}', HOLDS),
             ('[[request]]\nmodel = "n"', "request 1.model: expected 'n'"),
@@ -305,7 +318,7 @@ class Runner(unittest.TestCase):
             (expect, "has not the form") for expect in (
                 'exit = "0|"', 'exit = ""', 'exit = "|"', 'exit = true', 'exit = [0, "x"]', 'requests = "2"',
                 'stdout_contains = "one"', 'no_events = "tool.started"', 'result = "ok"', 'event = {type = "x"}',
-                'files = ["a"]', 'left = "a"', 'max_seconds = "5"', 'tags = "slow"')])
+                'files = ["a"]', 'left = "a"', 'prefix_stable = "tools"', 'max_seconds = "5"', 'tags = "slow"')])
         self.assertIn("`command.2.exit` has not", self.judge("errand say\nerrand say", '[command.2]\nexit = "0|"'))
 
     def test_what_is_no_case(self):
@@ -361,6 +374,13 @@ class Runner(unittest.TestCase):
                                (signal.SIGTERM, "e2e/closed_descriptors.py")):
             with self.subTest(runner, signal=number):
                 self.interrupt(runner.split(), program, number)
+
+    def test_what_is_made_anew_while_it_ends(self):
+        """shutil.copytree, for one, makes the folders above what it copies to."""
+        done = subprocess.run([sys.executable, "-c", MAKES_ANEW, HERE.parent / "support"], capture_output=True,
+                              text=True, timeout=60, env=os.environ | {"TMPDIR": str(self.top)})
+        self.assertEqual((128 + signal.SIGTERM, ""), (done.returncode, done.stderr))
+        self.assertEqual([], list(self.top.glob("errand-anew-*")))
 
     def interrupt(self, words, program, number):
         shelf = self.top / f"{words[0].replace('/', '-')}-{number}"

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Members of a flow that run side by side, really: what no row of replies in a file can show.
+
+    tests/e2e/flow_members.py [--errand PATH] [--rounds N] [--seed N] [--patience N] [-v]
+
+Ten members ask a server that answers none of them before all ten are there. Of 32 members that race for the last cent,
+none asks again when what has been answered is what the flow may cost: beyond the limit there is at most what was under
+way at that moment. That one is played so often, each time with another limit and other answers."""
+import argparse
+import http.server
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import threading
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from scratch import Scratch, left_behind  # noqa: E402
+
+DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
+MEMBERS = 32
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, answer):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answer = answer
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exception(), ConnectionError):  # who asked was stopped
+            super().handle_error(request, client_address)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        message, tokens = self.server.answer()
+        body = json.dumps({"id": "x", "object": "chat.completion", "model": "m", "choices": [
+            {"index": 0, "message": message, "finish_reason": "tool_calls" if "tool_calls" in message else "stop"}],
+            "usage": {"prompt_tokens": 0, "completion_tokens": tokens}}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class Flow:
+    def __init__(self, options, folder, answer):
+        self.options, self.folder, self.server = options, folder, Server(answer)
+        self.work = folder / "work"
+        for one in (folder / "home", self.work):
+            one.mkdir(parents=True)
+        self.environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder / "home"), "TMPDIR": str(folder), "TEST_KEY": "k",
+                            **{name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}}
+
+    def write(self, members, dollars):
+        (self.work / "agent.yaml").write_text(f"""version: 1
+name: member
+model: {{name: local/m, protocol: openai_chat, base_url: "http://127.0.0.1:{self.server.server_port}/v1", api_key_env: TEST_KEY,
+  stream: false, cost: {{input: 0, output: 1}}}}
+prompt: Go.
+retry: {{max_attempts: 1}}
+tools: [todo]
+""")
+        (self.work / "flow.yaml").write_text(f"""version: 1
+name: race
+steps:
+  - {{name: list, run: seq {members}}}
+  - {{name: each, agent: agent.yaml, for_each: list.lines, max_parallel: {members}}}
+limits: {{max_cost_usd: {dollars:.6f}}}
+""")
+
+    def run(self):
+        done = subprocess.run([self.options.errand, "run", "-q", "-o", "json", "--no-session", "flow.yaml"], cwd=self.work,
+                              env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=120 * self.options.patience)
+        return done.returncode, json.loads(done.stdout or b"null"), done.stderr.decode()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def all_ten(options, folder):
+    barrier = threading.Barrier(10)
+
+    def answer():
+        barrier.wait(60 * options.patience)
+        return {"role": "assistant", "content": "So."}, 1
+
+    flow = Flow(options, folder, answer)
+    flow.write(10, 1)
+    try:
+        code, result, err = flow.run()
+    finally:
+        flow.close()
+    return [] if code == 0 and result["turns"] == 10 else [f"exit code {code}: {err}"]
+
+
+class Race:
+    """Each answer calls a tool, so that every member asks again and again until the limit ends it."""
+
+    def __init__(self, chance):
+        self.chance, self.lock = chance, threading.Lock()
+        self.largest = chance.choice([1, 10, 1000])
+        self.asked = self.tokens = 0
+
+    def answer(self):
+        with self.lock:
+            tokens = self.chance.randint(1, self.largest)
+            self.asked += 1
+            self.tokens += tokens
+            number = self.asked
+        call = {"id": f"c{number}", "type": "function", "function": {
+            "name": "todo", "arguments": json.dumps({"items": [{"content": str(number), "status": "pending"}]})}}
+        return {"role": "assistant", "content": None, "tool_calls": [call]}, tokens
+
+
+def race(options, folder, number):
+    chance = random.Random(f"{options.seed} {number}")
+    course = Race(chance)
+    flow = Flow(options, folder, course.answer)
+    most = chance.randint(1, 3 * MEMBERS) * course.largest  # in tokens, of a dollar for a million
+    flow.write(MEMBERS, most / 1e6)
+    try:
+        code, result, err = flow.run()
+    finally:
+        flow.close()
+    found = []
+    if code != 82 or not result or result["stop"]["limit"] != "limits.max_cost_usd":
+        return [f"limit {most}: exit code {code}: {err}"]
+    spent = round(result["cost_usd"] * 1e6)
+    if not most <= spent < most + MEMBERS * course.largest:
+        found.append(f"limit {most}, an answer {course.largest} at most: {spent} spent")
+    if spent > course.tokens:
+        found.append(f"{course.tokens} were answered, and {spent} counted")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--errand", type=lambda path: pathlib.Path(path).resolve(), default=DEFAULT_ERRAND)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    parser.add_argument("--patience", type=float, default=1)
+    parser.add_argument("-v", "--verbose", action="store_true")
+    options = parser.parse_args()
+    scratch = Scratch("flow-members")
+    failed = rounds = 0
+    try:
+        cases = [("ten that are there together", all_ten, ())]
+        cases += [(f"race {number} (seed {options.seed})", race, (number,)) for number in range(options.rounds)]
+        for at, (name, case, more) in enumerate(cases):
+            folder = scratch.path / str(at)
+            found = case(options, folder, *more) + [f"left: {one}" for one in left_behind(folder)]
+            rounds += 1
+            failed += bool(found)
+            for line in found:
+                print(f"FAIL {name}: {line}", flush=True)
+            if options.verbose and not found:
+                print(f"ok   {name}", flush=True)
+    finally:
+        scratch.close()
+    print(f"{rounds - failed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

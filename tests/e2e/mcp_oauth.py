@@ -1,0 +1,393 @@
+#!/usr/bin/env python3
+"""MCP servers that want a login: an authorization server and an MCP server on loopback, a browser that says yes,
+and errand between them. Each row is one story, told by command lines; tokens must come out nowhere.
+
+    tests/e2e/mcp_oauth.py
+    tests/e2e/mcp_oauth.py -k step -v
+"""
+import base64
+import concurrent.futures
+import hashlib
+import http.server
+import json
+import os
+import pathlib
+import secrets
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from rows import main_over_rows  # noqa: E402
+
+PATIENCE_S = 60
+
+
+class QuietServer(http.server.ThreadingHTTPServer):
+    def handle_error(self, *_):
+        """A client that has gone is none of our business."""
+
+
+class World:
+    """Both servers on one port: what they know of each other, and what they were asked."""
+
+    def __init__(self, **behaviour):
+        self.behaviour = behaviour
+        self.lock = threading.Lock()
+        self.codes, self.access, self.refresh = {}, {}, {}
+        self.asked, self.scopes_asked, self.faults = [], [], []
+        self.renewing, self.client_is_gone = threading.Event(), threading.Event()
+        self.server = QuietServer(("127.0.0.1", 0), self._handler())
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def count(self, what):
+        with self.lock:
+            return self.asked.count(what)
+
+    def tokens(self, scope):
+        access, refresh = "access-" + secrets.token_hex(16), "refresh-" + secrets.token_hex(16)
+        with self.lock:
+            self.access[access], self.refresh[refresh] = scope, scope
+        answer = {"access_token": access, "token_type": "Bearer", "scope": scope,
+                  "expires_in": self.behaviour.get("lifetime", 3600)}
+        return answer | ({"refresh_token": refresh} if "code" in self.behaviour.get("grants", "code") else {})
+
+    def secrets(self):
+        with self.lock:
+            return list(self.access) + list(self.refresh)
+
+    def token(self, form, authorization):
+        grant = form.get("grant_type")
+        if form.get("resource") != self.url + "/mcp":
+            return 400, {"error": "invalid_target"}
+        if grant == "client_credentials":
+            if authorization != "Basic " + base64.b64encode(b"ci:a-secret-of-ci").decode():
+                return 401, {"error": "invalid_client"}
+            return 200, self.tokens(form.get("scope", ""))
+        if grant == "refresh_token":
+            if "held" in self.behaviour and not self.client_is_gone.is_set():
+                if self.behaviour["held"] == "behind":
+                    self.refresh.pop(form.get("refresh_token"), None)
+                self.renewing.set()
+                self.client_is_gone.wait(PATIENCE_S)
+                return 503, {"error": "temporarily_unavailable"}
+            with self.lock:
+                scope = self.refresh.pop(form.get("refresh_token"), None)  # good once
+            return (200, self.tokens(scope)) if scope is not None else (400, {"error": "invalid_grant"})
+        with self.lock:
+            asked = self.codes.pop(form.get("code"), None)
+        if asked is None:
+            return 400, {"error": "invalid_grant"}
+        challenge = base64.urlsafe_b64encode(
+            hashlib.sha256(form.get("code_verifier", "").encode()).digest()).rstrip(b"=").decode()
+        if challenge != asked["code_challenge"] or form.get("redirect_uri") != asked["redirect_uri"]:
+            return 400, {"error": "invalid_grant", "error_description": "not the one who asked"}
+        return 200, self.tokens(asked.get("scope", ""))
+
+    def mcp(self, message, token):
+        """It tells more than it should."""
+        method = message.get("method")
+        if method == "initialize":
+            return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                    "serverInfo": {"name": f"crm of {token}", "version": "1"}}
+        if method == "tools/list":
+            return {"tools": [{"name": "f", "inputSchema": {"type": "object"}}]}
+        if method == "tools/call":
+            return {"content": [{"type": "text", "text": f"did it for {token}"}]}
+        return None
+
+    def refusal(self, message, token):
+        """(status, WWW-Authenticate) of a request that may not pass."""
+        place = f'resource_metadata="{self.url}/.well-known/oauth-protected-resource/mcp"'
+        with self.lock:
+            scope = self.access.get(token)
+        if scope is None:
+            return 401, f'Bearer scope="read", {place}'
+        if message.get("method") == "tools/call" and self.behaviour.get("call") and "write" not in scope.split():
+            return 403, f'Bearer error="insufficient_scope", scope="write", {place}'
+        return None
+
+    def _handler(self):
+        world = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def answer(self, status, body=None, **headers):
+                raw = b"" if body is None else json.dumps(body).encode()
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name.replace("_", "-"), value)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            def do_GET(self):
+                path, _, query = self.path.partition("?")
+                with world.lock:
+                    world.asked.append(path)
+                if path == "/.well-known/oauth-protected-resource/mcp":
+                    return self.answer(200, {"resource": world.url + "/mcp", "authorization_servers": [world.url]})
+                if path == "/.well-known/oauth-authorization-server":
+                    return self.answer(200, {
+                        "issuer": world.url, "authorization_endpoint": world.url + "/authorize",
+                        "token_endpoint": world.url + "/token", "registration_endpoint": world.url + "/register",
+                        "code_challenge_methods_supported": ["S256"],
+                        "authorization_response_iss_parameter_supported": True})
+                if path == "/authorize":
+                    asked = dict(urllib.parse.parse_qsl(query))
+                    code = secrets.token_hex(16)
+                    with world.lock:
+                        world.codes[code] = asked
+                        world.scopes_asked.append(asked.get("scope", ""))
+                    back = {"code": code, "state": asked["state"],
+                            "iss": world.behaviour.get("iss", world.url)}
+                    return self.answer(302, Location=asked["redirect_uri"] + "?" + urllib.parse.urlencode(back))
+                return self.answer(405 if path == "/mcp" else 404)
+
+            def do_POST(self):
+                raw = self.rfile.read(int(self.headers.get("content-length", 0)))
+                with world.lock:
+                    world.asked.append(self.path)
+                if self.path == "/register":
+                    return self.answer(201, {"client_id": "made-here"})
+                if self.path == "/token":
+                    form = dict(urllib.parse.parse_qsl(raw.decode()))
+                    with world.lock:
+                        world.asked.append(form.get("grant_type"))
+                    if "token" in world.behaviour:
+                        return self.answer(*world.behaviour["token"])
+                    return self.answer(*world.token(form, self.headers.get("authorization", "")))
+                message = json.loads(raw)
+                token = self.headers.get("authorization", "").removeprefix("Bearer ")
+                refusal = world.refusal(message, token)
+                if refusal:
+                    return self.answer(refusal[0], f"not for {token}", WWW_Authenticate=refusal[1])
+                if "id" not in message:
+                    return self.answer(202)
+                result = world.mcp(message, token)
+                known = {"result": result} if result is not None else {"error": {"code": -32601, "message": "no"}}
+                return self.answer(200, {"jsonrpc": "2.0", "id": message["id"]} | known)
+
+            def do_DELETE(self):
+                self.answer(405)
+
+        return Handler
+
+
+class Story:
+    def __init__(self, errand, folder, world, oauth=""):
+        self.errand, self.folder, self.world = errand, folder, world
+        self.said = []
+        folder.mkdir()
+        (folder / "agent.yaml").write_text(
+            f"version: 1\nname: e2e\nmodel: openai/gpt-5\nmcp_servers:\n"
+            f"  crm: {{url: \"{world.url}/mcp\"{oauth}}}\n")
+        self.environment = {"HOME": str(folder), "PATH": os.environ["PATH"], "CI_SECRET": "a-secret-of-ci"}
+
+    def run(self, *words):
+        done = subprocess.run([self.errand, "mcp", *words], cwd=self.folder, env=self.environment, timeout=PATIENCE_S,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        self.said.append(done.stdout + done.stderr)
+        return done
+
+    def expect(self, code, *words, contains=""):
+        done = self.run(*words)
+        if done.returncode != code or contains not in done.stdout + done.stderr:
+            raise AssertionError(f"{' '.join(words)}: {done.returncode}, not {code} with `{contains}`: "
+                                 f"{done.stdout}{done.stderr}")
+
+    def log_in(self, code=0):
+        with subprocess.Popen([self.errand, "mcp", "login", "agent.yaml", "crm"], cwd=self.folder,
+                              env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as process:
+            try:
+                line = process.stderr.readline()
+                if not line.startswith("Log in here: "):
+                    raise AssertionError(f"login says {line}{process.stderr.read()}")
+                with urllib.request.urlopen(line.removeprefix("Log in here: ").strip(), timeout=20) as page:
+                    if "errand has its answer" not in page.read().decode():
+                        raise AssertionError("the page says something else")
+                out, err = process.communicate(timeout=PATIENCE_S)
+            finally:
+                process.kill()
+        self.said.append(out + err)
+        if process.returncode != code:
+            raise AssertionError(f"login: {process.returncode}, not {code}: {out}{err}")
+
+    def logins(self):
+        return sorted((self.folder / ".local/state/errand/mcp").glob("*.json"))
+
+    def run_out(self):
+        file, = self.logins()
+        login = json.loads(file.read_text())
+        login["expires"] = login["got"] = 1
+        file.write_text(json.dumps(login))
+
+    def must(self, holds, what):
+        if not holds:
+            raise AssertionError(what)
+
+    def check_silence(self):
+        for secret in self.world.secrets() + ["a-secret-of-ci"]:
+            self.must(not any(secret in text for text in self.said), "a token came out")
+
+
+def missing(story):
+    story.expect(77, "tools", "agent.yaml", contains="/agent.yaml crm` makes one")
+
+
+def login_and_call(story):
+    story.expect(77, "tools", "agent.yaml")
+    story.log_in()
+    kept = story.logins()
+    story.must(len(kept) == 1 and kept[0].stat().st_mode & 0o777 == 0o600, f"what is kept: {kept}")
+    story.must(kept[0].parent.stat().st_mode & 0o777 == 0o700, "the folder is open")
+    story.expect(0, "tools", "agent.yaml", contains="mcp__crm__f")
+    story.expect(0, "call", "agent.yaml", "mcp__crm__f", "{}", contains="did it for [redacted]")
+    story.must(story.world.count("/token") == 1, "more tokens than one were asked for")
+
+
+def logout(story):
+    story.log_in()
+    story.expect(0, "logout", "agent.yaml", "crm", contains="logged out")
+    story.expect(0, "logout", "agent.yaml", "crm", contains="there was no login")
+    story.expect(77, "tools", "agent.yaml")
+
+
+def renewed_by_one(story):
+    story.log_in()
+    story.run_out()
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        codes = list(pool.map(lambda _: story.run("tools", "agent.yaml").returncode, range(8)))
+    story.must(codes == [0] * 8, f"the codes are {codes}")
+    story.must(story.world.count("refresh_token") == 1, f"renewed {story.world.count('refresh_token')} times")
+
+
+def kill_in_a_renewal(story):
+    """The login is as it was, and nobody waits for what is left of the dead."""
+    story.log_in()
+    story.run_out()
+    with subprocess.Popen([story.errand, "mcp", "tools", "agent.yaml"], cwd=story.folder, env=story.environment,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        story.must(story.world.renewing.wait(PATIENCE_S), "it was not renewed")
+        process.kill()
+    story.world.client_is_gone.set()
+    story.must([file.suffix for file in story.logins()] == [".json"], f"what is left: {story.logins()}")
+
+
+def killed_in_a_renewal(story):
+    kill_in_a_renewal(story)
+    story.expect(0, "tools", "agent.yaml", contains="mcp__crm__f")
+
+
+def killed_before_it_has_the_new_token(story):
+    kill_in_a_renewal(story)
+    with story.world.lock:
+        story.world.access.clear()
+    story.expect(77, "tools", "agent.yaml", contains="`errand mcp login")
+    story.log_in()
+    story.expect(0, "tools", "agent.yaml", contains="mcp__crm__f")
+
+
+def damaged_login(story):
+    story.log_in()
+    file = story.logins()[0]
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:-9], b"\xff\xfe" * 40, b"[]", b'{"access": 7}'):
+        file.write_bytes(damaged)
+        story.expect(77, "tools", "agent.yaml", contains="errand mcp log")
+    story.log_in()
+    story.expect(0, "tools", "agent.yaml", contains="mcp__crm__f")
+
+
+def refused_token(story):
+    story.log_in()
+    with story.world.lock:
+        story.world.access.clear()  # the server has forgotten it
+    story.expect(0, "tools", "agent.yaml")
+    with story.world.lock:
+        story.world.access.clear()
+        story.world.refresh.clear()
+    story.expect(77, "tools", "agent.yaml", contains="this one is over")
+
+
+def step_up(story):
+    story.log_in()
+    story.expect(0, "tools", "agent.yaml")
+    done = story.run("call", "agent.yaml", "mcp__crm__f", "{}")
+    story.must(done.returncode != 0 and "a login for more: write" in done.stdout + done.stderr,
+               f"the call says {done.returncode}: {done.stdout}{done.stderr}")
+    story.log_in()
+    story.expect(0, "call", "agent.yaml", "mcp__crm__f", "{}", contains="did it for [redacted]")
+    story.must(story.world.scopes_asked == ["read", "read write"], f"asked for {story.world.scopes_asked}")
+
+
+def wrong_issuer(story):
+    story.log_in(code=77)
+    story.must(story.world.count("/token") == 0 and not story.logins(), "a token was asked for")
+
+
+def by_itself(story):
+    story.expect(0, "tools", "agent.yaml", contains="mcp__crm__f")
+    story.must(story.world.count("client_credentials") == 1, "not one token was asked for")
+    story.must(not (story.folder / ".local/state/errand/mcp").exists(), "something was kept")
+    story.environment["CI_SECRET"] = "another-secret"
+    story.expect(77, "tools", "agent.yaml", contains="the MCP server `crm` cannot be given a token: http://127.0.0.1:")
+    story.must("has none for the client `ci`: invalid_client" in story.said[-1], "it is not said why")
+
+
+def no_token_is_given(story):
+    """A sentence about the server, whoever failed."""
+    story.expect(77, "tools", "agent.yaml", contains="the MCP server `crm` cannot be given a token: ")
+    story.must(story.world.behaviour["said"] in story.said[-1], "it is not said why")
+
+
+CI = ', oauth: {grant: client_credentials, client_id: ci, client_secret: "${env:CI_SECRET}"}'
+ROWS = {  # name: (story, oauth of the agent file, behaviour of the servers)
+    "missing login": (missing, "", {}),
+    "login and call": (login_and_call, "", {}),
+    "logout": (logout, "", {}),
+    "renewed by one of many": (renewed_by_one, "", {}),
+    "killed in a renewal": (killed_in_a_renewal, "", {"held": "before"}),
+    "killed behind a renewal": (killed_before_it_has_the_new_token, "", {"held": "behind"}),
+    "damaged login": (damaged_login, "", {}),
+    "refused token": (refused_token, "", {}),
+    "step up": (step_up, "", {"call": True}),
+    "wrong issuer": (wrong_issuer, "", {"iss": "https://evil.example"}),
+    "client credentials": (by_itself, CI, {"grants": "client"}),
+    "token endpoint sends elsewhere": (no_token_is_given, CI, {"token": (307,), "said": "/token answers 307"}),
+    "token endpoint answers with a list": (no_token_is_given, CI, {
+        "token": (200, [1]), "said": "the authorization server's answer is not a JSON object"}),
+}
+
+
+def play(errand, scratch, name, row):
+    story_of, oauth, behaviour = row
+    world = World(**behaviour)
+    try:
+        story = Story(errand, scratch.path / name.replace(" ", "-"), world, oauth)
+        story_of(story)
+        story.check_silence()
+    except (AssertionError, OSError, subprocess.TimeoutExpired, IndexError) as wrong:
+        return str(wrong)
+    finally:
+        world.close()
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main_over_rows("mcp-oauth", __doc__, ROWS, play))
