@@ -78,7 +78,7 @@ _errand() {
   fi
   if [[ $command = mcp ]]; then
     if [[ ${#words[@]} -lt 2 ]]; then
-      _errand_words 'list tools call'
+      _errand_words 'list tools test call serve login logout lock'
       return
     fi
     command="mcp ${words[1]}"
@@ -110,13 +110,15 @@ _errand() {
   fi
   case $command in
     'run')
-      options='--prompt -p --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --record --replay --session --no-session --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|-p|--prompt|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--record|--replay|--session|--log-file|--color|'
+      options='--prompt -p --prompt-file -f --param -P --use --use-arg --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --record --replay --session --from --only --no-session --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|-p|--prompt|-f|--prompt-file|-P|--param|--use|--use-arg|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--record|--replay|--session|--from|--only|--log-file|--color|'
       _errand_scan
       case $option in
         -p|--prompt) : ;;
         -f|--prompt-file) _errand_files ;;
         -P|--param) : ;;
+        --use) : ;;
+        --use-arg) : ;;
         -m|--model) : ;;
         -C|--cwd) _errand_directories ;;
         --key-host) : ;;
@@ -131,6 +133,8 @@ _errand() {
         --record) _errand_files ;;
         --replay) _errand_files ;;
         --session) : ;;
+        --from) : ;;
+        --only) : ;;
         --log-file) _errand_files ;;
         --color) _errand_words 'auto always never' ;;
         *) matched=no ;;
@@ -143,8 +147,8 @@ _errand() {
       esac
       ;;
     'resume')
-      options='--last --agent --store --approve --reason --keep-grants --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|--agent|--store|--approve|--reason|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--log-file|--color|'
+      options='--last --agent --store --approve --reason --keep-grants --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --from --only --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|--agent|--store|--approve|--reason|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--from|--only|--log-file|--color|'
       _errand_scan
       case $option in
         --agent) _errand_agents ;;
@@ -164,6 +168,8 @@ _errand() {
         --output-file) _errand_files ;;
         --allow) : ;;
         --deny) : ;;
+        --from) : ;;
+        --only) : ;;
         --log-file) _errand_files ;;
         --color) _errand_words 'auto always never' ;;
         *) matched=no ;;
@@ -176,8 +182,8 @@ _errand() {
       esac
       ;;
     'fork')
-      options='--at --last --session --agent --store --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|--at|--session|--agent|--store|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--log-file|--color|'
+      options='--at --last --session --agent --store --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --from --only --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|--at|--session|--agent|--store|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--from|--only|--log-file|--color|'
       _errand_scan
       case $option in
         --at) : ;;
@@ -197,6 +203,8 @@ _errand() {
         --output-file) _errand_files ;;
         --allow) : ;;
         --deny) : ;;
+        --from) : ;;
+        --only) : ;;
         --log-file) _errand_files ;;
         --color) _errand_words 'auto always never' ;;
         *) matched=no ;;
@@ -242,11 +250,12 @@ _errand() {
       esac
       ;;
     'check')
-      options='--output -o --key-host --color --help -h'
-      valued='|-o|--output|--key-host|--color|'
+      options='--output -o --graph --key-host --color --help -h'
+      valued='|-o|--output|--graph|--key-host|--color|'
       _errand_scan
       case $option in
         -o|--output) _errand_words 'text json' ;;
+        --graph) _errand_words 'text mermaid' ;;
         --key-host) : ;;
         --color) _errand_words 'auto always never' ;;
         *) matched=no ;;
@@ -258,11 +267,16 @@ _errand() {
       esac
       ;;
     'test')
-      options='--jobs -j --output -o --junit --quiet -q --color --help -h'
-      valued='|-j|--jobs|-o|--output|--junit|--color|'
+      options='--jobs -j --live --repeat --baseline --tolerance --write-baseline --key-host --output -o --junit --quiet -q --color --help -h'
+      valued='|-j|--jobs|--repeat|--baseline|--tolerance|--write-baseline|--key-host|-o|--output|--junit|--color|'
       _errand_scan
       case $option in
         -j|--jobs) : ;;
+        --repeat) : ;;
+        --baseline) _errand_files ;;
+        --tolerance) : ;;
+        --write-baseline) _errand_files ;;
+        --key-host) : ;;
         -o|--output) _errand_words 'text json' ;;
         --junit) _errand_files ;;
         --color) _errand_words 'auto always never' ;;
@@ -321,11 +335,12 @@ _errand() {
       esac
       ;;
     'mcp list')
-      options='--output -o --help -h'
-      valued='|-o|--output|'
+      options='--output -o --key-host --help -h'
+      valued='|-o|--output|--key-host|'
       _errand_scan
       case $option in
         -o|--output) _errand_words 'text json' ;;
+        --key-host) : ;;
         *) matched=no ;;
       esac
       [[ $matched = yes ]] && return
@@ -336,11 +351,29 @@ _errand() {
       esac
       ;;
     'mcp tools')
-      options='--output -o --help -h'
-      valued='|-o|--output|'
+      options='--output -o --key-host --help -h'
+      valued='|-o|--output|--key-host|'
       _errand_scan
       case $option in
         -o|--output) _errand_words 'text json' ;;
+        --key-host) : ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_agents ;;
+        1) : ;;
+        *) ;;
+      esac
+      ;;
+    'mcp test')
+      options='--output -o --key-host --help -h'
+      valued='|-o|--output|--key-host|'
+      _errand_scan
+      case $option in
+        -o|--output) _errand_words 'text json' ;;
+        --key-host) : ;;
         *) matched=no ;;
       esac
       [[ $matched = yes ]] && return
@@ -352,6 +385,69 @@ _errand() {
       esac
       ;;
     'mcp call')
+      options='--output -o --key-host --help -h'
+      valued='|-o|--output|--key-host|'
+      _errand_scan
+      case $option in
+        -o|--output) _errand_words 'text json' ;;
+        --key-host) : ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_agents ;;
+        1) : ;;
+        2) : ;;
+        *) ;;
+      esac
+      ;;
+    'mcp serve')
+      options='--parallel -j --tools --http --token-env --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --allow --deny --yes --fail-on-denied --no-session --quiet -q --verbose -v --color --help -h'
+      valued='|-j|--parallel|--tools|--http|--token-env|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|--allow|--deny|--color|'
+      _errand_scan
+      case $option in
+        -j|--parallel) : ;;
+        --tools) _errand_agents ;;
+        --http) : ;;
+        --token-env) : ;;
+        -P|--param) : ;;
+        -m|--model) : ;;
+        -C|--cwd) _errand_directories ;;
+        --key-host) : ;;
+        --sandbox) _errand_words 'read_only workspace_write off' ;;
+        --timeout) : ;;
+        --max-turns) : ;;
+        --max-cost) : ;;
+        --allow) : ;;
+        --deny) : ;;
+        --color) _errand_words 'auto always never' ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        *) _errand_agents ;;
+      esac
+      ;;
+    'mcp login')
+      options='--port --key-host --help -h'
+      valued='|--port|--key-host|'
+      _errand_scan
+      case $option in
+        --port) : ;;
+        --key-host) : ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_agents ;;
+        1) : ;;
+        *) ;;
+      esac
+      ;;
+    'mcp logout')
       options='--help -h'
       valued=''
       _errand_scan
@@ -363,7 +459,21 @@ _errand() {
       case $position in
         0) _errand_agents ;;
         1) : ;;
-        2) : ;;
+        *) ;;
+      esac
+      ;;
+    'mcp lock')
+      options='--check --key-host --help -h'
+      valued='|--key-host|'
+      _errand_scan
+      case $option in
+        --key-host) : ;;
+        *) matched=no ;;
+      esac
+      [[ $matched = yes ]] && return
+      [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
+      case $position in
+        0) _errand_agents ;;
         *) ;;
       esac
       ;;
@@ -509,7 +619,7 @@ _errand() {
       esac
       ;;
     'runs export')
-      options='--last --format --raw --output-file --store --help -h'
+      options='--last --format --raw --test --output-file --store --help -h'
       valued='|--format|--output-file|--store|'
       _errand_scan
       case $option in
@@ -599,7 +709,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        0) _errand_words '0 ok 1 task_failed 2 usage 65 invalid_request 66 no_input 69 helper_unavailable 70 internal 71 os_error 73 cant_create 74 storage 75 provider_unavailable 76 protocol 77 auth 78 config 80 max_turns 81 token_budget 82 cost_budget 83 tool_call_limit 84 context_overflow 85 truncated 86 loop_detected 87 handoff_limit 90 hook_terminated 91 guardrail_denied 92 approval_required 93 sandbox 94 user_declined 95 model_refused 96 kill_switch 97 signal_timeout 98 lease_lost 102 model_not_found 103 quota_exhausted 104 unsupported 110 tool_fatal 111 output_invalid 112 no_result 113 checks_failed 114 subagent_failed 119 replay_miss 124 timeout 129 sighup 130 sigint 141 sigpipe 143 sigterm provider.network provider.tls provider.rate_limited provider.timeout provider.unavailable provider.model_loading provider.stream_broken provider.circuit_open provider.busy provider.bad_response provider.auth provider.invalid_request provider.model_not_found provider.quota provider.unsupported provider.refused provider.other context.overflow context.compaction_failed context.compaction_provider output.truncated output.invalid output.empty run.max_turns run.token_budget run.cost_budget run.tool_call_limit run.timeout run.loop_detected run.task_failed run.declined run.checks_failed run.cancelled tool.not_found tool.invalid_parameters tool.type_mismatch tool.model_retry tool.failed tool.policy_blocked tool.confirmation_required tool.cancelled tool.rate_limited tool.server_error tool.network tool.timeout tool.result_unusable tool.interrupted hook.terminated hook.failed guardrail.denied guardrail.killed sandbox.violation sandbox.setup sandbox.exec_failed sandbox.invalid_state sandbox.not_found sandbox.connect sandbox.agent_timeout sandbox.rpc sandbox.rpc_timeout sandbox.protocol sandbox.backend mcp.connection mcp.initialization mcp.tool_call mcp.transport mcp.other a2a.remote team.invalid team.handoff_limit team.member_failed registry.duplicate registry.missing config.invalid durable.activity_failed durable.cancelled durable.signal_timeout durable.continue_as_new durable.lease_lost durable.other storage.not_found storage.corrupt storage.io storage.other memory.failed knowledge.failed embedding.auth embedding.rate_limited embedding.invalid_request embedding.network embedding.other daemon.failed trigger.failed channel.failed cli.usage cli.no_input cli.cannot_create os.failed replay.miss internal' ;;
+        0) _errand_words '0 ok 1 task_failed 2 usage 65 invalid_request 66 no_input 69 helper_unavailable 70 internal 71 os_error 73 cant_create 74 storage 75 provider_unavailable 76 protocol 77 auth 78 config 80 max_turns 81 token_budget 82 cost_budget 83 tool_call_limit 84 context_overflow 85 truncated 86 loop_detected 87 handoff_limit 90 hook_terminated 91 guardrail_denied 92 approval_required 93 sandbox 94 user_declined 95 model_refused 96 kill_switch 97 signal_timeout 98 lease_lost 102 model_not_found 103 quota_exhausted 104 unsupported 110 tool_fatal 111 output_invalid 112 no_result 113 checks_failed 114 subagent_failed 119 replay_miss 124 timeout 129 sighup 130 sigint 141 sigpipe 143 sigterm provider.network provider.tls provider.rate_limited provider.timeout provider.unavailable provider.model_loading provider.stream_broken provider.circuit_open provider.busy provider.bad_response provider.auth provider.invalid_request provider.model_not_found provider.quota provider.unsupported provider.refused provider.other context.overflow context.compaction_failed context.compaction_provider output.truncated output.invalid output.empty run.max_turns run.token_budget run.cost_budget run.tool_call_limit run.timeout run.loop_detected run.task_failed run.declined run.checks_failed run.cancelled tool.not_found tool.invalid_parameters tool.type_mismatch tool.model_retry tool.failed tool.policy_blocked tool.confirmation_required tool.cancelled tool.rate_limited tool.server_error tool.network tool.timeout tool.result_unusable tool.interrupted hook.terminated hook.failed guardrail.denied guardrail.killed sandbox.violation sandbox.setup sandbox.exec_failed sandbox.invalid_state sandbox.not_found sandbox.connect sandbox.agent_timeout sandbox.rpc sandbox.rpc_timeout sandbox.protocol sandbox.backend mcp.connection mcp.initialization mcp.auth mcp.tool_call mcp.transport mcp.other a2a.remote team.invalid team.handoff_limit team.member_failed registry.duplicate registry.missing config.invalid durable.activity_failed durable.cancelled durable.signal_timeout durable.continue_as_new durable.lease_lost durable.other storage.not_found storage.corrupt storage.io storage.other memory.failed knowledge.failed embedding.auth embedding.rate_limited embedding.invalid_request embedding.network embedding.other daemon.failed trigger.failed channel.failed cli.usage cli.no_input cli.cannot_create os.failed replay.miss internal' ;;
         *) ;;
       esac
       ;;
@@ -656,7 +766,7 @@ _errand() {
       [[ $matched = yes ]] && return
       [[ $current = -* && $dashes = no ]] && { _errand_words "$options"; return; }
       case $position in
-        *) _errand_words 'run resume fork batch check test init tools mcp policy models prices runs exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails context sandbox web secrets settings providers hooks recordings' ;;
+        *) _errand_words 'run resume fork batch check test init tools mcp policy models prices runs exit-codes doctor schema completions help errand script environment agent keys yaml builtin-tools permissions guardrails checks sub-agents handoffs flows context sandbox web secrets settings providers hooks recordings' ;;
       esac
       ;;
     *) ;;
