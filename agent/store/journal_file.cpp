@@ -720,26 +720,27 @@ void for_each_row(SQLite::Database& database,
   if (!run_id.empty()) {
     query.bind(1, run_id);
   }
-  RunRow row;
+  RowFold run;
+  const auto take_last = [&] {
+    if (!run.row().run_id.empty()) {
+      take(run.row());
+    }
+  };
   while (query.executeStep()) {
     const std::int64_t time = query.getColumn(1).getInt64();
-    if (const std::string_view id = text_in(query.getColumn(0)); id != row.run_id) {
-      if (!row.run_id.empty()) {
-        take(row);
-      }
-      row = {.run_id = std::string(id), .started = time, .begun = time};
+    if (const std::string_view id = text_in(query.getColumn(0)); id != run.row().run_id) {
+      take_last();
+      run = RowFold({.run_id = std::string(id), .started = time, .begun = time}, {});
     }
-    row.updated = time;
+    run.pass(time);
     if (is_in_rows(text_in(query.getColumn(2)))) {
       const auto event = event_of(text_in(query.getColumn(3)));
-      if (event && event->run_id == row.run_id) {  // else its key is spoilt
-        fold(row, *event, nothing);
+      if (event && event->run_id == run.row().run_id) {  // else its key is spoilt
+        run.add(*event, nothing);
       }
     }
   }
-  if (!row.run_id.empty()) {
-    take(row);
-  }
+  take_last();
 }
 
 Result<Event> event_of(std::string_view json) {

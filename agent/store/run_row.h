@@ -5,8 +5,11 @@
 #include "agent/secrets/redact.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace agent::store {
 
@@ -31,10 +34,33 @@ struct RunRow {
 
 std::int64_t to_milliseconds(std::chrono::system_clock::time_point time);
 
-// The texts of the event are redacted.
-void fold(RunRow& row, const Event& event, const Redactor& redactor);
+// Goes through the events of a run; a row alone does not say what its members had used.
+class RowFold {
+ public:
+  RowFold() = default;
+  // Goes on from a row: `told` is what its members have told before.
+  RowFold(RunRow row, std::span<const Event> told);
 
-// Whether fold() looks into events of that type, beyond their time.
+  // The texts of the event are redacted.
+  void add(const Event& event, const Redactor& redactor);
+  // One that says nothing but its time, in milliseconds.
+  void pass(std::int64_t time) { row_.updated = time; }
+  const RunRow& row() const { return row_; }
+
+ private:
+  struct Bill {
+    std::int64_t turns = 0;
+    std::optional<Money> cost = Money{};
+  };
+  class Body;
+
+  static std::string name_of(const MemberFinished& member);
+
+  RunRow row_;
+  std::map<std::string, Bill> members_;  // their last bills: each tells all that it has used
+};
+
+// Whether RowFold looks into events of that type, beyond their time.
 bool is_in_rows(std::string_view event_type);
 
 }  // namespace agent::store

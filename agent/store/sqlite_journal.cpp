@@ -34,8 +34,8 @@ struct EventRow {
 
 // A run that is being written.
 struct Writing {
-  RunRow row;
-  bool is_known = false;   // the row goes on from what the file has
+  RowFold fold;
+  bool is_known = false;   // it goes on from what the file has
   bool has_begun = false;  // by an event that is not yet written, as the next two
   bool has_ended = false;
   bool is_changed = false;
@@ -47,6 +47,20 @@ std::optional<RunRow> find_row(SQLite::Database& database, const std::string& ru
                           fmt::format("SELECT {} FROM runs WHERE run_id = ?", k_row_columns));
   query.bind(1, run_id);
   return query.executeStep() ? std::optional(row_at(query)) : std::nullopt;
+}
+
+std::vector<Event> members_told(SQLite::Database& database, const std::string& run_id) {
+  SQLite::Statement query(database,
+                          "SELECT json FROM events WHERE run_id = ? AND type = ? ORDER BY seq");
+  query.bind(1, run_id);
+  query.bind(2, std::string(MemberFinished::k_type));
+  std::vector<Event> told;
+  while (query.executeStep()) {
+    if (auto event = event_of(query.getColumn(0).getString())) {
+      told.push_back(*std::move(event));
+    }
+  }
+  return told;
 }
 
 std::optional<Owner> find_owner(SQLite::Database& database, const std::string& run_id) {
@@ -117,18 +131,15 @@ struct SqliteJournal::Impl {
     Writing& run = runs[event.run_id];
     if (!run.is_known) {
       run.is_known = true;
-      run.row = {};
-      if (event.seq > 1) {
-        run.row = row_before(event.run_id);
-      }
+      run.fold = event.seq > 1 ? fold_before(event.run_id) : RowFold();
     }
     return run;
   }
 
   // Where the file cannot be read now, the commit says so.
-  RunRow row_before(const std::string& run_id) {
+  RowFold fold_before(const std::string& run_id) {
     try {
-      return find_row(database, run_id).value_or(RunRow{});
+      return {find_row(database, run_id).value_or(RunRow{}), members_told(database, run_id)};
     } catch (const SQLite::Exception&) {
       return {};
     }
@@ -136,7 +147,7 @@ struct SqliteJournal::Impl {
 
   void note(const Event& event) {
     Writing& run = open(event);
-    fold(run.row, event, redactor);
+    run.fold.add(event, redactor);
     run.has_begun = run.has_begun || std::holds_alternative<RunStarted>(event.body);
     run.has_ended = std::holds_alternative<RunFinished>(event.body);
     run.is_changed = true;
@@ -276,9 +287,9 @@ struct SqliteJournal::Impl {
 
   void write(const Writing& run) {
     if (run.has_begun || run.has_ended) {
-      put_row(database, run.row, run.has_ended ? std::nullopt : std::optional(me));
+      put_row(database, run.fold.row(), run.has_ended ? std::nullopt : std::optional(me));
     } else if (run.is_changed) {
-      put_progress(run.row);
+      put_progress(run.fold.row());
     }
   }
 
