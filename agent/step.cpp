@@ -152,19 +152,23 @@ Ending ended_by_tool(const State& state) {
     ending.stop->detail += result.help.empty() ? "" : "; " + result.help;
     return ending;
   }
-  const bool is_of_sub_agent =
-      code != Code::team_member_failed && member_of_call(state, result.call_id) != nullptr;
-  if (code == Code::run_declined || is_of_sub_agent) {
+  const MemberRecord* const member = member_of_call(state, result.call_id);
+  if (code == Code::run_declined || (member != nullptr && code != Code::team_member_failed)) {
     return failed(code, result.message);
   }
   // A violation that could not be undone ends a run that nobody has declared to end so.
   const bool is_violation = code == Code::sandbox_violation;
-  return failed(
-      code,
-      fmt::format("the tool `{}`{}: {}",
-                  result.name,
-                  is_violation ? " ended the run" : ", declared `on_error: fatal`, failed",
-                  result.message));
+  Ending ending =
+      failed(code,
+             fmt::format("the tool `{}`{}: {}",
+                         result.name,
+                         is_violation ? " ended the run" : ", declared `on_error: fatal`, failed",
+                         result.message));
+  if (member != nullptr && member->finished && member->finished->result.error) {
+    const Error& why = *member->finished->result.error;
+    ending.error->cause = Cause{.code = why.code, .message = why.message};
+  }
+  return ending;
 }
 
 // The model corrects its answer, as long as it may.
