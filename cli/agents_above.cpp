@@ -1,6 +1,8 @@
 #include "cli/agents_above.h"
 
+#include "agent/duration.h"
 #include "agent/error.h"
+#include "agent/money.h"
 #include "agent/state.h"
 #include "agent/text.h"
 #include "cli/known_names.h"
@@ -105,10 +107,18 @@ RunAbove run_above(const RecordedRun& above,
                .spent = {.tokens = above.past.state.usage.total(), .cost = above.past.state.cost},
                .worked = agent::Milliseconds{above.worked_ms} + unheard.worked};
   add(all.spent, unheard.spent);
-  if (waits_for(above, run)) {
-    all.resume = resume_of(above, environment);
-  }
+  all.is_over = !waits_for(above, run);
+  all.resume = resume_of(above, environment);
   return all;
+}
+
+void raise_limits(agent::Limits& limits, const Parsed& parsed) {
+  if (const auto text = parsed.value("--max-cost"); text && limits.max_cost_usd) {
+    limits.max_cost_usd = agent::Money::parse(*text);
+  }
+  if (const auto text = parsed.value("--timeout"); text && limits.timeout) {
+    limits.timeout = agent::parse_duration(*text);
+  }
 }
 
 // A fork is no member of anybody: what it has used is on top.
@@ -173,7 +183,9 @@ Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& env
   return all;
 }
 
-Result<AgentsAbove> agents_above(const RecordedRun& run, const agent::Environment& environment) {
+Result<AgentsAbove> agents_above(const RecordedRun& run,
+                                 const Parsed& parsed,
+                                 const agent::Environment& environment) {
   constexpr std::size_t k_most = 1'000;  // runs below each other: a record may lie
   std::vector<Above> all;
   RecordedRun below = run;
@@ -191,15 +203,17 @@ Result<AgentsAbove> agents_above(const RecordedRun& run, const agent::Environmen
   }
   AgentsAbove above;
   bool has_it_by_hand_over = true;
-  bool carries_it_on = true;
+  bool is_over = false;
   for (std::size_t at = 0; at < all.size(); ++at) {
     has_it_by_hand_over = has_it_by_hand_over && all[at].handed_over;
     if (has_it_by_hand_over) {
       above.givers.push_back(all[at].agent);
     }
-    carries_it_on = carries_it_on && !all[at].run.resume.words.empty();
-    if (!carries_it_on) {
-      all[at].run.resume = {};
+    is_over = is_over || all[at].run.is_over;
+    if (is_over) {
+      all[at].run.is_over = true;
+      all[at].run.resume = resume_of(run, environment);
+      raise_limits(all[at].run.limits, parsed);
     }
     above.runs.push_back(std::move(all[at].run));
     // To whom it was handed on counts what the first one may that had it.

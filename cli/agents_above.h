@@ -5,6 +5,7 @@
 #include "agent/result.h"
 #include "agent/resume_command.h"
 #include "agent/spec.h"
+#include "cli/options.h"
 #include "cli/recorded_run.h"
 #include "cli/shared_budget.h"
 
@@ -22,7 +23,8 @@ struct RunAbove {
   Spending spent;
   agent::Milliseconds worked{0};
   std::filesystem::path kill_file;  // empty: it has none
-  agent::ResumeCommand resume;      // carries both on; no words: that does not
+  agent::ResumeCommand resume;      // carries both on, or, of one that is over, the other alone
+  bool is_over = false;             // nothing of it waits for the run below any more
 };
 
 struct AgentsAbove {
@@ -31,8 +33,10 @@ struct AgentsAbove {
   std::vector<RunAbove> runs;            // the nearest first
 };
 
-// cli.usage where nobody knows one of them any more.
+// Limits of those that are over are raised by what the command line says of the run's own: nobody
+// else can. cli.usage where nobody knows one of them any more.
 agent::Result<AgentsAbove> agents_above(const RecordedRun& run,
+                                        const Parsed& parsed,
                                         const agent::Environment& environment);
 
 // What the members of a run, and theirs, have spent and worked of which its record has not heard.

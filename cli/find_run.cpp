@@ -142,7 +142,7 @@ Result<RunSource> carried_on(RecordedRun run,
       .paths_from = context.cwd,
       .input_sha256 = run.begun.made_from.input_sha256};
   if (!agent_file) {
-    TRY_ASSIGN(source.above, agents_above(run, context.environment));
+    TRY_ASSIGN(source.above, agents_above(run, parsed, context.environment));
   }
   if (run.is_own) {
     TRY(take_over_options(run, parsed));

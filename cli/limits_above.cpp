@@ -33,7 +33,7 @@ agent::Ending of_run(agent::Ending ending, const RunAbove& run) {
   ending.error->help =
       ending.stop->way_on.empty()
           ? std::string("`--agent FILE` carries this run on without it, by an agent of your choice")
-          : fmt::format("`{}` carries both on", ending.stop->way_on);
+          : fmt::format("`{}` carries {} on", ending.stop->way_on, run.is_over ? "it" : "both");
   return ending;
 }
 
