@@ -855,7 +855,7 @@ class Run {
       result.resume_cmd = approving_command(
           resume_command(request_.resume, result, limits), request_.run_id, approvals);
     }
-    if (!cancellation_.ending()) {
+    if (!cancellation_.ending() && !is_over_above()) {
       tell_of_member(result, request_.resume);
       tell_whose_stop(result, limits);
     }

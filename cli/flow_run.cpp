@@ -393,26 +393,36 @@ std::optional<agent::Milliseconds> FlowRun::time_limit() const {
   if (!world_.time_above) {
     return own;
   }
-  const agent::Milliseconds above = worked_before_ + world_.time_above->left;
-  return own ? std::min(*own, above) : above;
+  return own ? std::min(*own, limit_above()) : limit_above();
+}
+
+agent::Milliseconds FlowRun::limit_above() const {
+  return worked_before_ + world_.time_above->left;
+}
+
+bool FlowRun::is_over_above() const {
+  return world_.time_above && time_->worked() >= limit_above();
 }
 
 void FlowRun::begin_members() {
   for (bool is_news = true; is_news;) {
     is_news = false;
-    if (interruption() || state_->ending()) {
-      stop_members();
-      return;
-    }
+    const bool is_over = interruption() || state_->ending();
     std::vector<Member> members = std::exchange(ready_, {});
     std::ranges::move(state_->begin(), std::back_inserter(members));
     for (const Member& member : members) {
       if (settle_recorded(member)) {
         is_news = true;
+      } else if (is_over) {
+        ready_.push_back(member);
       } else {
         begin(member);
       }
     }
+  }
+  if (interruption() || state_->ending()) {
+    std::ranges::for_each(std::exchange(ready_, {}), [this](const Member& m) { leave(m); });
+    stop_members();
   }
 }
 
@@ -435,6 +445,33 @@ bool FlowRun::settle_recorded(const Member& member) {
                .errors = found->second.finished->errors.value_or(""),
                .taken_from = found->second.finished->taken_from.value_or("")});
   return true;
+}
+
+// The whole is over before it goes on: what an earlier process has used for it is listed all the
+// same.
+void FlowRun::leave(const Member& member) {
+  const auto found = recorded_.find(key_of(member));
+  if (found == recorded_.end()) {
+    return;
+  }
+  const auto& [run_id, heard] = found->second;
+  if (heard) {
+    state_->end(member,
+                {.result = heard->result,
+                 .exit_status = heard->exit_status,
+                 .errors = heard->errors.value_or("")});
+    return;
+  }
+  if (step_of(member).is_command()) {
+    return;
+  }
+  const fs::path journal = journal_of(plan_.members[member.step]);
+  auto result = left_off({.run_id = run_id, .is_recorded = true, .journal = journal},
+                         world_.context,
+                         *interruption().value_or(cancelled_by_flow()).error);
+  if (result) {
+    note_end(member, {.result = *std::move(result), .is_suspended = true});
+  }
 }
 
 agent::MemberKey FlowRun::key_of(const Member& member) const {
@@ -514,18 +551,22 @@ void FlowRun::wait_for_members() {
   }
   for (auto& [member, end] : ended) {
     running_.erase(member);
-    recorder_->record(agent::MemberFinished{
-        .member = state_->name_of(member),
-        .step = step_of(member).name,
-        .item = member.item ? std::optional(static_cast<std::int64_t>(*member.item)) : std::nullopt,
-        .round = member.round,
-        .exit_status = end.exit_status,
-        .errors = step_of(member).is_command() ? std::optional(end.errors) : std::nullopt,
-        .result = end.result,
-        .suspended = end.is_suspended});
-    state_->end(member, std::move(end));
+    note_end(member, std::move(end));
   }
   recorder_->commit();
+}
+
+void FlowRun::note_end(const Member& member, MemberEnd end) {
+  recorder_->record(agent::MemberFinished{
+      .member = state_->name_of(member),
+      .step = step_of(member).name,
+      .item = member.item ? std::optional(static_cast<std::int64_t>(*member.item)) : std::nullopt,
+      .round = member.round,
+      .exit_status = end.exit_status,
+      .errors = step_of(member).is_command() ? std::optional(end.errors) : std::nullopt,
+      .result = end.result,
+      .suspended = end.is_suspended});
+  state_->end(member, std::move(end));
 }
 
 std::optional<Ending> FlowRun::interruption() const {
@@ -545,8 +586,7 @@ std::optional<Ending> FlowRun::interruption() const {
   if (auto ending = world_.cancellation.ending()) {
     return ending;  // that of the flow that this one is a step of
   }
-  if (world_.cancellation.is_expired() && world_.time_above &&
-      time_->worked() >= worked_before_ + world_.time_above->left) {
+  if (world_.cancellation.is_expired() && is_over_above()) {
     return world_.time_above->ending;
   }
   if (world_.cancellation.is_expired()) {
@@ -629,7 +669,7 @@ RunResult FlowRun::finish() {
   if (!ending) {
     result.resume_cmd.clear();  // all of it has ended
   }
-  if (!world_.cancellation.ending()) {
+  if (!world_.cancellation.ending() && !is_over_above()) {
     agent::tell_of_member(result, resume_command());
     agent::tell_whose_stop(result, plan_.agent.limits);
   }

@@ -71,10 +71,14 @@ class FlowRun {
   agent::ResumeCommand resume_command() const;
 
   std::optional<agent::Milliseconds> time_limit() const;
+  agent::Milliseconds limit_above() const;  // where there is one
+  bool is_over_above() const;
   void begin_members();
   bool settle_recorded(const Member& member);
+  void leave(const Member& member);
   void begin(const Member& member);
   void wait_for_members();
+  void note_end(const Member& member, MemberEnd end);
   std::optional<agent::Ending> interruption() const;
   bool wants_stop() const;
   void stop_members();

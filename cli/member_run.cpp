@@ -46,37 +46,11 @@ Result<RunSource> source_of(const MemberRun& member, const Plan& plan, const Con
 
 // How it has ended for good; nullopt: there is something left to do of it. The whole may have been
 // cut off before it heard of that.
-std::optional<agent::RunResult> answer_of(const RunSource& source) {
-  if (!source.earlier || !source.earlier->past.state.finished) {
-    return std::nullopt;
-  }
-  const agent::State& state = source.earlier->past.state;
-  const int exit_code = state.finished->exit_code;
-  const bool is_over = exit_code == 0 || !agent::can_be_carried_on(state, exit_code);
+std::optional<agent::RunResult> answer_of(const agent::State& state) {
+  const bool is_over =
+      state.finished && (state.finished->exit_code == 0 ||
+                         !agent::can_be_carried_on(state, state.finished->exit_code));
   return is_over ? state.finished : std::nullopt;
-}
-
-// It cannot go on now; what it has used is what is recorded of it.
-Result<agent::RunResult> left_alone(const MemberRun& member,
-                                    const Context& context,
-                                    agent::Error why) {
-  if (!member.is_recorded || member.journal.empty()) {
-    return agent::fail(std::move(why));
-  }
-  const auto recorded = recall(member.journal, member.run_id, context.environment);
-  if (!recorded && !member.heard) {
-    return agent::fail(std::move(why));
-  }
-  agent::RunResult result = agent::make_result(recorded ? recorded->past.state : agent::State({}),
-                                               {.error = std::move(why)});
-  if (!recorded) {
-    agent::RunResult heard = member.heard->result;
-    heard.exit_code = result.exit_code;
-    heard.error = std::move(result.error);
-    result = std::move(heard);
-  }
-  result.run_id = member.run_id;
-  return result;
 }
 
 // What the model reads, or what the steps of a flow know of it.
@@ -113,7 +87,7 @@ Result<agent::RunResult> begin_or_carry_on(RunWorld world,
   if (source.earlier && member.count_earlier) {
     member.count_earlier(source.earlier->past.state);
   }
-  if (auto answer = answer_of(source)) {
+  if (auto answer = source.earlier ? answer_of(source.earlier->past.state) : std::nullopt) {
     return *std::move(answer);
   }
   TRY(tell(said, source, world, plan));
@@ -153,13 +127,35 @@ Result<agent::RunResult> begin_or_carry_on(RunWorld world,
 
 }  // namespace
 
+Result<agent::RunResult> left_off(const MemberRun& member,
+                                  const Context& context,
+                                  agent::Error why) {
+  if (!member.is_recorded || member.journal.empty()) {
+    return agent::fail(std::move(why));
+  }
+  const auto recorded = recall(member.journal, member.run_id, context.environment);
+  if (!recorded && !member.heard) {
+    return agent::fail(std::move(why));
+  }
+  agent::RunResult result = agent::make_result(recorded ? recorded->past.state : agent::State({}),
+                                               {.error = std::move(why)});
+  if (!recorded) {
+    agent::RunResult heard = member.heard->result;
+    heard.exit_code = result.exit_code;
+    heard.error = std::move(result.error);
+    result = std::move(heard);
+  }
+  result.run_id = member.run_id;
+  return result;
+}
+
 Result<agent::RunResult> run_member(RunWorld world,
                                     const MemberRun& member,
                                     Plan plan,
                                     const OutsideInput& said) {
   const Context& context = world.context;
   auto result = begin_or_carry_on(std::move(world), member, std::move(plan), said);
-  return result ? std::move(result) : left_alone(member, context, std::move(result).error());
+  return result ? std::move(result) : left_off(member, context, std::move(result).error());
 }
 
 }  // namespace cli

@@ -27,12 +27,17 @@ struct MemberRun {
 };
 
 // Begins it, or carries it on from its record; one that has its answer there is not run again.
-// `plan` has no texts yet. cli.usage where the record cannot be carried on, or is gone; the result
-// of one that is recorded and cannot go on has its bill until now, and the error, which is
-// `is_taken` where another process has it.
+// `plan` has no texts yet. cli.usage where the record cannot be carried on, or is gone; one that is
+// recorded and cannot go on is left off; its error `is_taken` where another process has it.
 agent::Result<agent::RunResult> run_member(RunWorld world,
                                            const MemberRun& member,
                                            Plan plan,
                                            const OutsideInput& said);
+
+// Of one that is recorded and does not go on now: `why`, with its bill until now. `why` alone where
+// nothing is recorded of it.
+agent::Result<agent::RunResult> left_off(const MemberRun& member,
+                                         const Context& context,
+                                         agent::Error why);
 
 }  // namespace cli
