@@ -53,6 +53,17 @@ std::optional<agent::RunResult> answer_of(const agent::State& state) {
   return is_over ? state.finished : std::nullopt;
 }
 
+// The limits that it was given by itself stay: the command line of the whole has none for it.
+Result<void> take_over_limits(const RecordedRun& record, Parsed& parsed) {
+  TRY_ASSIGN(const Parsed own, recorded_options(record));
+  for (const char* const name : {"--max-turns", "--max-cost", "--timeout"}) {
+    if (const auto value = own.value(name)) {
+      parsed.values[name] = {*value};
+    }
+  }
+  return {};
+}
+
 // What the model reads, or what the steps of a flow know of it.
 Result<void> tell(const OutsideInput& said,
                   const RunSource& source,
@@ -91,7 +102,11 @@ Result<agent::RunResult> begin_or_carry_on(RunWorld world,
     return *std::move(answer);
   }
   TRY(tell(said, source, world, plan));
-  const Parsed parsed = command_line_of(said, {}, world.parsed);
+  Parsed parsed = command_line_of(said, {}, world.parsed);
+  if (source.earlier) {
+    TRY(take_over_limits(*source.earlier, parsed));
+    TRY(apply_limits(parsed, plan.agent.limits));
+  }
   RunWorld own{.context = world.context,
                .supervisor = world.supervisor,
                .redactor = world.redactor,

@@ -168,29 +168,7 @@ Result<void> apply_options(Plan& plan, const Parsed& parsed, const std::filesyst
     }
   }
   apply_sandbox_option(spec.sandbox, parsed);
-  if (const auto text = parsed.value("--timeout")) {
-    const auto timeout = agent::parse_duration(*text);
-    if (!timeout || timeout->count() <= 0) {
-      return agent::fail(Code::cli_usage,
-                         fmt::format("`--timeout {}` is not a duration", *text),
-                         "a number with a unit: 90s, 10m, 1h30m");
-    }
-    spec.limits.timeout = timeout;
-  }
-  if (const auto text = parsed.value("--max-turns")) {
-    const auto turns = agent::parse_count(*text);
-    if (!turns || *turns < 1) {
-      return agent::fail(Code::cli_usage,
-                         fmt::format("`--max-turns {}` is not a number of turns", *text),
-                         "a whole number from 1; leave it out for no limit");
-    }
-    spec.limits.max_turns = turns;
-  }
-  if (const auto text = parsed.value("--max-cost")) {
-    spec.limits.max_cost_usd = agent::Money::parse(*text);
-    spec.limits.max_cost_where.reset();
-  }
-  return {};
+  return apply_limits(parsed, spec.limits);
 }
 
 // The prompt as it stands on the command line.
@@ -395,6 +373,32 @@ void manage_context(Plan& plan) {
 
 bool Plan::manages_context() const {
   return !agent.context_management.is_off && windows.contains(model().name());
+}
+
+Result<void> apply_limits(const Parsed& parsed, agent::Limits& limits) {
+  if (const auto text = parsed.value("--timeout")) {
+    const auto timeout = agent::parse_duration(*text);
+    if (!timeout || timeout->count() <= 0) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("`--timeout {}` is not a duration", *text),
+                         "a number with a unit: 90s, 10m, 1h30m");
+    }
+    limits.timeout = timeout;
+  }
+  if (const auto text = parsed.value("--max-turns")) {
+    const auto turns = agent::parse_count(*text);
+    if (!turns || *turns < 1) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("`--max-turns {}` is not a number of turns", *text),
+                         "a whole number from 1; leave it out for no limit");
+    }
+    limits.max_turns = turns;
+  }
+  if (const auto text = parsed.value("--max-cost")) {
+    limits.max_cost_usd = agent::Money::parse(*text);
+    limits.max_cost_where.reset();
+  }
+  return {};
 }
 
 Parsed command_line_of_members(Parsed parsed) {

@@ -89,6 +89,9 @@ std::expected<Plan, std::vector<agent::Error>> prepare_agent(const Parsed& parse
                                                              const RunSource& source,
                                                              const Context& context);
 
+// The limits that a command line names, in place of the agent's. cli.usage.
+agent::Result<void> apply_limits(const Parsed& parsed, agent::Limits& limits);
+
 // What of a flow's command line its agents are begun with: its limits, its prompt and its name are
 // the whole's.
 Parsed command_line_of_members(Parsed parsed);

@@ -442,10 +442,14 @@ std::vector<std::string> lasting_options(const Parsed& parsed) {
   return options;
 }
 
-Result<void> take_over_options(const RecordedRun& run, Parsed& parsed) {
+Result<Parsed> recorded_options(const RecordedRun& run) {
   std::vector<std::string> arguments = {"run"};
   std::ranges::copy_if(run.begun.made_from.options, std::back_inserter(arguments), is_whole);
-  TRY_ASSIGN(const Parsed recorded, parse(arguments, {}));
+  return parse(arguments, {});
+}
+
+Result<void> take_over_options(const RecordedRun& run, Parsed& parsed) {
+  TRY_ASSIGN(const Parsed recorded, recorded_options(run));
   for (const auto& [name, values] : recorded.values) {
     const Option* option = lasting_option(name);
     if (option == nullptr) {

@@ -82,6 +82,7 @@ std::vector<std::string> lost_options(const RecordedRun& run);
 // The options that say what a run is, for MadeFrom; and those of a recorded run, where the command
 // line does not say otherwise.
 std::vector<std::string> lasting_options(const Parsed& parsed);
+agent::Result<Parsed> recorded_options(const RecordedRun& run);
 agent::Result<void> take_over_options(const RecordedRun& run, Parsed& parsed);
 
 }  // namespace cli
