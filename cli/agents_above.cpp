@@ -84,8 +84,9 @@ bool waits_for(const RecordedRun& above, const RecordedRun& run) {
 }
 
 agent::ResumeCommand resume_of(const RecordedRun& above, const agent::Environment& environment) {
+  const std::filesystem::path file = agent_file_of(above.begun);
   agent::ResumeCommand resume{.words = "errand resume " + agent::shell_word(above.run_id),
-                              .agent_file = agent_file_of(above.begun).string()};
+                              .agent_file = is_written_out(file) ? "" : file.string()};
   if (above.store != default_journal(environment)) {
     resume.words += " --store " + agent::shell_word(above.store.string());
   }

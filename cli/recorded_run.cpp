@@ -271,6 +271,14 @@ std::filesystem::path agent_file_of(const agent::RunStarted& begun) {
          std::filesystem::path(begun.agent_file).filename();
 }
 
+bool is_written_out(const std::filesystem::path& agent_file) {
+  const std::string name = agent_file.filename().string();
+  const auto of_file = agent_file.parent_path() / name.substr(0, name.find('#'));
+  std::error_code ignored;
+  return name.contains('#') && !std::filesystem::exists(agent_file, ignored) &&
+         std::filesystem::exists(of_file, ignored);
+}
+
 config::Report recorded_agent(const agent::RunStarted& begun,
                               const agent::Environment& environment,
                               config::KnownNames known) {

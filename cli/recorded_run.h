@@ -37,6 +37,9 @@ const std::string& recorded_id(const RecordedRun& run);
 
 // Where its agent file was: its name may be relative to a folder that --cwd has left.
 std::filesystem::path agent_file_of(const agent::RunStarted& begun);
+// Whether that is the name of an agent that is written out in another one's file, as
+// `agent.yaml#helper`: no file can be named in its place.
+bool is_written_out(const std::filesystem::path& agent_file);
 
 // The agent that the run was begun with, as its record has it.
 config::Report recorded_agent(const agent::RunStarted& begun,

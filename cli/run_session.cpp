@@ -91,6 +91,9 @@ tools::CheckedBefore checked_before(const agent::RunPlan& plan) {
 // where the folder was moved, under the same name in the one that the run works in now.
 std::string_view change_of_file(const agent::RunStarted& begun, const fs::path& cwd) {
   const std::string& recorded = begun.made_from.agent_text;
+  if (is_written_out(agent_file_of(begun)) || is_written_out(cwd / begun.agent_file)) {
+    return {};
+  }
   std::string_view change = "is not there any more";
   for (const fs::path& file : {agent_file_of(begun), cwd / begun.agent_file}) {
     const auto text = config::read_text_file(file, recorded.size() + 1);
@@ -861,18 +864,21 @@ agent::ResumeCommand RunSession::resume_command() const {
   }
   agent::ResumeCommand resume{.words = "errand resume " + agent::shell_word(run_id_)};
   resume.words += store_ == "auto" ? "" : " --store " + agent::shell_word(store_);
+  resume.is_by_record = source_.is_by_record;
   const bool is_sealed = journal_ == nullptr ||  // of a recorded run: it says what that one said
                          seal_key(world_.context.environment, world_.context.cwd).has_value();
   const std::string& schema = plan_.agent.output.schema;
   const bool is_whole = world_.redactor.apply(plan_.agent.source) == plan_.agent.source &&
                         world_.redactor.apply(schema) == schema;
   const fs::path file = fs::path(plan_.agent.directory) / fs::path(plan_.agent.file).filename();
+  if (is_written_out(file)) {
+    return is_sealed && is_whole ? resume : agent::ResumeCommand{};
+  }
   if (!is_sealed || !is_whole) {
     resume.words += " --agent " + agent::shell_word(file.string());
   } else {
     resume.agent_file = file.string();
   }
-  resume.is_by_record = source_.is_by_record;
   if (source_.is_by_record && !resume.agent_file.empty()) {
     std::error_code ignored;
     const auto change = change_of_file(source_.earlier->begun, world_.context.cwd);
