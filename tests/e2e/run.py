@@ -49,11 +49,16 @@ CALLING_STOPS = ("end_turn", "tool_use", "stop_sequence", "pause", "unknown")  #
 TOOK = r"(?:\d\.\d s|\d+s|\d+[hm](?:\d+[ms])*)"
 MEASURED_TIMES = [re.compile(f"^({before}){TOOK}({behind})$", re.MULTILINE) for before, behind in (
     (r"turn \d+: .*, ", ""),
-    (r"  \w+: ok, \d+ bytes, ", ""),
+    (r"  (?:\S+: )*(?:ok|exit \d+|\w+ \(\d+\))(?:, \d+ bytes|, \d+ turns?(?:, .*)?)?, ", ""),  # a call, a member
+    (r"  check .*: (?:passed|failed: .*) \(", r"\)"),
     (r".* failed before and is skipped for ", ": .* is asked"),  # what is left of the cooldown
     (r"errand: .*: \d+ turns?, .*, ", "(?:, over budget)?"),
     (r"errand: .* \(\d+ turns?, .*, ", r"(?:, over budget)?\)"),
 )]
+
+# On a terminal that is too narrow for it.
+BROKEN_RUN_ID = re.compile(r"(?:\{[\d;]*\}\n\{[\d;]*\})?".join(
+    "-" if place == "-" else "7" if place == "7" else "[0-9a-f]" for place in "xxxxxxxx-xxxx-7xxx-xxxx-xxxxxxxxxxxx"))
 
 
 # Starts a command and writes the peak of its memory to a file: a child of this runner would begin with the
@@ -135,7 +140,7 @@ class World:
     def picture(self, text, step):
         """Of the terminal of `stderr pty 80x24`. What took no time took 0.0 s to 0.9 s."""
         columns = int(step.stderr[1].split("x")[0])
-        shown = self.normal(picture(text, columns))
+        shown = BROKEN_RUN_ID.sub("{{RUN_ID}}", self.normal(picture(text, columns)))
         return re.sub(r"\b\d\.\d(?=(?:\s|\{[\d;]*\})+s\b)", "{{MS}}", shown)
 
     def without_measured(self, text):

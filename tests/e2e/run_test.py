@@ -143,6 +143,11 @@ class Runner(unittest.TestCase):
         for said, golden in (
                 ("turn 1: 10 in, 5 out, tool_use, 0.3 s", "turn 1: 10 in, 5 out, tool_use, {{MS}}"),
                 ("  shell: ok, 4 bytes, 12s", "  shell: ok, 4 bytes, {{MS}}"),
+                ("  exit 3, 33 bytes, 0.1 s", "  exit 3, 33 bytes, {{MS}}"),
+                ("  test2: ok, 0.1 s", "  test2: ok, {{MS}}"),
+                ("  fix[0]: reader[1]: ok, 2 turns, $0.07, 0.1 s", "  fix[0]: reader[1]: ok, 2 turns, $0.07, {{MS}}"),
+                ("  billing[1]: max_turns (80), 1 turn, 0.1 s", "  billing[1]: max_turns (80), 1 turn, {{MS}}"),
+                ("  check make: failed: exit status 1 (0.1 s)", "  check make: failed: exit status 1 ({{MS}})"),
                 ("a/1 failed before and is skipped for 59s: b/2 is asked",
                  "a/1 failed before and is skipped for {{MS}}: b/2 is asked"),
                 ("errand: ok (0): 1 turn, 0 tool calls, 9 tokens in, 5 out, $0.01, 1h2m3s, over budget",
