@@ -93,12 +93,17 @@ Fit best_fit(std::span<const CommandPattern* const> rules,
 }
 
 // As a whole, or without what it stands behind (`nice`, `timeout 5`).
-std::expected<void, std::string> covered_by(std::span<const CommandPattern* const> rules,
-                                            const PlainCommand& command) {
+std::expected<void, std::string> covered_by(
+    std::span<const CommandPattern* const> rules,
+    const PlainCommand& command,
+    const std::function<bool(std::string_view word)>& is_closed) {
   std::string why;
   for (const std::size_t start : command.starts) {
     const std::span<const std::string> words = std::span(command.words).subspan(start);
-    const Coverage coverage = coverage_of(words);
+    Coverage coverage = coverage_of(words);
+    for (std::size_t at = 0; at < words.size(); ++at) {
+      coverage.words[at] = coverage.words[at] && !is_closed(words[at]);
+    }
     const bool does_nothing =
         words.size() == 1 && std::ranges::find(k_do_nothing, words[0]) != k_do_nothing.end();
     const Fit fit = does_nothing ? Fit::yes : best_fit(rules, words, coverage);
@@ -122,7 +127,9 @@ std::expected<void, std::string> covered_by(std::span<const CommandPattern* cons
 }  // namespace
 
 std::string_view bare_line(std::string_view text) {
-  const std::string_view bare = agent::trimmed(text);
+  constexpr std::string_view k_blanks = " \t\n";  // of a shell: a \r is a character
+  const std::size_t first = std::min(text.find_first_not_of(k_blanks), text.size());
+  const std::string_view bare = text.substr(first, text.find_last_not_of(k_blanks) + 1 - first);
   return bare.ends_with('\\') ? text : bare;
 }
 
@@ -226,7 +233,21 @@ Match CommandLine::forbidden_by(const PathPattern& paths,
     }
   }
   // What is unknown may lead up and down again, or be the whole of an absolute path.
-  return word.contains(k_unknown) ? std::max(worst, Match::maybe) : worst;
+  const bool is_open = word.contains(k_unknown) || is_of_processes(word, starts);
+  return is_open ? std::max(worst, Match::maybe) : worst;
+}
+
+// A wildcard may stand for `proc` where it is the first name of an absolute path.
+bool CommandLine::is_of_processes(std::string_view word,
+                                  const std::vector<fs::path>& starts) const {
+  return std::ranges::any_of(paths_in(word), [&](std::string_view one) {
+    return std::ranges::any_of(starts, [&](const fs::path& start) {
+      const fs::path path = start / one;
+      const fs::path plain = path.lexically_normal().relative_path();
+      return leads_through_processes(path) ||
+             (!plain.empty() && has_unknown(plain.begin()->string()));
+    });
+  });
 }
 
 Match CommandLine::forbidden_by(const PathPattern& paths, Effect effect) const {
@@ -264,13 +285,18 @@ std::expected<void, std::string> CommandLine::allowed_by(
   if (!line) {
     return std::unexpected(fmt::format("no rule with wildcards allows it: {}", line.error()));
   }
+  const std::vector<fs::path> from = starts();
+  const auto is_closed = [&](std::string_view word) { return is_of_processes(word, from); };
   for (const PlainCommand& command : *line) {
     for (const ShellFile& file : command.files) {
+      if (is_closed(file.path)) {
+        return std::unexpected(fmt::format("`{}` is a place that processes have", file.path));
+      }
       if (file.writes && file.path != "/dev/null" && !may_write(folders_.cwd / file.path)) {
         return std::unexpected(fmt::format("no rule allows that it writes `{}`", file.path));
       }
     }
-    if (auto covered = covered_by(rules, command); !covered) {
+    if (auto covered = covered_by(rules, command, is_closed); !covered) {
       return covered;
     }
   }

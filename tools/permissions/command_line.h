@@ -60,6 +60,8 @@ class CommandLine {
   Match forbidden_by(const PathPattern& paths,
                      std::string_view word,
                      const std::vector<std::filesystem::path>& starts) const;
+  bool is_of_processes(std::string_view word,
+                       const std::vector<std::filesystem::path>& starts) const;
 
   std::string text_;
   PathPattern::Folders folders_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <deque>
 #include <optional>
@@ -86,9 +87,23 @@ std::string outline(std::string_view pattern) {
   return text;
 }
 
-}  // namespace
+// What of /proc says the same to every program, and leads nowhere else.
+constexpr auto k_of_the_machine = std::to_array<std::string_view>(
+    {"cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version"});
+constexpr auto k_streams =
+    std::to_array<std::string_view>({"/dev/stderr", "/dev/stdin", "/dev/stdout"});
 
-fs::path true_path(const fs::path& path) {
+// A path without links in what is in front of its last name.
+bool is_of_processes(const fs::path& place) {
+  const std::string text = place.string();
+  const auto in_proc = below(text, "/proc");
+  return text == "/dev/fd" ||
+         (in_proc && std::ranges::find(k_of_the_machine, *in_proc) == k_of_the_machine.end());
+}
+
+// Tells of each place on the way, links included.
+template <typename Visit>
+fs::path follow(const fs::path& path, Visit visit) {
   std::deque<fs::path> names(path.begin(), path.end());
   fs::path real = "/";
   int links = 0;
@@ -102,6 +117,7 @@ fs::path true_path(const fs::path& path) {
       real = real.parent_path();
       continue;
     }
+    visit(real / name);
     std::error_code error;
     const fs::path target = fs::read_symlink(real / name, error);
     if (error || ++links > k_most_links) {
@@ -114,6 +130,26 @@ fs::path true_path(const fs::path& path) {
     names.insert(names.begin(), target.begin(), target.end());
   }
   return real;
+}
+
+}  // namespace
+
+fs::path true_path(const fs::path& path) {
+  return follow(path, [](const fs::path&) {});
+}
+
+bool is_own_stream(const fs::path& path) {
+  return std::ranges::find(k_streams, path.string()) != k_streams.end();
+}
+
+bool leads_through_processes(const fs::path& path) {
+  if (is_own_stream(path)) {
+    return false;
+  }
+  bool is_found = false;
+  const fs::path real =
+      follow(path, [&](const fs::path& place) { is_found = is_found || is_of_processes(place); });
+  return is_found || real == "/proc";
 }
 
 std::string literal_path(const fs::path& path) {

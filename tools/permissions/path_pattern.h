@@ -17,6 +17,14 @@ namespace tools {
 // `path` is absolute.
 std::filesystem::path true_path(const std::filesystem::path& path);
 
+// Whether it is a place that processes have, or is reached through one (/proc/self/cwd, /dev/fd),
+// links followed: such a name is another one for whoever opens it. `path` is absolute.
+bool leads_through_processes(const std::filesystem::path& path);
+
+// /dev/stdin, /dev/stdout or /dev/stderr: what a program has anyhow. leads_through_processes() says
+// no of them.
+bool is_own_stream(const std::filesystem::path& path);
+
 // The pattern that stands for this path alone.
 std::string literal_path(const std::filesystem::path& path);
 
