@@ -1,10 +1,13 @@
 #include "cli/permissions.h"
 
+#include "agent/json.h"
+#include "agent/text.h"
 #include "tools/builtin/registry.h"
 #include "tools/hooks/obeyed_files.h"
 #include "tools/sandbox/places.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -51,11 +54,32 @@ void append(std::vector<agent::PermissionRule>& rules,
   rules.insert(rules.end(), more.begin(), more.end());
 }
 
+// In a shell's quotes they are easily others than those that were meant.
+agent::Result<void> check_characters(std::string_view option, const std::string& text) {
+  const auto is_control = [](char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; };
+  const auto at = std::ranges::find_if(text, is_control);
+  if (at == text.end() && agent::is_valid_utf8(text)) {
+    return {};
+  }
+  return agent::fail(
+      agent::Code::cli_usage,
+      fmt::format("{}: the rule {} {}",
+                  option,
+                  agent::dump(agent::Json(agent::to_valid_utf8(agent::prefix(text, 200)))),
+                  at == text.end() ? "is not valid UTF-8"
+                  : *at == '\n'
+                      ? fmt::format("has a line end in it (byte {})", at - text.begin())
+                      : fmt::format("has a control character in it (byte {})", at - text.begin())),
+      "write it in `permissions` of the agent file or of your settings, in double quotes, where "
+      "\\n is a line end; or answer the call itself: errand resume RUN --approve CALL");
+}
+
 agent::Result<void> add_option(const Parsed& parsed,
                                std::string_view option,
                                const std::vector<std::string>& names,
                                std::vector<agent::PermissionRule>& rules) {
   for (const std::string& text : parsed.all(option)) {
+    TRY(check_characters(option, text));
     if (const auto checked = tools::check_rule(text, names); !checked) {
       return agent::fail(agent::Code::cli_usage,
                          fmt::format("{}: {}", option, checked.error().message),

@@ -71,7 +71,9 @@ class PendingText {
     sheet.add_line(fmt::format(
         "{}: {} asks to be run: {}", request.call.id, request.call.name, request.reason));
     sheet.add_arguments(request.call);
-    sheet.add_line(fmt::format("  rule: {}", context_.redactor.apply(request.rule)));
+    if (!request.rule.empty()) {
+      sheet.add_line(fmt::format("  rule: {}", context_.redactor.apply(request.rule)));
+    }
     sheet.add_line(fmt::format(
         "  since {}{}",
         shown_time(call.since),
@@ -112,7 +114,7 @@ agent::Json json_of(const WaitingRun& run, const ParkedCall& call) {
           {"arguments_sha256", asked.arguments_sha256},
           {"cwd", run.approvals.parked_in.cwd},
           {"reason", call.request.reason},
-          {"rule", call.request.rule},
+          {"rule", or_null(call.request.rule)},
           {"since", call.since},
           {"deadline", or_null(call.deadline)},
           {"can_be_approved", agent::can_be_approved(call)}};

@@ -66,11 +66,11 @@ class Person final : public agent::Approver {
                                 sheet.bytes(shown)));
     }
     for (;;) {
-      Terminal::say(
-          fmt::format("Allow it? {}[y] once, [r] in this run, {}{}[s] stop the run, [N] no: ",
-                      has_more ? "[v] view all, " : "",
-                      request.may_whole_tool ? "[t] this tool, in this run, " : "",
-                      offers_always ? "[a] always, " : ""));
+      Terminal::say(fmt::format("Allow it? {}[y] once, {}{}{}[s] stop the run, [N] no: ",
+                                has_more ? "[v] view all, " : "",
+                                request.rule.empty() ? "" : "[r] in this run, ",
+                                request.may_whole_tool ? "[t] this tool, in this run, " : "",
+                                offers_always ? "[a] always, " : ""));
       const auto line = Terminal::read_line(stop, k_longest_answer);
       if (!line) {
         return Answer::nobody;
@@ -82,7 +82,7 @@ class Person final : public agent::Approver {
         }
         continue;
       }
-      const auto answer = meaning(word, offers_always, request.may_whole_tool);
+      const auto answer = meaning(word, offers_always, request);
       const std::string granted = answer ? granted_rule(*answer, request.rule) : std::string();
       const std::string rule = answer == Answer::always ? options_.lasting(granted) : granted;
       if (!rule.empty()) {
@@ -201,7 +201,7 @@ class Person final : public agent::Approver {
   // In small letters; nullopt: no answer to this question.
   static std::optional<Answer> meaning(std::string_view line,
                                        bool offers_always,
-                                       bool offers_tool) {
+                                       const agent::ApprovalRequest& request) {
     struct Word {
       std::string_view letter;
       std::string_view word;
@@ -217,7 +217,8 @@ class Person final : public agent::Approver {
     for (const Word& word : k_words) {
       if ((line == word.letter || line == word.word) &&
           (word.answer != Answer::always || offers_always) &&
-          (word.answer != Answer::tool || offers_tool)) {
+          (word.answer != Answer::run || !request.rule.empty()) &&
+          (word.answer != Answer::tool || request.may_whole_tool)) {
         return word.answer;
       }
     }

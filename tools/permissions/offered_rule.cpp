@@ -14,6 +14,7 @@ std::span<const std::string_view> file_tools() {
   static constexpr auto k_tools = std::to_array<std::string_view>({"apply_patch",
                                                                    "edit_file",
                                                                    "git_commit",
+                                                                   "git_switch",
                                                                    "glob",
                                                                    "grep",
                                                                    "list_directory",

@@ -67,6 +67,11 @@ Result<Parts> split(std::string_view rule) {
                .argument = parts.argument->substr(0, parts.argument->size() - 1)};
 }
 
+// Commands may have several lines, and paths anything.
+bool is_control(char c) {
+  return c >= '\0' && c < ' ' && c != '\n' && c != '\t';
+}
+
 std::string named(std::string_view list, const agent::PermissionRule& rule) {
   return fmt::format("`{}: {}` ({})", list, rule.text, rule.origin);
 }
@@ -187,6 +192,13 @@ struct Permissions::Call {
 Result<void> check_rule(std::string_view rule, std::span<const std::string> tool_names) {
   TRY_ASSIGN(const Parts parts, split(rule));
   const TextPattern tool(parts.tool);
+  const bool is_of_paths = std::ranges::find(file_tools(), parts.tool) != file_tools().end();
+  if (!is_of_paths && std::ranges::any_of(rule, is_control)) {
+    return fail(
+        Code::config_invalid,
+        fmt::format("`{}` is not a rule: it holds a control character", agent::one_line(rule, 100)),
+        "write it without; `?` stands for one character, `*` for any number of them");
+  }
   const bool is_of_servers = parts.tool.starts_with(k_of_servers) || parts.tool == "find_tools" ||
                              parts.tool == "mcp_resources";
   if (parts.tool.starts_with(k_of_servers)) {
@@ -314,10 +326,11 @@ std::optional<std::string> Permissions::reading_denied(const fs::path& file) con
   return doubt;
 }
 
-bool Permissions::may_write(const fs::path& file) const {
-  const auto allows = [&](const Permissions& above) { return above.may_write(file); };
+bool Permissions::may_write(const fs::path& file, std::string_view tool) const {
+  const auto allows = [&](const Permissions& above) { return above.may_write(file, tool); };
   return std::ranges::all_of(above_, allows) && std::ranges::none_of(deny_, [&](const Rule& rule) {
-           return rule.path && rule.tool.covers(k_writer) && rule.path->forbids(file);
+           const bool is_about_it = rule.tool.covers(k_writer) || rule.tool.covers(tool);
+           return rule.path && is_about_it && rule.path->forbids(file);
          });
 }
 
@@ -416,6 +429,18 @@ bool Permissions::allows(const Rule& rule, const Call& call) const {
                                             : rule.text->covers(call.access.target);
 }
 
+// Nothing in it stands for anything else than this call.
+bool Permissions::is_exact(const Rule& rule, const Call& call) {
+  if (call.is_file()) {
+    return rule.path && rule.path->is_of_names();
+  }
+  if (call.url) {
+    return rule.text && rule.text->is_literal() &&
+           rule.text->covers(agent::trimmed(call.access.target));
+  }
+  return call.line == nullptr || (rule.text && call.line->is_exactly(*rule.text));
+}
+
 // Rules together: each command of a line may be allowed by another one. Not, and without a reason,
 // where no rule speaks of this tool's commands.
 std::expected<void, std::string> Permissions::is_allowed_line(const Call& call) const {
@@ -467,6 +492,15 @@ std::string Permissions::yes_rule(const Call& call) const {
   return fmt::format("{}({}**)", call.tool, folder);
 }
 
+// Read as any rule that somebody writes down.
+bool Permissions::stands_for(const std::string& rule, const Call& call, bool is_in_doubt) const {
+  if (!agent::is_valid_utf8(rule) || !check_rule(rule, {})) {
+    return false;
+  }
+  const auto parsed = parse({.text = rule, .origin = {}}, world_);
+  return parsed && allows(*parsed, call) && (!is_in_doubt || is_exact(*parsed, call));
+}
+
 // The same for several files; where that is too long for a rule, for their common folder.
 PermissionDecision Permissions::asked_for(std::string_view tool,
                                           const std::vector<fs::path>& files,
@@ -484,7 +518,9 @@ PermissionDecision Permissions::asked_for(std::string_view tool,
   }
   const std::string start = are_here ? "" : "/";
   std::string pattern = fmt::format("{}{{{}}}", start, list);
-  if (!PathPattern::compile(pattern, {.cwd = world_.cwd, .home = world_.home})) {
+  const auto read = PathPattern::compile(pattern, {.cwd = world_.cwd, .home = world_.home});
+  if (!read ||
+      !std::ranges::all_of(files, [&](const fs::path& one) { return read->allows(one); })) {
     const fs::path folder = common.lexically_relative(base);
     pattern = folder == "." ? start + "**"
               : are_here    ? pattern_from(folder) + "/**"
@@ -492,6 +528,7 @@ PermissionDecision Permissions::asked_for(std::string_view tool,
     decision.may_always = false;
   }
   decision.yes_rule = fmt::format("{}({})", tool, pattern);
+  decision.may_always = decision.may_always && agent::is_valid_utf8(decision.yes_rule);
   return decision;
 }
 
@@ -642,25 +679,20 @@ PermissionDecision Permissions::judge_one(std::string_view tool,
   const auto finish = [&](PermissionDecision decision) {
     if (decision.verdict == Verdict::ask) {
       decision.yes_rule = yes_rule(call);
+      if (!stands_for(decision.yes_rule, call, !doubt.empty())) {
+        decision.may_always = false;
+        // That of a file says which one it is.
+        decision.yes_rule = call.is_file() ? std::move(decision.yes_rule) : std::string();
+      }
     }
     return decision;
   };
   const auto first_of = [&](const std::vector<Rule>& rules) {
     return std::ranges::find_if(rules, [&](const Rule& rule) { return allows(rule, call); });
   };
-  const auto is_exact = [&](const Rule& rule) {
-    if (call.is_file()) {
-      return rule.path && rule.path->is_of_names();
-    }
-    if (call.url) {
-      return rule.text && rule.text->is_literal() &&
-             rule.text->covers(agent::trimmed(access.target));
-    }
-    return call.line == nullptr || (rule.text && call.line->is_exactly(*rule.text));
-  };
   const auto first_exact = [&](const std::vector<Rule>& rules) {
     return std::ranges::find_if(
-        rules, [&](const Rule& rule) { return allows(rule, call) && is_exact(rule); });
+        rules, [&](const Rule& rule) { return allows(rule, call) && is_exact(rule, call); });
   };
   const auto granted = doubt.empty() ? first_of(granted_) : first_exact(granted_);
   if (granted != granted_.end()) {

@@ -31,7 +31,7 @@ std::string_view to_string(Verdict verdict);
 struct PermissionDecision {
   Verdict verdict = Verdict::allow;
   std::string reason;    // "`deny: shell(rm *)` (agent.yaml) forbids it", for people and the model
-  std::string yes_rule;  // asked for: the rule that says yes to this very call
+  std::string yes_rule;  // asked for: the rule that says yes to this very call; may be empty
   bool may_always = true;      // asked for: a rule in `allow` would be enough
   bool may_be_denied = false;  // asked for: it cannot be told that no rule in `deny` is about it
 };
@@ -89,8 +89,8 @@ class Permissions {
   // do not. For what goes through folders, or reads what nobody's call has named.
   std::optional<std::string> reading_denied(const std::filesystem::path& file) const;
   bool may_read(const std::filesystem::path& file) const { return !reading_denied(file); }
-  // The same of writing, by tools that change what nobody has named.
-  bool may_write(const std::filesystem::path& file) const;
+  // The same of writing, by a tool that changes what nobody has named: rules for it count, too.
+  bool may_write(const std::filesystem::path& file, std::string_view tool) const;
   DeniedPlaces denied_places() const;
   // A person said yes, for as long as this object lives.
   agent::Result<void> grant(std::string rule);
@@ -117,6 +117,7 @@ class Permissions {
 
   Match forbids(const Rule& rule, const Call& call) const;
   bool allows(const Rule& rule, const Call& call) const;
+  static bool is_exact(const Rule& rule, const Call& call);
   bool is_granted(const Call& call) const;
   PermissionDecision judge_own(std::string_view tool,
                                const Access& access,
@@ -131,6 +132,7 @@ class Permissions {
   PermissionDecision by_default(const Call& call) const;
   PermissionDecision automatic(const Call& call) const;
   std::string yes_rule(const Call& call) const;
+  bool stands_for(const std::string& rule, const Call& call, bool is_in_doubt) const;
   PermissionDecision asked_for(std::string_view tool,
                                const std::vector<std::filesystem::path>& files,
                                PermissionDecision decision) const;

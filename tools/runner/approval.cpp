@@ -18,14 +18,23 @@ constexpr std::size_t k_shown_arguments = 500;  // bytes
 
 // What to write so that the call runs without a question.
 std::string how_to_allow(const agent::ApprovalRequest& request) {
+  const std::string in_file = fmt::format("in the agent file: permissions: {{allow: [{}]}}",
+                                          agent::dump(agent::Json(request.rule)));
+  if (request.rule.empty() || !can_be_typed(request.rule)) {
+    return request.may_always ? in_file
+                              : "no rule can be written down for this call alone: answer it with "
+                                "`errand resume RUN --approve CALL`";
+  }
   const std::string option = fmt::format("--allow {}", agent::shell_word(request.rule));
-  return request.may_always ? fmt::format("{}, or in the agent file: permissions: {{allow: [{}]}}",
-                                          option,
-                                          agent::dump(agent::Json(request.rule)))
+  return request.may_always ? fmt::format("{}, or {}", option, in_file)
                             : fmt::format("{} says yes for this run", option);
 }
 
 }  // namespace
+
+bool can_be_typed(std::string_view rule) {
+  return agent::printable(rule) == rule && !rule.contains('\n') && !rule.contains('\t');
+}
 
 Output denied(std::string reason) {
   return failure(Code::tool_policy_blocked, "not allowed: " + std::move(reason));

@@ -21,13 +21,14 @@ using tools::Permissions;
 using tools::PermissionWorld;
 using tools::Verdict;
 
-// secrets/key, src/main.c, and `door`, a link to secrets.
+// secrets/key, src/main.c, `door`, a link to secrets, and `own`, one to /proc/self.
 struct Place {
   Place() {
     folder.write("secrets/key", "k");
     folder.write("src/main.c", "int main() {}");
     folder.write(".git/config", "");
     fs::create_directory_symlink("secrets", folder.at("door"));
+    fs::create_directory_symlink("/proc/self", folder.at("own"));
   }
 
   PermissionWorld world(bool confined = true) const {
@@ -549,4 +550,19 @@ TEST_CASE("permissions: nothing is allowed that is not allowed above, too", "[to
       tools::Verdict::allow);
   permissions.stay_below(place.permissions(denies, false));
   CHECK(permissions.always_denies("deploy"));
+}
+
+TEST_CASE("permissions: a control character is no part of a rule, but in paths", "[tools]") {
+  for (const char* rule : {"shell(a\x01"
+                           "b)",
+                           "shell(\x1b *)",
+                           "deploy({\"a\":\"\x02\"})",
+                           "*(\r)"}) {
+    INFO(rule);
+    const auto checked = tools::check_rule(rule, {});
+    REQUIRE(!checked);
+    CHECK(checked.error().message.ends_with("is not a rule: it holds a control character"));
+  }
+  CHECK(tools::check_rule("shell(a\n\tb)", {}));
+  CHECK(tools::check_rule("write_file(a\x01)", {}));
 }
