@@ -57,6 +57,10 @@ tools::RunnerOptions ToolEnvironment::runner_options(std::vector<std::string> sc
           .program_runner = program_runner_.get(),
           .git_runner = git_runner_ ? git_runner_.get() : program_runner_.get(),
           .policy = sandbox_ ? &sandbox_->policy() : nullptr,
+          .is_programs_own =
+              [sandbox = sandbox_.get()](const std::filesystem::path& place) {
+                return sandbox != nullptr && sandbox->has_own(place);
+              },
           .redactor = &redactor_,
           .clock = &clock_,
           .questioner = questioner_.get(),

@@ -52,7 +52,8 @@ struct CallContext {
   std::function<void(std::string_view)> on_output;  // live output; any thread, may be empty
   // Whether a file below the one that was named may be read, too; any thread, empty: all may.
   std::function<bool(const std::filesystem::path&)> may_read = {};
-  // Whether a file that nobody has named may be written, by the rules for write_file; likewise.
+  // Whether a file that nobody has named may be written, by the rules for write_file and for this
+  // tool; likewise.
   std::function<bool(const std::filesystem::path&)> may_write = {};
   FileJudge refuses_file = {};       // any thread, empty: it may use all
   SeenFiles* seen = nullptr;         // what may be changed; null: also what was never read
@@ -67,6 +68,8 @@ struct CallContext {
   std::function<std::optional<std::string>(std::int64_t)> earlier_result = {};
   std::size_t result_page = 0;  // bytes of it to show at once
   std::string call_id = {};     // the model's
+  // Whether programs have something of their own there, whatever `policy` says; empty: nothing.
+  std::function<bool(const std::filesystem::path&)> is_programs_own = {};
   // Of a call that runs another agent. Any thread, empty only in tests.
   std::function<agent::SubAgentRecord()> sub_agent = {};  // ToolWatcher's
   // Both come back when the run's log has it.
@@ -134,6 +137,9 @@ class Tool {
                                              const CallContext& /*context*/) const {
     return std::string();
   }
+  // What the schema cannot say of arguments that pass it: the errors are those of `call`, and known
+  // before anybody is asked about the call.
+  virtual agent::Result<void> check_arguments(const agent::Json& /*arguments*/) const { return {}; }
   // What would stop the call though permissions let it run, as far as that is known without running
   // it; the errors are those of `call`.
   virtual agent::Result<void> check(const agent::Json& /*arguments*/,

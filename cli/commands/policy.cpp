@@ -14,13 +14,12 @@
 #include "cli/tool_by_hand.h"
 #include "config/load.h"
 #include "tools/builtin/registry.h"
-#include "tools/files/atomic_file_write.h"
-#include "tools/files/regular_file.h"
 #include "tools/mcp/find_tools.h"
 #include "tools/mcp/read_resources.h"
 #include "tools/permissions/shell_script.h"
 #include "tools/process/supervisor.h"
-#include "tools/runner/call_validation.h"
+#include "tools/runner/approval.h"
+#include "tools/runner/possible_call.h"
 #include "tools/runner/runner.h"
 
 #include <fmt/format.h>
@@ -64,43 +63,38 @@ Json arguments_of(const std::string& text) {
   return {{"command", text},
           {"path", text},
           {"url", text},
-          {"pattern", "*"},
+          {"pattern", "x"},
           {"patch", patch},
           {"operation", uri.empty() ? "list" : "read"},
           {"server", text.substr(0, blank)},
           {"uri", uri}};
 }
 
-// Whether the tool takes them: those that are no JSON are made up here.
-Result<void> check_fit(const tools::Tool& tool, const std::string& text) {
-  const auto json = agent::parse_json(text);
-  if (!json || !json->is_object()) {
-    return {};
-  }
+// Whether the tool takes them. Those that are no JSON are made up here: they are looked at where
+// they are all that the tool needs.
+Result<void> check_fit(const tools::Tool& tool, const std::string& text, const Json& arguments) {
   const Json parameters = agent::parse_json(tool.info().parameters).value_or(Json());
   TRY_ASSIGN(const agent::JsonSchema schema, agent::JsonSchema::compile(parameters));
-  return tools::check_arguments(schema, *json);
+  const auto json = agent::parse_json(text);
+  if (json && json->is_object()) {
+    return tools::check_fit(tool, schema, *json);
+  }
+  const Json known = parameters.value("properties", Json::object());
+  Json given = Json::object();
+  for (const auto& [name, value] : arguments.items()) {
+    if (known.contains(name)) {
+      given[name] = value;
+    }
+  }
+  const Json needed = parameters.value("required", Json::array());
+  const bool is_whole = std::ranges::all_of(
+      needed, [&](const Json& name) { return given.contains(name.get<std::string>()); });
+  return is_whole ? tools::check_fit(tool, schema, given) : Result<void>();
 }
 
 fs::path place_of(const std::string& word, const Context& context) {
   const fs::path home(agent::value_of(context.environment, "HOME"));
   return (word.starts_with("~/") ? home / word.substr(2) : context.cwd / word).lexically_normal();
-}
-
-// A file that the command line itself reads or writes (`> FILE`) and the sandbox would not let it.
-Result<void> check_line(const std::string& line,
-                        const Context& context,
-                        const tools::Sandbox& sandbox) {
-  for (const tools::ShellCommand& command : tools::read_shell(line).commands) {
-    for (const tools::ShellFile& file : command.files) {
-      const fs::path path = place_of(file.path, context);
-      if (!tools::has_unknown(file.path) && !sandbox.has_own(path)) {
-        const tools::NamedPath named{.shown = file.path, .path = path, .policy = &sandbox.policy()};
-        TRY(file.writes ? tools::check_place_to_write(named) : tools::check_reading(named));
-      }
-    }
-  }
-  return {};
 }
 
 // What the words of a command line name and the sandbox closes to its programs. Whether they read
@@ -128,24 +122,24 @@ std::vector<std::string> closed_in(const std::string& line,
   return closed;
 }
 
-// What stops the call though it is permitted: what a run would say, as far as it is known now.
+// What stops the call though it is permitted: what a run would say.
 Result<void> check_call(const tools::Tool& tool,
                         const Json& arguments,
                         const tools::Sandbox* sandbox,
                         const Context& context) {
   const fs::path temporary;
-  const tools::Access access = tool.access(arguments);
-  if (access.kind == tools::Access::Kind::commands) {
-    return sandbox != nullptr ? check_line(access.target, context, *sandbox) : Result<void>();
-  }
-  return tool.check(arguments,
-                    {.cwd = context.cwd,
-                     .temporary = temporary,
-                     .environment = context.environment,
-                     .policy = sandbox != nullptr ? &sandbox->policy() : nullptr,
-                     .stop = {},
-                     .kill = {},
-                     .on_output = {}});
+  return tools::check_possible(tool,
+                               arguments,
+                               {.cwd = context.cwd,
+                                .temporary = temporary,
+                                .environment = context.environment,
+                                .policy = sandbox != nullptr ? &sandbox->policy() : nullptr,
+                                .stop = {},
+                                .kill = {},
+                                .on_output = {},
+                                .is_programs_own = [sandbox](const fs::path& place) {
+                                  return sandbox != nullptr && sandbox->has_own(place);
+                                }});
 }
 
 std::string network_of(const agent::SandboxSpec& sandbox) {
@@ -276,7 +270,7 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
              permissions_of(*report.agent, *settings, parsed, context, {}, sandbox.get()));
   const std::string text = parsed.positionals.size() > 2 ? parsed.positionals[2] : "{}";
   const Json arguments = arguments_of(text);
-  const auto fits = check_fit(*tool, text);
+  const auto fits = check_fit(*tool, text, arguments);
   const tools::Access access =
       fits ? tool->access(arguments) : tools::Access{.kind = tools::Access::Kind::nothing};
   const tools::PermissionDecision decision = permissions.judge(name, access);
@@ -317,8 +311,10 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
       context.out << fmt::format("permissions alone: {}: {}\n", permission, shown(decision.reason));
     } else if (fits && !decision.yes_rule.empty()) {
       const std::string rule = context.redactor.apply(decision.yes_rule);
-      context.out << fmt::format("the rule that allows it: {}\n",
-                                 agent::one_line(rule, 10 * rule.size()));
+      context.out << (tools::can_be_typed(rule)
+                          ? fmt::format("the rule that allows it: {}\n", rule)
+                          : fmt::format("the rule that allows it, in a file: {}\n",
+                                        agent::printable_json(agent::dump(Json(rule)))));
     }
     if (runs_programs && fits && decision.verdict != tools::Verdict::deny) {
       context.out << fmt::format("sandbox: {}\n", network_of(report.agent->sandbox));

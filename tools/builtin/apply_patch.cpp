@@ -305,7 +305,12 @@ class ApplyPatch final : public Tool {
 
   const agent::ToolInfo& info() const override { return info_; }
 
-  // A patch that cannot be read touches nothing: `call` refuses it.
+  Result<void> check_arguments(const agent::Json& arguments) const override {
+    TRY(parse_patch(agent::text_at(arguments, "patch")));
+    return {};
+  }
+
+  // A patch that cannot be read touches nothing: it is refused.
   Access access(const agent::Json& arguments) const override {
     const auto files = parse_patch(agent::text_at(arguments, "patch"));
     if (!files) {

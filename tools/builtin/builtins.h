@@ -45,6 +45,7 @@ class FunctionTool final : public Tool {
     std::string (*target)(const agent::Json& arguments) = nullptr;
     agent::Result<std::string> (*changes)(const agent::Json& arguments,
                                           const CallContext& context) = nullptr;
+    agent::Result<void> (*check_arguments)(const agent::Json& arguments) = nullptr;
   };
 
   FunctionTool(agent::ToolInfo info, Policy policy, Call function)
@@ -62,6 +63,10 @@ class FunctionTool final : public Tool {
   agent::Result<std::string> changes(const agent::Json& arguments,
                                      const CallContext& context) const override {
     return policy_.changes != nullptr ? policy_.changes(arguments, context) : std::string();
+  }
+  agent::Result<void> check_arguments(const agent::Json& arguments) const override {
+    return policy_.check_arguments != nullptr ? policy_.check_arguments(arguments)
+                                              : agent::Result<void>();
   }
   agent::Result<void> check(const agent::Json& arguments,
                             const CallContext& context) const override {

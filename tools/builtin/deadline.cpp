@@ -27,6 +27,9 @@ class DeadlineTool final : public Tool {
                                      const CallContext& context) const override {
     return tool_->changes(arguments, context);
   }
+  agent::Result<void> check_arguments(const agent::Json& arguments) const override {
+    return tool_->check_arguments(arguments);
+  }
   agent::Result<void> check(const agent::Json& arguments,
                             const CallContext& context) const override {
     return tool_->check(arguments, context);

@@ -304,13 +304,14 @@ std::string excerpt(std::string_view content, const Edit& edit) {
   return text;
 }
 
-Result<void> check_arguments(std::string_view old_string, std::string_view new_string) {
+Result<void> check_texts(const agent::Json& arguments) {
+  const std::string_view old_string = agent::text_at(arguments, "old_string");
   if (old_string.empty()) {
     return fail(Code::tool_invalid_parameters,
                 "old_string is empty",
                 "Give the text to replace; a whole file is written with write_file.");
   }
-  if (old_string == new_string) {
+  if (old_string == agent::text_at(arguments, "new_string")) {
     return fail(Code::tool_invalid_parameters,
                 "old_string and new_string are the same: nothing would change",
                 "Give the changed text as new_string.");
@@ -321,7 +322,7 @@ Result<void> check_arguments(std::string_view old_string, std::string_view new_s
 Result<std::string> changes_of_edit(const agent::Json& arguments, const CallContext& context) {
   const std::string_view old_string = agent::text_at(arguments, "old_string");
   const std::string_view new_string = agent::text_at(arguments, "new_string");
-  TRY(check_arguments(old_string, new_string));
+  TRY(check_texts(arguments));
   TRY_ASSIGN(const NamedPath name, resolve(agent::text_at(arguments, "path"), context));
   TRY_ASSIGN(const RegularFile file, open_regular(name));
   TRY_ASSIGN(const std::string content, read_whole(file, name, k_edit_file_max_file, context.stop));
@@ -333,7 +334,7 @@ Result<std::string> changes_of_edit(const agent::Json& arguments, const CallCont
 Result<Output> edit_file(const agent::Json& arguments, const CallContext& context) {
   const std::string_view old_string = agent::text_at(arguments, "old_string");
   const std::string_view new_string = agent::text_at(arguments, "new_string");
-  TRY(check_arguments(old_string, new_string));
+  TRY(check_texts(arguments));
   TRY_ASSIGN(const NamedPath name, resolve(agent::text_at(arguments, "path"), context));
   TRY_ASSIGN(const RegularFile file, open_regular(name));
   TRY_ASSIGN(const std::string content, read_whole(file, name, k_edit_file_max_file, context.stop));
@@ -367,7 +368,9 @@ std::unique_ptr<Tool> make_edit_file(const agent::ToolSpec& spec) {
                                      "changed lines. White space counts. Read the file first.",
                       .parameters = k_edit_file_parameters,
                       .repeatable = spec.repeatable},
-      FunctionTool::Policy{.access = Access::Kind::writes, .changes = changes_of_edit},
+      FunctionTool::Policy{.access = Access::Kind::writes,
+                           .changes = changes_of_edit,
+                           .check_arguments = check_texts},
       call_edit_file);
 }
 

@@ -178,6 +178,11 @@ class Commit {
                     fmt::format("a rule forbids reading `{}`", one_line(file, 400)),
                     "Leave it out: name the other paths.");
       }
+      if (context_.may_write && !context_.may_write(path)) {
+        return fail(Code::tool_policy_blocked,
+                    fmt::format("a rule forbids changing `{}`", one_line(file, 400)),
+                    "Leave it out: name the other paths.");
+      }
       kept.push_back(std::move(file));
     }
     files_ = std::move(kept);
@@ -304,14 +309,21 @@ class GitCommit final : public Tool {
     return Git::check_place(context);
   }
 
-  Output call(const agent::Json& arguments, const CallContext& context) override {
+  agent::Result<void> check_arguments(const agent::Json& arguments) const override {
     if (agent::bool_at(arguments, "all") && agent::find(arguments, "paths") != nullptr) {
-      return failure(Code::tool_invalid_parameters,
-                     "`all` and `paths` are both given",
-                     "Leave one of them out.");
+      return fail(Code::tool_invalid_parameters,
+                  "`all` and `paths` are both given",
+                  "Leave one of them out.");
     }
     if (agent::trimmed(agent::text_at(arguments, "message")).empty()) {
-      return failure(Code::tool_invalid_parameters, "`message` is blank", "Say what was changed.");
+      return fail(Code::tool_invalid_parameters, "`message` is blank", "Say what was changed.");
+    }
+    return {};
+  }
+
+  Output call(const agent::Json& arguments, const CallContext& context) override {
+    if (const auto fit = check_arguments(arguments); !fit) {
+      return failure(fit.error());
     }
     const auto git = Git::open(context);
     if (!git) {

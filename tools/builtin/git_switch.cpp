@@ -104,7 +104,7 @@ Result<void> check_files(const CallContext& context, const std::vector<std::stri
     if (context.may_write && !context.may_write(context.cwd / file)) {
       return fail(
           Code::tool_policy_blocked,
-          fmt::format("the branch has another `{}`, which a rule of `deny` forbids to write",
+          fmt::format("the branch has another `{}`, which a rule of `deny` forbids to change",
                       one_line(file)),
           "Say that a person has to switch to it.");
     }

@@ -207,6 +207,14 @@ Result<Output> grep(const agent::Json& arguments, const CallContext& context) {
   return Search(*expression, glob, context).in(start);
 }
 
+Result<void> check_patterns(const agent::Json& arguments) {
+  TRY(compile(agent::text_at(arguments, "pattern")));
+  if (agent::find(arguments, "glob") != nullptr) {
+    TRY(Glob::compile(agent::text_at(arguments, "glob")));
+  }
+  return {};
+}
+
 Output call_grep(const agent::Json& arguments, const CallContext& context) {
   auto output = grep(arguments, context);
   return output ? std::move(*output) : failure(output.error());
@@ -222,7 +230,10 @@ std::unique_ptr<Tool> make_grep(const agent::ToolSpec& spec) {
                                      "left out.",
                       .parameters = k_grep_parameters,
                       .repeatable = spec.repeatable},
-      FunctionTool::Policy{.parallel = true, .idempotent = true, .access = Access::Kind::reads},
+      FunctionTool::Policy{.parallel = true,
+                           .idempotent = true,
+                           .access = Access::Kind::reads,
+                           .check_arguments = check_patterns},
       call_grep);
 }
 

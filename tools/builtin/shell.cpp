@@ -2,6 +2,7 @@
 
 #include "agent/duration.h"
 #include "agent/json.h"
+#include "tools/files/regular_file.h"
 #include "tools/process/closed_places.h"
 #include "tools/process/program_environment.h"
 #include "tools/process/program_result.h"
@@ -72,6 +73,7 @@ class Shell final : public Tool {
     return {.kind = Access::Kind::commands,
             .target = std::string(agent::text_at(arguments, "command"))};
   }
+  agent::Result<void> check_arguments(const Json& arguments) const override;
   Output call(const Json& arguments, const CallContext& context) override;
 
  private:
@@ -135,17 +137,30 @@ Output stopped(ProgramResult& result, const ProgramRequest& request) {
   return output;
 }
 
+agent::Result<void> Shell::check_arguments(const Json& arguments) const {
+  const std::string_view command = agent::text_at(arguments, "command");
+  if (command.contains('\0')) {
+    return agent::fail(Code::tool_invalid_parameters,
+                       "`command` contains a NUL byte",
+                       "Write it without; `printf '\\0'` makes one.");
+  }
+  if (command.find_first_not_of(" \t\n") == std::string_view::npos) {
+    return agent::fail(
+        Code::tool_invalid_parameters, "`command` is blank", "Give the command line to run.");
+  }
+  if (!asked_timeout(arguments)) {
+    return agent::fail(Code::tool_invalid_parameters,
+                       "`timeout` is not a time: it needs a number above 0 and a unit",
+                       "Write \"30s\", \"5m\" or whole seconds, or leave it out.");
+  }
+  return {};
+}
+
 Output Shell::call(const Json& arguments, const CallContext& context) {
+  if (const auto fit = check_arguments(arguments); !fit) {
+    return failure(fit.error());
+  }
   std::string command(agent::text_at(arguments, "command"));
-  if (command.find('\0') != std::string::npos) {
-    return failure(Code::tool_invalid_parameters, "`command` contains a NUL byte");
-  }
-  const std::optional<Milliseconds> timeout = asked_timeout(arguments);
-  if (!timeout) {
-    return failure(Code::tool_invalid_parameters,
-                   "`timeout` is not a time: it needs a number above 0 and a unit",
-                   "Write \"30s\", \"5m\" or whole seconds, or leave it out.");
-  }
   if (context.program_runner == nullptr) {
     return failure(Code::tool_failed, "programs cannot be started here");
   }
@@ -153,7 +168,7 @@ Output Shell::call(const Json& arguments, const CallContext& context) {
                                .environment = tool_environment(context, env_),
                                .cwd = context.cwd,
                                .temporary = context.temporary,
-                               .timeout = timeout,
+                               .timeout = asked_timeout(arguments),
                                .idle_timeout = idle_timeout_};
   ProgramResult result =
       context.program_runner->run(request, {context.stop, context.kill, context.on_output});

@@ -274,6 +274,10 @@ class WebFetch final : public Tool {
     return url ? Access{.kind = Access::Kind::fetches, .target = url->text()}
                : Access{.kind = Access::Kind::nothing, .target = {}};
   }
+  Result<void> check_arguments(const agent::Json& arguments) const override {
+    TRY(parse_url(agent::text_at(arguments, "url")));
+    return {};
+  }
   // Where a name leads is seen when a socket is opened.
   Result<void> check(const agent::Json& arguments, const CallContext& /*context*/) const override {
     TRY_ASSIGN(const Url url, parse_url(agent::text_at(arguments, "url")));

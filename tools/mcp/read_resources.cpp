@@ -69,7 +69,7 @@ class ReadResources final : public Tool {
 
   Access access(const Json& arguments) const override { return access_to_resource(arguments); }
 
-  agent::Result<void> check(const Json& arguments, const CallContext& /*context*/) const override {
+  agent::Result<void> check_arguments(const Json& arguments) const override {
     return agent::text_at(arguments, "operation") == "read"
                ? check_uri(agent::text_at(arguments, "uri"))
                : agent::Result<void>();

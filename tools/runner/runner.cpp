@@ -9,6 +9,7 @@
 #include "tools/runner/call_validation.h"
 #include "tools/runner/fence.h"
 #include "tools/runner/live_output.h"
+#include "tools/runner/possible_call.h"
 #include "tools/runner/reach.h"
 
 #include <fmt/format.h>
@@ -207,7 +208,8 @@ class Runner::Round {
   static Result<void> take_arguments(Prepared& prepared, std::string_view text) {
     TRY_ASSIGN(prepared.arguments, parse_arguments(text));
     prepared.call.arguments = agent::dump(prepared.arguments);
-    return check_arguments(prepared.entry->schema_of_call(), prepared.arguments);
+    return check_fit(
+        *prepared.entry->configured.tool, prepared.entry->schema_of_call(), prepared.arguments);
   }
 
   // Whether the call is still to be, as far as hooks and guardrails go.
@@ -261,35 +263,36 @@ class Runner::Round {
   void ask_for_approval() {
     for (Prepared& prepared : calls_) {
       if (prepared.needs_yes) {
-        ask_for(prepared);
+        ask_for(prepared, &prepared == &calls_.front());
       }
     }
   }
 
   // Judges it by what is so now: the yes to a call before may be one to this.
-  void ask_for(Prepared& prepared) {
+  // `is_next`: none will run before it.
+  void ask_for(Prepared& prepared, bool is_next) {
     if (is_refused_ || stop_.stop_requested()) {
       return;
     }
     prepared.needs_yes.reset();
     permit(prepared);
-    refuse_unasked(prepared);
+    refuse_unasked(prepared, is_next);
     if (prepared.needs_yes) {
       show_changes(prepared);
       settle(prepared, watcher_.ask(*prepared.needs_yes));
     }
   }
 
-  // Nobody is asked for what the tool would refuse after a yes. Of files that is not known yet: the
-  // calls before may write them.
-  void refuse_unasked(Prepared& prepared) const {
-    const bool is_known =
-        prepared.access == Access::Kind::fetches || prepared.access == Access::Kind::server;
+  // Nobody is asked for what would be refused after a yes. Of files that is not known while other
+  // calls are to run before it, which may change where they lead.
+  void refuse_unasked(Prepared& prepared, bool is_next) const {
+    const bool is_known = is_next || prepared.access == Access::Kind::fetches ||
+                          prepared.access == Access::Kind::server;
     if (!prepared.needs_yes || !is_known) {
       return;
     }
     const auto possible =
-        prepared.entry->configured.tool->check(prepared.arguments, context_to_look());
+        check_possible(*prepared.entry->configured.tool, prepared.arguments, context_to_look());
     if (!possible) {
       prepared.needs_yes.reset();
       prepared.rejected = failure(possible.error());
@@ -305,7 +308,7 @@ class Runner::Round {
         continue;
       }
       if (prepared.written_name == prepared.call.name) {
-        ask_for(prepared);
+        ask_for(prepared, true);
         continue;
       }
       permit(prepared);
@@ -342,7 +345,8 @@ class Runner::Round {
             .policy = options.policy,
             .stop = stop_,
             .kill = kill_,
-            .on_output = {}};
+            .on_output = {},
+            .is_programs_own = options.is_programs_own};
   }
 
   // Unless the run ends for another reason.
@@ -533,8 +537,9 @@ class Runner::Round {
               return permissions == nullptr || permissions->may_read(file);
             },
         .may_write =
-            [permissions = options.permissions](const std::filesystem::path& file) {
-              return permissions == nullptr || permissions->may_write(file);
+            [permissions = options.permissions,
+             &tool = prepared.call.name](const std::filesystem::path& file) {
+              return permissions == nullptr || permissions->may_write(file, tool);
             },
         .refuses_file =
             [&](const std::filesystem::path& real) { return refuses_file(prepared, real); },

@@ -34,17 +34,19 @@ class Permissions;
 struct ListedTools;
 
 struct RunnerOptions {
-  std::filesystem::path cwd;                  // absolute
-  std::filesystem::path temporary;            // the run's own folder; made when first needed (0700)
-  agent::Environment environment;             // as the process has it
-  std::vector<std::string> scrub;             // variables that tools never see: provider keys
-  ProgramRunner* program_runner = nullptr;    // borrowed
-  ProgramRunner* git_runner = nullptr;        // borrowed
-  const sandbox::Policy* policy = nullptr;    // borrowed; null: no sandbox
-  const agent::Redactor* redactor = nullptr;  // borrowed; null: nothing is taken out
-  bool redact_secrets = true;                 // false: the model reads them, the watcher does not
-  agent::Clock* clock = nullptr;              // borrowed, required
-  Permissions* permissions = nullptr;         // borrowed; null: every call may run
+  std::filesystem::path cwd;                // absolute
+  std::filesystem::path temporary;          // the run's own folder; made when first needed (0700)
+  agent::Environment environment;           // as the process has it
+  std::vector<std::string> scrub;           // variables that tools never see: provider keys
+  ProgramRunner* program_runner = nullptr;  // borrowed
+  ProgramRunner* git_runner = nullptr;      // borrowed
+  const sandbox::Policy* policy = nullptr;  // borrowed; null: no sandbox
+  // CallContext's
+  std::function<bool(const std::filesystem::path&)> is_programs_own = {};
+  const agent::Redactor* redactor = nullptr;    // borrowed; null: nothing is taken out
+  bool redact_secrets = true;                   // false: the model reads them, the watcher does not
+  agent::Clock* clock = nullptr;                // borrowed, required
+  Permissions* permissions = nullptr;           // borrowed; null: every call may run
   const agent::SandboxSpec* sandbox = nullptr;  // borrowed; null: the model is told nothing of it
   bool fail_on_denied = false;                  // a call that is denied ends the run
   Questioner* questioner = nullptr;             // borrowed; null: nobody can be asked anything
