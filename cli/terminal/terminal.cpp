@@ -101,8 +101,10 @@ std::optional<Terminal::Line> Terminal::read_line(const std::stop_token& stop,
       wait_for_the_signal(stop);
       return std::nullopt;
     }
-    if (count == 0 || c == '\n') {
-      line.is_last = count == 0;
+    if (count == 0) {
+      return Line{.is_last = true};
+    }
+    if (c == '\n') {
       return line;
     }
     if (line.text.size() < limit) {

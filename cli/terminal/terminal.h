@@ -42,7 +42,8 @@ class Terminal {
   static void forget_typed();
   struct Line {
     std::string text;
-    bool is_last = false;  // the input has ended (Ctrl-D), instead of the line
+    bool is_last =
+        false;  // the input has ended (Ctrl-D): what was begun is no line, `text` is empty
   };
   // The next line, at most `limit` bytes of it.
   // nullopt where nobody has answered: soon after `stop`, or at the deadline, with the prompt's
