@@ -11,12 +11,14 @@ namespace tools {
 namespace {
 
 // https://www.iana.org/assignments/iana-ipv4-special-registry and …/iana-ipv6-special-registry, all
-// that is not globally reachable or is deprecated, and the registries of multicast addresses.
+// that is not globally reachable or is deprecated, and the registries of multicast addresses. And
+// what looks public and is answered by the host that a machine of a cloud runs on.
 constexpr std::array k_reserved = {
     AddressRange{"0.0.0.0", 8, "this network"},
     AddressRange{"10.0.0.0", 8, "private use"},
     AddressRange{"100.64.0.0", 10, "shared by carriers (CGNAT)"},
     AddressRange{"127.0.0.0", 8, "loopback"},
+    AddressRange{"168.63.129.16", 32, "Azure's wire server"},
     AddressRange{"169.254.0.0", 16, "link-local"},
     AddressRange{"172.16.0.0", 12, "private use"},
     AddressRange{"192.0.0.0", 24, "protocol assignments"},

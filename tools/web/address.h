@@ -16,7 +16,8 @@ struct AddressRange {
   std::string_view name;
 };
 
-// The special-purpose registries of IANA (RFC 6890 and its updates), and multicast.
+// The special-purpose registries of IANA (RFC 6890 and its updates), multicast, and what a cloud
+// answers at a public address.
 std::span<const AddressRange> reserved_addresses();
 
 // What the address is reserved for ("loopback"); empty: it is a public one.

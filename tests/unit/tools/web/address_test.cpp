@@ -49,6 +49,7 @@ TEST_CASE("addresses: both ends of a reserved range are in it, their neighbours 
        "100.128.0.0",
        "shared by carriers (CGNAT)"},
       {"126.255.255.255", "127.0.0.0", "127.255.255.255", "128.0.0.0", "loopback"},
+      {"168.63.129.15", "168.63.129.16", "168.63.129.16", "168.63.129.17", "Azure's wire server"},
       {"169.253.255.255", "169.254.0.0", "169.254.255.255", "169.255.0.0", "link-local"},
       {"172.15.255.255", "172.16.0.0", "172.31.255.255", "172.32.0.0", "private use"},
       {"191.255.255.255", "192.0.0.0", "192.0.0.255", "192.0.1.0", "protocol assignments"},
@@ -104,6 +105,7 @@ TEST_CASE("addresses: IPv6 that is no global unicast is reserved", "[tools]") {
 TEST_CASE("addresses: behind NAT64 the IPv4 address counts", "[tools]") {
   CHECK(name_of("64:ff9b::127.0.0.1") == "loopback");
   CHECK(name_of("64:ff9b::169.254.169.254") == "link-local");
+  CHECK(name_of("64:ff9b::168.63.129.16") == "Azure's wire server");
   CHECK(name_of("64:ff9b::8.8.8.8").empty());
 }
 
