@@ -806,6 +806,9 @@ Result<void> RunSession::open_user_places() {
   for (std::string& sentence : unclear_commands(plan_.agent, world_.context)) {
     warn(std::move(sentence), "name the script by a plain word: `sh hooks/policy.sh`");
   }
+  for (std::string& sentence : exposed_commands(plan_.agent, world_.context)) {
+    warn(std::move(sentence), "put it into a folder where tools cannot write");
+  }
   return {};
 }
 

@@ -124,6 +124,14 @@ Result<void> check_words(const std::string& command,
       fmt::format("put the file where tools cannot write, or {}", way_in));
 }
 
+// What a command may and tools may not; empty: nothing.
+std::string_view further_right(const CommandSandbox& own, const agent::SandboxSpec& tools) {
+  return own.network.value_or(false) && !tools.network ? "the network"
+         : !own.read.empty()                           ? "`read`"
+         : !own.write.empty()                          ? "`write`"
+                                                       : "";
+}
+
 // Without what the command's settings name, and those of the tools do not.
 std::vector<fs::path> not_opened(std::vector<fs::path> places,
                                  const tools::sandbox::Policy& command,
@@ -311,6 +319,55 @@ std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const C
         "it is not looked at",
         agent::one_line(one.command, 100),
         one.why));
+  }
+  return sentences;
+}
+
+std::vector<std::string> exposed_commands(const agent::AgentSpec& agent, const Context& context) {
+  std::vector<std::string> sentences;
+  if (!is_confined_writer(&agent)) {
+    return sentences;
+  }
+  const auto rules = open_file_rules(agent, context);
+  if (!rules) {
+    return sentences;  // the run ends with that
+  }
+  const fs::path home(agent::value_of(context.environment, "HOME"));
+  const auto look_at = [&](std::string_view what,
+                           std::string_view line,
+                           const CommandSandbox& own,
+                           const fs::path& start) {
+    const std::string_view right = further_right(own, agent.sandbox);
+    if (own.is_off || right.empty()) {  // outside of it there is check_unconfined
+      return;
+    }
+    for (const fs::path& file :
+         tools::read_scripts(line, {.directory = start, .home = home}).files) {
+      std::error_code error;
+      const fs::path real = fs::weakly_canonical(file, error);
+      if (!error && fs::is_regular_file(real, error) &&
+          can_write(rules->get(), real.parent_path())) {
+        sentences.push_back(fmt::format(
+            "{} has a right that tools have not ({}), and `{}` lies where they can write: what it "
+            "loads from there may be theirs",
+            what,
+            right,
+            agent::one_line(file.string(), 200)));
+        return;
+      }
+    }
+  };
+  for (const agent::HookSpec& hook : agent.hooks.hooks) {
+    look_at(fmt::format("the hook `{}`", agent::one_line(hook.command, 100)),
+            tools::hook_command(agent.hooks, hook, context.cwd),
+            hook.sandbox,
+            agent.directory);
+  }
+  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
+    look_at(fmt::format("the MCP server `{}`", server.name),
+            tools::line_of(server.command),
+            server.sandbox,
+            context.cwd);
   }
   return sentences;
 }

@@ -78,4 +78,9 @@ std::vector<tools::MissingProgram> missing_programs(const agent::AgentSpec& agen
 // checks.
 std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const Context& context);
 
+// In sentences: hooks and servers that may more than the tools, and whose program or script lies in
+// a folder where these can write. The file itself they cannot change; what it loads from beside
+// itself they can.
+std::vector<std::string> exposed_commands(const agent::AgentSpec& agent, const Context& context);
+
 }  // namespace cli
