@@ -51,7 +51,19 @@ Result<LoginWorld> login_world_of(const Parsed& parsed, Context& context) {
   }
   TRY_ASSIGN(providers::KeyHosts hosts, key_hosts_of(parsed, context.environment));
   TRY(allow_settings(settings->user, hosts));
+  agent.mcp_servers = {server};
   KeyRequests keys(std::move(hosts), agent);
+  if (!server.headers.empty()) {  // they go to the server, before and behind the login
+    keys.add_servers();
+  }
+  if (auto refused = settle(keys.take(),
+                            {.redactor = context.redactor,
+                             .cancellation = context.cancellation,
+                             .user_config = settings->user.file,
+                             .color = context.color_err});
+      !refused.empty()) {
+    return agent::fail(std::move(refused.front()));
+  }
   return LoginWorld{.agent = std::move(agent),
                     .server = std::move(server),
                     .http = std::make_unique<providers::HttpClient>(context.environment),

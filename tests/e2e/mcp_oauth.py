@@ -135,10 +135,18 @@ class World:
                 self.end_headers()
                 self.wfile.write(raw)
 
+            def is_sent_away(self, path):
+                """By what stands before the MCP server and looks for a header, as a gateway does."""
+                wanted = world.behaviour.get("tenant")
+                is_servers = path in ("/mcp", "/.well-known/oauth-protected-resource/mcp")
+                return wanted is not None and is_servers and self.headers.get("X-Tenant") != wanted
+
             def do_GET(self):
                 path, _, query = self.path.partition("?")
                 with world.lock:
                     world.asked.append(path)
+                if self.is_sent_away(path):
+                    return self.answer(404)
                 if path == "/.well-known/oauth-protected-resource/mcp":
                     return self.answer(200, {"resource": world.url + "/mcp", "authorization_servers": [world.url]})
                 if path == "/.well-known/oauth-authorization-server":
@@ -162,6 +170,8 @@ class World:
                 raw = self.rfile.read(int(self.headers.get("content-length", 0)))
                 with world.lock:
                     world.asked.append(self.path)
+                if self.is_sent_away(self.path):
+                    return self.answer(404)
                 if self.path == "/register":
                     return self.answer(201, {"client_id": "made-here"})
                 if self.path == "/token":
@@ -360,6 +370,7 @@ CI = ', oauth: {grant: client_credentials, client_id: ci, client_secret: "${env:
 ROWS = {  # name: (story, oauth of the agent file, behaviour of the servers)
     "missing login": (missing, "", {}),
     "login and call": (login_and_call, "", {}),
+    "login behind a gateway": (login_and_call, ", headers: {X-Tenant: acme}", {"tenant": "acme"}),
     "logout": (logout, "", {}),
     "renewed by one of many": (renewed_by_one, "", {}),
     "killed in a renewal": (killed_in_a_renewal, "", {"held": "before"}),

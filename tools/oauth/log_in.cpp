@@ -116,7 +116,7 @@ Result<std::string> code_of(const CallbackParameters& answer, const ServerMetada
 Result<Login> log_in(const OAuthOptions& options,
                      const LoginDesk& desk,
                      const std::stop_token& stop) {
-  const OAuthClient requests(*options.http, *options.clock, options.server);
+  const OAuthClient requests(*options.http, *options.clock, options.server, options.headers);
   const LoginStore store = login_store_of(options);
   TRY_ASSIGN(Challenge challenge, requests.ask_for_challenge(stop));
   if (const auto before = store.load(); before && *before) {  // a damaged one is replaced

@@ -21,7 +21,7 @@ class OAuthAuthorizer final : public mcp::Authorizer {
  public:
   explicit OAuthAuthorizer(OAuthOptions options)
       : options_(std::move(options)),
-        client_(*options_.http, *options_.clock, options_.server),
+        client_(*options_.http, *options_.clock, options_.server, options_.headers),
         store_(login_store_of(options_)),
         secrets_(agent::Environment{}) {}
 

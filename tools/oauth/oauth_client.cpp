@@ -174,10 +174,17 @@ Result<agent::HttpResponse> OAuthClient::send(std::string_view method,
   return response;
 }
 
+// For the MCP server.
+agent::Headers OAuthClient::with_own(agent::Headers headers) const {
+  headers.insert(headers.end(), headers_.begin(), headers_.end());
+  return headers;
+}
+
 Result<std::optional<std::string>> OAuthClient::get_first(const std::vector<std::string>& places,
+                                                          const agent::Headers& headers,
                                                           const std::stop_token& stop) const {
   for (const std::string& place : places) {
-    TRY_ASSIGN(auto response, send("GET", place, {{"Accept", "application/json"}}, {}, stop));
+    TRY_ASSIGN(auto response, send("GET", place, headers, {}, stop));
     if (response.status == 200) {
       return std::move(response.body);
     }
@@ -197,7 +204,7 @@ Result<std::optional<ResourceMetadata>> OAuthClient::resource_metadata(
     }
     places = {place.text()};
   }
-  TRY_ASSIGN(const auto text, get_first(places, stop));
+  TRY_ASSIGN(const auto text, get_first(places, with_own({{"Accept", "application/json"}}), stop));
   if (!text && !named.empty()) {
     return unusable_answer(fmt::format("the MCP server's metadata is not at {}", clipped(named)));
   }
@@ -233,7 +240,8 @@ Result<Discovery> OAuthClient::discover(const Challenge& challenge,
                : ResourceMetadata{.resource = server_.text(), .servers = {issuer}, .scopes = {}};
   const std::string chosen = issuer.empty() ? found.resource.servers.front() : issuer;
   TRY_ASSIGN(const Url url, check_address(chosen, "the authorization server", server_));
-  TRY_ASSIGN(const auto text, get_first(server_metadata_places(url), stop));
+  TRY_ASSIGN(const auto text,
+             get_first(server_metadata_places(url), {{"Accept", "application/json"}}, stop));
   if (!text) {
     return unusable_answer(
         fmt::format("the authorization server {} does not say how to log in", clipped(chosen)));
@@ -343,8 +351,8 @@ Result<Challenge> OAuthClient::ask_for_challenge(const std::stop_token& stop) co
   TRY_ASSIGN(const auto response,
              send("POST",
                   server_.text(),
-                  {{"Content-Type", "application/json"},
-                   {"Accept", "application/json, text/event-stream"}},
+                  with_own({{"Content-Type", "application/json"},
+                            {"Accept", "application/json, text/event-stream"}}),
                   text,
                   stop,
                   [](std::string_view) { return agent::Heard::enough; }));

@@ -56,9 +56,9 @@ agent::Result<std::string> client_auth_of(const Client& client,
 // run.cancelled. Thread-safe.
 class OAuthClient {
  public:
-  // `http` and `clock` are borrowed.
-  OAuthClient(agent::Http& http, agent::Clock& clock, Url server)
-      : http_(http), clock_(clock), server_(std::move(server)) {}
+  // `http` and `clock` are borrowed; `headers` go to the MCP server alone.
+  OAuthClient(agent::Http& http, agent::Clock& clock, Url server, agent::Headers headers = {})
+      : http_(http), clock_(clock), server_(std::move(server)), headers_(std::move(headers)) {}
 
   // Both metadata; with an issuer, that one and no other.
   agent::Result<Discovery> discover(const Challenge& challenge,
@@ -86,7 +86,9 @@ class OAuthClient {
                                           std::string_view body,
                                           const std::stop_token& stop,
                                           const agent::OnData& on_data = {}) const;
+  agent::Headers with_own(agent::Headers headers) const;
   agent::Result<std::optional<std::string>> get_first(const std::vector<std::string>& places,
+                                                      const agent::Headers& headers,
                                                       const std::stop_token& stop) const;
   agent::Result<std::optional<ResourceMetadata>> resource_metadata(
       const Challenge& challenge, const std::stop_token& stop) const;
@@ -98,6 +100,7 @@ class OAuthClient {
   agent::Http& http_;
   agent::Clock& clock_;
   Url server_;
+  agent::Headers headers_;
 };
 
 }  // namespace tools::oauth

@@ -19,6 +19,7 @@ struct OAuthOptions {
   std::string name;  // of the server in the agent file
   Url server;
   agent::McpOAuthSpec spec;
+  agent::Headers headers = {};    // of each request to the server
   std::filesystem::path folder;   // of logins; empty: none are kept
   agent::Http* http = nullptr;    // borrowed, required
   agent::Clock* clock = nullptr;  // likewise
