@@ -797,6 +797,11 @@ Result<void> RunSession::open_user_places() {
                               *tool_environment_,
                               permissions_->denied_places(),
                               world_.others));
+  if (sandbox() != tool_environment_->sandbox()) {  // whose warnings are there
+    for (std::string& sentence : sandbox()->warnings()) {
+      warn(std::move(sentence));
+    }
+  }
   for (std::string& sentence : user_places_->left_out(plan_.agent)) {
     warn(std::move(sentence), "name a place in `env` that tools cannot write");
   }
@@ -806,10 +811,18 @@ Result<void> RunSession::open_user_places() {
   for (std::string& sentence : unclear_commands(plan_.agent, world_.context)) {
     warn(std::move(sentence), "name the script by a plain word: `sh hooks/policy.sh`");
   }
-  for (std::string& sentence : exposed_commands(plan_.agent, world_.context)) {
-    warn(std::move(sentence), "put it into a folder where tools cannot write");
-  }
+  std::ranges::move(exposed_commands(plan_.agent, world_.context),
+                    std::back_inserter(plan_.warnings));
   return {};
+}
+
+// What programs run in: those of tools, or else those of hooks, guardrails and servers.
+const tools::Sandbox* RunSession::sandbox() const {
+  const tools::Sandbox* const of_tools = tool_environment_->sandbox();
+  const tools::Sandbox* const of_others = user_places_->sandbox();
+  const bool has_programs =
+      of_tools != nullptr && !(of_tools->layers().empty() && of_tools->missing().empty());
+  return has_programs || of_others == nullptr ? of_tools : of_others;
 }
 
 Result<void> RunSession::open_gates() {
@@ -951,7 +964,7 @@ Result<void> RunSession::keep_grants() {
 
 agent::ApprovalSetting RunSession::approval_setting() const {
   return agent::setting_of({.cwd = world_.context.cwd.string(),
-                            .sandbox = describe(plan_.agent.sandbox, tool_environment_->sandbox()),
+                            .sandbox = describe(plan_.agent.sandbox, sandbox()),
                             .made_from = {.agent_text = world_.redactor.apply(plan_.agent.source),
                                           .agent_folder = plan_.agent.directory}});
 }
@@ -974,7 +987,7 @@ agent::RunRequest RunSession::make_request() {
                   .attachments = std::move(plan_.text.attachments),
                   .opening = std::move(plan_.opening),
                   .tools = tool_names(*toolbox_),
-                  .sandbox = describe(plan_.agent.sandbox, tool_environment_->sandbox()),
+                  .sandbox = describe(plan_.agent.sandbox, sandbox()),
                   .mcp_servers = connections_of(mcp_servers_.get()),
                   .missing_servers =
                       mcp_servers_ ? mcp_servers_->missing() : std::vector<std::string>(),

@@ -124,6 +124,7 @@ class RunSession {
   void choose_searched();
   std::set<std::string, std::less<>> names_added_before() const;
   agent::Result<void> open_provider();
+  const tools::Sandbox* sandbox() const;
   agent::Result<void> open_gates();
   void open_checks();
 

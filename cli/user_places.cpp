@@ -13,7 +13,9 @@
 #include <iterator>
 #include <set>
 #include <string>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -144,6 +146,33 @@ std::vector<fs::path> not_opened(std::vector<fs::path> places,
   return places;
 }
 
+// Nobody knows where the others are. Those of the system are no tool's to write.
+bool has_other_names(const fs::path& file) {
+  struct stat found{};
+  return !file.string().starts_with("/usr/") && ::stat(file.c_str(), &found) == 0 &&
+         S_ISREG(found.st_mode) && found.st_nlink > 1 && ::access(file.c_str(), W_OK) == 0;
+}
+
+agent::Warning by_another_name(std::string_view what, const fs::path& file) {
+  return {.message = fmt::format("{} runs outside of the sandbox, and `{}` has another name by a "
+                                 "hard link: where tools can write that one, they write what runs",
+                                 what,
+                                 agent::one_line(file.string(), 200)),
+          .help = "make it a file of its own: `cp FILE NEW && mv NEW FILE`"};
+}
+
+agent::Warning beside_what_tools_write(std::string_view what,
+                                       std::string_view right,
+                                       const fs::path& file) {
+  return {
+      .message = fmt::format("{} has a right that tools have not ({}), and `{}` lies where they "
+                             "can write: what it loads from there may be theirs",
+                             what,
+                             right,
+                             agent::one_line(file.string(), 200)),
+      .help = "put it into a folder where tools cannot write"};
+}
+
 }  // namespace
 
 bool is_confined_writer(const agent::AgentSpec* agent) {
@@ -207,6 +236,12 @@ tools::UserPrograms UserPlaces::of(const CommandSandbox& sandbox) const {
           .program_runner = place.runner.get(),
           .policy = place.sandbox ? &place.sandbox->policy() : nullptr,
           .others_write = std::move(others_write)};
+}
+
+const tools::Sandbox* UserPlaces::sandbox() const {
+  const auto found =
+      std::ranges::find_if(places_, [](const auto& one) { return one.second.sandbox != nullptr; });
+  return found == places_.end() ? nullptr : found->second.sandbox.get();
 }
 
 std::vector<std::string> UserPlaces::left_out(const agent::AgentSpec& agent) const {
@@ -323,14 +358,15 @@ std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const C
   return sentences;
 }
 
-std::vector<std::string> exposed_commands(const agent::AgentSpec& agent, const Context& context) {
-  std::vector<std::string> sentences;
+std::vector<agent::Warning> exposed_commands(const agent::AgentSpec& agent,
+                                             const Context& context) {
+  std::vector<agent::Warning> warnings;
   if (!is_confined_writer(&agent)) {
-    return sentences;
+    return warnings;
   }
   const auto rules = open_file_rules(agent, context);
   if (!rules) {
-    return sentences;  // the run ends with that
+    return warnings;  // the run ends with that
   }
   const fs::path home(agent::value_of(context.environment, "HOME"));
   const auto look_at = [&](std::string_view what,
@@ -338,21 +374,19 @@ std::vector<std::string> exposed_commands(const agent::AgentSpec& agent, const C
                            const CommandSandbox& own,
                            const fs::path& start) {
     const std::string_view right = further_right(own, agent.sandbox);
-    if (own.is_off || right.empty()) {  // outside of it there is check_unconfined
-      return;
-    }
     for (const fs::path& file :
          tools::read_scripts(line, {.directory = start, .home = home}).files) {
       std::error_code error;
       const fs::path real = fs::weakly_canonical(file, error);
-      if (!error && fs::is_regular_file(real, error) &&
-          can_write(rules->get(), real.parent_path())) {
-        sentences.push_back(fmt::format(
-            "{} has a right that tools have not ({}), and `{}` lies where they can write: what it "
-            "loads from there may be theirs",
-            what,
-            right,
-            agent::one_line(file.string(), 200)));
+      if (error || !fs::is_regular_file(real, error)) {
+        continue;
+      }
+      if (own.is_off && has_other_names(real)) {
+        warnings.push_back(by_another_name(what, file));
+        return;
+      }
+      if (!own.is_off && !right.empty() && can_write(rules->get(), real.parent_path())) {
+        warnings.push_back(beside_what_tools_write(what, right, file));
         return;
       }
     }
@@ -369,7 +403,7 @@ std::vector<std::string> exposed_commands(const agent::AgentSpec& agent, const C
             server.sandbox,
             context.cwd);
   }
-  return sentences;
+  return warnings;
 }
 
 }  // namespace cli

@@ -1,6 +1,7 @@
 // Where the commands of hooks and guardrails run: each in a sandbox of its own making, or outside
 // where the agent file says so.
 #pragma once
+#include "agent/event.h"
 #include "agent/result.h"
 #include "agent/spec.h"
 #include "cli/tool_environment.h"
@@ -38,6 +39,8 @@ class UserPlaces {
 
   // Of a command of this agent.
   tools::UserPrograms of(const agent::CommandSandbox& sandbox) const;
+  // The first one that commands run in; null: there is none.
+  const tools::Sandbox* sandbox() const;
   // In sentences: what a command asks for in `env` and is not told, since tools can write there.
   std::vector<std::string> left_out(const agent::AgentSpec& agent) const;
   // After the last of them, as Toolbox::tidy_up().
@@ -78,9 +81,9 @@ std::vector<tools::MissingProgram> missing_programs(const agent::AgentSpec& agen
 // checks.
 std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const Context& context);
 
-// In sentences: hooks and servers that may more than the tools, and whose program or script lies in
-// a folder where these can write. The file itself they cannot change; what it loads from beside
-// itself they can.
-std::vector<std::string> exposed_commands(const agent::AgentSpec& agent, const Context& context);
+// Hooks and servers that may more than the tools, and whose program or script lies in a folder
+// where these can write: the file itself they cannot change, what it loads from beside itself they
+// can. And those outside of the sandbox whose file has another name somewhere, by a hard link.
+std::vector<agent::Warning> exposed_commands(const agent::AgentSpec& agent, const Context& context);
 
 }  // namespace cli

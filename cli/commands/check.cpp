@@ -145,10 +145,10 @@ class Checker {
                                   .message = std::move(sentence),
                                   .help = "name the script by a plain word: `sh hooks/policy.sh`"});
     }
-    for (std::string& sentence : exposed_commands(agent, context_)) {
+    for (agent::Warning& warning : exposed_commands(agent, context_)) {
       checked.warnings.push_back({.code = Code::config_invalid,
-                                  .message = std::move(sentence),
-                                  .help = "put it into a folder where tools cannot write"});
+                                  .message = std::move(warning.message),
+                                  .help = std::move(warning.help)});
     }
     for (tools::MissingProgram& missing : missing_programs(agent, context_)) {
       checked.warnings.push_back(in_file({.code = Code::config_invalid,
