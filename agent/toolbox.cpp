@@ -47,7 +47,7 @@ std::int64_t bytes_of(const ToolInfo& tool) {
 }
 
 std::string definition_sha256(const ToolInfo& tool) {
-  return sha256_hex(length_prefixed({tool.description, tool.parameters}));
+  return sha256_hex(length_prefixed({tool.name_elsewhere, tool.description, tool.parameters}));
 }
 
 Answer answer_from(std::string_view name) {

@@ -25,12 +25,13 @@ struct ToolInfo {
   std::string description;
   std::string parameters;  // JSON Schema of the arguments, as JSON text
   bool repeatable = false;
-  bool idempotent = false;  // a call that a crash has cut off may run once more
-  bool is_kept = false;     // what it said last stays with the model, word for word
-  bool writes = false;      // files that it has seen it has written
+  bool idempotent = false;          // a call that a crash has cut off may run once more
+  bool is_kept = false;             // what it said last stays with the model, word for word
+  bool writes = false;              // files that it has seen it has written
+  std::string name_elsewhere = {};  // what the server calls it that has it; empty: it has none
 };
 std::int64_t bytes_of(const ToolInfo& tool);          // of what a model reads of it
-std::string definition_sha256(const ToolInfo& tool);  // of its description and its schema
+std::string definition_sha256(const ToolInfo& tool);  // of what its server says of it
 
 // Something that calls have left and that a person has to know of.
 struct Leftover {

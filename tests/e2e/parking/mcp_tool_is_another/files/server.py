@@ -1,9 +1,9 @@
-"""An MCP server of one tool, which says of it what the variable WORDS says."""
+"""An MCP server of one tool, which is called as the variable NAME says, and of which it says what WORDS says."""
 import json
 import os
 import sys
 
-TOOL = {"name": "send", "description": os.environ["WORDS"], "inputSchema": {"type": "object"}}
+TOOL = {"name": os.environ.get("NAME", "send"), "description": os.environ["WORDS"], "inputSchema": {"type": "object"}}
 RESULTS = {"initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "w", "version": "1"}},
            "tools/list": {"tools": [TOOL]}, "tools/call": {"content": [{"type": "text", "text": "sent"}]}}
 for line in sys.stdin:
