@@ -311,28 +311,9 @@ Result<int> check_lock(const Started& started, const tools::mcp::ToolLock& now, 
                                      "`errand mcp lock AGENT` accepts the tools as they are now");
 }
 
-// A lock is a file for others; where a name is taken out of it, it names no tool.
-Result<void> has_no_secret_names(const tools::mcp::ToolLock& now, const Context& context) {
-  for (const auto& [server, tools] : now.servers) {
-    for (const auto& [name, tool] : tools) {
-      if (!context.redactor.is_clean(name)) {
-        return agent::fail(
-            Code::config_invalid,
-            fmt::format("a tool of the MCP server `{}` has a secret in its name, and cannot be "
-                        "locked: `{}`",
-                        agent::one_line(server, 60),
-                        judged(context.redactor.apply(name), 60)),
-            "see why the server says what it was given; a pattern in `tools` leaves the tool out");
-      }
-    }
-  }
-  return {};
-}
-
 Result<int> accept_tools(const Started& started,
                          const tools::mcp::ToolLock& now,
                          Context& context) {
-  TRY(has_no_secret_names(now, context));
   const auto lock = read_mcp_lock(started.agent);  // as their guard has put it back
   TRY(write_mcp_lock(started.agent, now));
   if (lock) {

@@ -320,6 +320,8 @@ class Server:
         elif behaviour == "is stateless, and wants what was not offered":
             self.send(id=number, result={
                 "resultType": "input_required", "inputRequests": {"x": {"method": "sampling/createMessage", "params": {}}}})
+        elif behaviour == "is stateless, and answers in a kind of its own":
+            self.send(id=number, result={"resultType": "later", "content": [{"type": "text", "text": "not yet"}]})
         elif behaviour == "is stateless, and asks too much at once":
             self.send(id=number, result={
                 "resultType": "input_required", "inputRequests": {
@@ -482,6 +484,8 @@ ROWS = {
             '[true, {"who": {"action": "accept", "content": {"name": "Ada"}}}]']),
     "is stateless, and wants what was not offered": dict(
         calls=["f"], results=["asks for what was not offered to it"], failed=["mcp.tool_call"]),
+    "is stateless, and answers in a kind of its own": dict(
+        calls=["f"], results=["a result of a kind that errand does not know: `later`"], failed=["mcp.tool_call"]),
     "is stateless, and asks too much at once": dict(
         calls=["f"], results=["asks 33 questions at once, more than 20"], failed=["mcp.tool_call"]),
     "brings all kinds": dict(calls=["f"], results=["words\n[image image/png, 8 bytes, in /"]),

@@ -199,6 +199,12 @@ std::expected<std::vector<HeaderMirror>, std::string> Server::mirrors_of(
   return header_mirrors(*agent::parse_json(parameters));
 }
 
+// What it says goes to the model.
+std::string Server::shown_definition(Json item) const {
+  options_.redactor->redact(item);
+  return definition_of(item);
+}
+
 // Those that are new come behind the others.
 Result<void> Server::read_tools(const std::vector<Json>& items,
                                 Steady::time_point ends,
@@ -211,7 +217,7 @@ Result<void> Server::read_tools(const std::vector<Json>& items,
                                    k_most_tools));
   }
   std::map<std::string, std::string> definitions;
-  for (const Json& item : items) {
+  for (Json item : items) {
     if (stop.stop_requested()) {
       return agent::fail(Code::run_cancelled, "the tools of MCP servers were not all read");
     }
@@ -221,9 +227,12 @@ Result<void> Server::read_tools(const std::vector<Json>& items,
           fmt::format("the schemas of the MCP server `{}` take too long to be read", spec_.name));
     }
     const std::string name(agent::text_at(item, "name"));
+    options_.redactor->redact(item);  // the model reads it
     const bool is_first = definitions.try_emplace(name, definition_of(item)).second;
     if (name.empty()) {
       note_unusable("a tool has no name");
+    } else if (name != agent::text_at(item, "name")) {
+      note_unusable("a tool is left out: its name has a secret in it");
     } else if (!is_first) {
       note_unusable(fmt::format("two tools are called `{}`: the first one counts",
                                 agent::one_line(name, 60)));
@@ -357,7 +366,7 @@ Result<std::shared_ptr<Session>> Server::living_session(const std::stop_token& s
     session_ = std::move(connected.session);
     definitions_.clear();
     for (const Json& item : connected.tools) {
-      definitions_.try_emplace(std::string(agent::text_at(item, "name")), definition_of(item));
+      definitions_.try_emplace(std::string(agent::text_at(item, "name")), shown_definition(item));
     }
     listed_ = std::move(connected.tools);
   }
@@ -454,11 +463,24 @@ Result<Json> Server::answers_to(const Json& result, const std::stop_token& stop)
   return answers;
 }
 
+std::unexpected<agent::Error> Server::unknown(std::string_view result_type) const {
+  return agent::fail(Code::mcp_tool_call,
+                     fmt::format("the MCP server `{}` answers with a result of a kind that errand "
+                                 "does not know: `{}`",
+                                 spec_.name,
+                                 agent::one_line(result_type, 60)));
+}
+
 // As often as the server wants to know more; what it gives with a question it gets back as it is.
 Result<Json> Server::ask(Session& session, Question question, const Waiting& waiting) {
   for (int round = 0; round < k_most_rounds; ++round) {
     TRY_ASSIGN(Json result, session.request(question, waiting));
-    if (agent::text_at(result, "resultType") != "input_required") {
+    const std::string_view type = agent::text_at(result, "resultType");
+    const bool says_type = session.agreement().is_stateless && !type.empty();
+    if (says_type && type != "complete" && type != "input_required") {
+      return unknown(type);
+    }
+    if (type != "input_required") {
       return result;
     }
     TRY_ASSIGN(question.params["inputResponses"], answers_to(result, waiting.stop));

@@ -107,6 +107,7 @@ class Server {
   void take_changes();
   agent::Json elicit(const agent::Json& params, const std::stop_token& stop);
   agent::Result<agent::Json> answers_to(const agent::Json& result, const std::stop_token& stop);
+  std::unexpected<agent::Error> unknown(std::string_view result_type) const;
   agent::Result<agent::Json> ask(Session& session, Question question, const Waiting& waiting);
   using Asking =
       std::function<agent::Result<agent::Json>(Session& session, const Waiting& waiting)>;
@@ -114,6 +115,7 @@ class Server {
                                       std::function<void(std::string_view)> on_progress,
                                       const std::stop_token& stop);
   std::optional<agent::Error> refusal_of(const OfferedTool& tool);
+  std::string shown_definition(agent::Json item) const;
   std::optional<std::string> change_of(const OfferedTool& tool) const;
   std::vector<std::string> changes();
   std::optional<agent::Milliseconds> delay_of(const agent::Error& error,

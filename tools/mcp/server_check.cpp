@@ -91,7 +91,7 @@ ServerCheck Server::check_same_tools(Session& session, const Waiting& waiting) c
   }
   std::map<std::string, std::string> again;
   for (const Json& item : list->items) {
-    again.try_emplace(std::string(agent::text_at(item, "name")), definition_of(item));
+    again.try_emplace(std::string(agent::text_at(item, "name")), shown_definition(item));
   }
   for (const auto& [name, definition] : definitions_) {
     const auto now = again.find(name);

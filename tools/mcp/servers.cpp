@@ -49,7 +49,10 @@ std::string marked_name(std::string_view server, std::string_view tool) {
 }
 
 agent::ToolInfo info_of(const OfferedTool& tool) {
-  return {.name = tool.agent_name, .description = tool.description, .parameters = tool.parameters};
+  return {.name = tool.agent_name,
+          .description = tool.description,
+          .parameters = tool.parameters,
+          .name_elsewhere = tool.name};
 }
 
 std::int64_t bytes_of_tools(Server& server) {
@@ -607,6 +610,7 @@ Result<std::vector<agent::OpeningMessage>> Servers::use(const ChosenPrompt& chos
   if (!result) {
     return agent::fail(before_a_run(std::move(result).error()));
   }
+  options_.redactor->redact(*result);
   return opening_of(
       *result, fmt::format("the prompt `{}/{}`", server_name, agent::one_line(chosen.name, 60)));
 }

@@ -35,7 +35,8 @@ struct ToolLock {
   bool operator==(const ToolLock&) const = default;
 };
 
-// Of a tool as its server describes it. What it says is redacted, the digests are of all of it.
+// Of a tool as its server describes it, without secrets: what is said of it is cut, the digests are
+// of all of it.
 LockedTool locked_tool(const agent::Json& definition, const agent::Redactor& redactor);
 
 // A line a tool, sorted: the same for the same tools.
