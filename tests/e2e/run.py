@@ -715,7 +715,7 @@ class Checker:
         for name, event in members.items():
             if listed.get(name, "nothing") != event["result"]["cost_usd"]:
                 self.fail(f"{name} cost {event['result']['cost_usd']}, and the result lists {listed.get(name, 'nothing')}")
-        if not any(event["type"] == "run.started" and event["resumes"] for event in events):
+        if not any(event["type"] == "run.started" and event.get("resumes") for event in events):
             begun = {(event["member"], event["round"]) for event in events if event["type"] == "member.started"}
             ended_here = {(one["member"], one["round"]) for one in result.get("members", [])
                           if one["exit_code"] is not None and not one["taken_from"]}
