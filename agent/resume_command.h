@@ -22,7 +22,6 @@ constexpr std::string_view k_place_of_message = " \"and now …\"";
 
 // At a limit that an option raises, with twice of it; at another one, by the agent file as it is
 // then, and so where the provider failed and the file has changed. Empty where nobody keeps the
-// run.
 // run. Of a stop that is another run's, what lets that one go on; where nothing is known to, the
 // agent file, which may name that one's.
 std::string resume_command(const ResumeCommand& resume,

@@ -1,11 +1,10 @@
 #include "cli/agents_above.h"
 
-#include "agent/duration.h"
 #include "agent/error.h"
-#include "agent/money.h"
 #include "agent/state.h"
 #include "agent/text.h"
 #include "cli/known_names.h"
+#include "cli/plan.h"
 #include "cli/run_identity.h"
 #include "cli/user_folders.h"
 #include "tools/guardrails/guardrails.h"
@@ -113,13 +112,12 @@ RunAbove run_above(const RecordedRun& above,
   return all;
 }
 
-void raise_limits(agent::Limits& limits, const Parsed& parsed) {
-  if (const auto text = parsed.value("--max-cost"); text && limits.max_cost_usd) {
-    limits.max_cost_usd = agent::Money::parse(*text);
-  }
-  if (const auto text = parsed.value("--timeout"); text && limits.timeout) {
-    limits.timeout = agent::parse_duration(*text);
-  }
+Result<void> raise_limits(agent::Limits& limits, const Parsed& parsed) {
+  agent::Limits said = limits;
+  TRY(apply_limits(parsed, said));
+  limits.max_cost_usd = limits.max_cost_usd ? said.max_cost_usd : std::nullopt;
+  limits.timeout = limits.timeout ? said.timeout : std::nullopt;
+  return {};
 }
 
 // A fork is no member of anybody: what it has used is on top.
@@ -214,7 +212,7 @@ Result<AgentsAbove> agents_above(const RecordedRun& run,
     if (is_over) {
       all[at].run.is_over = true;
       all[at].run.resume = resume_of(run, environment);
-      raise_limits(all[at].run.limits, parsed);
+      TRY(raise_limits(all[at].run.limits, parsed));
     }
     above.runs.push_back(std::move(all[at].run));
     // To whom it was handed on counts what the first one may that had it.

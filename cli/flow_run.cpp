@@ -121,6 +121,13 @@ bool is_suspended(const RunResult& result, const agent::Cancellation& stop) {
          (of_the_whole && of_the_whole->error && of_the_whole->error->code == result.error->code);
 }
 
+agent::flow::MemberEnd as_heard(const agent::MemberFinished& heard) {
+  return {.result = heard.result,
+          .exit_status = heard.exit_status,
+          .errors = heard.errors.value_or(""),
+          .taken_from = heard.taken_from.value_or("")};
+}
+
 // As a shell says it; nullopt: it could not be run, or what it did was refused.
 std::optional<int> status_in_a_shell(const tools::ProgramResult& result) {
   using End = tools::ProgramResult::End;
@@ -439,11 +446,7 @@ bool FlowRun::settle_recorded(const Member& member) {
   if (found->second.finished->suspended || (result.exit_code != 0 && ended_it)) {
     return false;
   }
-  state_->end(member,
-              {.result = result,
-               .exit_status = found->second.finished->exit_status,
-               .errors = found->second.finished->errors.value_or(""),
-               .taken_from = found->second.finished->taken_from.value_or("")});
+  state_->end(member, as_heard(*found->second.finished));
   return true;
 }
 
@@ -456,10 +459,7 @@ void FlowRun::leave(const Member& member) {
   }
   const auto& [run_id, heard] = found->second;
   if (heard) {
-    state_->end(member,
-                {.result = heard->result,
-                 .exit_status = heard->exit_status,
-                 .errors = heard->errors.value_or("")});
+    state_->end(member, as_heard(*heard));
     return;
   }
   if (step_of(member).is_command()) {
