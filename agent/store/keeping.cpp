@@ -19,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -54,27 +55,33 @@ std::optional<std::int64_t> updated_at(SQLite::Database& database, const std::st
   return query.executeStep() ? std::optional(query.getColumn(0).getInt64()) : std::nullopt;
 }
 
-// The run that it worked for, which is here and has still to be carried on: what was done, paid and
-// answered is known to that one by this one's record. Empty: there is none.
-std::string who_needs(SQLite::Database& database, const std::string& run_id) {
+// The run that it worked for, where that one is in the file; else empty.
+std::string whole_of(SQLite::Database& database, const std::string& run_id) {
   SQLite::Statement query(database,
-                          "SELECT runs.run_id, runs.exit_code FROM events JOIN runs ON "
+                          "SELECT runs.run_id FROM events JOIN runs ON "
                           "runs.run_id = json_extract(events.json, '$.parent') "
                           "WHERE events.run_id = ? AND events.seq = 1");
   query.bind(1, run_id);
+  return query.executeStep() ? query.getColumn(0).getString() : std::string();
+}
+
+// What it has done, paid and answered is known by the records of those that worked for it alone.
+bool has_to_be_carried_on(SQLite::Database& database, const std::string& run_id) {
+  SQLite::Statement query(database, "SELECT exit_code FROM runs WHERE run_id = ?");
+  query.bind(1, run_id);
   if (!query.executeStep()) {
-    return {};
+    return false;
   }
-  const auto exit_code = query.getColumn(1);
-  const bool goes_on = exit_code.isNull() ||
-                       (is_resumable(exit_code.getInt()) && !needs_message(exit_code.getInt()));
-  return goes_on ? query.getColumn(0).getString() : std::string();
+  const auto exit_code = query.getColumn(0);
+  return exit_code.isNull() ||
+         (is_resumable(exit_code.getInt()) && !needs_message(exit_code.getInt()));
 }
 
 Result<void> check_is_not_needed(SQLite::Database& database, std::span<const std::string> run_ids) {
   for (const std::string& run_id : run_ids) {
-    const std::string whole = who_needs(database, run_id);
-    if (!whole.empty() && std::ranges::find(run_ids, whole) == run_ids.end()) {
+    const std::string whole = whole_of(database, run_id);
+    if (std::ranges::find(run_ids, whole) == run_ids.end() &&
+        has_to_be_carried_on(database, whole)) {
       return fail(
           Code::cli_usage,
           fmt::format("the run {} worked for {}, which has still to be carried on, and "
@@ -331,10 +338,16 @@ Result<std::vector<std::string>> find_old_runs(const fs::path& file, const OldRu
   }
   try {
     TRY_ASSIGN(SQLite::Database database, open_to_read(file));
-    // No run was heard of before it was begun, and there is an index of that.
-    SQLite::Statement query(database,
-                            "SELECT run_id FROM runs WHERE begun < ?1 AND updated < ?1 AND "
-                            "(?2 = '' OR agent = ?2) AND (?3 = '' OR cwd = ?3) ORDER BY begun");
+    // No run was heard of before it was begun, and there is an index of that. Their members go
+    // with them, whatever agent these had.
+    SQLite::Statement query(
+        database,
+        "WITH RECURSIVE whole(id) AS (SELECT run_id FROM runs WHERE begun < ?1 AND updated < ?1 "
+        "AND "
+        "(?2 = '' OR agent = ?2) AND (?3 = '' OR cwd = ?3) UNION "
+        "SELECT json_extract(json, '$.run_id') FROM events JOIN whole ON events.run_id = id "
+        "WHERE type = 'member.started') "
+        "SELECT run_id FROM runs WHERE run_id IN whole AND updated < ?1 ORDER BY begun");
     query.bind(1, to_milliseconds(which.before));
     query.bind(2, which.agent);
     query.bind(3, which.folder);
@@ -345,10 +358,14 @@ Result<std::vector<std::string>> find_old_runs(const fs::path& file, const OldRu
         run_ids.push_back(std::move(run_id));
       }
     }
-    const std::set<std::string, std::less<>> all(run_ids.begin(), run_ids.end());
-    std::erase_if(run_ids, [&](const std::string& run_id) {
-      const std::string whole = who_needs(database, run_id);
-      return !whole.empty() && !all.contains(whole);
+    std::set<std::string, std::less<>> old(run_ids.begin(), run_ids.end());
+    std::erase_if(run_ids, [&](const std::string& run_id) {  // the whole is begun before its members
+      const std::string whole = whole_of(database, run_id);
+      const bool stays = !whole.empty() && !old.contains(whole);
+      if (stays) {
+        old.erase(run_id);
+      }
+      return stays;
     });
     return run_ids;
   } catch (const SQLite::Exception& exception) {

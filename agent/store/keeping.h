@@ -38,7 +38,7 @@ Result<Removal> remove_runs(const std::filesystem::path& file,
 
 struct OldRuns {
   std::chrono::system_clock::time_point before;  // nothing was heard of them since
-  std::string agent;                             // of this name alone; empty: of any
+  std::string agent;                             // of this name, and their members; empty: of any
   std::string folder;                            // begun in this one; empty: in any
 };
 
@@ -46,7 +46,7 @@ struct OldRuns {
 Result<std::vector<std::string>> parked_of(const std::filesystem::path& file,
                                            std::span<const std::string> run_ids);
 
-// Those that no living process has, and that no run needs which stays; the oldest is first.
+// Those that no living process has, and that worked for no run which stays; the oldest is first.
 Result<std::vector<std::string>> find_old_runs(const std::filesystem::path& file,
                                                const OldRuns& which);
 // Removes them.
