@@ -1,6 +1,7 @@
 #include "agent/base64.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace agent {

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -139,6 +140,7 @@ class JsonBuilder {
 
   Json take() { return std::move(root_); }
   bool has_overflown() const { return has_overflown_; }
+  const std::optional<std::string>& repeated_name() const { return repeated_name_; }
 
   bool null() { return add(nullptr); }
   bool boolean(bool value) { return add(value); }
@@ -156,7 +158,12 @@ class JsonBuilder {
   bool binary(Json::binary_t&) { return false; }
   bool start_object(std::size_t) { return open(Json::object()); }
   bool key(std::string& name) {
-    open_.back().member = member(open_.back(), name);
+    Container& container = open_.back();
+    const std::size_t before = container.json->size();
+    container.member = member(container, name);
+    if (container.json->size() == before && !repeated_name_) {
+      repeated_name_ = name;  // which was not moved into it
+    }
     return true;
   }
   bool end_object() { return close(); }
@@ -245,6 +252,7 @@ class JsonBuilder {
   std::span<const std::string> numerals_;
   std::size_t next_numeral_ = 0;
   bool has_overflown_ = false;
+  std::optional<std::string> repeated_name_;
 };
 
 constexpr std::size_t k_long = 64u << 10;
@@ -310,12 +318,18 @@ void write(const Json& value, std::string& out) {
 
 }  // namespace
 
-std::optional<Json> parse_json(std::string_view text, int max_depth) {
+namespace {
+
+std::optional<Json> parse(std::string_view text,
+                          int max_depth,
+                          std::optional<std::string>& repeated_name) {
+  repeated_name.reset();
   if (is_deeper_than(text, max_depth)) {
     return std::nullopt;
   }
   JsonBuilder builder;
   if (Json::sax_parse(text, &builder)) {
+    repeated_name = builder.repeated_name();
     return builder.take();
   }
   if (!builder.has_overflown()) {
@@ -324,7 +338,23 @@ std::optional<Json> parse_json(std::string_view text, int max_depth) {
   std::vector<std::string> numerals;
   const std::string shown = with_placeholders(text, numerals);
   JsonBuilder again(numerals);
-  return Json::sax_parse(shown, &again) ? std::optional(again.take()) : std::nullopt;
+  if (!Json::sax_parse(shown, &again)) {
+    return std::nullopt;
+  }
+  repeated_name = again.repeated_name();
+  return again.take();
+}
+
+}  // namespace
+
+std::optional<Json> parse_json(std::string_view text, int max_depth) {
+  std::optional<std::string> repeated_name;
+  return parse(text, max_depth, repeated_name);
+}
+
+std::optional<Json> parse_json(std::string_view text, std::optional<std::string>& repeated_name) {
+  constexpr int k_deepest = 200;
+  return parse(text, k_deepest, repeated_name);
 }
 
 void append_json(std::string& out, const Json& value) {

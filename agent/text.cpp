@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 namespace agent {
@@ -120,6 +121,8 @@ std::string_view suffix(std::string_view text, std::size_t limit) {
   return text.substr(start);
 }
 
+constexpr std::string_view k_cut = "…";
+
 std::string left_out(std::size_t bytes) {
   return fmt::format("\n[… {} bytes left out …]\n", bytes);
 }
@@ -183,6 +186,22 @@ bool hides(std::uint32_t point) {
                         point == 0x205F || point == 0x3000;
   return is_unseen(point) && !is_blank &&
          std::ranges::find(k_seen_by_others, point) == k_seen_by_others.end();
+}
+
+bool is_hidden(std::uint32_t point) {
+  return is_deceptive(point) || hides(point);
+}
+
+void append_json_escape(std::string& out, std::uint32_t point) {
+  if (point < 0x10000) {
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}", point);
+  } else {  // two units of UTF-16
+    const std::uint32_t rest = point - 0x10000;
+    fmt::format_to(std::back_inserter(out),
+                   "\\u{:04x}\\u{:04x}",
+                   0xD800 + (rest >> 10),
+                   0xDC00 + (rest & 0x3FF));
+  }
 }
 
 void append_in_line(std::string& out, std::string_view character) {
@@ -326,6 +345,21 @@ std::string head_and_tail(std::string_view text, std::size_t limit) {
   return std::string(head) + left_out(text.size() - head.size() - tail.size()) + std::string(tail);
 }
 
+std::string percent_decoded(std::string_view text) {
+  const auto digit = [](char one) {
+    const char lower = to_lower(one);
+    return is_digit(one) ? one - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+  };
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool is_code = text[at] == '%' && at + 2 < text.size() && digit(text[at + 1]) >= 0 &&
+                         digit(text[at + 2]) >= 0;
+    plain += is_code ? static_cast<char>(digit(text[at + 1]) * 16 + digit(text[at + 2])) : text[at];
+    at += is_code ? 2 : 0;
+  }
+  return plain;
+}
+
 std::string_view prefix(std::string_view text, std::size_t limit) {
   if (text.size() <= limit) {
     return text;
@@ -336,6 +370,12 @@ std::string_view prefix(std::string_view text, std::size_t limit) {
   }
   // Four continuation bytes in a row are no UTF-8: there is no character to keep whole.
   return text.substr(0, is_continuation(text[end]) ? limit : end);
+}
+
+std::string excerpt(std::string_view text, std::size_t limit) {
+  return text.size() <= limit
+             ? std::string(text)
+             : std::string(prefix(text, limit - std::min(limit, k_cut.size()))).append(k_cut);
 }
 
 std::string printable(std::string_view text) {
@@ -362,9 +402,9 @@ std::string printable_json(std::string json) {
   for (std::size_t at = ascii_run(text); at < text.size(); at += ascii_run(text.substr(at))) {
     const Sequence sequence = first_sequence(text.substr(at));
     const std::string_view character = text.substr(at, sequence.length);
-    if (sequence.kind == Sequence::Kind::valid && is_deceptive(code_point(character))) {
+    if (sequence.kind == Sequence::Kind::valid && is_hidden(code_point(character))) {
       out += text.substr(done, at - done);
-      append_printable(out, character);
+      append_json_escape(out, code_point(character));
       done = at + sequence.length;
     }
     at += sequence.length;
@@ -384,7 +424,6 @@ std::string one_line(std::string_view text, std::size_t limit) {
     append_in_line(shown, one);
     rest.remove_prefix(one.size());
   }
-  constexpr std::string_view k_cut = "…";
   if (text.size() <= limit && shown.size() <= limit) {
     return shown;
   }

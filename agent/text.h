@@ -30,13 +30,21 @@ class Utf8Stream {
 // bytes in all, cut between characters. Returned unchanged where it fits.
 std::string head_and_tail(std::string_view text, std::size_t limit);
 
+// `%2f` is `/`; what is no such code stays.
+std::string percent_decoded(std::string_view text);
+
 // The longest prefix of at most `limit` bytes that ends between characters.
 std::string_view prefix(std::string_view text, std::size_t limit);
+
+// At most `limit` bytes, the last of them a "…" where it was cut: so it is told, and a redactor
+// knows the beginning of a secret by it.
+std::string excerpt(std::string_view text, std::size_t limit);
 
 // For a terminal: escape sequences and control characters (but \n and \t) made visible.
 std::string printable(std::string_view text);
 
-// JSON in which those characters are escapes, where they are valid: it says what it said before.
+// JSON in which those characters, and others that nobody sees, are escapes, where they are valid:
+// it says what it said before.
 std::string printable_json(std::string json);
 
 // A stranger's name or message within a line of ours: line ends, tabs and what nobody sees are
