@@ -306,8 +306,11 @@ class Call {
       if (heard != agent::Heard::nothing) {
         exchange_.last_heard = std::chrono::steady_clock::now();
       }
-      if (heard == agent::Heard::answer && !std::exchange(exchange_.is_answering, true)) {
+      if (heard >= agent::Heard::answer && !std::exchange(exchange_.is_answering, true)) {
         wake = true;
+      }
+      if (heard == agent::Heard::last) {
+        wake = exchange_.is_whole = true;
       }
     }
     if (wake) {

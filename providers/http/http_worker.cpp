@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <initializer_list>
 #include <limits>
 #include <new>
 #include <optional>
@@ -356,8 +357,10 @@ std::pair<Deadline, HttpWorker::Steady> HttpWorker::Transfer::deadline(Steady no
 // Not held off by heads, 1xx and whatever else says nothing.
 std::pair<Deadline, HttpWorker::Steady> HttpWorker::Transfer::server_deadline() {
   const auto& timeouts = exchange.request.timeouts;
+  constexpr agent::Milliseconds k_after_the_end{1'000};
+  const auto idle = exchange.is_whole ? std::min(timeouts.idle, k_after_the_end) : timeouts.idle;
   return exchange.is_answering
-             ? std::pair{Deadline::idle, exchange.last_heard + timeouts.idle}
+             ? std::pair{Deadline::idle, exchange.last_heard + idle}
              : std::pair{Deadline::first_byte, last_progress + timeouts.first_byte};
 }
 

@@ -69,6 +69,7 @@ struct Exchange {
   // What the sender heard in the bytes of an answer, under `mutex`.
   std::chrono::steady_clock::time_point last_heard = {};
   bool is_answering = false;  // something of the answer itself has come
+  bool is_whole = false;      // nothing of it is missing any more
   bool is_reading = false;    // the sender is at work on what it took: the server is not late
   bool is_watched = false;    // a deadline has passed meanwhile: the worker wants to be woken
 

@@ -20,6 +20,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <system_error>
 #include <unistd.h>
 
 namespace providers {

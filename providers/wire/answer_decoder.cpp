@@ -52,6 +52,12 @@ Error garbage_json(std::string_view json) {
   return why == "is not valid JSON" ? garbage(json) : over_limit(why);
 }
 
+// As servers write that there is none.
+bool says_nothing(const Json& value) {
+  const bool is_no_text = value.is_string() && value.get_ref<const std::string&>().empty();
+  return is_no_text || value == false || value == 0 || value.empty();
+}
+
 std::unique_ptr<agent::StreamParser> parser_for(char first) {
   switch (first) {
     case '{':
@@ -107,6 +113,17 @@ std::optional<Json> parse_lenient(std::string_view text) {
 agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_view word) {
   const auto found = std::ranges::find(words, word, &StopWord::word);
   return found == words.end() ? agent::StopReason::error : found->reason;
+}
+
+bool may_be_taken_back(agent::StopReason reason) {
+  using enum agent::StopReason;
+  return reason == end_turn || reason == tool_use || reason == stop_sequence || reason == unknown;
+}
+
+void take_stop_word(std::span<const StopWord> words, std::string_view word, std::string& known) {
+  if (!word.empty() && (known.empty() || may_be_taken_back(stop_reason_of(words, known)))) {
+    known = word;
+  }
 }
 
 void merge_usage(Json& known, const Json& usage) {
@@ -178,13 +195,50 @@ void AnswerDecoder::add_reasoning(std::string_view text, const agent::Emit& emit
   reasoning_ += text;
 }
 
+void AnswerDecoder::refuse(std::string why) {
+  if (flaw_.empty()) {
+    flaw_ = std::move(why);
+  }
+}
+
+std::string_view AnswerDecoder::said(const Json& object, std::string_view key) {
+  const Json* member = agent::find(object, key);
+  if (member != nullptr && !member->is_string()) {
+    refuse(fmt::format("`{}` is not text: {}", key, excerpt(agent::dump(*member))));
+  }
+  return agent::text_at(object, key);
+}
+
+Json* AnswerDecoder::list_in(Json& object, std::string_view key) {
+  return member_in(object, key, Json::value_t::array);
+}
+
+Json* AnswerDecoder::object_in(Json& object, std::string_view key) {
+  return member_in(object, key, Json::value_t::object);
+}
+
+Json* AnswerDecoder::member_in(Json& object, std::string_view key, Json::value_t type) {
+  Json* member = agent::find(object, key);
+  if (member == nullptr || member->type() == type) {
+    return member;
+  }
+  refuse(fmt::format("`{}` is not {}: {}",
+                     key,
+                     type == Json::value_t::array ? "a list" : "an object",
+                     excerpt(agent::dump(*member))));
+  return nullptr;
+}
+
 agent::Result<agent::Heard> AnswerDecoder::feed(std::string_view bytes, const agent::Emit& emit) {
   heard_ = Heard::nothing;
   const Heard heard = hear(bytes, emit);
   if (error_) {
     return agent::fail(*std::exchange(error_, std::nullopt));
   }
-  return form_ == Form::stream && is_over() ? Heard::enough : heard;
+  if (form_ != Form::stream) {
+    return heard;
+  }
+  return is_over() ? Heard::enough : may_be_over() ? Heard::last : heard;
 }
 
 Heard AnswerDecoder::hear(std::string_view bytes, const agent::Emit& emit) {
@@ -259,6 +313,8 @@ std::optional<Error> AnswerDecoder::error_in(const Json& json) {
   auto error = error_inside(json);
   if (error) {
     error_json_ = json;
+  } else if (const Json* other = agent::find(json, "error"); other && !says_nothing(*other)) {
+    refuse("`error` is not an error: " + excerpt(agent::dump(*other)));
   }
   return error;
 }
@@ -289,7 +345,10 @@ bool AnswerDecoder::on_event(const agent::StreamEvent& event, const agent::Emit&
     return false;
   }
   heard_ = std::max(heard_, take_event(event.name, *json, emit));
-  return true;
+  if (!flaw_.empty()) {
+    error_ = garbage(flaw_);
+  }
+  return !error_;
 }
 
 agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
@@ -309,6 +368,9 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
   agent::give_up(body_);  // it may be large, and is read
   if (!take_document(*json, emit)) {
     return agent::fail(garbage(beginning));
+  }
+  if (!flaw_.empty()) {
+    return agent::fail(garbage(flaw_));
   }
   return {};
 }
@@ -354,6 +416,11 @@ agent::Reply AnswerDecoder::whole_reply() {
   result.text = std::move(text_);
   result.reasoning = std::move(reasoning_);
   return result;
+}
+
+std::int64_t AnswerDecoder::said_bytes() const {
+  const std::size_t unread = form_ == Form::document ? body_.size() : 0;
+  return static_cast<std::int64_t>(text_.size() + reasoning_.size() + call_bytes() + unread);
 }
 
 agent::Reply AnswerDecoder::partial() {

@@ -27,11 +27,15 @@ struct StopWord {
 };
 // `error`: in no row.
 agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_view word);
+// Some servers say it in several pieces: that an answer is cut or filtered is not taken back.
+bool may_be_taken_back(agent::StopReason reason);
+void take_stop_word(std::span<const StopWord> words, std::string_view word, std::string& known);
 
 class AnswerDecoder : public Decoder {
  public:
   agent::Result<agent::Heard> feed(std::string_view bytes, const agent::Emit& emit) final;
   agent::Result<agent::Reply> finish(const agent::Headers& headers, const agent::Emit& emit) final;
+  std::int64_t said_bytes() const final;
   agent::Reply partial() final;
   std::optional<agent::Milliseconds> retry_after(agent::Clock::Wall now) const final;
 
@@ -59,6 +63,8 @@ class AnswerDecoder : public Decoder {
   virtual bool is_complete() const = 0;
   // Nothing that follows belongs to the answer.
   virtual bool is_over() const = 0;
+  // Nothing has to come any more, but may.
+  virtual bool may_be_over() const { return false; }
   // How the server says that the answer ended, in its word: `error` where the word is none that
   // ends a whole answer, and none but `error` does not stand.
   virtual Ending ending() const = 0;
@@ -66,10 +72,21 @@ class AnswerDecoder : public Decoder {
   // answer that broke off.
   virtual agent::Reply reply() = 0;
 
+  // Bytes of the arguments of its calls until now, where they come in pieces.
+  virtual std::size_t call_bytes() const { return 0; }
+
   // A piece of the answer's text, or of its reasoning, for whoever listens: what people read while
   // it comes is what the reply says, in the same order.
   void add_text(std::string_view text, const agent::Emit& emit);
   void add_reasoning(std::string_view text, const agent::Emit& emit);
+  // The answer is not what its protocol says, in a sentence: whatever came of it, it does not
+  // stand.
+  void refuse(std::string why);
+  // A member of the answer that is text; one that is neither that nor null is refused.
+  std::string_view said(const agent::Json& object, std::string_view key);
+  // Likewise one that is a list, or an object; null: there is none.
+  agent::Json* list_in(agent::Json& object, std::string_view key);
+  agent::Json* object_in(agent::Json& object, std::string_view key);
   const std::string& text() const { return text_; }
   const std::string& reasoning() const { return reasoning_; }
 
@@ -81,6 +98,7 @@ class AnswerDecoder : public Decoder {
   void find_form(std::string_view bytes);
   void feed_stream(std::string_view bytes, const agent::Emit& emit);
   std::optional<agent::Error> error_in(const agent::Json& json);
+  agent::Json* member_in(agent::Json& object, std::string_view key, agent::Json::value_t type);
   bool on_event(const agent::StreamEvent& event, const agent::Emit& emit);
   agent::Reply whole_reply();
   agent::Result<void> read_document(const agent::Emit& emit);
@@ -94,6 +112,7 @@ class AnswerDecoder : public Decoder {
   std::size_t comments_ = 0;                     // that were heard
   std::size_t pending_ = 0;                      // likewise, of the event that is not yet whole
   std::optional<agent::Error> error_;
+  std::string flaw_;        // why it is refused; empty: it is not
   agent::Json error_json_;  // what the answer said of its error
   std::string text_;
   std::string reasoning_;

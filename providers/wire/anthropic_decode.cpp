@@ -11,11 +11,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace providers {
 namespace {
@@ -77,6 +78,13 @@ class AnthropicDecoder final : public AnswerDecoder {
     return {stop_reason_of(k_stop_words, stop_reason_), stop_reason_};
   }
   agent::Reply reply() override;
+  std::size_t call_bytes() const override {
+    std::size_t bytes = 0;
+    for (const Block& block : blocks_) {
+      bytes += block.input.size();
+    }
+    return bytes;
+  }
 
  private:
   struct Block {
@@ -93,7 +101,8 @@ class AnthropicDecoder final : public AnswerDecoder {
   bool is_plain(std::size_t calls) const;
   std::string content_to_send_back(std::span<const AssembledCall> calls);
 
-  std::map<long long, Block> blocks_;  // by index
+  std::vector<Block> blocks_;                          // as they began
+  std::unordered_map<long long, std::size_t> places_;  // of the last one with an index
   std::string id_;
   std::string model_;
   std::string stop_reason_;
@@ -105,20 +114,28 @@ Heard AnthropicDecoder::take_event(std::string_view name, Json& data, const agen
   const std::string_view type = agent::text_at(data, "type", name);
   const long long index = agent::integer_at(data, "index");
   if (type == "message_start") {
-    if (const Json* message = agent::find(data, "message")) {
+    if (const Json* message = object_in(data, "message")) {
+      const std::string_view id = agent::text_at(*message, "id", id_);
+      if (!blocks_.empty() && id != id_) {
+        refuse("another message begins in it");
+      }
       take_message(*message);
     }
   } else if (type == "content_block_start") {
-    if (Json* block = agent::find(data, "content_block"); block && block->is_object()) {
+    if (Json* block = object_in(data, "content_block")) {
       start_block(index, std::move(*block), emit);
     }
   } else if (type == "content_block_delta") {
-    const Json* delta = agent::find(data, "delta");
-    const auto block = blocks_.find(index);
-    if (delta == nullptr || block == blocks_.end() || is_empty_delta(*delta)) {
+    const Json* delta = object_in(data, "delta");
+    if (delta == nullptr || is_empty_delta(*delta)) {
       return Heard::nothing;
     }
-    extend_block(block->second, *delta, emit);
+    const auto block = places_.find(index);
+    if (block == places_.end()) {
+      refuse("a `content_block_delta` of a block that has not begun");
+      return Heard::nothing;
+    }
+    extend_block(blocks_[block->second], *delta, emit);
   } else if (type == "message_delta") {
     if (const Json* delta = agent::find(data, "delta")) {
       take_stop(*delta);
@@ -134,13 +151,15 @@ Heard AnthropicDecoder::take_event(std::string_view name, Json& data, const agen
 }
 
 bool AnthropicDecoder::take_document(Json& document, const agent::Emit& emit) {
-  Json* content = agent::find(document, "content");
-  if (content == nullptr || !content->is_array()) {
+  Json* content = list_in(document, "content");
+  if (content == nullptr) {
     return false;
   }
   take_message(document);
   for (Json& block : *content) {
-    if (block.is_object()) {
+    if (!block.is_object()) {
+      refuse("a block of `content` is no object: " + excerpt(agent::dump(block)));
+    } else {
       start_block(static_cast<long long>(blocks_.size()), std::move(block), emit);
     }
   }
@@ -155,9 +174,7 @@ void AnthropicDecoder::take_message(const Json& message) {
 }
 
 void AnthropicDecoder::take_stop(const Json& delta) {
-  if (const auto reason = agent::text_at(delta, "stop_reason"); !reason.empty()) {
-    stop_reason_ = reason;
-  }
+  take_stop_word(k_stop_words, said(delta, "stop_reason"), stop_reason_);
 }
 
 void AnthropicDecoder::take_usage(const Json& data) {
@@ -170,19 +187,27 @@ void AnthropicDecoder::take_usage(const Json& data) {
   }
 }
 
+// Another block under the same index, or under none, is one of its own; the same call is not.
 void AnthropicDecoder::start_block(long long index, Json block, const agent::Emit& emit) {
-  add_text(agent::text_at(block, "text"), emit);
+  const std::string_view id = is_tool_use(block) ? said(block, "id") : std::string_view();
+  const auto known = places_.find(index);
+  if (!id.empty() && known != places_.end() &&
+      agent::text_at(blocks_[known->second].json, "id") == id) {
+    return;
+  }
+  add_text(said(block, "text"), emit);
   add_reasoning(agent::text_at(block, "thinking"), emit);
-  blocks_[index] = Block{.json = std::move(block)};
+  places_.insert_or_assign(index, blocks_.size());
+  blocks_.push_back({.json = std::move(block)});
 }
 
 void AnthropicDecoder::extend_block(Block& block, const Json& delta, const agent::Emit& emit) {
   const std::string_view type = agent::text_at(delta, "type");
   if (type == "text_delta") {
-    append_text(block.json, "text", agent::text_at(delta, "text"));
+    append_text(block.json, "text", said(delta, "text"));
     add_text(agent::text_at(delta, "text"), emit);
   } else if (type == "input_json_delta") {
-    block.input += agent::text_at(delta, "partial_json");
+    block.input += said(delta, "partial_json");
     block.has_input = block.has_input || !block.input.empty();
   } else if (type == "thinking_delta") {
     append_text(block.json, "thinking", agent::text_at(delta, "thinking"));
@@ -204,7 +229,7 @@ agent::Reply AnthropicDecoder::reply() {
   agent::Reply reply;
   const bool is_cut = ending().reason == StopReason::max_tokens;
   ToolCallAssembler assembler;
-  for (auto& [index, block] : blocks_) {
+  for (Block& block : blocks_) {
     if (is_tool_use(block.json)) {
       assembler.add_call(
           agent::text_at(block.json, "id"), agent::text_at(block.json, "name"), input_of(block));
@@ -245,7 +270,7 @@ std::string AnthropicDecoder::input_of(Block& block) {
 bool AnthropicDecoder::is_plain(std::size_t calls) const {
   std::string_view text;
   std::size_t seen = 0;
-  for (const auto& [index, block] : blocks_) {
+  for (const Block& block : blocks_) {
     if (++seen == 1 && agent::text_at(block.json, "type") == "text" &&
         has_only(block.json, {"type", "text"})) {
       text = agent::text_at(block.json, "text");
@@ -260,7 +285,7 @@ bool AnthropicDecoder::is_plain(std::size_t calls) const {
 
 std::string AnthropicDecoder::content_to_send_back(std::span<const AssembledCall> calls) {
   Json content = Json::array();
-  for (auto& [index, block] : blocks_) {
+  for (Block& block : blocks_) {
     if (is_tool_use(block.json) && !calls.empty()) {
       block.json["id"] = calls.front().id;
       block.json["input"] = *agent::parse_json(history_arguments(calls.front().arguments));

@@ -12,11 +12,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace providers {
 namespace {
@@ -86,12 +87,14 @@ class BedrockDecoder final : public AnswerDecoder {
   agent::Reply reply() override;
 
  private:
+  void begin_call(long long index, Json call);
   void take_delta(Json& block, const Json& delta, const agent::Emit& emit);
   void take_block(Json block, const agent::Emit& emit);
   bool is_plain(std::size_t calls) const;
   std::string content_to_send_back(std::span<const agent::ToolCall> calls);
 
-  std::map<long long, Json> blocks_;  // by their index; a call's input is text until the end
+  std::vector<Json> blocks_;  // as they began; a call's input is text until the end
+  std::unordered_map<long long, std::size_t> places_;  // of the last one with an index
   std::string stop_reason_;
   bool has_stopped_ = false;
   agent::Usage usage_;
@@ -107,17 +110,19 @@ void BedrockDecoder::take_usage(const Json& data) {
 Heard BedrockDecoder::take_event(std::string_view name, Json& data, const agent::Emit& emit) {
   const auto index = agent::integer_at(data, "contentBlockIndex");
   if (name == "contentBlockStart") {
-    const Json* start = agent::find(data, "start");
-    if (const Json* call = start == nullptr ? nullptr : agent::find(*start, "toolUse")) {
-      object_at(blocks_[index], "toolUse") = call->is_object() ? *call : Json::object();
+    Json* start = object_in(data, "start");
+    if (Json* call = start == nullptr ? nullptr : object_in(*start, "toolUse")) {
+      begin_call(index, std::move(*call));
     }
   } else if (name == "contentBlockDelta") {
-    if (const Json* delta = agent::find(data, "delta"); delta && delta->is_object()) {
-      take_delta(blocks_[index], *delta, emit);
+    if (const Json* delta = object_in(data, "delta")) {
+      const auto place = places_.try_emplace(index, blocks_.size()).first->second;
+      blocks_.resize(std::max(blocks_.size(), place + 1));
+      take_delta(blocks_[place], *delta, emit);
       return heard_if(!is_empty_delta(*delta));
     }
   } else if (name == "messageStop") {
-    stop_reason_ = agent::text_at(data, "stopReason");
+    take_stop_word(k_stop_words, said(data, "stopReason"), stop_reason_);
     has_stopped_ = true;
   } else if (name == "metadata") {
     is_over_ = is_complete();
@@ -125,13 +130,26 @@ Heard BedrockDecoder::take_event(std::string_view name, Json& data, const agent:
   return Heard::answer;
 }
 
+// Another call under the same index is one of its own; the same one is not.
+void BedrockDecoder::begin_call(long long index, Json call) {
+  const std::string_view id = said(call, "toolUseId");
+  const auto known = places_.find(index);
+  const Json* before =
+      known == places_.end() ? nullptr : agent::find(blocks_[known->second], "toolUse");
+  if (before != nullptr && !id.empty() && agent::text_at(*before, "toolUseId") == id) {
+    return;
+  }
+  places_.insert_or_assign(index, blocks_.size());
+  blocks_.push_back({{"toolUse", std::move(call)}});
+}
+
 void BedrockDecoder::take_delta(Json& block, const Json& delta, const agent::Emit& emit) {
-  if (const Json* text = agent::find(delta, "text"); text && text->is_string()) {
-    const auto piece = agent::text_at(delta, "text");
+  if (agent::find(delta, "text") != nullptr) {
+    const auto piece = said(delta, "text");
     append_text(block, "text", piece);
     add_text(piece, emit);
   } else if (const Json* call = agent::find(delta, "toolUse")) {
-    append_text(object_at(block, "toolUse"), "input", agent::text_at(*call, "input"));
+    append_text(object_at(block, "toolUse"), "input", said(*call, "input"));
   } else if (const Json* thought = agent::find(delta, "reasoningContent")) {
     Json& reasoning = object_at(block, "reasoningContent");
     for (const std::string_view key : {"text", "signature"}) {
@@ -164,7 +182,7 @@ void BedrockDecoder::take_block(Json block, const agent::Emit& emit) {
   if (block.is_object()) {
     add_text(agent::text_at(block, "text"), emit);
     add_reasoning(reasoning_in(block), emit);
-    blocks_.emplace(static_cast<long long>(blocks_.size()), std::move(block));
+    blocks_.push_back(std::move(block));
   }
 }
 
@@ -172,7 +190,7 @@ agent::Reply BedrockDecoder::reply() {
   agent::Reply reply;
   const StopReason reason = ending().reason;
   ToolCallAssembler assembler;
-  for (auto& [index, block] : blocks_) {
+  for (Json& block : blocks_) {
     if (Json* call = agent::find(block, "toolUse")) {
       assembler.add_call(
           agent::text_at(*call, "toolUseId"), agent::text_at(*call, "name"), take_arguments(*call));
@@ -199,7 +217,7 @@ agent::Reply BedrockDecoder::reply() {
 bool BedrockDecoder::is_plain(std::size_t calls) const {
   std::string_view text;
   std::size_t seen = 0;
-  for (const auto& [index, block] : blocks_) {
+  for (const Json& block : blocks_) {
     const Json* call = agent::find(block, "toolUse");
     if (++seen == 1 && call == nullptr && has_only(block, {"text"})) {
       text = agent::text_at(block, "text");
@@ -217,7 +235,7 @@ bool BedrockDecoder::is_plain(std::size_t calls) const {
 // here, with arguments that are objects.
 std::string BedrockDecoder::content_to_send_back(std::span<const agent::ToolCall> calls) {
   Json content = Json::array();
-  for (auto& [index, block] : blocks_) {
+  for (Json& block : blocks_) {
     if (block.contains("toolUse")) {
       if (calls.empty()) {
         continue;

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <system_error>
+#include <utility>
 
 namespace providers {
 namespace {

@@ -121,6 +121,7 @@ class GeminiDecoder final : public AnswerDecoder {
   void take_done() override {}
   bool is_complete() const override { return !finish_reason_.empty(); }
   bool is_over() const override { return false; }  // usage may come behind the reason
+  bool may_be_over() const override { return is_complete(); }
   Ending ending() const override {
     return {stop_reason_of(k_stop_words, finish_reason_), finish_reason_};
   }
@@ -153,8 +154,7 @@ Heard GeminiDecoder::take_event(std::string_view /*name*/, Json& data, const age
   bool says_something = false;
   id_ = agent::text_at(data, "responseId", id_);
   model_ = agent::text_at(data, "modelVersion", model_);
-  if (Json* candidates = agent::find(data, "candidates");
-      candidates != nullptr && candidates->is_array()) {
+  if (Json* candidates = list_in(data, "candidates")) {
     for (Json& candidate : *candidates) {
       if (agent::integer_at(candidate, "index") == 0) {
         says_something = take_candidate(candidate, emit) || says_something;
@@ -165,7 +165,7 @@ Heard GeminiDecoder::take_event(std::string_view /*name*/, Json& data, const age
   if (const Json* feedback = agent::find(data, "promptFeedback")) {
     if (const auto reason = agent::text_at(*feedback, "blockReason"); !reason.empty()) {
       const bool is_filter = stop_reason_of(k_stop_words, reason) == StopReason::content_filter;
-      finish_reason_ = is_filter ? reason : "PROHIBITED_CONTENT";
+      take_stop_word(k_stop_words, is_filter ? reason : "PROHIBITED_CONTENT", finish_reason_);
       says_something = true;
     }
   }
@@ -189,26 +189,29 @@ bool GeminiDecoder::take_document(Json& document, const agent::Emit& emit) {
 // Whether it says something; so of a part.
 bool GeminiDecoder::take_candidate(Json& candidate, const agent::Emit& emit) {
   bool says_something = false;
-  Json* content = agent::find(candidate, "content");
-  Json* parts = content == nullptr ? nullptr : agent::find(*content, "parts");
-  if (parts != nullptr && parts->is_array()) {
+  Json* content = object_in(candidate, "content");
+  Json* parts = content == nullptr ? nullptr : list_in(*content, "parts");
+  if (parts != nullptr) {
     for (Json& part : *parts) {
       says_something = take_part(std::move(part), emit) || says_something;
     }
   }
-  if (const auto reason = agent::text_at(candidate, "finishReason"); !reason.empty()) {
-    finish_reason_ = reason;
+  if (const auto reason = said(candidate, "finishReason"); !reason.empty()) {
+    take_stop_word(k_stop_words, reason, finish_reason_);
     says_something = true;
   }
   return says_something;
 }
 
 bool GeminiDecoder::take_part(Json part, const agent::Emit& emit) {
-  if (const Json* call = agent::find(part, "functionCall"); call && call->is_object()) {
+  if (object_in(part, "functionCall") != nullptr) {
     take_call(std::move(part));
     return true;
   }
-  const std::string_view text = agent::text_at(part, "text");
+  if (!part.is_object()) {
+    refuse("a part of `parts` is no object: " + excerpt(agent::dump(part)));
+  }
+  const std::string_view text = said(part, "text");
   const bool says_something = !text.empty() || !is_plain_text(part);
   if (is_thought(part)) {
     add_reasoning(text, emit);

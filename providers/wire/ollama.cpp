@@ -85,6 +85,7 @@ std::string thinking(const WireSettings& settings) {
 }
 
 constexpr std::int64_t k_bytes_per_token = 3;
+constexpr std::int64_t k_frame = 60;  // bytes that a model's template puts around a message, a call
 
 std::int64_t bytes_of(const agent::Message& message) {
   const auto size = [](const auto& one) {
@@ -113,7 +114,10 @@ std::int64_t context_window(const agent::ModelRequest& request, std::int64_t max
                                        tool.parameters.size());
   }
   for (const agent::Message& message : request.conversation.messages) {
-    bytes += bytes_of(message);
+    bytes += bytes_of(message) + k_frame;
+    if (const auto* said = std::get_if<agent::AssistantMessage>(&message)) {
+      bytes += static_cast<std::int64_t>(said->reply->tool_calls.size()) * k_frame;
+    }
   }
   std::int64_t window = k_least;
   while (window < bytes / k_bytes_per_token + max_output) {

@@ -68,16 +68,16 @@ Heard OllamaDecoder::take_event(std::string_view /*name*/, Json& data, const age
   const auto before = text().size() + reasoning().size() + calls_.size();
   model_ = agent::text_at(data, "model", model_);
   created_ = agent::text_at(data, "created_at", created_);
-  if (Json* message = agent::find(data, "message")) {
+  if (Json* message = object_in(data, "message")) {
     add_reasoning(agent::text_at(*message, "thinking"), emit);
-    add_text(agent::text_at(*message, "content"), emit);
-    if (Json* calls = agent::find(*message, "tool_calls"); calls && calls->is_array()) {
+    add_text(said(*message, "content"), emit);
+    if (Json* calls = list_in(*message, "tool_calls")) {
       std::ranges::move(*calls, std::back_inserter(calls_));
     }
   }
   if (agent::bool_at(data, "done")) {
     is_done_ = true;
-    reason_ = agent::text_at(data, "done_reason");
+    reason_ = said(data, "done_reason");
   }
   return heard_if(is_done_ || text().size() + reasoning().size() + calls_.size() != before);
 }

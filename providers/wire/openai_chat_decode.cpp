@@ -64,6 +64,12 @@ StopReason reason_of(std::string_view word) {
              : stop_reason_of(k_stop_words, agent::to_lower(word.substr(0, word.find(':'))));
 }
 
+// Of an answer that is whole, or says nothing of it.
+bool is_ordinary(StopReason reason) {
+  return reason == StopReason::end_turn || reason == StopReason::tool_use ||
+         reason == StopReason::unknown;
+}
+
 long long first_integer(const Json& object, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
     if (agent::find(object, key) != nullptr) {
@@ -128,18 +134,20 @@ class OpenaiChatDecoder final : public AnswerDecoder {
   bool is_over() const override { return is_done_; }
   Ending ending() const override { return {reason_of(finish_reason_), finish_reason_}; }
   agent::Reply reply() override;
+  std::size_t call_bytes() const override { return calls_.size(); }
 
  private:
   std::size_t size() const;
-  void take_chunk(const agent::Json& chunk,
+  void take_chunk(agent::Json& chunk,
                   std::string_view first,
                   std::string_view second,
                   const agent::Emit& emit);
+  void take_finish_reason(std::string_view reason);
   void take_common(const agent::Json& chunk);
-  void take_message(const agent::Json& message, bool is_whole, const agent::Emit& emit);
+  void take_message(agent::Json& message, bool is_whole, const agent::Emit& emit);
   void take_content(const agent::Json& content, bool is_whole, const agent::Emit& emit);
   void take_reasoning(const agent::Json& message, bool is_whole, const agent::Emit& emit);
-  void take_tool_calls(const agent::Json& message, bool is_whole);
+  void take_tool_calls(agent::Json& message, bool is_whole);
   void merge_detail(const agent::Json& detail);
   agent::StopReason stop_reason(bool has_calls) const;
   bool is_plain(std::span<const AssembledCall> calls) const;
@@ -178,30 +186,34 @@ std::size_t OpenaiChatDecoder::size() const {
 }
 
 // Servers that send both a delta and a message mean the delta in a stream, the message out of it.
-void OpenaiChatDecoder::take_chunk(const Json& chunk,
+void OpenaiChatDecoder::take_chunk(Json& chunk,
                                    std::string_view first,
                                    std::string_view second,
                                    const agent::Emit& emit) {
   take_common(chunk);
-  const Json* choices = agent::find(chunk, "choices");
-  if (choices == nullptr || !choices->is_array()) {
+  Json* choices = list_in(chunk, "choices");
+  if (choices == nullptr) {
     return;
   }
-  for (const Json& choice : *choices) {
+  for (Json& choice : *choices) {
     if (agent::integer_at(choice, "index") != 0) {
       continue;
     }
     const bool has_first = agent::find(choice, first) != nullptr;
     const std::string_view key = has_first ? first : second;
-    if (const Json* message = agent::find(choice, key)) {
+    if (Json* message = object_in(choice, key)) {
       take_message(*message, key == "message", emit);
     }
-    if (const auto reason = agent::text_at(choice, "finish_reason"); !reason.empty()) {
-      finish_reason_ = reason;
-    }
+    take_finish_reason(said(choice, "finish_reason"));
     if (const auto reason = agent::text_at(choice, "native_finish_reason"); !reason.empty()) {
       native_reason_ = reason;
     }
+  }
+}
+
+void OpenaiChatDecoder::take_finish_reason(std::string_view reason) {
+  if (!reason.empty() && may_be_taken_back(reason_of(finish_reason_))) {
+    finish_reason_ = reason;
   }
 }
 
@@ -235,12 +247,12 @@ void OpenaiChatDecoder::take_usage(const Json& data) {
   }
 }
 
-void OpenaiChatDecoder::take_message(const Json& message, bool is_whole, const agent::Emit& emit) {
+void OpenaiChatDecoder::take_message(Json& message, bool is_whole, const agent::Emit& emit) {
   take_reasoning(message, is_whole, emit);
   if (const Json* content = agent::find(message, "content")) {
     take_content(*content, is_whole, emit);
   }
-  refusal_ += agent::text_at(message, "refusal");
+  refusal_ += said(message, "refusal");
   take_tool_calls(message, is_whole);
 }
 
@@ -250,6 +262,7 @@ void OpenaiChatDecoder::take_content(const Json& content, bool is_whole, const a
     return;
   }
   if (!content.is_array()) {
+    refuse("`content` is neither text nor a list: " + excerpt(agent::dump(content)));
     return;
   }
   has_parts_ = true;
@@ -257,6 +270,9 @@ void OpenaiChatDecoder::take_content(const Json& content, bool is_whole, const a
     parts_ = content;
   }
   for (const Json& part : content) {
+    if (!part.is_object() && !part.is_string() && !part.is_array()) {
+      refuse("a part of `content` is no object: " + excerpt(agent::dump(part)));
+    }
     if (const Json* thinking = agent::find(part, "thinking")) {
       add_reasoning(part_text(*thinking), emit);
     } else {
@@ -320,8 +336,8 @@ void OpenaiChatDecoder::merge_detail(const Json& detail) {
   }
 }
 
-void OpenaiChatDecoder::take_tool_calls(const Json& message, bool is_whole) {
-  if (const Json* calls = agent::find(message, "tool_calls"); calls && calls->is_array()) {
+void OpenaiChatDecoder::take_tool_calls(Json& message, bool is_whole) {
+  if (const Json* calls = list_in(message, "tool_calls")) {
     for (const Json& call : *calls) {
       if (is_whole) {
         calls_.add_call(call);
@@ -339,15 +355,13 @@ void OpenaiChatDecoder::take_tool_calls(const Json& message, bool is_whole) {
 // report "tool_calls" where its upstream was cut.
 StopReason OpenaiChatDecoder::stop_reason(bool has_calls) const {
   const StopReason reason = reason_of(finish_reason_);
-  const bool is_plain = reason == StopReason::end_turn || reason == StopReason::unknown ||
-                        reason == StopReason::tool_use;
-  if (is_plain && reason_of(native_reason_) == StopReason::max_tokens) {
+  if (is_ordinary(reason) && reason_of(native_reason_) == StopReason::max_tokens) {
     return StopReason::max_tokens;
   }
-  if (is_plain && has_calls) {
+  if (is_ordinary(reason) && has_calls) {
     return StopReason::tool_use;
   }
-  return is_plain && !refusal_.empty() ? StopReason::refusal : reason;
+  return is_ordinary(reason) && !refusal_.empty() ? StopReason::refusal : reason;
 }
 
 // Neither parts nor words beside its text, and no calls but of functions.

@@ -159,6 +159,13 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
   bool is_over() const override { return !status_.empty(); }
   Ending ending() const override;
   agent::Reply reply() override;
+  std::size_t call_bytes() const override {
+    std::size_t bytes = 0;
+    for (const auto& [index, item] : items_) {
+      bytes += item.pieces.size();
+    }
+    return bytes;
+  }
 
  private:
   // Items are known by their place: some gateways change the ids on the way.
@@ -168,14 +175,16 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
     std::string text;        // of its deltas
     bool was_shown = false;  // deltas of it came
     bool is_whole = false;
+    bool is_cut = false;  // the server says so
   };
 
   void take_item(long long index, agent::Json item, bool is_whole, const agent::Emit& emit);
+  void settle_text(Item& known, std::string_view whole, const agent::Emit& emit);
   void take_response(const agent::Json& response);
   void take_output(agent::Json& response, const agent::Emit& emit);
   void add_calls(ToolCallAssembler& assembler);
-  bool has_cut_call() const;
-  StopReason stop_reason(bool has_cut_call, bool has_calls, bool has_refusal) const;
+  bool has_cut_item() const;
+  StopReason stop_reason(bool has_cut_item, bool has_calls, bool has_refusal) const;
 
   std::map<long long, Item> items_;  // by output_index
   std::string id_;
@@ -192,12 +201,12 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
   const long long index = agent::integer_at(data, "output_index");
   const std::string_view delta = agent::text_at(data, "delta");
   if (type == "response.output_item.added" || type == "response.output_item.done") {
-    if (Json* item = agent::find(data, "item"); item != nullptr && item->is_object()) {
+    if (Json* item = object_in(data, "item")) {
       take_item(index, std::move(*item), type.ends_with("done"), emit);
     }
   } else if (type == "response.output_text.delta") {
     items_[index].was_shown = true;
-    items_[index].text += delta;
+    items_[index].text += said(data, "delta");
     add_text(delta, emit);
   } else if (type == "response.reasoning_summary_text.delta" ||
              type == "response.reasoning_text.delta") {
@@ -205,7 +214,7 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
     add_reasoning(delta, emit);
   } else if (type == "response.function_call_arguments.delta" ||
              type == "response.custom_tool_call_input.delta") {
-    items_[index].pieces += delta;
+    items_[index].pieces += said(data, "delta");
   } else if (Json* response = agent::find(data, "response")) {
     take_response(*response);
     if (type == "response.completed" || type == "response.incomplete") {
@@ -213,6 +222,9 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
       const std::string_view event = type.substr(type.find('.') + 1);
       const std::string_view status = agent::text_at(*response, "status", event);
       status_ = status == "completed" ? event : status;
+      if (const Json* error = agent::find(*response, "error"); error != nullptr) {
+        refuse("an answer that has ended has an error: " + excerpt(agent::dump(*error)));
+      }
     }
   }
   return type == "keepalive"        ? Heard::keep_alive
@@ -236,18 +248,33 @@ void OpenaiResponsesDecoder::take_item(long long index,
                                        bool is_whole,
                                        const agent::Emit& emit) {
   Item& known = items_[index];
+  known.is_cut = known.is_cut || (is_whole && agent::text_at(item, "status") == "incomplete");
+  if (is_whole) {
+    settle_text(known, text_of(item), emit);
+  }
   if (known.is_whole) {
     return;
   }
   if (is_whole && !known.was_shown) {
     add_reasoning(reasoning_of(item), emit);
-    add_text(text_of(item), emit);
   }
   if (is_whole) {
     agent::give_up(known.pieces);
   }
   known.json = std::move(item);
   known.is_whole = is_whole;
+}
+
+// What the pieces have left out is the rest of it.
+void OpenaiResponsesDecoder::settle_text(Item& known,
+                                         std::string_view whole,
+                                         const agent::Emit& emit) {
+  if (whole.starts_with(known.text)) {
+    add_text(whole.substr(known.text.size()), emit);
+    known.text = whole;
+  } else if (!known.text.starts_with(whole)) {
+    refuse("the text of an item is another one than its pieces");
+  }
 }
 
 void OpenaiResponsesDecoder::take_response(const Json& response) {
@@ -303,32 +330,33 @@ void OpenaiResponsesDecoder::add_calls(ToolCallAssembler& assembler) {
   }
 }
 
-bool OpenaiResponsesDecoder::has_cut_call() const {
+bool OpenaiResponsesDecoder::has_cut_item() const {
   return std::ranges::any_of(items_, [](const auto& one) {
-    return is_call(agent::text_at(one.second.json, "type")) &&
-           !is_whole_call(agent::text_at(one.second.json, "status"));
+    return one.second.is_cut || (is_call(agent::text_at(one.second.json, "type")) &&
+                                 !is_whole_call(agent::text_at(one.second.json, "status")));
   });
 }
 
 AnswerDecoder::Ending OpenaiResponsesDecoder::ending() const {
-  const std::string word = status_ == "incomplete" ? status_ + ":" + incomplete_ : status_;
+  const bool is_incomplete = status_ == "incomplete" || !incomplete_.empty();
+  const std::string word = is_incomplete ? "incomplete:" + incomplete_ : status_;
   return {stop_reason_of(k_stop_words, word), word};
 }
 
 // There is no reason for tools: an answer that calls some is `completed`.
-StopReason OpenaiResponsesDecoder::stop_reason(bool has_cut_call,
+StopReason OpenaiResponsesDecoder::stop_reason(bool has_cut_item,
                                                bool has_calls,
                                                bool has_refusal) const {
   const StopReason reason = ending().reason;
   return reason != StopReason::end_turn ? reason
-         : has_cut_call                 ? StopReason::max_tokens
+         : has_cut_item                 ? StopReason::max_tokens
          : has_calls                    ? StopReason::tool_use
          : has_refusal                  ? StopReason::refusal
                                         : StopReason::end_turn;
 }
 
 agent::Reply OpenaiResponsesDecoder::reply() {
-  const bool is_any_cut = has_cut_call();
+  const bool is_any_cut = has_cut_item();
   ToolCallAssembler assembler;
   add_calls(assembler);
   auto calls = std::move(assembler).finish(id_, status_ == "incomplete");

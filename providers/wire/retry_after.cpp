@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 #include <string>
+#include <system_error>
 
 namespace providers {
 namespace {

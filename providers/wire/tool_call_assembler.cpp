@@ -150,9 +150,22 @@ AssembledCall& ToolCallAssembler::call_for(const Piece& piece) {
   return starts_another ? calls_.emplace_back() : *call;
 }
 
+// A whole call that comes once more, as it was.
+bool ToolCallAssembler::repeats_a_call(const Piece& piece) const {
+  const auto found = piece.id.empty() ? last_by_id_.end() : last_by_id_.find(std::string(piece.id));
+  if (found == last_by_id_.end() || !piece.index || piece.name.empty()) {
+    return false;
+  }
+  const AssembledCall& call = calls_[found->second];
+  return call.index == piece.index && call.name == piece.name &&
+         call.arguments == piece.arguments && is_object(call);
+}
+
 void ToolCallAssembler::add_piece(const Json& json) {
   Piece piece = read_piece(json);
-  if (piece.id.empty() && piece.name.empty() && piece.arguments.empty() && piece.input.empty()) {
+  const bool is_empty =
+      piece.id.empty() && piece.name.empty() && piece.arguments.empty() && piece.input.empty();
+  if (is_empty || repeats_a_call(piece)) {
     return;
   }
   AssembledCall& call = call_for(piece);

@@ -58,6 +58,7 @@ class ToolCallAssembler {
   static Piece read_piece(const agent::Json& json);
   AssembledCall* known_call(const Piece& piece);
   AssembledCall& call_for(const Piece& piece);
+  bool repeats_a_call(const Piece& piece) const;
   void add_call(Piece piece);
   void extend(AssembledCall& call, Piece piece);
 

@@ -81,6 +81,8 @@ class Decoder {
   // The reply, after the last byte. provider.stream_broken where the answer lacks its end.
   virtual agent::Result<agent::Reply> finish(const agent::Headers& headers,
                                              const agent::Emit& emit) = 0;
+  // Bytes of text, thoughts and calls that have come. Needs no memory.
+  virtual std::int64_t said_bytes() const = 0;
   // Of an answer that failed, what had come of it: good for its usage and its size alone. Last.
   virtual agent::Reply partial() = 0;
   // After an error: how long the answer's own error object says to wait.

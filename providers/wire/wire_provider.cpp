@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -201,7 +202,7 @@ class WireProvider final : public agent::Provider {
       return agent::fail(std::move(error));
     }
     reply->origin = origin_of(wire_->settings());
-    reply->estimated = estimate(reply->usage, exchanged(request, *reply));
+    reply->estimated = estimate(reply->usage, exchanged(request, bytes_of(*reply)));
     return reply;
   }
 
@@ -213,9 +214,10 @@ class WireProvider final : public agent::Provider {
                      const agent::Emit& emit) const;
 
   void tell_of_broken(const Reply& partial,
+                      std::int64_t received,
                       const ModelRequest& request,
                       const agent::Emit& emit) const;
-  Exchange exchanged(const ModelRequest& request, const Reply& reply) const;
+  Exchange exchanged(const ModelRequest& request, std::int64_t received) const;
 
   std::unique_ptr<Wire> wire_;
   agent::Http& http_;
@@ -223,8 +225,8 @@ class WireProvider final : public agent::Provider {
   Body body_;
 };
 
-Exchange WireProvider::exchanged(const ModelRequest& request, const Reply& reply) const {
-  Exchange exchange{.sent = static_cast<std::int64_t>(body_.size()), .received = bytes_of(reply)};
+Exchange WireProvider::exchanged(const ModelRequest& request, std::int64_t received) const {
+  Exchange exchange{.sent = static_cast<std::int64_t>(body_.size()), .received = received};
   for (const agent::Message& message : request.conversation.messages) {
     const auto* const said = std::get_if<agent::UserMessage>(&message);
     if (said == nullptr) {
@@ -240,9 +242,10 @@ Exchange WireProvider::exchanged(const ModelRequest& request, const Reply& reply
 
 // Nothing of an answer of which nothing came.
 void WireProvider::tell_of_broken(const Reply& partial,
+                                  std::int64_t received,
                                   const ModelRequest& request,
                                   const agent::Emit& emit) const {
-  const Exchange exchange = exchanged(request, partial);
+  const Exchange exchange = exchanged(request, received);
   if (exchange.received > 0 || partial.usage.total() != 0) {
     emit(agent::ModelBroken{.usage = partial.usage,
                             .estimated = estimate_broken(partial.usage, exchange),
@@ -260,7 +263,7 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
   }
   std::string_view body = body_.build(*wire_, request);
   for (;;) {
-    const auto decoder = wire_->decoder();
+    auto decoder = wire_->decoder();
     std::optional<Error> refused;
     bool is_over = false;
     // Read to its end even when the rest is not wanted: the connection can then be used again. What
@@ -272,33 +275,41 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
         return Heard::enough;
       }
       if (*heard == Heard::enough) {
-        return std::exchange(is_over, true) ? Heard::nothing : Heard::answer;
+        return std::exchange(is_over, true) ? Heard::nothing : Heard::last;
       }
       return *heard;
     };
-    const auto response = http_.send({.url = wire_->url(),
-                                      .headers = wire_->headers(),
-                                      .body = body,
-                                      .streamed = settings.stream,
-                                      .timeouts = settings.timeouts,
-                                      .signer = settings.signer ? &*settings.signer : nullptr},
-                                     on_data,
-                                     stop);
-    const bool is_answer = response && response->status >= 200 && response->status < 300;
-    if (!response || is_answer) {
-      auto reply = read(response, std::move(refused), *decoder, emit);
-      if (!reply) {
-        tell_of_broken(decoder->partial(), request, emit);
+    try {
+      const auto response = http_.send({.url = wire_->url(),
+                                        .headers = wire_->headers(),
+                                        .body = body,
+                                        .streamed = settings.stream,
+                                        .timeouts = settings.timeouts,
+                                        .signer = settings.signer ? &*settings.signer : nullptr},
+                                       on_data,
+                                       stop);
+      const bool is_answer = response && response->status >= 200 && response->status < 300;
+      if (!response || is_answer) {
+        auto reply = read(response, std::move(refused), *decoder, emit);
+        if (!reply) {
+          const Reply partial = decoder->partial();
+          tell_of_broken(partial, bytes_of(partial), request, emit);
+        }
+        return reply;
       }
-      return reply;
-    }
-    if (!wire_->adapt(response->status, response->body, request)) {
-      Error error =
-          wire_->classify(response->status, response->headers, response->body, clock_.wall());
-      if (error.code == Code::provider_auth && error.help.empty()) {
-        error.help = key_help(wire_->settings());
+      if (!wire_->adapt(response->status, response->body, request)) {
+        Error error =
+            wire_->classify(response->status, response->headers, response->body, clock_.wall());
+        if (error.code == Code::provider_auth && error.help.empty()) {
+          error.help = key_help(wire_->settings());
+        }
+        return agent::fail(std::move(error));
       }
-      return agent::fail(std::move(error));
+    } catch (const std::bad_alloc&) {
+      const std::int64_t received = decoder->said_bytes();
+      decoder.reset();  // which makes room for telling what it has cost
+      tell_of_broken({}, received, request, emit);
+      throw;
     }
     body = body_.change_tail(*wire_, request);
   }

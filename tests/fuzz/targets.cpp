@@ -229,7 +229,7 @@ void mcp_offers(const agent::Json& result) {
     demand(!prompt.name.empty(), "a prompt has a name");
   }
   const auto opening = tools::mcp::opening_of(result, "it");
-  demand(!opening || opening->front().role == "user", "the user speaks first");
+  demand(!opening || opening->messages.front().role == "user", "the user speaks first");
 }
 
 void mcp_message(std::string_view bytes) {
@@ -343,7 +343,9 @@ void served_request(std::string_view bytes) {
 constexpr auto k_targets = std::to_array<Target>({
     {"anthropic_messages",
      [](std::string_view bytes) { decode(providers::make_anthropic_messages, bytes); }},
-    {"bedrock", [](std::string_view bytes) { decode(providers::make_bedrock, bytes); }},
+    {"bedrock",
+     [](std::string_view bytes) { decode(providers::make_bedrock, bytes); },
+     /*has_checksums=*/true},
     {"gemini", [](std::string_view bytes) { decode(providers::make_gemini, bytes); }},
     {"ollama", [](std::string_view bytes) { decode(providers::make_ollama, bytes); }},
     {"openai_chat", [](std::string_view bytes) { decode(providers::make_openai_chat, bytes); }},

@@ -9,6 +9,8 @@ namespace fuzz {
 struct Target {
   std::string_view name;  // of its folder of seeds
   void (*run)(std::string_view bytes);
+  // A part that is changed needs new ones: seeds.py makes such forms.
+  bool has_checksums = false;
 };
 std::span<const Target> targets();
 

@@ -26,7 +26,7 @@ struct HeardRow {
 };
 
 std::string heard_name(Heard heard) {
-  constexpr std::string_view k_names[] = {"nothing", "keep_alive", "answer", "enough"};
+  constexpr std::string_view k_names[] = {"nothing", "keep_alive", "answer", "last", "enough"};
   return std::string(k_names[static_cast<std::size_t>(heard)]);
 }
 
@@ -70,6 +70,9 @@ TEST_CASE("wire: what is heard in a piece of an answer", "[providers]") {
       {gemini,
        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]}\n\n",
        Heard::answer},
+      {gemini,
+       "data: {\"candidates\":[{\"content\":{},\"finishReason\":\"STOP\"}]}\n\n",
+       Heard::last},
       {ollama, "{\"message\":{\"content\":\"\"},\"done\":false}\n", Heard::nothing},
       {ollama, "{\"message\":{\"content\":\"a\"},\"done\":false}\n", Heard::answer},
       {ollama, "{\"message\":{\"content\":\"\"},\"done\":true}\n", Heard::enough},

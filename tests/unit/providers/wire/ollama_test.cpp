@@ -151,15 +151,22 @@ TEST_CASE("ollama: how much to think is a level for gpt-oss alone", "[providers]
 }
 
 TEST_CASE("ollama: the window holds the whole prompt, or the server would cut it", "[providers]") {
-  const auto window = [](std::size_t bytes) {
-    const agent::Conversation conversation{{agent::UserMessage{std::string(bytes, 'x')}}};
+  const auto window = [](std::size_t bytes, std::size_t calls = 0) {
+    agent::Conversation conversation{{agent::UserMessage{std::string(bytes, 'x')}}};
+    for (std::size_t at = 0; at < calls; ++at) {
+      conversation.messages.push_back(
+          agent::AssistantMessage{agent::Reply{.tool_calls = {{"", "f", ""}}}});
+    }
     const auto tail = ollama()->body_tail({.conversation = conversation});
     return agent::integer_at(agent::parse_json("{\"x\":[" + tail)->at("options"), "num_ctx");
   };
   constexpr std::size_t k_output = 2'048;
   CHECK(window(10) == 8'192);
-  CHECK(window((8'192 - k_output) * 3) == 8'192);
-  CHECK(window((8'192 - k_output + 1) * 3) == 16'384);
+  constexpr std::size_t k_frame = 60;  // around a message, and around a call
+  CHECK(window((8'192 - k_output) * 3 - k_frame) == 8'192);
+  CHECK(window((8'192 - k_output + 1) * 3 - k_frame) == 16'384);
+  CHECK(window(0, 150) == 8'192);
+  CHECK(window(0, 160) == 16'384);       // (1 + 2 * 160) * 60 / 3
   CHECK(window(10'000'000) == 1 << 22);  // too much is to be refused, not to be cut
 }
 

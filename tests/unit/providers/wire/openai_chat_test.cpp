@@ -241,6 +241,23 @@ TEST_CASE("openai_chat: a gateway's tool_calls over its upstream's length is a c
   CHECK(reply.stop_reason_raw == "tool_calls");
 }
 
+TEST_CASE("openai_chat: a chunk that comes twice is one call", "[providers]") {
+  const std::string call =
+      piece(R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"n\":1}"}})");
+  const Reply twice = read(call + call + finish("tool_calls"));
+  REQUIRE(twice.tool_calls.size() == 1);
+  CHECK(twice.tool_calls[0].arguments == R"({"n":1})");
+  const std::string other =
+      piece(R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"n\":2}"}})");
+  CHECK(read(call + other + finish("tool_calls")).tool_calls.size() == 2);
+}
+
+TEST_CASE("openai_chat: that an answer is cut or filtered is not taken back", "[providers]") {
+  CHECK(read(finish("length") + finish("stop")).stop_reason == StopReason::max_tokens);
+  CHECK(read(finish("content_filter") + finish("stop")).stop_reason == StopReason::content_filter);
+  CHECK(read(finish("stop") + finish("length")).stop_reason == StopReason::max_tokens);
+}
+
 TEST_CASE("openai_chat: a finish reason that comes twice gives one reply", "[providers]") {
   const Reply reply =
       read(piece(R"({"index":0,"id":"a","function":{"name":"f","arguments":"{}"}})") +

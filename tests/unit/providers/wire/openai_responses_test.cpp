@@ -71,6 +71,11 @@ std::string end(std::string_view status = "completed", std::string_view more = "
           k_usage,
           more));
 }
+// The end, with this item in its output.
+std::string completed(std::string_view item) {
+  return event("response.completed",
+               fmt::format(R"("response":{{"status":"completed","output":[{}]}})", item));
+}
 
 Reply read(const std::string& body) {
   return tests::read(*responses(), body);
@@ -155,7 +160,7 @@ TEST_CASE("openai_responses: pieces of an item that never came whole", "[provide
   CHECK(reply.tool_calls.empty());
 }
 
-TEST_CASE("openai_responses: the answer is what its deltas said, whatever the items say",
+TEST_CASE("openai_responses: the answer is what its deltas said, and what these left out",
           "[providers]") {
   struct Row {
     std::string item;
@@ -163,7 +168,7 @@ TEST_CASE("openai_responses: the answer is what its deltas said, whatever the it
   };
   const std::vector<Row> rows = {
       {message("Hello"), ""},
-      {message("Goodbye"), ""},
+      {message("Hel"), ""},
       {R"({"type":"message","content":[]})", ""},
       {R"({"content":"Hello"})", ""},
       {R"({"type":"web_search_call","status":"completed"})",
@@ -182,6 +187,32 @@ TEST_CASE("openai_responses: the answer is what its deltas said, whatever the it
                                   delta("output_text", 7, "Hel") + delta("output_text", 0, "lo") +
                                       event("response.completed", R"("response":{})"));
   CHECK(mixed.text == "Hello");
+  const std::string pieces = delta("output_text", 0, "Hel");
+  CHECK(read(pieces + done(0, message("Hello")) + end()).text == "Hello");
+  CHECK(read(pieces + done(0, message("Hel")) + completed(message("Hello"))).text == "Hello");
+  CHECK(read(pieces + completed(message("Hello"))).text == "Hello");
+}
+
+TEST_CASE("openai_responses: an answer that says two things is none", "[providers]") {
+  const std::string pieces = delta("output_text", 0, "Hel");
+  for (const std::string& body : {
+           pieces + done(0, message("Goodbye")) + end(),
+           done(0, message("Hel")) + completed(message("Goodbye")),
+           pieces + event("response.output_text.delta", R"("output_index":0,"delta":7)") + end(),
+           done(0, message("Hel")) +
+               event("response.completed",
+                     R"("response":{"status":"completed","error":{"code":"server_error"}})"),
+       }) {
+    INFO(body);
+    CHECK(failure(body) == "provider.bad_response");
+  }
+}
+
+TEST_CASE("openai_responses: a message that is not whole cuts the answer", "[providers]") {
+  const std::string cut =
+      R"({"type":"message","role":"assistant","status":"incomplete","content":[{"type":"output_text","text":"Hel"}]})";
+  CHECK(read(done(0, cut) + end()).stop_reason == StopReason::max_tokens);
+  CHECK(read(done(0, message("Hel")) + completed(cut)).stop_reason == StopReason::max_tokens);
 }
 
 TEST_CASE("openai_responses: without event names, and with a [DONE] behind it", "[providers]") {

@@ -1,0 +1,161 @@
+#include "providers/wire/wire.h"
+#include "tests/unit/providers/wire/wire_cases.h"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using agent::StopReason;
+
+std::unique_ptr<providers::Wire> wire_of(std::string_view protocol) {
+  const providers::WireSettings settings{
+      .provider = "local", .model = "m", .base_url = "http://localhost", .api_key = "key"};
+  return protocol == "anthropic" ? providers::make_anthropic_messages(settings)
+         : protocol == "gemini"  ? providers::make_gemini(settings)
+         : protocol == "ollama"  ? providers::make_ollama(settings)
+                                 : providers::make_openai_chat(settings);
+}
+
+// Each event is one JSON text.
+std::string stream_of(std::string_view protocol, const std::vector<std::string>& events) {
+  std::string body;
+  for (const std::string& event : events) {
+    body += protocol == "ollama" ? event + "\n" : fmt::format("data: {}\n\n", event);
+  }
+  return body;
+}
+
+}  // namespace
+
+TEST_CASE("contradictions: a part of an answer that is of the wrong type", "[providers]") {
+  struct Protocol {
+    std::string name;
+    std::vector<std::string> begin;
+    std::vector<std::string> end;
+    std::vector<std::string> wrong;
+  };
+  const std::vector<Protocol> protocols = {
+      {"chat",
+       {R"({"choices":[{"delta":{"content":"a"}}]})"},
+       {R"({"choices":[{"delta":{},"finish_reason":"stop"}]})"},
+       {R"({"choices":[{"delta":{"content":42}}]})",
+        R"({"choices":[{"delta":{"content":[7]}}]})",
+        R"({"choices":"x"})",
+        R"({"choices":[{"delta":"x"}]})",
+        R"({"choices":[{"delta":{"tool_calls":{}}}]})",
+        R"({"error":5})",
+        R"({"error":["x"],"choices":[]})",
+        R"({"choices":[{"delta":{},"finish_reason":5}]})"}},
+      {"anthropic",
+       {R"({"type":"message_start","message":{"id":"m"}})",
+        R"({"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}})",
+        R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}})"},
+       {R"({"type":"message_delta","delta":{"stop_reason":"end_turn"}})",
+        R"({"type":"message_stop"})"},
+       {R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":7}})",
+        R"({"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"b"}})",
+        R"({"type":"content_block_start","index":1,"content_block":7})",
+        R"({"type":"message_start","message":{"id":"n"}})",
+        R"({"type":"message_delta","delta":{"stop_reason":1}})"}},
+      {"gemini",
+       {R"({"candidates":[{"content":{"parts":[{"text":"a"}]}}]})"},
+       {R"({"candidates":[{"finishReason":"STOP"}]})"},
+       {R"({"candidates":[{"content":{"parts":[{"text":12}]}}]})",
+        R"({"candidates":[{"content":{"parts":["b"]}}]})",
+        R"({"candidates":{"content":{}}})",
+        R"({"candidates":[{"finishReason":1}]})"}},
+      {"ollama",
+       {R"({"message":{"content":"a"},"done":false})"},
+       {R"({"done":true,"done_reason":"stop"})"},
+       {R"({"message":{"content":7},"done":false})", R"({"done":true,"done_reason":1})"}},
+  };
+  for (const Protocol& one : protocols) {
+    const auto wire = wire_of(one.name);
+    const std::string begin = stream_of(one.name, one.begin);
+    const std::string end = stream_of(one.name, one.end);
+    CHECK(tests::read(*wire, begin + end).text == "a");
+    for (const std::string& wrong : one.wrong) {
+      CAPTURE(wrong);
+      CHECK(tests::failure(*wire, begin + stream_of(one.name, {wrong}) + end) ==
+            "provider.bad_response");
+    }
+  }
+}
+
+TEST_CASE("contradictions: that an answer is cut is not taken back", "[providers]") {
+  struct Row {
+    std::string protocol;
+    std::vector<std::string> events;
+    StopReason reason;
+  };
+  const std::vector<Row> rows = {
+      {"chat",
+       {R"({"choices":[{"delta":{"content":"a"},"finish_reason":"length"}]})",
+        R"({"choices":[{"delta":{},"finish_reason":"stop"}]})"},
+       StopReason::max_tokens},
+      {"anthropic",
+       {R"({"type":"message_start","message":{"id":"m"}})",
+        R"({"type":"message_delta","delta":{"stop_reason":"max_tokens"}})",
+        R"({"type":"message_delta","delta":{"stop_reason":"end_turn"}})",
+        R"({"type":"message_stop"})"},
+       StopReason::max_tokens},
+      {"anthropic",
+       {R"({"type":"message_start","message":{"id":"m"}})",
+        R"({"type":"message_delta","delta":{"stop_reason":"end_turn"}})",
+        R"({"type":"message_delta","delta":{"stop_reason":"max_tokens"}})",
+        R"({"type":"message_stop"})"},
+       StopReason::max_tokens},
+      {"gemini",
+       {R"({"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"MAX_TOKENS"}]})",
+        R"({"candidates":[{"finishReason":"STOP"}]})"},
+       StopReason::max_tokens},
+      {"gemini",
+       {R"({"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"SAFETY"}]})",
+        R"({"candidates":[{"finishReason":"STOP"}]})"},
+       StopReason::content_filter},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.protocol, row.events);
+    CHECK(tests::read(*wire_of(row.protocol), stream_of(row.protocol, row.events)).stop_reason ==
+          row.reason);
+  }
+}
+
+TEST_CASE("contradictions: two blocks under one index, or none, are two", "[providers]") {
+  const auto call = [](std::string_view index, std::string_view id, std::string_view input) {
+    return std::vector<std::string>{
+        fmt::format(
+            R"({{"type":"content_block_start"{},"content_block":{{"type":"tool_use","id":"{}","name":"f","input":{{}}}}}})",
+            index,
+            id),
+        fmt::format(
+            R"({{"type":"content_block_delta"{},"delta":{{"type":"input_json_delta","partial_json":"{}"}}}})",
+            index,
+            input),
+        fmt::format(R"({{"type":"content_block_stop"{}}})", index)};
+  };
+  for (const std::string_view index : {R"(,"index":0)", ""}) {
+    CAPTURE(index);
+    std::vector<std::string> events = {R"({"type":"message_start","message":{"id":"m"}})"};
+    std::ranges::move(call(index, "one", "{}"), std::back_inserter(events));
+    std::ranges::move(call(index, "two", R"({\"x\":1})"), std::back_inserter(events));
+    events.push_back(fmt::format(
+        R"({{"type":"content_block_start"{},"content_block":{{"type":"text","text":"a"}}}})",
+        index));
+    events.emplace_back(R"({"type":"message_delta","delta":{"stop_reason":"end_turn"}})");
+    events.emplace_back(R"({"type":"message_stop"})");
+    const agent::Reply reply = tests::read(*wire_of("anthropic"), stream_of("anthropic", events));
+    CHECK(reply.tool_calls ==
+          std::vector<agent::ToolCall>{{"one", "f", "{}"}, {"two", "f", R"({"x":1})"}});
+    CHECK(reply.text == "a");
+    CHECK(reply.stop_reason == StopReason::tool_use);
+  }
+}
