@@ -3,6 +3,7 @@
 #include "agent/json.h"
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 

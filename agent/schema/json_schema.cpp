@@ -13,9 +13,10 @@ constexpr std::size_t k_max_violations = 20;
 
 struct JsonSchema::Program : schema::Program {};
 
-Result<JsonSchema> JsonSchema::compile(const Json& document) {
+Result<JsonSchema> JsonSchema::compile(const Json& document, Draft unsaid) {
   auto program = std::make_unique<Program>();
   program->document = document;
+  program->unsaid = unsaid;
   TRY(agent::schema::compile(*program));
   return JsonSchema(std::move(program));
 }

@@ -3,6 +3,7 @@
 #include "agent/json.h"
 #include "agent/result.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,9 +19,12 @@ class JsonSchema {
     bool is_type = false;  // the keyword `type` alone is hurt: tool.type_mismatch
   };
 
+  // Of a schema that has no `$schema`: what stands beside a `$ref` counts in the later one alone.
+  enum class Draft : std::uint8_t { draft_7, draft_2020_12 };
+
   // config.invalid where the schema is wrong, names a keyword that is not supported, or refers to
   // another document (never fetched). The message names the JSON pointer into the schema.
-  static Result<JsonSchema> compile(const Json& schema);
+  static Result<JsonSchema> compile(const Json& schema, Draft unsaid = Draft::draft_7);
 
   // Members that no keyword is called, but nearly: "`/properties/x/typ` …; did you mean `type`?"
   // They demand nothing.

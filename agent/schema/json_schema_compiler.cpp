@@ -107,8 +107,9 @@ class Compiler {
   explicit Compiler(Program& program) : program_(program) {
     const Json* dialect = member(program.document, "$schema");
     // Since 2019-09 what stands beside a $ref counts; before, it is ignored.
-    ref_stands_alone_ = dialect == nullptr || !dialect->is_string() ||
-                        !RE2::PartialMatch(dialect->get<std::string>(), "/draft/20(19|2)");
+    ref_stands_alone_ = dialect == nullptr || !dialect->is_string()
+                            ? program.unsaid == JsonSchema::Draft::draft_7
+                            : !RE2::PartialMatch(dialect->get<std::string>(), "/draft/20(19|2)");
   }
 
   Result<void> compile() {

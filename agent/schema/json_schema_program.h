@@ -36,7 +36,8 @@ struct Node {
 // A whole document, compiled. Never moved: nodes and checks point into it.
 struct Program {
   Json document;
-  std::deque<Node> nodes;  // a deque: their addresses are kept
+  JsonSchema::Draft unsaid = JsonSchema::Draft::draft_7;  // where it names none
+  std::deque<Node> nodes;                                 // a deque: their addresses are kept
   std::deque<re2::RE2> patterns;
   const Node* root = nullptr;
   std::vector<std::string> misspellings;

@@ -2,6 +2,7 @@
 #pragma once
 #include "agent/json.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -380,6 +380,8 @@ TEST_CASE("approvals: what is sealed is told apart", "[agent]") {
   CHECK(with([](auto& other) { other.rule = "deploy*"; }) != sealed);
   CHECK(with([](auto& other) { other.by_hook = true; }) != sealed);
   CHECK(with([](auto& other) { other.tool_sha256 = "t"; }) != sealed);
+  CHECK(with([](auto& other) { other.changes = "-a\n+b\n"; }) != sealed);
+  CHECK(with([](auto& other) { other.changes = "@@ -1 +1 @@\n beside\n"; }) == sealed);
   CHECK(with([](auto& other) { other.reason = "because"; }) == sealed);
   CHECK(agent::sealed_yes("q", setting, request) != sealed);
   CHECK(within([](auto& other) { other.cwd = "/wor"; }) != sealed);

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <functional>
 #include <set>
 #include <string>
 
@@ -27,6 +28,16 @@ TEST_CASE("call ids: each call of a reply has its own, the same ones every time"
   agent::Reply again = said;
   agent::give_own_ids(again);
   CHECK(again.tool_calls[1].id == reply.tool_calls[1].id);
+}
+
+TEST_CASE("call ids: one that is another call's becomes another one, however often", "[agent]") {
+  std::set<std::string, std::less<>> others = {"c1"};
+  for (int turn = 0; turn < 3; ++turn) {
+    agent::Reply reply{.text = {}, .tool_calls = {{"c1", "a", "{}"}}, .raw = "[]"};
+    agent::give_own_ids(reply, [&](std::string_view id) { return !others.contains(id); });
+    CHECK(others.insert(reply.tool_calls[0].id).second);
+    CHECK(reply.raw.empty());
+  }
 }
 
 TEST_CASE("call ids: a reply whose calls are told apart stays as it is", "[agent]") {

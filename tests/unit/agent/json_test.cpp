@@ -199,6 +199,32 @@ TEST_CASE("json: many numbers beyond all doubles cost no more than others", "[ag
   CHECK(agent::dump(*json) == text);
 }
 
+TEST_CASE("json: a name that stands twice in one object is told", "[agent]") {
+  struct Row {
+    std::string text;
+    std::optional<std::string> repeated;
+    std::string value;
+  };
+  std::string many = "{";
+  for (int key = 0; key < 100; ++key) {
+    many += "\"k" + std::to_string(key) + "\":1,";
+  }
+  for (const Row& row : std::initializer_list<Row>{
+           {R"({"a":1,"b":{"a":2}})", std::nullopt, R"({"a":1,"b":{"a":2}})"},
+           {R"({"a":1,"b":2,"a":3})", "a", R"({"a":3,"b":2})"},
+           {R"([{"x":{"a":1,"\u0061":2}}])", "a", R"([{"x":{"a":2}}])"},
+           {R"({"a":1e400,"a":2})", "a", R"({"a":2})"},
+           {many + R"("k70":2})", "k70", {}},
+           {many + R"("k100":2})", std::nullopt, {}}}) {
+    CAPTURE(row.text);
+    std::optional<std::string> repeated = "before";
+    const auto json = agent::parse_json(row.text, repeated);
+    REQUIRE(json);
+    CHECK(repeated == row.repeated);
+    CHECK((row.value.empty() || agent::dump(*json) == row.value));
+  }
+}
+
 TEST_CASE("json: invalid UTF-8 is replaced when written, key order is kept", "[agent]") {
   agent::Json json;
   json["z"] = "a\xff";

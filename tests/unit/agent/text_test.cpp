@@ -132,6 +132,7 @@ TEST_CASE("text: JSON on a terminal says what it said before", "[agent]") {
       {R"({"Grüße": "🌍", "a": "\u001b"})", R"({"Grüße": "🌍", "a": "\u001b"})"},
       {"\"\u202e\u009b31m\u2066 Grüße 12345678\"", R"("\u202e\u009b31m\u2066 Grüße 12345678")"},
       {"[\"\ufeff\", 1]", R"(["\ufeff", 1])"},
+      {"\"a\u200bb\u00ad\U0001d173\"", R"("a\u200bb\u00ad\ud834\udd73")"},
   }));
   CHECK(agent::printable_json(json) == shown);
   CHECK(agent::printable(shown) == shown);

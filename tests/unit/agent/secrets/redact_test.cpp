@@ -1,6 +1,7 @@
 #include "agent/secrets/redact.h"
 
 #include "agent/json.h"
+#include "agent/text.h"
 #include "tests/support/linear.h"
 
 #include <catch2/catch.hpp>
@@ -158,6 +159,20 @@ TEST_CASE("redact: known values go in every form in which they are written", "[a
   CHECK(redactor.apply("?k=p%40ss%20%22w%c3%b6rd%22%2f1%2b%0a2&x") == "?k=[redacted]&x");
 }
 
+TEST_CASE("redact: a known value goes where it is the host of an address", "[agent]") {
+  const agent::Redactor redactor(
+      agent::Environment{{"GH_TOKEN", "Zq1-Kx.9_Vb"}, {"DB_PASSWORD", "Open Sesame 12"}});
+  CHECK(redactor.apply("cannot reach https://zq1-kx.9_vb.example.com/") ==
+        "cannot reach https://[redacted].example.com/");
+  CHECK(redactor.apply("open sesame 12") == "open sesame 12");  // no host has blanks
+}
+
+TEST_CASE("redact: a known value goes where an address has its slashes as they are", "[agent]") {
+  const agent::Redactor redactor(agent::Environment{{"GH_TOKEN", "Zq7r/kL4+Bx9"}});
+  CHECK(redactor.apply("/a/Zq7r/kL4%2BBx9 /b/Zq7r%2fkL4%2bBx9") == "/a/[redacted] /b/[redacted]");
+  CHECK(redactor.apply("/a/Zq7r~1kL4+Bx9 is no property") == "/a/[redacted] is no property");
+}
+
 TEST_CASE("redact: a secret goes whichever of its characters are escapes of JSON", "[agent]") {
   agent::Redactor redactor({});
   redactor.add("hunter2-h\u00fcnter2");
@@ -230,6 +245,9 @@ TEST_CASE("redact: the beginning of a known value that was cut goes", "[agent]")
   redactor.add("s3cr3t-value-of-mine");
   CHECK(redactor.apply("`s3cr3t-val…`, s3cr3t-…, …s3cr3t-v…") ==
         "`[redacted]…`, s3cr3t-…, …[redacted]…");
+  const std::string cut = agent::head_and_tail("a s3cr3t-value" + std::string(80, '.'), 50);
+  REQUIRE(cut.starts_with("a s3cr3t-v"));
+  CHECK(redactor.apply(cut).starts_with("a [redacted]\n[… "));
   CHECK_FALSE(redactor.is_clean("s3cr3t-val…"));
   CHECK(streamed(redactor, std::string("a s3cr3t-val… b"), 3) == "a [redacted]… b");
 }

@@ -551,7 +551,12 @@ TEST_CASE("check: where the first page is damaged or a table is gone, no event i
   const fs::path file = folder / "journal.db";
   make_journal(file, 3, 20);
   const auto before = list_runs(file, {});
-  const auto damage = GENERATE(std::pair(16, 4),
+  const auto damage = GENERATE(std::pair(0, 16),
+                               std::pair(16, 4),
+                               std::pair(24, 76),
+                               std::pair(20, 300),
+                               std::pair(0, 512),
+                               std::pair(0, 4'096),
                                std::pair(18, 2),
                                std::pair(44, 4),
                                std::pair(56, 4),
