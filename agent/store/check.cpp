@@ -20,6 +20,7 @@
 #include <optional>
 #include <set>
 #include <sys/stat.h>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -891,7 +892,8 @@ Result<CheckReport> check_journal(const fs::path& file) {
     const Transaction snapshot(database, Transaction::Kind::read);
     return Check(database).run();
   } catch (const SQLite::Exception& exception) {
-    if (is_spoilt(exception) && header_of(file)) {  // one of an older version is read to be opened
+    const bool is_ours = header_of(file) || has_events_behind_its_first_page(file);
+    if (is_spoilt(exception) && is_ours) {  // one of an older version is read to be opened
       CheckReport report = unsound(exception.what());
       report.findings.front().can_be_mended = leads_to_events(file) || can_restore_first_page(file);
       return report;

@@ -18,6 +18,7 @@
 #include <span>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -545,6 +546,47 @@ bool leads_to_events(const fs::path& file) {
   }
 }
 
+namespace {
+
+// Of SQLite's header: the length in pages, the first free one and their number, the version of what
+// is kept.
+constexpr std::size_t k_length_at = 28;
+constexpr std::size_t k_first_free_at = 32;
+constexpr std::size_t k_free_at = 36;
+constexpr std::size_t k_version_at = 60;
+
+std::uint32_t number_at(std::string_view page, std::size_t at) {
+  std::uint32_t number = 0;
+  for (const char byte : page.substr(at, 4)) {
+    number = number << 8U | static_cast<unsigned char>(byte);
+  }
+  return number;
+}
+
+void put_number(std::string& page, std::size_t at, std::uint32_t number) {
+  for (std::size_t byte = 0; byte < 4; ++byte) {
+    page[at + byte] = static_cast<char>(number >> (24U - 8U * byte) & 0xFFU);
+  }
+}
+
+bool is_header_whole(std::string_view page) {
+  using namespace std::string_view_literals;
+  const std::uint32_t length = number_at(page, k_length_at);
+  const std::uint32_t version = number_at(page, k_version_at);
+  return page.starts_with("SQLite format 3\0"sv) && length > 0 &&
+         number_at(page, k_first_free_at) <= length && number_at(page, k_free_at) < length &&
+         version >= 1 && std::cmp_less_equal(version, k_version) &&
+         number_at(page, 24) == number_at(page, 92);
+}
+
+}  // namespace
+
+bool has_events_behind_its_first_page(const fs::path& file) {
+  constexpr std::size_t k_most_looked_at = 16U << 20;
+  const std::string bytes = head_of(file, k_most_looked_at);
+  return bytes.size() > k_page && bytes.find(R"("type":"run.started")", k_page) != bytes.npos;
+}
+
 bool can_restore_first_page(const fs::path& file) {
   constexpr std::array k_kinds_of_a_table = {'\x05', '\x0D'};  // a page with others below it, rows
   const std::string bytes = head_of(file, k_page + 1);
@@ -564,10 +606,15 @@ Result<void> restore_first_page(const fs::path& file) {
   if (page.size() != k_page || old.size() != k_page) {
     return failed_with_errno("cannot read", file, EIO);
   }
-  // Changes, length and free pages; its version; when it was changed last.
-  for (const auto& [begin, end] :
-       {std::pair(24U, 40U), std::pair(60U, 64U), std::pair(92U, 100U)}) {
-    page.replace(begin, end - begin, old, begin, end - begin);
+  if (is_header_whole(old)) {
+    // Changes, length and free pages; its version; when it was changed last.
+    for (const auto& [begin, end] :
+         {std::pair(24U, 40U), std::pair(60U, 64U), std::pair(92U, 100U)}) {
+      page.replace(begin, end - begin, old, begin, end - begin);
+    }
+  } else {
+    put_number(
+        page, k_length_at, static_cast<std::uint32_t>(fs::file_size(file, ignored) / k_page));
   }
   const Descriptor to(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
   if (!to || ::pwrite(to.get(), page.data(), page.size(), 0) != static_cast<ssize_t>(page.size())) {
@@ -608,7 +655,27 @@ Result<void> make_file(const fs::path& file, SessionSpec::Durability durability)
   return {};
 }
 
-Result<SQLite::Database> open_to_write(const fs::path& file, SessionSpec::Durability durability) {
+void BusyPatience::rule(SQLite::Database& database) {
+  sqlite3_busy_handler(database.getHandle(), &BusyPatience::goes_on, this);
+}
+
+int BusyPatience::goes_on(void* self, int tries) {
+  using namespace std::chrono_literals;
+  auto& patience = *static_cast<BusyPatience*>(self);
+  const auto now = std::chrono::steady_clock::now();
+  if (tries == 0) {
+    patience.since_ = now;
+  }
+  if (now - patience.since_ >= (patience.stop_.stop_requested() ? 500ms : k_patience)) {
+    return 0;
+  }
+  std::this_thread::sleep_for(tries < 10 ? 1ms : 10ms);
+  return 1;
+}
+
+Result<SQLite::Database> open_to_write(const fs::path& file,
+                                       SessionSpec::Durability durability,
+                                       BusyPatience* patience) {
   TRY(make_folders(file.parent_path()));
   TRY(check_wal(file));
   TRY(make_file(file, durability));
@@ -620,6 +687,9 @@ Result<SQLite::Database> open_to_write(const fs::path& file, SessionSpec::Durabi
   TRY(check_claims_file(file));
   SQLite::Database database(
       file.string(), SQLite::OPEN_READWRITE, static_cast<int>(k_patience.count()));
+  if (patience != nullptr) {
+    patience->rule(database);
+  }
   obey_nothing(database);
   TRY_ASSIGN(const int version, version_now(database, file));
   TRY(check_entries(database, file));

@@ -12,8 +12,10 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace agent::store {
 
@@ -69,11 +71,26 @@ Result<Foreign> foreign_in(const std::filesystem::path& file);
 // Makes a journal with nothing in it where there is no file, or an empty one.
 Result<void> make_file(const std::filesystem::path& file, SessionSpec::Durability durability);
 
+// How long a connection waits for other writers: k_patience, and half a second where the work is
+// being stopped. Outlives the connections that it rules.
+class BusyPatience {
+ public:
+  explicit BusyPatience(std::stop_token stop) : stop_(std::move(stop)) {}
+  void rule(SQLite::Database& database);
+
+ private:
+  static int goes_on(void* self, int tries);
+
+  const std::stop_token stop_;
+  std::chrono::steady_clock::time_point since_;  // of the lock that is waited for
+};
+
 // For writers: creates the file (mode 0600, missing folders 0700), and brings an older one up to
 // date. storage.corrupt where the file is no journal of ours, or a newer one, where it holds what
 // no errand puts there, or as check_wal().
 Result<SQLite::Database> open_to_write(const std::filesystem::path& file,
-                                       SessionSpec::Durability durability);
+                                       SessionSpec::Durability durability,
+                                       BusyPatience* patience = nullptr);  // null: k_patience
 
 // For readers: changes nothing in the file. One of an older version has its rows of runs made anew,
 // in memory. storage.not_found where there is no file; storage.corrupt as open_to_write().
@@ -87,6 +104,8 @@ void restore_definitions(const std::filesystem::path& file);
 bool leads_to_events(const std::filesystem::path& file);
 // Whether restore_first_page() may: the events stand where a journal of this errand has them.
 bool can_restore_first_page(const std::filesystem::path& file);
+// Whether a file without a header is a journal: events stand behind its first page.
+bool has_events_behind_its_first_page(const std::filesystem::path& file);
 // Gives the file the first page that a new journal has: all its definitions are there. What the
 // file alone knows, as how long it is, stays.
 Result<void> restore_first_page(const std::filesystem::path& file);

@@ -153,6 +153,12 @@ std::vector<std::string> ids_where(SQLite::Database& database,
   return ids_of(query.prepare(database));
 }
 
+// A run, its members, and theirs.
+constexpr std::string_view k_is_in_whole =
+    "run_id IN (WITH RECURSIVE whole(id) AS (VALUES(?) UNION "
+    "SELECT json_extract(json, '$.run_id') FROM events JOIN whole ON events.run_id = id "
+    "WHERE type = 'member.started') SELECT id FROM whole)";
+
 constexpr std::string_view k_newest = " ORDER BY begun DESC, run_id DESC LIMIT 1";
 
 // Ids that begin so, a few at most.
@@ -309,7 +315,7 @@ Result<std::vector<WaitingRun>> waiting_runs(const fs::path& file,
     const RunClaims claims(file);
     Query query(k_row_columns);
     if (!run_id.empty()) {
-      query.require("run_id = ?", run_id);
+      query.require(k_is_in_whole, run_id);
     }
     if (!folder.empty()) {
       query.require("cwd = ?", folder);

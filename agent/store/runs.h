@@ -72,6 +72,7 @@ struct WaitingRun {
   Approvals approvals;  // that are pending
 };
 // The one begun or carried on last comes first. Empty: `run_id` means all, `folder` all folders.
+// Of one run these are its own and those of its members.
 Result<std::vector<WaitingRun>> waiting_runs(const std::filesystem::path& file,
                                              const std::string& run_id,
                                              const std::string& folder);

@@ -10,10 +10,12 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string_view>
 #include <sys/stat.h>
 #include <system_error>
@@ -113,8 +115,11 @@ EventRow event_row(const Event& event, const Redactor& redactor) {
 }  // namespace
 
 struct SqliteJournal::Impl {
-  Impl(const std::filesystem::path& path, const Redactor& secrets, SQLite::Database opened)
-      : file(path), redactor(secrets), database(std::move(opened)) {
+  Impl(const std::filesystem::path& path,
+       const Redactor& secrets,
+       std::unique_ptr<BusyPatience> how_long,
+       SQLite::Database opened)
+      : file(path), redactor(secrets), patience(std::move(how_long)), database(std::move(opened)) {
     prepare_insert();
     update.emplace(database, "UPDATE runs SET updated = ?, turns = ?, cost = ? WHERE run_id = ?");
     begin.emplace(database, "BEGIN IMMEDIATE");
@@ -325,6 +330,7 @@ struct SqliteJournal::Impl {
   std::filesystem::path file;
   const Redactor& redactor;
   const Owner me = this_process();
+  const std::unique_ptr<BusyPatience> patience;  // of the next
   SQLite::Database database;
   const JournalIdentity identity = JournalIdentity::of(file);
   const std::filesystem::path wal = wal_of(file);  // the one that SQLite has open
@@ -341,12 +347,18 @@ struct SqliteJournal::Impl {
 
 Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const std::filesystem::path& file,
                                                            SessionSpec::Durability durability,
-                                                           const Redactor& redactor) {
+                                                           const Redactor& redactor,
+                                                           std::stop_token stop) {
   try {
-    TRY_ASSIGN(SQLite::Database database, open_to_write(file, durability));
-    return std::unique_ptr<SqliteJournal>(
-        new SqliteJournal(std::make_unique<Impl>(file, redactor, std::move(database))));
+    auto patience = std::make_unique<BusyPatience>(stop);
+    TRY_ASSIGN(SQLite::Database database, open_to_write(file, durability, patience.get()));
+    return std::unique_ptr<SqliteJournal>(new SqliteJournal(
+        std::make_unique<Impl>(file, redactor, std::move(patience), std::move(database))));
   } catch (const SQLite::Exception& exception) {
+    if ((exception.getErrorCode() & 0xFF) == SQLITE_BUSY && stop.stop_requested()) {
+      return agent::fail(Code::run_cancelled,
+                         fmt::format("another process had the journal {} locked", file.string()));
+    }
     return failed("cannot open", file, exception);
   }
 }

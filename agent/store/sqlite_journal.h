@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 namespace agent::store {
@@ -16,10 +17,12 @@ class SqliteJournal final : public agent::Journal {
  public:
   // Opens or creates the file (mode 0600, missing folders 0700), and brings one of an older version
   // up to date. storage.io where that fails (`write_failed` where the disk is full or broken),
-  // storage.corrupt where the file is no journal of ours or a newer one. The redactor is borrowed.
+  // storage.corrupt where the file is no journal of ours or a newer one; run.cancelled where others
+  // had it locked when the work was being stopped. The redactor is borrowed.
   static Result<std::unique_ptr<SqliteJournal>> open(const std::filesystem::path& file,
                                                      SessionSpec::Durability durability,
-                                                     const Redactor& redactor);
+                                                     const Redactor& redactor,
+                                                     std::stop_token stop = {});
   ~SqliteJournal() override;
 
   // Takes a run for this process, until it has finished or this object is gone; a run that begins

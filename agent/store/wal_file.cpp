@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -425,7 +426,7 @@ fs::path wal_of(const fs::path& journal) {
 bool holds_nothing(const fs::path& file) {
   struct stat status{};
   return ::stat(file.c_str(), &status) != 0 ? errno == ENOENT
-                                            : S_ISREG(status.st_mode) && status.st_size == 0;
+                                            : S_ISREG(status.st_mode) && status.st_size <= 1;
 }
 
 bool is_without_journal(const fs::path& journal, const WalLook& look) {

@@ -27,7 +27,8 @@ Result<WalLook> look_into_wal(const std::filesystem::path& journal);
 
 std::filesystem::path wal_of(const std::filesystem::path& journal);
 
-// Where there is no file, or an empty one.
+// Where there is no file, or an empty one: to SQLite also one of a single byte, whose -wal it
+// removes.
 bool holds_nothing(const std::filesystem::path& file);
 
 // Whether what it holds is all that is left: there is no journal beside it, or an empty one, and
