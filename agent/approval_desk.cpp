@@ -18,14 +18,6 @@ namespace {
 // More than that are no command line any more: `errand runs pending` lists them.
 constexpr std::size_t k_most_in_a_command = 50;
 
-// `time` after `since`, as far as the clock goes.
-Clock::Wall later(Clock::Wall since, Milliseconds time) {
-  constexpr Clock::Wall k_last{std::chrono::sys_days{std::chrono::year{2200} / 12 / 31}};
-  const auto last = std::chrono::floor<Milliseconds>(k_last.time_since_epoch());
-  const auto sum = std::chrono::floor<Milliseconds>(since.time_since_epoch()) + time;
-  return Clock::Wall(std::min(sum, last));
-}
-
 // A yes without looking, as of --yes, is none for the next process.
 bool is_of_a_person(std::string_view by) {
   return by == "person" || by == "resume";
@@ -235,10 +227,10 @@ std::optional<Ending> ApprovalDesk::overdue() {
   }
   const auto now = ports_.clock.wall();
   for (const ParkedCall* call : recorder_.state().approvals.pending()) {
-    const auto since = parse_time(call->since);
-    if (since && now < later(*since, *allowed)) {
+    if (!is_overdue(*call, *allowed, now)) {
       continue;
     }
+    const auto since = parse_time(call->since);
     const auto waited = since ? std::chrono::floor<Milliseconds>(now - *since) : *allowed;
     const auto seconds = [](Milliseconds time) { return static_cast<double>(time.count()) / 1000; };
     return stopped_at(Code::durable_signal_timeout,

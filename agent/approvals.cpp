@@ -1,9 +1,11 @@
 #include "agent/approvals.h"
 
+#include "agent/duration.h"
 #include "agent/json.h"
 #include "agent/sha256.h"
 #include "agent/text.h"
 
+#include <ranges>
 #include <utility>
 #include <variant>
 
@@ -69,6 +71,7 @@ void advance(Approvals& approvals, const EventBody& event) {
     Approvals next;
     next.grants = std::move(approvals.grants);
     next.setting = std::move(approvals.setting);
+    next.has_waited = std::move(approvals.has_waited);
     approvals = std::move(next);
   } else if (const auto* asked = std::get_if<ApprovalRequested>(&event)) {
     approvals.asked.insert_or_assign(
@@ -100,6 +103,7 @@ void advance(Approvals& approvals, const EventBody& event) {
     approvals.positions.clear();
     for (std::size_t at = 0; at < approvals.parked.size(); ++at) {
       approvals.positions.insert_or_assign(approvals.parked[at].request.call.id, at);
+      approvals.has_waited.insert(approvals.parked[at].request.call.id);
     }
     approvals.settled.clear();
   } else if (const auto* started = std::get_if<ToolStarted>(&event)) {
@@ -107,6 +111,18 @@ void advance(Approvals& approvals, const EventBody& event) {
   } else if (const auto* finished = std::get_if<ToolFinished>(&event)) {
     settle(approvals, finished->result.call_id);
   }
+}
+
+std::string changed_lines(std::string_view difference) {
+  std::string lines;
+  for (const auto part : std::views::split(difference, '\n')) {
+    const std::string_view line(part.begin(), part.end());
+    if (line.starts_with('+') || line.starts_with('-')) {
+      lines += line;
+      lines += '\n';
+    }
+  }
+  return lines;
 }
 
 std::string sealed_yes(std::string_view run_id,
@@ -122,7 +138,8 @@ std::string sealed_yes(std::string_view run_id,
                                    sha256_hex(canonical_text(request.call.arguments)),
                                    request.rule,
                                    request.by_hook ? "hook" : "",
-                                   request.tool_sha256});
+                                   request.tool_sha256,
+                                   changed_lines(request.changes)});
 }
 
 std::string sealed_grant(std::string_view run_id,
@@ -135,6 +152,11 @@ std::string sealed_grant(std::string_view run_id,
 
 std::string sealed_no(std::string_view run_id, std::int64_t turn, std::string_view call_id) {
   return "no " + length_prefixed({run_id, std::to_string(turn), call_id});
+}
+
+bool is_overdue(const ParkedCall& call, Milliseconds allowed, Clock::Wall now) {
+  const auto since = parse_time(call.since);
+  return !since || now >= later(*since, allowed);
 }
 
 bool can_be_approved(const ParkedCall& call) {

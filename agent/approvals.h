@@ -1,6 +1,7 @@
 // What people were asked about the calls of the last reply, and what they have said: a fold of the
 // log, so that whoever carries the run on asks for nothing twice.
 #pragma once
+#include "agent/clock.h"
 #include "agent/event.h"
 
 #include <cstddef>
@@ -47,7 +48,8 @@ struct Approvals {
   std::vector<ParkedCall> parked;                             // by the last run.parked
   std::map<std::string, std::size_t, std::less<>> positions;  // of parked, by call id
   std::set<std::string> settled;                              // ids of those that wait no more
-  std::map<std::string, Said> said;                           // by call id
+  std::set<std::string, std::less<>> has_waited;  // ids of all that ever did, in the run
+  std::map<std::string, Said> said;               // by call id
   std::map<std::string, Grant> asked;  // what a yes to all like it would grant, by call id
   std::vector<Grant> grants;           // of the whole run
 
@@ -58,6 +60,9 @@ struct Approvals {
 };
 
 void advance(Approvals& approvals, const EventBody& event);
+
+// Of the changes that a person is shown: a yes is to these lines, whatever stands around them.
+std::string changed_lines(std::string_view difference);
 
 // What the user's errand seals when a yes is recorded: the whole of what it is a yes to. A later
 // request has it where nothing of the call, nor of what it needs approval for, has changed.
@@ -70,6 +75,9 @@ std::string sealed_grant(std::string_view run_id,
                          std::string_view rule,
                          std::string_view tool_sha256);
 std::string sealed_no(std::string_view run_id, std::int64_t turn, std::string_view call_id);
+
+// Whether it has waited for as long as it may. One that does not say since when has.
+bool is_overdue(const ParkedCall& call, Milliseconds allowed, Clock::Wall now);
 
 // Not where a secret was taken out of it: then the model has to make it again.
 bool can_be_approved(const ParkedCall& call);

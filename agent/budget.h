@@ -1,9 +1,11 @@
 // What the limits of a run leave for a request to a model: asked before each, be it the loop's own
 // or that of a judge.
 #pragma once
+#include "agent/money.h"
 #include "agent/outcome.h"
 #include "agent/price.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <expected>
 #include <map>
@@ -20,6 +22,12 @@ struct Asking {
   ModelUse unrecorded = {};                    // what is used up, and in no event yet
 };
 
+// What is used up, of one run or of several together.
+struct Spending {
+  std::int64_t tokens = 0;
+  std::optional<Money> cost = Money{};  // nullopt: unknown
+};
+
 class Budget {
  public:
   virtual ~Budget() = default;
@@ -28,6 +36,12 @@ class Budget {
   virtual std::expected<std::optional<std::int64_t>, Ending> room_for(
       const Asking& asking) const = 0;
 };
+
+// Of two rooms; nullopt: any number.
+inline std::optional<std::int64_t> least(std::optional<std::int64_t> one,
+                                         std::optional<std::int64_t> other) {
+  return one && other ? std::min(*one, *other) : one ? one : other;
+}
 
 // Where nobody has measured them.
 constexpr std::int64_t k_bytes_per_token = 4;

@@ -1,20 +1,12 @@
 #include "agent/call_ids.h"
 
+#include "agent/fnv1a.h"
 #include "agent/text.h"
 
 #include <utility>
 
 namespace agent {
 namespace {
-
-// FNV-1a: the same on every machine, unlike std::hash.
-std::uint64_t fnv1a(std::string_view text, std::uint64_t seed) {
-  std::uint64_t value = seed;
-  for (const char c : text) {
-    value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return value;
-}
 
 // People read it, and write it on command lines as it was shown to them.
 bool can_be_shown(std::string_view id) {
@@ -27,7 +19,7 @@ bool can_be_shown(std::string_view id) {
 std::string made_call_id(std::string_view seed, std::size_t position, std::uint64_t salt) {
   constexpr std::string_view k_letters =
       "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  std::uint64_t value = fnv1a(std::to_string(position), fnv1a(seed, 0xcbf29ce484222325 + salt));
+  std::uint64_t value = fnv1a(std::to_string(position), fnv1a(seed, k_fnv1a_of_nothing + salt));
   std::string id;
   for (int i = 0; i < 9; ++i) {
     id += k_letters[value % k_letters.size()];
@@ -36,15 +28,19 @@ std::string made_call_id(std::string_view seed, std::size_t position, std::uint6
   return id;
 }
 
+bool CallIds::is_free(std::string_view id) const {
+  return !taken_.contains(id) && (may_be_ == nullptr || may_be_(id));
+}
+
 std::string CallIds::take(std::string id, std::string_view name, std::string_view arguments) {
-  if (!can_be_shown(id) || taken_.contains(id)) {
+  if (!can_be_shown(id) || !is_free(id)) {
     id.clear();
     std::string seed = seed_;
     seed += '\n';
     seed += name;
     seed += '\n';
     seed += arguments;
-    for (std::uint64_t salt = 0; id.empty() || taken_.contains(id); ++salt) {
+    for (std::uint64_t salt = 0; id.empty() || !is_free(id); ++salt) {
       id = made_call_id(seed, position_, salt);
     }
   }
@@ -53,11 +49,10 @@ std::string CallIds::take(std::string id, std::string_view name, std::string_vie
   return id;
 }
 
-void give_own_ids(Reply& reply, const std::function<bool(std::string_view)>& keeps_whole) {
-  CallIds ids("");
+void give_own_ids(Reply& reply, const std::function<bool(std::string_view)>& may_be) {
+  CallIds ids("", may_be);
   for (ToolCall& call : reply.tool_calls) {
-    const bool is_kept = keeps_whole == nullptr || keeps_whole(call.id);
-    std::string id = ids.take(is_kept ? call.id : "", call.name, call.arguments);
+    std::string id = ids.take(call.id, call.name, call.arguments);
     if (id != call.id) {
       call.id = std::move(id);
       reply.raw.clear();

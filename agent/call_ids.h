@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace agent {
 
@@ -18,21 +19,25 @@ std::string made_call_id(std::string_view seed, std::size_t position, std::uint6
 // Of the calls of one reply, in their order.
 class CallIds {
  public:
-  explicit CallIds(std::string_view seed) : seed_(seed) {}
+  // `may_be`: that none elsewhere has the id already; null: any may be.
+  explicit CallIds(std::string_view seed, std::function<bool(std::string_view)> may_be = nullptr)
+      : seed_(seed), may_be_(std::move(may_be)) {}
 
   // `id`; where it cannot be shown as it is, in 256 bytes, or an earlier call has it, one that is
   // made of the call.
   std::string take(std::string id, std::string_view name, std::string_view arguments);
 
  private:
+  bool is_free(std::string_view id) const;
+
   std::string seed_;
+  std::function<bool(std::string_view)> may_be_;
   std::set<std::string, std::less<>> taken_;
   std::size_t position_ = 0;
 };
 
-// Whatever the provider says. An id that the log would not keep as it is (`keeps_whole`; null: it
-// keeps all) is replaced, too: two of them could become the same. What was to be sent back of the
-// reply has the old ids: where one is replaced, it is left out.
-void give_own_ids(Reply& reply, const std::function<bool(std::string_view)>& keeps_whole = nullptr);
+// Whatever the provider says. An id that may not be (null: any may) is replaced, too. What was to
+// be sent back of the reply has the old ids: where one is replaced, it is left out.
+void give_own_ids(Reply& reply, const std::function<bool(std::string_view)>& may_be = nullptr);
 
 }  // namespace agent

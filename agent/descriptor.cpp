@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <limits>
 #include <poll.h>
 #include <sys/socket.h>

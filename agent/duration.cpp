@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -270,6 +271,15 @@ std::optional<std::chrono::system_clock::time_point> parse_time(std::string_view
   }
   return *date + std::chrono::hours{*hour} + std::chrono::minutes{*minute} +
          std::chrono::seconds{*second} + *fraction - *offset;
+}
+
+std::chrono::system_clock::time_point later(std::chrono::system_clock::time_point time,
+                                            milliseconds wait) {
+  constexpr std::chrono::system_clock::time_point k_last{
+      std::chrono::sys_days{std::chrono::year{2200} / 12 / 31}};
+  const auto sum = std::chrono::floor<milliseconds>(time.time_since_epoch()) + wait;
+  return std::chrono::system_clock::time_point(
+      std::min(sum, std::chrono::floor<milliseconds>(k_last.time_since_epoch())));
 }
 
 std::optional<std::chrono::sys_days> parse_day(std::string_view text) {

@@ -21,6 +21,10 @@ std::optional<std::int64_t> parse_count(std::string_view text);
 std::string format_time(std::chrono::system_clock::time_point time);
 std::optional<std::chrono::system_clock::time_point> parse_time(std::string_view text);
 
+// `wait` after `time`, as far as the clock goes.
+std::chrono::system_clock::time_point later(std::chrono::system_clock::time_point time,
+                                            std::chrono::milliseconds wait);
+
 // "2026-11-21"
 std::optional<std::chrono::sys_days> parse_day(std::string_view text);
 std::string format_day(std::chrono::sys_days day);

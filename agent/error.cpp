@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -80,7 +81,7 @@ constexpr std::array k_table = std::to_array<CodeRow>({
     {Code::mcp_initialization, "mcp.initialization", Domain::system, Retry::never, "", "UC", 69, false, "The MCP server did not initialise; its last words say why.", "0.1.0"},
     {Code::mcp_auth, "mcp.auth", Domain::action, Retry::never, "", "UC", 77, false, "The MCP server wants a login, or has refused it.", "0.1.0"},
     {Code::mcp_tool_call, "mcp.tool_call", Domain::action, Retry::model, "", "M", 110, true, "The MCP server refused the call; its message says why.", "0.1.0"},
-    {Code::mcp_transport, "mcp.transport", Domain::system, Retry::automatic, "reconnect; only calls that were not taken are sent again", "M", 69, true, "The connection to the MCP server broke.", "0.1.0"},
+    {Code::mcp_transport, "mcp.transport", Domain::system, Retry::automatic, "reconnect; only calls that were not taken are sent again", "M", 69, true, "The connection to the MCP server broke, or what it answered cannot be used.", "0.1.0"},
     {Code::mcp_other, "mcp.other", Domain::system, Retry::never, "", "U", 69, false, "The MCP server's message says more.", "0.1.0"},
     {Code::a2a_remote, "a2a.remote", Domain::system, Retry::automatic, "by HTTP status", "MU", 69, true, "The remote agent failed; its message says why.", ""},
     {Code::team_invalid, "team.invalid", Domain::config, Retry::never, "", "UC", 78, false, "Check the flow: names, cycles, duplicates.", "0.1.0"},

@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <type_traits>
 #include <utility>
@@ -28,8 +29,10 @@ Json arguments_json(const std::string& arguments) {
   if (arguments.empty()) {
     return nullptr;
   }
-  auto parsed = parse_json(arguments);
-  return parsed && parsed->is_object() ? std::move(*parsed) : Json(arguments);
+  std::optional<std::string> repeated_name;
+  auto parsed = parse_json(arguments, repeated_name);
+  const bool says_it_all = parsed && parsed->is_object() && !repeated_name;
+  return says_it_all ? std::move(*parsed) : Json(arguments);
 }
 
 void read_word(std::string_view word, ModelDelta::Kind& kind) {

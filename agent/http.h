@@ -68,6 +68,7 @@ enum class Heard : std::uint8_t {
   nothing,     // blank lines, a piece of an event, an event that says nothing: no deadline
   keep_alive,  // `idle`, and not `first_byte`
   answer,      // `idle`; that of `first_byte` is over
+  last,        // the answer is whole: what is left of the exchange has a second
   enough,      // ends the exchange early as a success: the rest is not wanted
 };
 

@@ -36,8 +36,11 @@ struct Overloaded : Ts... {
 // Asks hooks and guardrails, if there are any, and records what they say.
 class Interceptors final : public Budget {
  public:
-  Interceptors(Interceptor* interceptor, Recorder& recorder, std::string_view prompt)
-      : interceptor_(interceptor), recorder_(recorder), prompt_(prompt) {}
+  Interceptors(Interceptor* interceptor,
+               const Budget* above,
+               Recorder& recorder,
+               std::string_view prompt)
+      : interceptor_(interceptor), above_(above), recorder_(recorder), prompt_(prompt) {}
 
   bool are_there() const { return interceptor_ != nullptr; }
 
@@ -45,6 +48,7 @@ class Interceptors final : public Budget {
     if (!are_there()) {
       return {};
     }
+    recorder_.commit();  // they may run for long
     hook_context.turn = recorder_.state().turns;
     hook_context.prompt = prompt_;
     hook_context.budget = this;
@@ -52,7 +56,18 @@ class Interceptors final : public Budget {
   }
 
   std::expected<std::optional<std::int64_t>, Ending> room_for(const Asking& asking) const override {
-    return agent::room_for(recorder_.state(), asking);
+    auto room = agent::room_for(recorder_.state(), asking);
+    return room ? room_above(asking, *room) : std::move(room);
+  }
+
+  // The least of `room`, which this run's own limits leave, and of what those above do.
+  std::expected<std::optional<std::int64_t>, Ending> room_above(
+      const Asking& asking, std::optional<std::int64_t> room) const {
+    if (above_ == nullptr) {
+      return room;
+    }
+    auto left = above_->room_for(asking);
+    return left ? least(room, *left) : std::move(left);
   }
 
   void notify(std::string_view kind, std::string_view text, std::stop_token stop) {
@@ -70,6 +85,7 @@ class Interceptors final : public Budget {
   }
 
   Interceptor* interceptor_;
+  const Budget* above_;
   Recorder& recorder_;
   std::string_view prompt_;
 };
@@ -93,6 +109,9 @@ class RecordingWatcher final : public ToolWatcher {
     HookDecision decision = interceptors_.judge(
         {.point = HookPoint::pre_tool_use, .text = call.arguments, .call = &call}, stop_);
     note(decision);
+    if (decision.refusal && stop_.stop_requested()) {
+      decision.refusal = "the run was stopped before hooks and guardrails had looked at it";
+    }
     context_.insert_or_assign(call.id, decision.context);
     return decision;
   }
@@ -118,6 +137,7 @@ class RecordingWatcher final : public ToolWatcher {
                                  .arguments = call.arguments,
                                  .arguments_sha256 = call.arguments_sha256});
     recorder_.commit();
+    begun_.insert(call.id);
     if (interceptors_.are_there()) {
       started_.insert_or_assign(call.id, call);  // for them: it may be large
     }
@@ -130,9 +150,10 @@ class RecordingWatcher final : public ToolWatcher {
 
   void finished(const ToolResult& result) override {
     const State& state = recorder_.state();
-    if (was_parked_ && stop_.stop_requested() && result.code == Code::tool_cancelled &&
-        !state.started_calls.contains(result.call_id)) {
-      return;  // of a parked run that was stopped again: its answers still hold
+    const bool has_earlier_life = was_parked_ || state.started_calls.contains(result.call_id);
+    if (has_earlier_life && (stop_.stop_requested() || ending_) &&
+        result.code == Code::tool_cancelled && !begun_.contains(result.call_id)) {
+      return;  // it was stopped again: answers still hold, and what was at work goes on later
     }
     recorder_.record(ToolFinished{.turn = state.turns, .result = judged(result)});
     if (!state.open_calls.empty()) {
@@ -202,6 +223,11 @@ class RecordingWatcher final : public ToolWatcher {
                                                    .result = &result},
                                                   stop_);
       note(decision);
+      if (decision.refusal && stop_.stop_requested()) {
+        decision.refusal =
+            "the call has ended, and the run was stopped before hooks and guardrails had looked at "
+            "its result";
+      }
       if (decision.refusal || decision.ending) {
         result.content = "[withheld: " + decision.refusal.value_or(decision.ending->message) + "]";
         result.full_output.clear();
@@ -220,7 +246,8 @@ class RecordingWatcher final : public ToolWatcher {
   Interceptors& interceptors_;
   ApprovalDesk& desk_;
   std::stop_token stop_;
-  const bool was_parked_;  // with calls of this reply
+  const bool was_parked_;        // with calls of this reply
+  std::set<std::string> begun_;  // calls, by this process
   std::map<std::string, ToolCall> started_;
   std::map<std::string, std::vector<std::string>> context_;  // by call id
   std::optional<Ending> ending_;
@@ -283,7 +310,7 @@ class Run {
                    .journal = ports.journal,
                    .clock = ports.clock,
                    .parent = request.parent}),
-        interceptors_(ports.interceptor, recorder_, first_prompt(request)),
+        interceptors_(ports.interceptor, ports.above, recorder_, first_prompt(request)),
         time_(Milliseconds{request.started.worked_ms}, ports.clock, cancellation),
         desk_(
             request,
@@ -299,15 +326,32 @@ class Run {
     try {
       return go();
     } catch (const std::exception& exception) {
-      if (is_finishing_) {
-        throw;
-      }
-      return finish({.error = error_of(exception)});
+      return finish_short_of(exception);
     }
   }
 
  private:
   using Done = std::expected<void, Ending>;
+
+  // What had come of an answer may be what there is no room for.
+  RunResult finish_short_of(const std::exception& exception) {
+    const Ending ending{.error = error_of(exception)};
+    if (!is_finishing_) {
+      try {
+        return finish(ending);
+      } catch (const std::exception&) {  // again
+      }
+    }
+    recorder_.forget_streaming();
+    RunResult result = make_result(recorder_.state(), ending);
+    std::string().swap(result.text);
+    result.partial = false;
+    result.run_id = request_.run_id;
+    result.duration_ms = worked_ms();
+    tell_the_way_on(result);
+    recorder_.finish(result, []() { return std::nullopt; });
+    return result;
+  }
 
   RunResult go() {
     if (const auto limit = time_limit()) {
@@ -435,6 +479,9 @@ class Run {
     std::ranges::copy_if(state.open_calls,
                          std::back_inserter(unsettled),
                          [&](const ToolCall& call) { return !state.results.contains(call.id); });
+    for (const MemberFinished& member : request_.left_off) {
+      recorder_.record(member);
+    }
     for (const ToolCall& call : unsettled) {
       const auto started = state.started_calls.find(call.id);
       if (started == state.started_calls.end()) {
@@ -516,6 +563,9 @@ class Run {
       is_withheld_ = true;
       return heed(std::move(decision));
     }
+    if (decision.refusal && interruption()) {
+      return {};  // who looks for it may have been stopped: the next process asks again
+    }
     if (decision.refusal) {
       close_open_calls();
       return note(UserSaid{.text = *std::move(decision.refusal),
@@ -552,6 +602,10 @@ class Run {
         !done) {
       return done;
     }
+    const auto most = interceptors_.room_above(next_request(state), ask.max_output_tokens);
+    if (!most) {
+      return std::unexpected(most.error());
+    }
     const std::int64_t turn = state.turns + 1;
     recorder_.record(TurnStarted{.turn = turn});
     recorder_.record(
@@ -559,7 +613,7 @@ class Run {
                        .model = request_.started.model,
                        .messages = static_cast<std::int64_t>(seen_by_model(state).messages.size()),
                        .estimated_input = estimated_input(state),
-                       .max_output_tokens = ask.max_output_tokens});
+                       .max_output_tokens = *most});
     recorder_.commit();
     if (recorder_.failure()) {
       return std::unexpected(Ending{.error = recorder_.failure()});
@@ -570,7 +624,7 @@ class Run {
     ModelRequest request{.instructions = request_.started.instructions,
                          .tools = tools_of_request(),
                          .conversation = seen_by_model(state),
-                         .max_output_tokens = ask.max_output_tokens,
+                         .max_output_tokens = *most,
                          .tool_choice = tool_choice(state),
                          .output_schema = state.plan.output_schema};
     std::optional<Ending> at_limit;
@@ -585,8 +639,8 @@ class Run {
           if (asks_again && !at_limit) {
             at_limit = limits_again(request);
           }
-          if (at_limit) {
-            stop.request_stop();
+          if (at_limit || recorder_.failure()) {
+            stop.request_stop();  // nobody would see the rest, and it is paid for
           }
         },
         stop.get_token());
@@ -596,10 +650,14 @@ class Run {
       }
     }
     if (!reply) {
-      return std::unexpected(at_limit ? *std::move(at_limit)
-                                      : Ending{.error = std::move(reply).error()});
+      return std::unexpected(at_limit              ? *std::move(at_limit)
+                             : recorder_.failure() ? Ending{.error = recorder_.failure()}
+                                                   : Ending{.error = std::move(reply).error()});
     }
-    give_own_ids(*reply, ports_.keeps_whole);
+    give_own_ids(*reply, [&](std::string_view id) {
+      return (!ports_.keeps_whole || ports_.keeps_whole(id)) &&
+             !state.approvals.has_waited.contains(id);
+    });
     for (ToolCall& call : reply->tool_calls) {
       call.arguments = as_recorded(call.arguments);
       call.arguments_sha256 = sha256_hex(call.arguments);
@@ -679,18 +737,32 @@ class Run {
     return {};
   }
 
+  // -1 is what no number can be made of.
+  static std::string counts_of(const Usage& usage) {
+    const auto count = [](std::int64_t tokens) {
+      return tokens == -1 ? std::string("no number") : std::to_string(tokens);
+    };
+    const auto cached = [&](std::int64_t tokens, std::string_view how) {
+      return tokens == 0 ? std::string() : fmt::format(", {} {}", count(tokens), how);
+    };
+    return fmt::format("{} in{}{}, {} out{}",
+                       count(usage.input),
+                       cached(usage.cache_read, "of them from the cache"),
+                       cached(usage.cache_write, "into the cache"),
+                       count(usage.output),
+                       cached(usage.reasoning, "of reasoning"));
+  }
+
   static Warning estimate_warning(const Reply& reply) {
-    return {.message = fmt::format("the token counts from {} cannot be right ({} in, {} out): they "
-                                   "are estimated from the bytes "
-                                   "({} in, {} out)",
-                                   reply.origin.empty() ? "the model" : "`" + reply.origin + "`",
-                                   reply.usage.input,
-                                   reply.usage.output,
-                                   reply.estimated->input,
-                                   reply.estimated->output),
-            .help =
-                "Limits and costs go by the estimate, `estimated` in the event "
-                "`model.responded`."};
+    return {
+        .message = fmt::format("the token counts from {} cannot be right ({}): they are estimated "
+                               "from the bytes ({})",
+                               reply.origin.empty() ? "the model" : "`" + reply.origin + "`",
+                               counts_of(reply.usage),
+                               counts_of(*reply.estimated)),
+        .help =
+            "Limits and costs go by the estimate, `estimated` in the event "
+            "`model.responded`."};
   }
 
   // Attempts that failed may have used up what a limit leaves, and another model may be dearer: the
@@ -703,7 +775,12 @@ class Run {
         continue;
       }
       if (const auto* ask = std::get_if<AskModel>(&step)) {
-        request.max_output_tokens = ask->max_output_tokens;
+        const auto most =
+            interceptors_.room_above(next_request(recorder_.state()), ask->max_output_tokens);
+        if (!most) {
+          return most.error();
+        }
+        request.max_output_tokens = *most;
       }
       auto* end = std::get_if<Finish>(&step);
       return end != nullptr ? std::optional(std::move(end->ending)) : std::nullopt;
@@ -742,6 +819,7 @@ class Run {
     RecordingWatcher watcher(recorder_, interceptors_, desk_, cancellation_.stop());
     ports_.toolbox.run(step.calls, watcher, cancellation_.stop(), cancellation_.kill());
     suspended_ = watcher.suspended_calls();
+    is_killed_ = watcher.ending().has_value();
     return watcher.ending() ? Done(std::unexpected(*watcher.ending())) : Done();
   }
 
@@ -796,11 +874,14 @@ class Run {
     }
   }
 
-  // Every call of the last reply has one result, also those that an ending kept from running.
+  // Every call of the last reply has one result, also those that an ending kept from running; but
+  // for those that a process has begun and the next one goes on with.
   void close_open_calls(const std::string& why = "the run ended before this call") {
     const auto calls = recorder_.state().open_calls;
     for (const ToolCall& call : calls) {
-      if (!recorder_.state().results.contains(call.id) && !suspended_.contains(call.id)) {
+      const State& state = recorder_.state();
+      if (!state.results.contains(call.id) && !suspended_.contains(call.id) &&
+          !state.started_calls.contains(call.id)) {
         leave_out(call, why);
       }
     }
@@ -810,7 +891,7 @@ class Run {
   bool stays_parked() const {
     const Approvals& approvals = recorder_.state().approvals;
     return approvals.are_pending() ||
-           (!approvals.parked.empty() && cancellation_.stop().stop_requested());
+           (!approvals.parked.empty() && (cancellation_.stop().stop_requested() || is_killed_));
   }
 
   // What a run that ended early has of an answer goes the way of an answer: not past a guardrail.
@@ -930,6 +1011,7 @@ class Run {
   std::int64_t news_after_ = -1;  // the turn that the tools were last asked behind
   std::optional<Ending> left_;    // where calls have left what git or errand would obey
   bool is_finishing_ = false;
+  bool is_killed_ = false;    // while calls were to run
   bool is_approved_ = false;  // the answer, by hooks and guardrails
   bool is_withheld_ = false;  // the same: it is nobody's to read
 };

@@ -44,6 +44,8 @@ struct Ports {
   // Whether the journal will have such a text, a call's id or its arguments, as it is, without a
   // secret taken out; null: yes.
   std::function<bool(std::string_view text)> keeps_whole = nullptr;
+  // What the runs leave that this one works for, beside its own limits; null: there are none.
+  const Budget* above = nullptr;
 };
 
 // An answer to a parked call that was given before the run is carried on: once or no.
@@ -61,6 +63,9 @@ struct RunRequest {
   ResumeCommand resume = {};           // carries this one on
   std::map<std::string, GivenAnswer> answers = {};  // to parked calls of `past`, by call id
   std::optional<TimeAbove> time_above = {};         // nullopt: it has its own alone
+  // Where a new message stands: sub-agents that were at work when the last process ended, and that
+  // nobody goes on with: what they had come to.
+  std::vector<MemberFinished> left_off = {};
 };
 
 // Runs to one of the endings and returns its result object; never throws for a failure of the

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace agent {
@@ -30,8 +32,10 @@ Usage& Usage::operator-=(const Usage& part) {
 }
 
 std::string as_recorded(std::string_view arguments) {
-  const auto json = parse_json(arguments);
-  return json && json->is_object() ? dump(*json) : std::string(arguments);
+  std::optional<std::string> repeated_name;
+  const auto json = parse_json(arguments, repeated_name);
+  const bool is_plain = json && json->is_object() && !repeated_name;
+  return is_plain ? dump(*json) : std::string(arguments);
 }
 
 std::string_view to_string(StopReason reason) {

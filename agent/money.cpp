@@ -9,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <system_error>
+#include <utility>
 
 namespace agent {
 namespace {

@@ -37,6 +37,9 @@ class Recorder {
   // Makes what was recorded durable: before each effect, and before what may take its time.
   void commit();
 
+  // Lets go of what had come of an answer that is cut off.
+  void forget_streaming() { std::string().swap(state_.streaming); }
+
   // The last event. Nobody is told of an ending that the journal could not take. The first sink is
   // what the run is for: what it cannot take changes the ending once more, which the journal then
   // has behind the first one, and everybody else hears of that one.

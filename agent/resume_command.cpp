@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -84,6 +85,11 @@ std::optional<Raise> own_raise_of(const RunResult& result, const Limits& limits)
 
 }  // namespace
 
+std::string resume_words(std::string_view run_id, std::string_view store) {
+  return "errand resume " + shell_word(run_id) +
+         (store == "auto" ? std::string() : " --store " + shell_word(store));
+}
+
 std::string resume_command(const ResumeCommand& resume,
                            const RunResult& result,
                            const Limits& limits) {
@@ -127,9 +133,11 @@ void tell_of_member(RunResult& result, const ResumeCommand& resume) {
   if (!is_of_another(result) || result.stop->way_on.empty() || !result.error) {
     return;
   }
-  result.error->help = fmt::format("`{}` carries on the member, and then `{}` this run",
-                                   one_line(result.stop->way_on, 300),
-                                   one_line(resume.words, 300));
+  const std::string whole =
+      resume.words.empty() ? ""
+                           : fmt::format(", and then `{}` this run", one_line(resume.words, 300));
+  result.error->help =
+      fmt::format("`{}` carries on the member{}", one_line(result.stop->way_on, 300), whole);
 }
 
 void tell_of_record(RunResult& result, const ResumeCommand& resume) {

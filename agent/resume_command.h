@@ -17,6 +17,9 @@ struct ResumeCommand {
   std::string changed_file = {};          // as it is now, where that is another one
 };
 
+// "errand resume ID"; `store` is the file that the run is in, or `auto` for the user's journal.
+std::string resume_words(std::string_view run_id, std::string_view store);
+
 // Where only a new message carries a run on, this stands for it at the end of the command.
 constexpr std::string_view k_place_of_message = " \"and now …\"";
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <openssl/bio.h>
 #include <openssl/ecdsa.h>

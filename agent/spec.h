@@ -187,6 +187,7 @@ struct ChecksSpec {
 struct SessionSpec {
   enum class Durability : std::uint8_t { process, full };
   std::string store = "auto";  // auto, none, or a path to the journal file
+  bool is_of_whole = false;    // said by an agent or a flow that this one works for
   Durability durability = Durability::process;
   std::optional<Milliseconds> keep = std::nullopt;  // older runs are removed; nullopt: none
 };

@@ -273,7 +273,8 @@ void fold(State& state, const ModelResponded& event) {
 
   const bool cut = reply.stop_reason == StopReason::max_tokens ||
                    reply.stop_reason == StopReason::context_window;
-  const bool malformed = reply.stop_reason == StopReason::malformed_tool_call;
+  const bool malformed = reply.stop_reason == StopReason::malformed_tool_call ||
+                         (reply.stop_reason == StopReason::tool_use && reply.tool_calls.empty());
   const bool paused = reply.stop_reason == StopReason::pause;
   const bool may_call = lets_calls_run(reply.stop_reason);
   const bool calls = may_call && !reply.tool_calls.empty();

@@ -282,6 +282,16 @@ Step judge(const State& state) {
                              "the model's tool calls were malformed twice in a row")};
       }
       return Say{{.text = std::string(k_call_again), .reason = "malformed_tool_call"}};
+    case StopReason::tool_use:
+      if (has_called(state)) {
+        break;
+      }
+      if (state.malformed_replies > 1) {
+        return Finish{
+            failed(Code::provider_bad_response,
+                   "the model said twice in a row that it calls a tool, and called none")};
+      }
+      return Say{{.text = std::string(k_call_again), .reason = "malformed_tool_call"}};
     case StopReason::error:
       return Finish{
           failed(Code::provider_stream_broken, "the server ended the answer before it was whole")};
@@ -293,7 +303,6 @@ Step judge(const State& state) {
       }
       return AskModel{};
     case StopReason::end_turn:
-    case StopReason::tool_use:
     case StopReason::stop_sequence:
     case StopReason::unknown:
       break;
@@ -312,18 +321,16 @@ Step judge(const State& state) {
   return Say{{.text = std::string(k_say_something), .reason = "empty"}};
 }
 
-// What is used up, also by what no event tells of yet.
-struct Spent {
-  std::int64_t tokens = 0;
-  std::optional<Money> cost;  // nullopt: unknown
-};
-
-Spent spent_by(const State& state, const Asking& asking) {
-  return {.tokens = state.usage.total() + asking.unrecorded.usage.total(),
-          .cost = sum_of(state.cost, asking.unrecorded.cost)};
+// Also what no event tells of yet.
+Spending with_unrecorded(const Spending& spent, const Asking& asking) {
+  return {.tokens = spent.tokens + asking.unrecorded.usage.total(),
+          .cost = sum_of(spent.cost, asking.unrecorded.cost)};
 }
 
-std::optional<Ending> token_limit(const Spent& spent, std::int64_t input, std::int64_t max) {
+std::optional<Ending> token_limit(const Spending& spent,
+                                  std::int64_t input,
+                                  std::int64_t max,
+                                  std::string_view by) {
   const auto stopped = [&](std::string message) {
     return stopped_at(Code::run_token_budget,
                       static_cast<double>(spent.tokens),
@@ -331,19 +338,23 @@ std::optional<Ending> token_limit(const Spent& spent, std::int64_t input, std::i
                       std::move(message));
   };
   if (spent.tokens >= max) {
-    return stopped(fmt::format("{} of {} tokens are used", spent.tokens, max));
+    return stopped(fmt::format("{} of {} tokens are used{}", spent.tokens, max, by));
   }
   if (spent.tokens + input >= max) {
     return stopped(
-        fmt::format("{} of {} tokens are used, and the next request alone needs about {}",
+        fmt::format("{} of {} tokens are used{}, and the next request alone needs about {}",
                     spent.tokens,
                     max,
+                    by,
                     input));
   }
   return std::nullopt;
 }
 
-std::optional<Ending> cost_limit(std::optional<Money> spent, const Asking& asking, Money max) {
+std::optional<Ending> cost_limit(std::optional<Money> spent,
+                                 const Asking& asking,
+                                 Money max,
+                                 std::string_view by) {
   const auto stopped = [&](std::string message) {
     return stopped_at(
         Code::run_cost_budget, spent.value_or(max).dollars(), max.dollars(), std::move(message));
@@ -352,7 +363,7 @@ std::optional<Ending> cost_limit(std::optional<Money> spent, const Asking& askin
     return stopped("what the last answer cost is unknown, so that the limit cannot be enforced");
   }
   if (*spent >= max) {
-    return stopped(fmt::format("{} of {} are spent", format_money(spent), format_money(max)));
+    return stopped(fmt::format("{} of {} are spent{}", format_money(spent), format_money(max), by));
   }
   const auto price = asking.prices.find(asking.model);
   if (price == asking.prices.end()) {
@@ -360,9 +371,10 @@ std::optional<Ending> cost_limit(std::optional<Money> spent, const Asking& askin
   }
   const Money input = input_cost(price->second, asking.input);
   if (input > max - *spent || affordable_output(price->second, max - *spent, asking.input) == 0) {
-    return stopped(fmt::format("{} of {} are spent, and the next request alone costs about {}",
+    return stopped(fmt::format("{} of {} are spent{}, and the next request alone costs about {}",
                                format_money(spent),
                                format_money(max),
+                               by,
                                format_money(input)));
   }
   return std::nullopt;
@@ -382,44 +394,14 @@ std::optional<std::int64_t> affordable_tokens(const Asking& asking, Money left) 
   return least;
 }
 
-// How many tokens the answer may have within these limits, as room_for.
-std::expected<std::optional<std::int64_t>, Ending> room_within(const Limits& limits,
-                                                               const State& state,
-                                                               const Asking& asking) {
-  const Spent spent = spent_by(state, asking);
-  std::optional<std::int64_t> room;
-  if (const auto max = limits.max_total_tokens) {
-    if (auto ending = token_limit(spent, asking.input, *max)) {
-      return std::unexpected(std::move(*ending));
-    }
-    room = *max - spent.tokens - asking.input;
-  }
-  if (const auto max = limits.max_cost_usd) {
-    if (auto ending = cost_limit(spent.cost, asking, *max)) {
-      return std::unexpected(std::move(*ending));
-    }
-    if (const auto tokens = affordable_tokens(asking, *max - *spent.cost)) {
-      room = std::min(*tokens, room.value_or(*tokens));
-    }
-  }
-  return room;
+Spending spent_by(const State& state) {
+  return {.tokens = state.usage.total(), .cost = state.cost};
 }
 
-Asking next_request(const State& state) {
-  return {.model = state.model, .prices = state.plan.prices, .input = estimated_input(state)};
-}
-
-// The same of an ordinary turn, which leaves a share for the last one.
+// The room of an ordinary turn, which leaves a share for the last one.
 std::expected<std::optional<std::int64_t>, Ending> room_before_the_share(const State& state) {
-  Limits limits = state.plan.limits;
-  if (limits.max_total_tokens) {
-    *limits.max_total_tokens -= *limits.max_total_tokens / k_kept_share;
-  }
-  if (limits.max_cost_usd) {
-    const std::int64_t max = limits.max_cost_usd->picos();
-    limits.max_cost_usd = Money::from_picos(max - max / k_kept_share);
-  }
-  return room_within(limits, state, next_request(state));
+  const Limits limits = before_the_share(state.plan.limits);
+  return room_within(limits, spent_by(state), next_request(state), {});
 }
 
 // The limit of which the next turn would use the kept share.
@@ -613,6 +595,17 @@ Ending ending_of_answer(const State& state) {
   return state.ending_result ? ended_by_tool(state) : ending_of_text(state);
 }
 
+Limits before_the_share(Limits limits) {
+  if (limits.max_total_tokens) {
+    *limits.max_total_tokens -= *limits.max_total_tokens / k_kept_share;
+  }
+  if (limits.max_cost_usd) {
+    const std::int64_t max = limits.max_cost_usd->picos();
+    limits.max_cost_usd = Money::from_picos(max - max / k_kept_share);
+  }
+  return limits;
+}
+
 bool may_wrap_up(const State& state) {
   return state.plan.limits.wrap_up && !state.wrap_up;
 }
@@ -630,7 +623,34 @@ Step wrap_up(const State& state, Code limit) {
 
 std::expected<std::optional<std::int64_t>, Ending> room_for(const State& state,
                                                             const Asking& asking) {
-  return room_within(state.plan.limits, state, asking);
+  return room_within(state.plan.limits, spent_by(state), asking, {});
+}
+
+Asking next_request(const State& state) {
+  return {.model = state.model, .prices = state.plan.prices, .input = estimated_input(state)};
+}
+
+std::expected<std::optional<std::int64_t>, Ending> room_within(const Limits& limits,
+                                                               const Spending& before,
+                                                               const Asking& asking,
+                                                               std::string_view by) {
+  const Spending spent = with_unrecorded(before, asking);
+  std::optional<std::int64_t> room;
+  if (const auto max = limits.max_total_tokens) {
+    if (auto ending = token_limit(spent, asking.input, *max, by)) {
+      return std::unexpected(std::move(*ending));
+    }
+    room = *max - spent.tokens - asking.input;
+  }
+  if (const auto max = limits.max_cost_usd) {
+    if (auto ending = cost_limit(spent.cost, asking, *max, by)) {
+      return std::unexpected(std::move(*ending));
+    }
+    if (const auto tokens = affordable_tokens(asking, *max - *spent.cost)) {
+      room = std::min(*tokens, room.value_or(*tokens));
+    }
+  }
+  return room;
 }
 
 Ending stopped_at(Code code, double used, double max, std::string message) {

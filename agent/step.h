@@ -62,12 +62,22 @@ Ending ending_of_answer(const State& state);
 // The last turn, where a limit keeps a share for it; the loop knows when that of the time begins.
 Step wrap_up(const State& state, Code limit);
 constexpr std::int64_t k_kept_share = 10;  // one part of so many
+// What ordinary turns may cost.
+Limits before_the_share(Limits limits);
 // Whether the model is yet to be told that its last turn comes.
 bool may_wrap_up(const State& state);
 
 // As Budget's: where max_total_tokens and max_cost_usd are judged, whoever asks.
 std::expected<std::optional<std::int64_t>, Ending> room_for(const State& state,
                                                             const Asking& asking);
+
+// The request that comes next.
+Asking next_request(const State& state);
+// As room_for, of limits that count for several runs. `by`: " by the flow", for messages.
+std::expected<std::optional<std::int64_t>, Ending> room_within(const Limits& limits,
+                                                               const Spending& spent,
+                                                               const Asking& asking,
+                                                               std::string_view by);
 
 // An ending at a setting of the agent file, with its Stop: which one, the exit table says.
 Ending stopped_at(Code code, double used, double max, std::string message);

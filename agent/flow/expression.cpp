@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <compare>
+#include <system_error>
 #include <utility>
 
 namespace agent::flow {
@@ -319,7 +320,7 @@ class ExpressionValue {
     return agent::fail(
         Code::team_invalid,
         fmt::format("the expression `{}`: {}", one_line(expression_.text(), 100), why),
-        "`errand check` shows what each step brings");
+        "`errand runs show RUN` shows what each step has brought");
   }
 
   static std::string shown(const Json& value) {

@@ -108,7 +108,11 @@ Result<void> FlowState::open(std::size_t number) {
       return fail(Code::team_invalid,
                   fmt::format("`for_each: {}` is not a list, but `{}`",
                               one_line(step.for_each, 100),
-                              one_line(dump(list), 60)));
+                              one_line(dump(list), 60)),
+                  list.is_null()
+                      ? "the step that brings it has failed or was skipped, or its output has no "
+                        "such member; `when` keeps a step from being run without it"
+                      : "");
     }
     if (list.size() > k_most_items) {
       return fail(Code::team_invalid,
@@ -259,7 +263,13 @@ Ending FlowState::last_ending() const {
     const auto& end = progress.ends[item];
     if (end && end->result.exit_code != 0) {
       const bool is_list = !steps_[*step].for_each.empty();
-      return ending_of({.step = *step, .item = is_list ? std::optional(item) : std::nullopt}, *end);
+      Ending ending =
+          ending_of({.step = *step, .item = is_list ? std::optional(item) : std::nullopt}, *end);
+      ending.error->help = fmt::format(
+          "the flow has gone on without it, by its `on_error`; `errand run FLOW --from {}` does it "
+          "again",
+          steps_[*step].name);
+      return ending;
     }
   }
   return {};

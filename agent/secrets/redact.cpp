@@ -233,17 +233,21 @@ std::size_t open_value(std::string_view text, const KnownValues& values) {
 }
 
 constexpr std::string_view k_cut = "…";
+constexpr std::string_view k_left_out = "\n[";  // then the `…`: see head_and_tail()
 
-// A value that was cut: its beginning in front of a `…`.
+// A value that was cut: its beginning in front of a `…`, or of the line that says how much was left
+// out.
 void find_cut_values(std::string_view text, const KnownValues& values, std::vector<Span>& spans) {
   std::size_t begin = 0;
   for (std::size_t cut = text.find(k_cut); cut != std::string_view::npos && !values.all().empty();
        cut = text.find(k_cut, begin)) {
-    if (cut - begin >= k_shortest_redacted) {
-      const std::size_t open = begin + open_value(text.substr(begin, cut - begin), values);
-      if (cut - open >= k_shortest_redacted) {
-        spans.push_back({open, cut, open});
-      }
+    std::string_view piece = text.substr(begin, cut - begin);
+    if (piece.ends_with(k_left_out)) {
+      piece.remove_suffix(k_left_out.size());
+    }
+    if (const std::size_t open = open_value(piece, values);
+        piece.size() - open >= k_shortest_redacted) {
+      spans.push_back({begin + open, begin + piece.size(), begin + open});
     }
     begin = cut + k_cut.size();
   }

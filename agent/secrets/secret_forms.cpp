@@ -19,11 +19,20 @@ bool is_unreserved(char c) {
          std::string_view("_.~-").contains(c);
 }
 
-std::string hex_escaped(std::string_view text, std::string_view digits) {
+// As a part of a JSON pointer.
+std::string in_pointer(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  }
+  return out;
+}
+
+std::string hex_escaped(std::string_view text, std::string_view digits, bool is_path) {
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (is_unreserved(c)) {
+    if (is_unreserved(c) || (is_path && c == '/')) {
       out += c;
     } else {
       out += {'%', digits[byte >> 4], digits[byte & 0x0F]};
@@ -67,12 +76,19 @@ std::vector<std::string> forms_of(const std::string& value) {
   std::vector<std::string> forms = {value,
                                     in_json,
                                     json_escaped(in_json, false),  // JSON in a JSON string
-                                    json_escaped(value, true),
-                                    hex_escaped(value, "0123456789ABCDEF"),
-                                    hex_escaped(value, "0123456789abcdef")};
+                                    json_escaped(value, true)};
+  forms.push_back(in_pointer(value));
+  for (const std::string_view digits : {"0123456789ABCDEF", "0123456789abcdef"}) {
+    for (const bool is_path : {false, true}) {
+      forms.push_back(hex_escaped(value, digits, is_path));
+    }
+  }
   for (std::size_t lead = 0; lead < 3; ++lead) {
     forms.push_back(base64_core(value, lead, k_base64));
     forms.push_back(base64_core(value, lead, k_base64_url));
+  }
+  if (std::ranges::all_of(value, is_unreserved)) {  // as the host of an address, which has no case
+    forms.push_back(to_lower(value));
   }
   return forms;
 }
