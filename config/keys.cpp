@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 namespace config {
 namespace {
@@ -143,7 +144,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "approval.deadline", .type = Type::duration, .help = "How long a parked call may wait. A run that is carried on later than that ends with exit code 97; carried on once more, the model reads that nobody approved its calls. Left out, they wait for ever.", .example = "24h"},
 
     {.path = "session", .type = Type::map, .help = "Where the run is recorded, so that it can be shown and resumed.", .example = "{store: none}"},
-    {.path = "session.store", .type = Type::text, .help = "`auto` is the user's state folder, `none` records nothing, anything else is the path of the journal file.", .example = "none", .default_value = "auto", .shape = Shape::filled},
+    {.path = "session.store", .type = Type::text, .help = "`auto` is the user's state folder, `none` records nothing, anything else is the path of the journal file. A step or a sub-agent is recorded as the whole is that it works for, whatever its own file says.", .example = "none", .default_value = "auto", .shape = Shape::filled},
     {.path = "session.durability", .type = Type::choice, .help = "What the record survives: the death of the process, or also a power cut (full), which costs time at each step.", .example = "full", .default_value = "process", .choices = "process|full"},
     {.path = "session.keep", .type = Type::duration, .help = "At the end of a run, older ones are removed from the journal: those of which nothing was heard for that long, and which no living process has. Those that are parked go, too, with a warning. In a journal that `session.store` names these are all runs; in the user's own the runs of the agent of this name in the working folder.", .example = "30d"},
 
@@ -250,7 +251,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "context_management.pin", .type = Type::list, .help = "Files that stay with the model word for word, as they are whenever the conversation is made shorter: of each at most 30 kB, of all at most a quarter of the window, and only what tools may read. Paths start in the working folder; a file that is not there is left out.", .example = "[notes/plan.md]", .min = 1, .max = 20},
     {.path = "context_management.pin[]", .type = Type::text, .help = "The path of a file.", .example = "notes/plan.md", .shape = Shape::filled},
     {.path = "mcp_servers", .type = Type::map, .help = "MCP servers whose tools the agent can use, by name; each tool is called `mcp__NAME__TOOL`. They are started before the first turn, all at once, and ended with the run. A pasted `mcpServers` block is read, too. See MCP SERVERS.", .example = "{files: {command: npx, args: [-y, \"@modelcontextprotocol/server-filesystem\", .], sandbox: true}}", .shape = Shape::filled},
-    {.path = "mcp_servers.*", .type = Type::map, .help = "A server, by its name.", .example = "{command: ./server.py}"},
+    {.path = "mcp_servers.*", .type = Type::map, .help = "A server, by its name of at most 40 bytes.", .example = "{command: ./server.py}"},
     {.path = "mcp_servers.*.command", .type = Type::text, .help = "The program, which speaks MCP on its stdin and stdout; without a slash it is looked up in PATH. This or `url` is needed.", .example = "npx", .shape = Shape::filled},
     {.path = "mcp_servers.*.args", .type = Type::list, .help = "Its arguments; no shell reads them.", .example = "[-y, some-server]"},
     {.path = "mcp_servers.*.args[]", .type = Type::scalar, .help = "An argument.", .example = "-y"},
@@ -272,7 +273,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "mcp_servers.*.tools", .type = Type::list, .help = "Which of its tools are offered, by the server's names, with `*`; a `!` before one leaves out. The last pattern that is about a tool counts. Left out, all.", .example = "[\"get_*\", \"!get_secret\"]"},
     {.path = "mcp_servers.*.tools[]", .type = Type::text, .help = "A pattern of names.", .example = "get_*", .shape = Shape::filled},
     {.path = "mcp_servers.*.resources", .type = Type::boolean, .help = "Whether the agent can read the server's resources, where it has any: with the tool `mcp_resources`, one for all servers.", .example = "false", .default_value = "true"},
-    {.path = "mcp_servers.*.elicitation", .type = Type::choice, .help = "What it is answered where it asks the person: `ask`: by them, and no where nobody is there; `defaults`: what it gives as defaults itself, and no where a field has none; `decline`: no.", .example = "decline", .default_value = "ask", .choices = "ask|defaults|decline"},
+    {.path = "mcp_servers.*.elicitation", .type = Type::choice, .help = "What it is answered where it asks the person: `ask`: by them, and no where nobody is there; `defaults`: what it gives as defaults itself, and no where a needed field has none, one does not fit, or there is none at all; `decline`: no.", .example = "decline", .default_value = "ask", .choices = "ask|defaults|decline"},
     {.path = "mcp_servers.*.load", .type = Type::choice, .help = "Whether the model sees all of its tools from the first turn on (`all`), or finds them with the tool `find_tools` (`search`). `auto` searches where the tools of all servers that have it would take more than a tenth of the model's window, as far as that is known.", .example = "search", .default_value = "auto", .choices = "auto|search|all"},
     {.path = "mcp_servers.*.required", .type = Type::boolean, .help = "Whether the run needs it: exit code 69 where it does not start. Without, the run goes on without its tools, and says so.", .example = "false", .default_value = "true"},
     {.path = "mcp_servers.*.sandbox", .type = Type::boolean_or_map, .help = "Left out, the server runs as the user's own program, outside of the sandbox: nothing in its command may name what tools can write, and it starts where they cannot. `true` confines it as programs of tools are, in the working folder; a map opens more.", .example = "{network: allow}"},

@@ -11,8 +11,11 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <re2/re2.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <fstream>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -49,10 +52,11 @@ void refuse_keys(const std::vector<Span>& found, Source& source, Problems& probl
       continue;
     }
     source.hide(span);
-    problems.add(span,
-                 "this looks like a secret key",
-                 "take it out of the file: name its variable with `api_key_env`, or write "
-                 "`${env:NAME}` in its place");
+    problems.add(
+        span,
+        "this looks like a secret key",
+        "take it out of the file: write `${env:NAME}` in its place, or, for the key of a model, "
+        "the variable's name as `api_key_env`");
   }
 }
 
@@ -176,6 +180,20 @@ Report load_agent(const std::filesystem::path& file,
   }
   hide_text_behind_link(file, report.warnings);
   return report;
+}
+
+bool looks_like_agent(const std::filesystem::path& file) {
+  constexpr std::size_t k_head = 65'536;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) {
+    return false;  // a pipe would be waited for
+  }
+  std::string head(k_head, '\0');
+  std::ifstream in(file, std::ios::binary);
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(in.gcount()));
+  static const RE2 version(R"re((?m)^[{ \t]*"?version"?[ \t]*:[ \t]*1[ \t]*(,|#|\r?$))re");
+  return RE2::PartialMatch(head, version);
 }
 
 }  // namespace config

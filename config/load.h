@@ -36,4 +36,8 @@ Report parse_agent(std::string_view text,
                    const agent::Environment& environment,
                    const KnownNames& known);
 
+// Whether the file has the line that each agent file has, and that files of other programs have not
+// like this: which is not to say that it can be loaded.
+bool looks_like_agent(const std::filesystem::path& file);
+
 }  // namespace config

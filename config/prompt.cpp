@@ -87,31 +87,6 @@ agent::Result<void> check_are_known(const agent::AgentSpec& spec, const Values& 
   return {};
 }
 
-agent::Result<void> check_value(const agent::ParameterSpec& parameter, const std::string& value) {
-  if (!is_value_of_type(value, parameter.type)) {
-    return agent::fail(
-        agent::Code::cli_usage,
-        fmt::format("the parameter `{}` must be of type {}, not `{}`",
-                    parameter.name,
-                    parameter.type,
-                    agent::one_line(value, 60)),
-        fmt::format("`--param {}={}`",
-                    parameter.name,
-                    parameter.type == "boolean" ? "true" : "VALUE, where VALUE is a number"));
-  }
-  const auto& options = parameter.options;
-  if (!options.empty() && std::ranges::find(options, value) == options.end()) {
-    return agent::fail(
-        agent::Code::cli_usage,
-        fmt::format(
-            "the parameter `{}` cannot be `{}`", parameter.name, agent::one_line(value, 60)),
-        fmt::format("`--param {}=VALUE`, where VALUE is one of: {}",
-                    parameter.name,
-                    fmt::join(options, ", ")));
-  }
-  return {};
-}
-
 agent::Result<Values> bind(const agent::AgentSpec& spec,
                            const Values& given,
                            const std::set<std::string>& unneeded) {
@@ -120,7 +95,7 @@ agent::Result<Values> bind(const agent::AgentSpec& spec,
   for (const agent::ParameterSpec& parameter : spec.parameters) {
     const auto value = given.find(parameter.name);
     if (value != given.end()) {
-      TRY(check_value(parameter, value->second));
+      TRY(check_parameter(parameter, value->second));
       values.emplace(parameter.name, value->second);
     } else if (parameter.required && !unneeded.contains(parameter.name)) {
       return agent::fail(agent::Code::cli_usage,
@@ -236,6 +211,32 @@ agent::Result<void> add_mentioned_files(const Filled& prompt,
 }
 
 }  // namespace
+
+agent::Result<void> check_parameter(const agent::ParameterSpec& parameter,
+                                    const std::string& value) {
+  if (!is_value_of_type(value, parameter.type)) {
+    return agent::fail(
+        agent::Code::cli_usage,
+        fmt::format("the parameter `{}` must be of type {}, not `{}`",
+                    parameter.name,
+                    parameter.type,
+                    agent::one_line(value, 60)),
+        fmt::format("`--param {}={}`",
+                    parameter.name,
+                    parameter.type == "boolean" ? "true" : "VALUE, where VALUE is a number"));
+  }
+  const auto& options = parameter.options;
+  if (!options.empty() && std::ranges::find(options, value) == options.end()) {
+    return agent::fail(
+        agent::Code::cli_usage,
+        fmt::format(
+            "the parameter `{}` cannot be `{}`", parameter.name, agent::one_line(value, 60)),
+        fmt::format("`--param {}=VALUE`, where VALUE is one of: {}",
+                    parameter.name,
+                    fmt::join(options, ", ")));
+  }
+  return {};
+}
 
 agent::Result<void> check_named_files(const agent::AgentSpec& spec, const ReadingPolicy& reading) {
   const NamedFiles files(spec.directory, reading);

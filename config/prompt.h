@@ -42,6 +42,10 @@ agent::Result<Rendered> render(const agent::AgentSpec& spec,
                                const ReadingPolicy& reading,
                                const std::set<std::string>& out_of_a_file = {});
 
+// cli.usage: it is no value of that parameter.
+agent::Result<void> check_parameter(const agent::ParameterSpec& parameter,
+                                    const std::string& value);
+
 // The values of all parameters, those that were not given by their defaults. cli.usage as render().
 agent::Result<std::map<std::string, std::string>> bound_parameters(
     const agent::AgentSpec& spec, const std::map<std::string, std::string>& given);

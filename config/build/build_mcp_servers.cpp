@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <iterator>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -222,11 +224,21 @@ McpServerSpec build_server(const Entry& entry, const ToolWorld& world, Problems&
   return server;
 }
 
-// A rule like `mcp__docs__*` is about one server.
+// A rule like `mcp__docs__*` is about one server, and about all of its tools: what is cut of the
+// name of a tool for providers is never the server's.
 void check_names(const Value& map, Problems& problems) {
+  constexpr std::size_t k_longest = std::string_view("mcp____").size() + 40;
   std::vector<std::pair<std::string, const Entry*>> prefixes;
   for (const Entry& entry : map.entries) {
     prefixes.emplace_back(McpServerSpec{.name = entry.key}.tool_prefix(), &entry);
+    if (prefixes.back().first.size() > k_longest) {
+      problems.add(
+          entry.key_span,
+          fmt::format("the name of the MCP server `{}` is too long: its tools are called by "
+                      "it, and providers take 64 bytes",
+                      agent::one_line(entry.key, 60)),
+          "give it a name of 40 bytes or less");
+    }
   }
   std::ranges::sort(prefixes);
   for (std::size_t at = 1; at < prefixes.size(); ++at) {

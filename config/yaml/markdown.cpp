@@ -1,5 +1,6 @@
 #include "config/yaml/markdown.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
