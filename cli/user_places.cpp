@@ -1,11 +1,12 @@
 #include "cli/user_places.h"
 
 #include "cli/open_sandbox.h"
+#include "cli/outside_commands.h"
 #include "tools/builtin/registry.h"
 #include "tools/hooks/hooks.h"
+#include "tools/hooks/named_programs.h"
 #include "tools/hooks/obeyed_files.h"
 #include "tools/hooks/script_files.h"
-#include "tools/sandbox/places.h"
 
 #include <fmt/format.h>
 
@@ -26,18 +27,6 @@ using agent::CommandSandbox;
 using agent::Result;
 using Mode = agent::SandboxSpec::Mode;
 namespace fs = std::filesystem;
-
-bool can_write(const tools::Sandbox* sandbox, const fs::path& path) {
-  if (sandbox == nullptr) {
-    return false;  // nobody is kept from anything
-  }
-  const auto devices = tools::sandbox::harmless_devices();
-  if (std::ranges::find(devices, path.native()) != devices.end()) {
-    return false;  // nothing of what is written there comes back
-  }
-  const tools::sandbox::Verdict verdict = sandbox->policy().writing(path);
-  return verdict == tools::sandbox::Verdict::allowed || verdict == tools::sandbox::Verdict::locked;
-}
 
 std::set<CommandSandbox> wanted_by(const agent::AgentSpec& agent) {
   std::set<CommandSandbox> wanted;
@@ -92,40 +81,6 @@ agent::AgentSpec with_reach_of(agent::AgentSpec agent, const OtherAgents& others
   return agent;
 }
 
-Result<void> check_words(const std::string& command,
-                         const CommandSandbox& sandbox,
-                         const fs::path& home,
-                         const fs::path& directory,
-                         const tools::Sandbox* rules,
-                         std::string_view way_in = "take `sandbox: off` out of the command") {
-  if (!sandbox.is_off || rules == nullptr) {
-    return {};
-  }
-  const std::string line = tools::with_home(command, home);
-  if (const std::string why = tools::why_not_plain(line); !why.empty()) {
-    return agent::fail(
-        agent::Code::config_invalid,
-        fmt::format(
-            "the command `{}` runs outside of the sandbox, and not all that it names can be "
-            "told: {}",
-            agent::one_line(command),
-            why),
-        "put the line into a script where tools cannot write, and name the script by its path");
-  }
-  const fs::path named = tools::named_in(
-      line, directory, [&](const fs::path& path) { return can_write(rules, path); });
-  if (named.empty()) {
-    return {};
-  }
-  return agent::fail(
-      agent::Code::config_invalid,
-      fmt::format("the command `{}` runs outside of the sandbox and names `{}`, which tools can "
-                  "write",
-                  agent::one_line(command),
-                  named.string()),
-      fmt::format("put the file where tools cannot write, or {}", way_in));
-}
-
 // What a command may and tools may not; empty: nothing.
 std::string_view further_right(const CommandSandbox& own, const agent::SandboxSpec& tools) {
   return own.network.value_or(false) && !tools.network ? "the network"
@@ -177,9 +132,30 @@ agent::Warning beside_what_tools_write(std::string_view what,
 
 bool is_confined_writer(const agent::AgentSpec* agent) {
   const auto& sandbox = agent->sandbox;
-  return sandbox.mode != Mode::off &&
-         (sandbox.mode == Mode::workspace_write || !sandbox.write.empty()) &&
-         (!agent->mcp_servers.empty() || std::ranges::any_of(agent->tools, tools::writes));
+  const bool tools_write =
+      (sandbox.mode == Mode::workspace_write || !sandbox.write.empty()) &&
+      (!agent->mcp_servers.empty() || std::ranges::any_of(agent->tools, tools::writes));
+  const bool commands_write = std::ranges::any_of(
+      wanted_by(*agent), [](const CommandSandbox& own) { return !own.write.empty(); });
+  return sandbox.mode != Mode::off && (tools_write || commands_write);
+}
+
+IsWritten written_by(const agent::AgentSpec& agent,
+                     const OtherAgents& others,
+                     const Context& context) {
+  return [&agent, &others, &context](const fs::path& folder) {
+    agent::AgentSpec all = with_reach_of(agent, others);
+    for (const CommandSandbox& sandbox : wanted_by(agent)) {
+      std::ranges::copy(sandbox.write, std::back_inserter(all.sandbox.write));
+    }
+    std::error_code error;
+    if (all.sandbox.write.empty() &&
+        !tools::sandbox::is_below(folder, fs::weakly_canonical(context.cwd, error))) {
+      return false;
+    }
+    const auto rules = open_file_rules(all, context);
+    return rules && can_write(rules->get(), folder / "a name");
+  };
 }
 
 Result<std::unique_ptr<UserPlaces>> UserPlaces::open(const agent::AgentSpec& agent,
@@ -197,8 +173,6 @@ Result<std::unique_ptr<UserPlaces>> UserPlaces::open(const agent::AgentSpec& age
   if (others.size() > 1) {  // else it is alone
     TRY_ASSIGN(places->others_, open_file_rules(with_reach_of(agent, others), context));
   }
-  places->is_directory_writable_ =
-      can_write(tools.sandbox(), directory) || can_write(places->others_.get(), directory);
   for (const CommandSandbox& sandbox : wanted_by(agent)) {
     Place place;
     if (!sandbox.is_off) {
@@ -214,20 +188,35 @@ Result<std::unique_ptr<UserPlaces>> UserPlaces::open(const agent::AgentSpec& age
         tools.place().supervisor, place.sandbox.get(), tools.dialer());
     places->places_.emplace(sandbox, std::move(place));
   }
+  places->is_directory_writable_ =
+      places->tools_ != nullptr &&
+      (places->others_write(directory) || places->others_write_below(directory));
   return places;
+}
+
+bool UserPlaces::others_write(const fs::path& path) const {
+  return can_write(tools_, path) || can_write(others_.get(), path) ||
+         std::ranges::any_of(
+             places_, [&](const auto& one) { return can_write(one.second.sandbox.get(), path); });
+}
+
+bool UserPlaces::others_write_below(const fs::path& folder) const {
+  const auto holds = [&](const tools::Sandbox* sandbox) {
+    return sandbox != nullptr && sandbox->policy().writes_below(folder);
+  };
+  return holds(tools_) || holds(others_.get()) ||
+         std::ranges::any_of(places_,
+                             [&](const auto& one) { return holds(one.second.sandbox.get()); });
 }
 
 tools::UserPrograms UserPlaces::of(const CommandSandbox& sandbox) const {
   const Place& place = places_.at(sandbox);
   const bool is_elsewhere = place.sandbox == nullptr && sandbox.is_off && is_directory_writable_;
   std::function<bool(const fs::path&)> others_write;
+  std::function<bool(const fs::path&)> others_write_below;
   if (sandbox.is_off && tools_ != nullptr) {
-    others_write = [this](const fs::path& path) {
-      return can_write(tools_, path) || can_write(others_.get(), path) ||
-             std::ranges::any_of(places_, [&](const auto& one) {
-               return can_write(one.second.sandbox.get(), path);
-             });
-    };
+    others_write = [this](const fs::path& path) { return this->others_write(path); };
+    others_write_below = [this](const fs::path& path) { return this->others_write_below(path); };
   }
   return {.folder = is_elsewhere ? temporary_ : directory_,
           .directory = directory_,
@@ -235,7 +224,8 @@ tools::UserPrograms UserPlaces::of(const CommandSandbox& sandbox) const {
           .environment = environment_,
           .program_runner = place.runner.get(),
           .policy = place.sandbox ? &place.sandbox->policy() : nullptr,
-          .others_write = std::move(others_write)};
+          .others_write = std::move(others_write),
+          .others_write_below = std::move(others_write_below)};
 }
 
 const tools::Sandbox* UserPlaces::sandbox() const {
@@ -292,28 +282,33 @@ Result<void> check_unconfined(const agent::AgentSpec& agent,
     std::ranges::copy(sandbox.write, std::back_inserter(all.sandbox.write));
   }
   TRY_ASSIGN(const auto rules, open_file_rules(all, context));
-  const auto home_of = [&](const agent::Environment& own) {
-    return agent::value_of(own.contains("HOME") ? own : context.environment, "HOME");
-  };
+  if (!rules) {
+    return {};  // nobody is kept from anything
+  }
+  constexpr std::string_view k_way_in = "take `sandbox: off` out of the command";
   for (const agent::HookSpec& hook : agent.hooks.hooks) {
-    TRY(check_words(tools::hook_command(agent.hooks, hook, context.cwd),
-                    hook.sandbox,
-                    home_of(hook.env),
-                    agent.directory,
-                    rules.get()));
+    if (!hook.sandbox.is_off) {
+      continue;
+    }
+    const auto place = place_outside(agent, hook.env, context, rules.get());
+    const std::string command = tools::hook_command(agent.hooks, hook, context.cwd);
+    TRY(check_outside(tools::with_home(command, place.home), place, *rules, k_way_in));
   }
   for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
-    if (check.kind == agent::GuardrailSpec::Kind::command) {
-      TRY(check_words(check.what, check.sandbox, home_of(check.env), agent.directory, rules.get()));
+    if (check.kind == agent::GuardrailSpec::Kind::command && check.sandbox.is_off) {
+      const auto place = place_outside(agent, check.env, context, rules.get());
+      TRY(check_outside(tools::with_home(check.what, place.home), place, *rules, k_way_in));
     }
   }
   for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
-    TRY(check_words(tools::line_of(server.command),
-                    server.sandbox,
-                    {},
-                    agent.directory,
-                    rules.get(),
-                    "confine the server by `sandbox: true`"));
+    if (server.sandbox.is_off) {
+      std::vector<std::string> words = server.command;
+      std::ranges::replace(words, ".", "./");  // to a server, it is the folder that it starts in
+      TRY(check_outside(tools::line_of(words),
+                        place_outside(agent, server.env, context, rules.get()),
+                        *rules,
+                        "confine the server by `sandbox: true`"));
+    }
   }
   return {};
 }
@@ -361,7 +356,9 @@ std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const C
 std::vector<agent::Warning> exposed_commands(const agent::AgentSpec& agent,
                                              const Context& context) {
   std::vector<agent::Warning> warnings;
-  if (!is_confined_writer(&agent)) {
+  auto servers = agent::programs_of(agent.mcp_servers);
+  if (!is_confined_writer(&agent) ||
+      (agent.hooks.hooks.empty() && agent.guardrails.checks.empty() && servers.empty())) {
     return warnings;
   }
   const auto rules = open_file_rules(agent, context);
@@ -372,10 +369,16 @@ std::vector<agent::Warning> exposed_commands(const agent::AgentSpec& agent,
   const auto look_at = [&](std::string_view what,
                            std::string_view line,
                            const CommandSandbox& own,
+                           const agent::Environment& environment,
                            const fs::path& start) {
     const std::string_view right = further_right(own, agent.sandbox);
-    for (const fs::path& file :
-         tools::read_scripts(line, {.directory = start, .home = home}).files) {
+    std::vector<fs::path> files =
+        tools::read_scripts(line, {.directory = start, .home = home}).files;
+    if (own.is_off) {
+      const auto place = place_outside(agent, environment, context, rules->get());
+      std::ranges::move(tools::named_programs(line, place), std::back_inserter(files));
+    }
+    for (const fs::path& file : files) {
       std::error_code error;
       const fs::path real = fs::weakly_canonical(file, error);
       if (error || !fs::is_regular_file(real, error)) {
@@ -392,15 +395,31 @@ std::vector<agent::Warning> exposed_commands(const agent::AgentSpec& agent,
     }
   };
   for (const agent::HookSpec& hook : agent.hooks.hooks) {
-    look_at(fmt::format("the hook `{}`", agent::one_line(hook.command, 100)),
-            tools::hook_command(agent.hooks, hook, context.cwd),
-            hook.sandbox,
-            agent.directory);
+    const std::string what = fmt::format("the hook `{}`", agent::one_line(hook.command, 100));
+    const std::string line = tools::hook_command(agent.hooks, hook, context.cwd);
+    look_at(what, line, hook.sandbox, hook.env, agent.directory);
+    const bool weighs = hook.point == agent::HookPoint::pre_tool_use ||
+                        !further_right(hook.sandbox, agent.sandbox).empty();
+    if (weighs && !hook.sandbox.is_off) {
+      if (auto warning = unasked_for(what, line, agent.directory, rules->get())) {
+        warnings.push_back(*std::move(warning));
+      }
+    }
   }
-  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    if (check.kind == agent::GuardrailSpec::Kind::command && check.sandbox.is_off) {
+      look_at(fmt::format("the guardrail `{}`", agent::one_line(check.what, 100)),
+              check.what,
+              check.sandbox,
+              check.env,
+              agent.directory);
+    }
+  }
+  for (const agent::McpServerSpec& server : servers) {
     look_at(fmt::format("the MCP server `{}`", server.name),
             tools::line_of(server.command),
             server.sandbox,
+            server.env,
             context.cwd);
   }
   return warnings;

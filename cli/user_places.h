@@ -25,6 +25,12 @@ using OtherAgents = std::vector<const agent::AgentSpec*>;
 // Whether it is in a sandbox in which its tools can write.
 bool is_confined_writer(const agent::AgentSpec* agent);
 
+// Of folders that are to hold a run's own: what tools, commands and servers of the agent and of the
+// others can write. Borrows all.
+IsWritten written_by(const agent::AgentSpec& agent,
+                     const OtherAgents& others,
+                     const Context& context);
+
 class UserPlaces {
  public:
   // All borrowed but for the environment, which is errand's without keys. What is denied to tools
@@ -58,10 +64,14 @@ class UserPlaces {
         directory_(std::move(directory)),
         temporary_(std::move(temporary)) {}
 
+  // Tools, or a command in a sandbox.
+  bool others_write(const std::filesystem::path& path) const;
+  bool others_write_below(const std::filesystem::path& folder) const;
+
   agent::Environment environment_;
   std::filesystem::path directory_;         // the agent file's
   std::filesystem::path temporary_;         // the run's own folder
-  bool is_directory_writable_ = false;      // by tools
+  bool is_directory_writable_ = false;      // by tools, or what lies below it
   const tools::Sandbox* tools_ = nullptr;   // null: they have none
   std::unique_ptr<tools::Sandbox> others_;  // the rules for what other agents write; null: none do
   std::map<agent::CommandSandbox, Place> places_;

@@ -377,13 +377,13 @@ Result<HookAnswer> read_hook_answer(const HookDialect& dialect,
                                     std::string_view output,
                                     std::string_view errors,
                                     bool counts) {
-  const std::string said = agent::to_valid_utf8(agent::trimmed(errors).substr(0, k_shown_errors));
+  const std::string said =
+      agent::to_valid_utf8(agent::excerpt(agent::trimmed(errors), k_shown_errors));
   if (exit_status != 0 && exit_status != k_block) {
-    return agent::fail(Code::hook_failed,
-                       fmt::format("it ended with exit status {}{}{}",
-                                   exit_status,
-                                   said.empty() ? "" : ": ",
-                                   agent::prefix(said, k_shown_errors)));
+    return agent::fail(
+        Code::hook_failed,
+        fmt::format(
+            "it ended with exit status {}{}{}", exit_status, said.empty() ? "" : ": ", said));
   }
   const bool is_context = dialect.text_is_context[static_cast<std::size_t>(hook_context.point)];
   HookAnswer answer;

@@ -138,8 +138,16 @@ class Hooks::Round {
     }
     const bool counts =
         hook.spec.kind != HookSpec::Kind::observe && !only_tells(hook_context_.point);
-    return read_hook_answer(
+    auto answer = read_hook_answer(
         hooks_.dialect_, hook_context_, done->exit_status, done->output, done->errors, counts);
+    if (answer && options.redactor != nullptr) {  // before anything of it is cut
+      answer->reason = options.redactor->apply(answer->reason);
+      answer->context = options.redactor->apply(answer->context);
+      if (answer->output) {
+        answer->output = options.redactor->apply(*answer->output);
+      }
+    }
+    return answer;
   }
 
   // A guard that breaks ends the run; what a transformer was to change is not handed on unchanged.
@@ -276,7 +284,8 @@ Hooks::Hooks(const agent::HooksSpec& spec, HookOptions options)
     if (!dialect_.folder_variable.empty()) {
       environment.emplace(dialect_.folder_variable, options_.world.cwd.string());
     }
-    UserCommand command(hook.command, hook_command(spec, hook, options_.world.cwd), programs);
+    UserCommand command(
+        hook.command, hook_command(spec, hook, options_.world.cwd), programs, environment);
     hooks_.push_back({.spec = hook,
                       .matcher = NameMatcher(hook.matcher),
                       .programs = std::move(programs),

@@ -2,6 +2,7 @@
 #pragma once
 #include "agent/clock.h"
 #include "agent/interceptor.h"
+#include "agent/secrets/redact.h"
 #include "agent/spec.h"
 #include "tools/hooks/hook_protocol.h"
 #include "tools/hooks/user_command.h"
@@ -17,6 +18,8 @@ struct HookOptions {
   HookWorld world;
   UserProgramsOf programs_of;
   agent::Clock* clock = nullptr;  // borrowed
+  // For what hooks say to the model and to people; borrowed, null: nothing is taken out of it.
+  const agent::Redactor* redactor = nullptr;
 };
 
 // The command line as it runs: what a dialect's scripts are called by is filled in.

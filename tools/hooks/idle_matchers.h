@@ -5,14 +5,17 @@
 #include "agent/spec.h"
 
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace tools {
 
-// Those that name tools, and fit none of `names`: all that calls of the agent can have.
+// Those that name tools, and fit none of `names`: all that calls of the agent can have, but for
+// those that begin as one of `unknown`.
 std::vector<agent::Warning> idle_matchers(const agent::HooksSpec& hooks,
                                           const agent::GuardrailsSpec& guardrails,
-                                          const std::set<std::string>& names);
+                                          const std::set<std::string>& names,
+                                          std::span<const std::string> unknown = {});
 
 }  // namespace tools

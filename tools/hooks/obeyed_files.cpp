@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tools {
 
@@ -25,6 +27,48 @@ std::vector<std::string> commands_of(const agent::AgentSpec& agent, const fs::pa
     if (check.kind == agent::GuardrailSpec::Kind::command) {
       commands.push_back(check.what);
     }
+  }
+  return commands;
+}
+
+// The scripts that stand in for models.
+std::vector<fs::path> replays_of(const agent::AgentSpec& agent) {
+  constexpr std::string_view k_replay = "replay/";
+  std::vector<const agent::ModelSpec*> models{&agent.model};
+  const auto add = [&](const std::optional<agent::ModelSpec>& model) {
+    if (model) {
+      models.push_back(&*model);
+    }
+  };
+  for (const agent::ModelSpec& model : agent.fallback.models) {
+    models.push_back(&model);
+  }
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    add(check.model);
+  }
+  add(agent.context_management.summarizer);
+  std::vector<fs::path> files;
+  for (const agent::ModelSpec* const model : models) {
+    if (model->name.starts_with(k_replay)) {
+      files.push_back(fs::path(agent.directory) / model->name.substr(k_replay.size()));
+    }
+  }
+  return files;
+}
+
+// With the folder that each starts in.
+std::vector<std::pair<std::string, fs::path>> all_commands(const agent::AgentSpec& agent,
+                                                           const fs::path& cwd) {
+  std::vector<std::pair<std::string, fs::path>> commands;
+  for (const agent::ToolSpec& tool : agent.tools) {
+    commands.emplace_back(line_of(tool.command), cwd);
+  }
+  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
+    commands.emplace_back(line_of(server.command),
+                          server.sandbox.is_off ? fs::path(agent.directory) : cwd);
+  }
+  for (std::string& command : commands_of(agent, cwd)) {
+    commands.emplace_back(std::move(command), agent.directory);
   }
   return commands;
 }
@@ -57,18 +101,29 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
       files.push_back(beside);  // it would count, were it made
     }
   }
-  const auto add = [&](std::string_view command, const fs::path& directory) {
+  for (const auto& [command, directory] : all_commands(agent, cwd)) {
     std::ranges::move(read_scripts(command, {.directory = directory, .home = home}).files,
                       std::back_inserter(files));
-  };
-  for (const agent::ToolSpec& tool : agent.tools) {
-    add(line_of(tool.command), cwd);
   }
-  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
-    add(line_of(server.command), server.sandbox.is_off ? fs::path(agent.directory) : cwd);
+  std::ranges::move(replays_of(agent), std::back_inserter(files));
+  return files;
+}
+
+std::vector<fs::path> run_outside(const agent::AgentSpec& agent,
+                                  const fs::path& cwd,
+                                  const fs::path& home) {
+  std::vector<fs::path> files;
+  if (agent.sandbox.mode != agent::SandboxSpec::Mode::off) {
+    return files;
   }
-  for (const std::string& command : commands_of(agent, cwd)) {
-    add(command, agent.directory);
+  auto commands = all_commands(agent, cwd);
+  for (const agent::CheckSpec& check : agent.checks.commands) {
+    commands.emplace_back(check.run, cwd);
+  }
+  for (const auto& [command, directory] : commands) {
+    Scripts named = read_scripts(command, {.directory = directory, .home = home});
+    std::ranges::move(named.files, std::back_inserter(files));
+    std::ranges::move(named.more, std::back_inserter(files));
   }
   return files;
 }

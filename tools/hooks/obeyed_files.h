@@ -9,10 +9,17 @@
 namespace tools {
 
 // The agent file, its lock of MCP tools, the files that the commands of its tools, hooks and
-// guardrails name, as they are written: links on the way are the caller's. `cwd` is the workspace.
+// guardrails name, and the scripts that stand in for its models, as they are written: links on the
+// way are the caller's. `cwd` is the workspace.
 std::vector<std::filesystem::path> obeyed_files(const agent::AgentSpec& agent,
                                                 const std::filesystem::path& cwd,
                                                 const std::filesystem::path& home);
+
+// Of an agent that is in no sandbox, all that its commands and checks name, there already or not:
+// what another agent of the same work has made there would run outside of its sandbox.
+std::vector<std::filesystem::path> run_outside(const agent::AgentSpec& agent,
+                                               const std::filesystem::path& cwd,
+                                               const std::filesystem::path& home);
 
 // A command of a hook or a guardrail that may run scripts which are not among these.
 struct UnclearCommand {

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <ranges>
 #include <span>
+#include <sys/stat.h>
 #include <system_error>
 #include <utility>
 
@@ -157,9 +158,12 @@ class ScriptReader {
     for (const std::string& text : one.assignments) {
       read_assignment(text, one.words.empty());
     }
+    const bool only_compares = name == "test" || name == "[";  // its options name no files
     for (std::size_t at = 0; at < one.words.size(); ++at) {
       const std::string& word = one.words[at];
-      add_all(word);
+      if (!only_compares || !word.starts_with('-')) {
+        add_all(word);
+      }
       if (has_unknown(word) && !takes_text && at > 0) {
         unclear(fmt::format("`{}` is told what only a running shell knows", name));
       }
@@ -363,13 +367,45 @@ class ScriptReader {
 };
 
 constexpr std::string_view k_ends_of_names = ":,;'\") ";
+constexpr std::size_t k_longest_cluster = 8;  // of letters of options
 
 // `--file=X`, `-IX`, `a:X`, and what is quoted inside; a cluster of letters may end anywhere.
 bool may_begin_a_name(std::string_view word, std::size_t at) {
-  constexpr std::size_t k_longest_cluster = 8;
   constexpr std::string_view k_openers = "=:,;'\"( ";
   return at == 0 || word[at] == '/' || k_openers.contains(word[at - 1]) ||
          (word.front() == '-' && at <= k_longest_cluster);
+}
+
+// Where what a word says begins: `X`, `--chdir=X`, `a:X`, `-CX`.
+std::vector<std::string_view> ends_of(std::string_view word) {
+  constexpr std::string_view k_openers = "=:,;'\"( ";
+  std::vector<std::string_view> ends{word};
+  for (std::size_t at = 1; at < word.size(); ++at) {
+    if (k_openers.contains(word[at - 1]) || (word.front() == '-' && at <= k_longest_cluster)) {
+      ends.push_back(word.substr(at));
+    }
+  }
+  return ends;
+}
+
+// `~`, `--file=~/x`: what it is, a shell or the program knows.
+bool holds_home(const std::string& word) {
+  return std::ranges::any_of(ends_of(word), [](auto end) { return end.starts_with('~'); });
+}
+
+// The text that a shell among them is to run, as of `env sh -ec TEXT`; empty: none.
+std::string text_for_shell(const std::vector<std::string>& words) {
+  const auto shell = std::ranges::find_if(words, [](const std::string& word) {
+    return is_one_of(k_shells, fs::path(word).filename().native());
+  });
+  bool has_text = false;
+  for (auto word = shell; word != words.end(); ++word) {
+    if (word != shell && !word->starts_with('-') && !word->starts_with('+')) {
+      return has_text ? *word : "";
+    }
+    has_text = has_text || (word != shell && !word->starts_with("--") && word->contains('c'));
+  }
+  return {};
 }
 
 }  // namespace
@@ -405,6 +441,15 @@ std::string why_not_plain(std::string_view command) {
   if (!plain) {
     return plain.error();
   }
+  for (const PlainCommand& one : *plain) {
+    std::string text = text_for_shell(one.words);
+    static const RE2 exec(R"((^|[;&|]\s*)exec\s+([A-Za-z0-9_./]))");  // what it runs is behind it
+    RE2::GlobalReplace(&text, exec, R"(\1\2)");
+    const std::string why = text.empty() ? "" : why_not_plain(text);
+    if (!why.empty()) {
+      return "in what it tells a shell, " + why;
+    }
+  }
   const CommandLine line{std::string(command), {}};
   if (!line.unclear().empty()) {
     return line.unclear().front();
@@ -416,6 +461,9 @@ std::string why_not_plain(std::string_view command) {
     if (std::ranges::any_of(one->words, has_unknown)) {
       return "it holds a wildcard";
     }
+    if (std::ranges::any_of(one->words, holds_home)) {
+      return "it holds a `~`: write the path of the folder in its place";
+    }
     if (std::ranges::any_of(one->words,
                             [](const auto& word) { return word.size() > k_longest_word; })) {
       return "a word of it is too long";
@@ -424,36 +472,86 @@ std::string why_not_plain(std::string_view command) {
   return {};
 }
 
+std::optional<std::vector<fs::path>> folders_named(std::string_view command,
+                                                   const fs::path& directory) {
+  constexpr std::size_t k_most = 32;
+  const CommandLine line{std::string(command), {}};
+  std::vector<std::string> words;
+  for (const ShellCommand* one : line.commands()) {
+    for (const std::string& word : one->words) {
+      for (std::string_view end : ends_of(word)) {
+        words.emplace_back(end);
+      }
+    }
+  }
+  std::vector<fs::path> folders{directory};
+  for (std::size_t at = 0; at < folders.size(); ++at) {
+    for (const std::string& word : words) {
+      fs::path folder = folders[at] / word;
+      std::error_code error;
+      if (folder.is_relative() || !fs::is_directory(folder, error)) {
+        continue;
+      }
+      folder = fs::weakly_canonical(folder, error);
+      if (std::ranges::find(folders, folder) != folders.end()) {
+        continue;
+      }
+      if (folders.size() == k_most) {
+        return std::nullopt;
+      }
+      folders.push_back(std::move(folder));
+    }
+  }
+  return folders;
+}
+
 fs::path named_in(std::string_view command,
-                  const fs::path& directory,
-                  const std::function<bool(const fs::path&)>& is_meant) {
+                  const std::vector<fs::path>& folders,
+                  const Meant& meant) {
   fs::path found;
-  const bool starts_there = !is_meant(directory);  // else the command starts in another folder
-  const auto look_at = [&](std::string_view name) {
-    const fs::path path = (directory / name).lexically_normal();
-    std::error_code error;
-    if (name.empty() || !found.empty() ||
-        (!name.starts_with('/') && !starts_there && !fs::exists(path, error))) {
+  const auto look_from = [&](const fs::path& folder, std::string_view name, bool is_all) {
+    const fs::path path = folder / name;  // `..` behind a link leads where the link does
+    if (path.is_relative()) {
       return;
     }
     const std::vector<fs::path> names = sandbox::names_on(sandbox::way_to(path));
-    if (const auto meant = std::ranges::find_if(names, is_meant); meant != names.end()) {
-      found = *meant;
+    const auto one = std::ranges::find_if(names, [&](const fs::path& point) {
+      return meant.is(point) || (is_all && meant.is_above && meant.is_above(point));
+    });
+    if (one != names.end()) {
+      found = *one;
     }
   };
-  const auto look = [&](std::string_view word) {
-    for (std::size_t at = 0; at < word.size() && found.empty(); ++at) {
-      if (may_begin_a_name(word, at)) {
-        const std::string_view name = word.substr(at);
-        look_at(name);
-        look_at(name.substr(0, name.find_first_of(k_ends_of_names)));  // `/folder:/mount`
+  const auto look_at = [&](std::string_view name, bool is_all) {
+    for (const fs::path& folder : folders) {
+      if (!name.empty() && found.empty()) {
+        look_from(folder, name, is_all);
       }
     }
   };
-  for (const ShellCommand& one : read_shell(command).commands) {
-    std::ranges::for_each(one.words, look);
-    std::ranges::for_each(one.assignments, look);
-    for (const ShellFile& file : one.files) {
+  const auto look_into = [&](std::string_view word) {
+    const auto whole = ends_of(word);
+    for (std::size_t at = 0; at < word.size() && found.empty(); ++at) {
+      if (may_begin_a_name(word, at)) {
+        const std::string_view name = word.substr(at);
+        const std::string_view first = name.substr(0, name.find_first_of(k_ends_of_names));
+        const bool is_all = std::ranges::find(whole, name) != whole.end();
+        look_at(name, is_all);
+        look_at(first, is_all);  // `/folder:/mount`
+      }
+    }
+  };
+  const auto look = [&](std::string_view word) {
+    look_into(word);
+    if (word.contains('%')) {  // `file:///home/you/my%20project/x.mjs`
+      look_into(agent::percent_decoded(word));
+    }
+  };
+  const CommandLine line{std::string(command), {}};
+  for (const ShellCommand* one : line.commands()) {
+    std::ranges::for_each(one->words, look);
+    std::ranges::for_each(one->assignments, look);
+    for (const ShellFile& file : one->files) {
       look(file.path);
     }
   }
@@ -467,6 +565,27 @@ FileWatch::FileWatch(std::vector<fs::path> files) {
     entries_.push_back(
         {.path = std::move(file), .way = std::move(way), .content = std::move(content)});
   }
+}
+
+std::vector<FileWatch::Mark> FileWatch::marks() const {
+  std::vector<Mark> marks;
+  for (const Entry& entry : entries_) {
+    struct stat status{};
+    const bool is_there = ::stat(entry.path.c_str(), &status) == 0;
+    constexpr std::int64_t k_second = 1'000'000'000;
+    marks.push_back(is_there ? Mark{static_cast<std::int64_t>(status.st_dev),
+                                    static_cast<std::int64_t>(status.st_ino),
+                                    status.st_ctim.tv_sec * k_second + status.st_ctim.tv_nsec}
+                             : Mark{});
+  }
+  return marks;
+}
+
+fs::path FileWatch::changed_since(const std::vector<Mark>& marks) const {
+  const std::vector<Mark> now = this->marks();
+  const auto [before, after] = std::ranges::mismatch(marks, now);
+  return before == marks.end() ? fs::path()
+                               : entries_[static_cast<std::size_t>(before - marks.begin())].path;
 }
 
 fs::path FileWatch::changed() const {

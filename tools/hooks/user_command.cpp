@@ -1,5 +1,7 @@
 #include "tools/hooks/user_command.h"
 
+#include "agent/text.h"
+#include "tools/hooks/named_programs.h"
 #include "tools/process/closed_places.h"
 #include "tools/process/harmless_variables.h"
 #include "tools/process/program_environment.h"
@@ -8,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <ranges>
 #include <utility>
@@ -27,13 +30,27 @@ bool is_in_reach(const UserPrograms& programs, const fs::path& path) {
   });
 }
 
-bool names_what_others_write(const UserPrograms& programs, std::string_view value) {
+// In a folder that holds such, what is looked for may be found below; a home mostly does.
+bool leads_to_others(const UserPrograms& programs, std::string_view name, const fs::path& path) {
+  return is_in_reach(programs, path) || (name != "HOME" && programs.others_write_below &&
+                                         programs.others_write_below(path.lexically_normal()));
+}
+
+bool names_what_others_write(const UserPrograms& programs,
+                             std::string_view name,
+                             std::string_view value) {
+  if (value.contains('%')) {
+    const std::string decoded = agent::percent_decoded(value);  // `file:///a%20b`
+    if (decoded != value && names_what_others_write(programs, name, decoded)) {
+      return true;
+    }
+  }
   while (!value.empty()) {
     const std::string_view part = value.substr(0, value.find_first_of(k_ends_of_paths));
     const std::size_t slash = part.find('/');
     if (slash != std::string_view::npos &&
-        (is_in_reach(programs, programs.folder / part) ||
-         is_in_reach(programs, part.substr(slash)))) {  // `-I/folder`, `@/file`
+        (leads_to_others(programs, name, programs.folder / part) ||
+         leads_to_others(programs, name, part.substr(slash)))) {  // `-I/folder`, `@/file`
       return true;
     }
     value.remove_prefix(std::min(part.size() + 1, value.size()));
@@ -54,7 +71,7 @@ std::string path_out_of_reach(const UserPrograms& programs, std::string_view val
 
 agent::Environment out_of_reach(const UserPrograms& programs, agent::Environment environment) {
   std::erase_if(environment, [&](const auto& one) {
-    return one.first != "PATH" && names_what_others_write(programs, one.second);
+    return one.first != "PATH" && names_what_others_write(programs, one.first, one.second);
   });
   if (const auto path = environment.find("PATH"); path != environment.end()) {
     path->second = path_out_of_reach(programs, path->second);
@@ -62,7 +79,36 @@ agent::Environment out_of_reach(const UserPrograms& programs, agent::Environment
   return environment;
 }
 
+std::vector<fs::path> watched_files(std::string_view line,
+                                    const UserPrograms& programs,
+                                    const agent::Environment& environment) {
+  CommandPlace place{.directory = programs.directory,
+                     .home = agent::value_of(programs.environment, "HOME")};
+  std::vector<fs::path> files = read_scripts(line, place).files;
+  if (programs.others_write) {
+    place.search_path = search_path_of(environment);
+    std::ranges::copy_if(named_programs(line, place),
+                         std::back_inserter(files),
+                         [](const fs::path& file) { return !file.native().starts_with("/usr/"); });
+  }
+  return files;
+}
+
 }  // namespace
+
+std::vector<fs::path> search_path_of(const agent::Environment& environment) {
+  std::vector<fs::path> folders;
+  for (const auto part : std::views::split(agent::value_of(environment, "PATH"), ':')) {
+    folders.emplace_back(part.begin(), part.end());
+  }
+  return folders;
+}
+
+UserCommand::UserCommand(std::string line,
+                         std::string_view as_read,
+                         const UserPrograms& programs,
+                         const agent::Environment& environment)
+    : line_(std::move(line)), scripts_(watched_files(as_read, programs, environment)) {}
 
 std::vector<std::string> names_left_out(const UserPrograms& programs,
                                         const agent::Environment& own) {
@@ -108,6 +154,9 @@ std::expected<UserCommand::Done, std::string> UserCommand::run(
   if (programs.program_runner == nullptr) {
     return std::unexpected("programs cannot be started here");
   }
+  const ProgramTurns::Turn turn =
+      scripts_.is_empty() ? ProgramTurns::Turn() : programs.program_runner->begin_turn(stop);
+  const auto marks = scripts_.marks();
   if (const auto file = scripts_.changed(); !file.empty()) {
     return std::unexpected(fmt::format("`{}` has changed since the run began", file.string()));
   }
@@ -119,8 +168,12 @@ std::expected<UserCommand::Done, std::string> UserCommand::run(
                                .timeout = timeout,
                                .idle_timeout = std::nullopt,
                                .merge_stderr = false,
-                               .limits = {.memory = k_most_output, .file = 0}};
+                               .limits = {.memory = k_most_output, .file = 0},
+                               .is_the_users = true};
   ProgramResult result = programs.program_runner->run(request, {.stop = std::move(stop)});
+  if (const auto file = scripts_.changed_since(marks); !file.empty()) {
+    return std::unexpected(fmt::format("`{}` was changed while it ran", file.string()));
+  }
   if (result.end != ProgramResult::End::exited) {
     return std::unexpected(failed_end(result, request).message);
   }

@@ -32,10 +32,15 @@ struct UserPrograms {
   const sandbox::Policy* policy = nullptr;  // what it may reach; null: all
   // Where the command is in no sandbox, and tools are: whether they can write there (absolute).
   std::function<bool(const std::filesystem::path&)> others_write = {};
+  // Likewise of a folder: whether they can write in it, or in one below.
+  std::function<bool(const std::filesystem::path&)> others_write_below = {};
 };
 
 // By how it is to be confined.
 using UserProgramsOf = std::function<UserPrograms(const agent::CommandSandbox&)>;
+
+// The folders of its PATH.
+std::vector<std::filesystem::path> search_path_of(const agent::Environment& environment);
 
 // What the command is told, `own` beside what all programs are. Outside of the sandbox that is few
 // variables, and no place that others may write: neither a folder of PATH nor any other value.
@@ -56,13 +61,12 @@ class UserCommand {
   };
 
   // `as_read`: the line with all that is known of it filled in; the files that it names have to
-  // stay what they are now.
-  UserCommand(std::string line, std::string_view as_read, const UserPrograms& programs)
-      : line_(std::move(line)),
-        scripts_(read_scripts(as_read,
-                              {.directory = programs.directory,
-                               .home = agent::value_of(programs.environment, "HOME")})
-                     .files) {}
+  // stay what they are now, and outside of the sandbox the programs that it leads to by the PATH of
+  // `environment`, but for those of the system.
+  UserCommand(std::string line,
+              std::string_view as_read,
+              const UserPrograms& programs,
+              const agent::Environment& environment);
 
   // Waits for its end; else why it broke, in words that follow a name.
   std::expected<Done, std::string> run(const UserPrograms& programs,

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -174,7 +175,13 @@ std::expected<Json, std::string> read_verdict(std::string_view bytes) {
   if (std::string why = why_not_one_object(bytes); !why.empty()) {
     return std::unexpected(std::move(why));
   }
-  return *agent::parse_json(bytes);
+  std::optional<std::string> repeated_name;
+  auto verdict = agent::parse_json(bytes, repeated_name);
+  if (repeated_name) {
+    return std::unexpected(
+        fmt::format("`{}` appears twice in it", agent::one_line(*repeated_name, 60)));
+  }
+  return *std::move(verdict);
 }
 
 }  // namespace tools

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 TEST_CASE("script files: the files that a command line names", "[tools]") {
   const tests::FileFolder folder;
@@ -31,6 +33,36 @@ TEST_CASE("script files: the files that a command line names", "[tools]") {
   CHECK(watch.changed().filename() == "data.txt");
 }
 
+TEST_CASE("script files: what compares numbers names no file", "[tools]") {
+  const tests::FileFolder folder;
+  folder.write("e", "");
+  folder.write("ge", "");
+  const tools::CommandPlace place{.directory = folder.path(), .home = {}};
+  CHECK(tools::read_scripts("test 3 -ge 2", place).files.empty());
+  CHECK(tools::read_scripts("[ 3 -ge 2 ]", place).files.empty());
+  CHECK(tools::read_scripts("test -f ge", place).files.size() == 1);
+}
+
+TEST_CASE("script files: one that was replaced and put back was changed", "[tools]") {
+  const tests::FileFolder folder;
+  folder.write("guard.sh", "exit 0");
+  const tools::FileWatch watch(
+      tools::read_scripts("sh guard.sh", {.directory = folder.path(), .home = {}}).files);
+  const auto marks = watch.marks();
+  CHECK(watch.changed_since(marks).empty());
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(30));  // files' times go by the kernel's ticks
+  folder.write("other.sh", "exit 1");
+  const auto name = [&](const char* file) { return folder.path() / file; };
+  std::filesystem::rename(name("guard.sh"), name("kept.sh"));
+  std::filesystem::rename(name("other.sh"), name("guard.sh"));
+  std::filesystem::rename(name("kept.sh"), name("guard.sh"));
+  CHECK(watch.changed().empty());
+  CHECK(watch.changed_since(marks).filename() == "guard.sh");
+  std::filesystem::remove(name("guard.sh"));
+  CHECK(watch.changed_since(marks).filename() == "guard.sh");
+}
+
 TEST_CASE("script files: another link on the way to a script is a change of it", "[tools]") {
   const tests::FileFolder folder;
   folder.write("one/guard.sh", "exit 0");
@@ -53,8 +85,13 @@ TEST_CASE("script files: a link that a command names is named, too", "[tools]") 
   const auto is_of_work = [&](const std::filesystem::path& path) {
     return path.native().starts_with((top / "work").native());
   };
-  CHECK(tools::named_in("./work/guard", top, is_of_work) == top / "work/guard");
-  CHECK(tools::named_in("./away/guard.sh", top, is_of_work).empty());
+  CHECK(tools::named_in("./work/guard", {top}, {.is = is_of_work}) == top / "work/guard");
+  CHECK(tools::named_in("node --import file://" + (top / "w%6Frk/guard").string(),
+                        {top},
+                        {.is = is_of_work}) == top / "work/guard");
+  CHECK(tools::named_in("./away/guard.sh", {top}, {.is = is_of_work}).empty());
+  std::filesystem::create_directory_symlink("../work", top / "away/link");
+  CHECK_FALSE(tools::named_in("sh away/link/../work/x", {top}, {.is = is_of_work}).empty());
 }
 
 TEST_CASE("script files: a line is understood whole, or it says why it is not", "[tools]") {
@@ -155,13 +192,16 @@ TEST_CASE("script files: a line outside of the sandbox names what is not there y
                                     "X=/nowhere/work/new true",
                                     "cat <work/new",
                                     "sh ../nowhere/work/new",
+                                    "sh -c 'sh /nowhere/wo\"rk/\"new.sh'",
+                                    "sh -c 'sh /nowhere/w\\ork/new.sh'",
                                     "sh work/new",
                                     "awk -nfwork/new",
                                     "run -v /nowhere/work:/w box",
                                     "run --mount type=bind,src=/nowhere/work,dst=/w box");
   CAPTURE(line);
-  CHECK_FALSE(tools::named_in(line, "/nowhere", is_of_work).empty());
-  CHECK(tools::named_in("sh away/new --file=/nowhere/away/new", "/nowhere", is_of_work).empty());
+  CHECK_FALSE(tools::named_in(line, {"/nowhere"}, {.is = is_of_work}).empty());
+  CHECK(tools::named_in("sh away/new --file=/nowhere/away/new", {"/nowhere"}, {.is = is_of_work})
+            .empty());
 }
 
 TEST_CASE("script files: a line outside of the sandbox is plain", "[tools]") {
@@ -170,6 +210,7 @@ TEST_CASE("script files: a line outside of the sandbox is plain", "[tools]") {
                                      "jq -r .prompt | grep -q secret",
                                      "notify-send 'errand is done' && true",
                                      "cat /opt/token >/opt/seen; pwd >/opt/where",
+                                     "sh -c 'true; exec /opt/bin/guard --all'",
                                      "/opt/bin/guard <rules");
   CAPTURE(plain);
   CHECK(tools::why_not_plain(plain).empty());
@@ -185,7 +226,12 @@ TEST_CASE("script files: a line outside of the sandbox is plain", "[tools]") {
                                      "perl -e 'do q(x)'",
                                      "sh *.sh",
                                      "eval \"x\"; `x`",
-                                     "sh -c 'cd work; ./new.sh'");
+                                     "sh -c 'cd work; ./new.sh'",
+                                     "sh -c 'exec /opt/$x'",
+                                     "env sh -ec \"exec /opt/$'\\x70'\"",
+                                     "sh -c 'sh ~/new.sh'",
+                                     "guard '~/rules'",
+                                     "guard --rules=~/rules");
   CAPTURE(other);
   CHECK_FALSE(tools::why_not_plain(other).empty());
 }

@@ -1,0 +1,208 @@
+#include "cli/outside_commands.h"
+
+#include "agent/text.h"
+#include "tools/hooks/named_programs.h"
+#include "tools/hooks/user_command.h"
+#include "tools/permissions/command_line.h"
+#include "tools/permissions/shell_script.h"
+#include "tools/sandbox/places.h"
+#include "tools/sandbox/policy.h"
+#include "tools/sandbox/way.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace cli {
+namespace {
+
+using agent::Result;
+namespace fs = std::filesystem;
+
+// The first of the programs that it leads to, or of the links on the way there, which tools can
+// write; empty: none.
+fs::path written_program(const std::string& line,
+                         const tools::CommandPlace& place,
+                         const tools::Sandbox* rules) {
+  for (const fs::path& file : tools::named_programs(line, place)) {
+    const auto names = tools::sandbox::names_on(tools::sandbox::way_to(file));
+    const auto found =
+        std::ranges::find_if(names, [&](const fs::path& path) { return can_write(rules, path); });
+    if (found != names.end()) {
+      return *found;
+    }
+  }
+  return {};
+}
+
+bool is_from_here(const std::string& word) {
+  return word == ".." || word.starts_with("./") || word.starts_with("../");
+}
+
+// What the line plainly means from where it starts: a path with a dot in front, the program, the
+// script of an interpreter. Empty: nothing.
+std::string relative_name(const std::string& line) {
+  constexpr auto k_interpreters = std::to_array<std::string_view>(
+      {"ash", "bash", "dash", "ksh", "sh", "zsh", "python", "python3", "node", "perl", "ruby"});
+  const tools::ShellScript top = tools::read_shell(line);
+  for (const tools::ShellCommand& one : top.commands) {
+    std::string program = one.words.empty() ? "" : one.words.front();
+    if (program.contains('/') && !program.starts_with('/')) {
+      return program;
+    }
+  }
+  const tools::CommandLine read(line, {});  // what wrappers start, too, which may be no file's name
+  for (const tools::ShellCommand* one : read.commands()) {
+    const auto& words = one->words;
+    const std::string program = words.empty() ? "" : words.front();
+    if (const auto here = std::ranges::find_if(words, is_from_here); here != words.end()) {
+      return *here;
+    }
+    const auto script = std::ranges::find_if(
+        words.begin() + (words.empty() ? 0 : 1), words.end(), [](const std::string& word) {
+          return !word.starts_with('-');
+        });
+    const bool is_told = script != words.end() && !script->contains(' ') &&
+                         std::find(words.begin(), script, "-m") == script &&
+                         std::find(words.begin(), script, "-c") == script;
+    if (is_told && !script->starts_with('/') &&
+        std::ranges::find(k_interpreters, fs::path(program).filename().string()) !=
+            k_interpreters.end()) {
+      return *script;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool can_write(const tools::Sandbox* sandbox, const fs::path& path) {
+  if (sandbox == nullptr) {
+    return false;  // nobody is kept from anything
+  }
+  const auto devices = tools::sandbox::harmless_devices();
+  if (std::ranges::find(devices, path.native()) != devices.end()) {
+    return false;  // nothing of what is written there comes back
+  }
+  const tools::sandbox::Verdict verdict = sandbox->policy().writing(path);
+  return verdict == tools::sandbox::Verdict::allowed || verdict == tools::sandbox::Verdict::locked;
+}
+
+tools::CommandPlace place_outside(const agent::AgentSpec& agent,
+                                  const agent::Environment& own,
+                                  const Context& context,
+                                  const tools::Sandbox* rules) {
+  const agent::Environment told = tools::user_environment(
+      {.folder = agent.directory,
+       .directory = agent.directory,
+       .environment = context.environment,
+       .others_write = [rules](const fs::path& path) { return can_write(rules, path); },
+       .others_write_below =
+           [rules](const fs::path& path) {
+             return rules != nullptr && rules->policy().writes_below(path);
+           }},
+      own);
+  return {.directory = agent.directory,
+          .home = agent::value_of(own.contains("HOME") ? own : context.environment, "HOME"),
+          .search_path = tools::search_path_of(told)};
+}
+
+Result<void> check_outside(const std::string& line,
+                           tools::CommandPlace place,
+                           const tools::Sandbox& sandbox,
+                           std::string_view way_in) {
+  const tools::Sandbox* const rules = &sandbox;
+  if (const std::string why = tools::why_not_plain(line); !why.empty()) {
+    return agent::fail(
+        agent::Code::config_invalid,
+        fmt::format(
+            "the command `{}` runs outside of the sandbox, and not all that it names can be "
+            "told: {}",
+            agent::one_line(line),
+            why),
+        "put the line into a script where tools cannot write, and name the script by its path");
+  }
+  const bool starts_elsewhere =
+      can_write(rules, place.directory) || rules->policy().writes_below(place.directory);
+  const std::string name = starts_elsewhere ? relative_name(line) : "";
+  if (!name.empty()) {
+    return agent::fail(
+        agent::Code::config_invalid,
+        fmt::format(
+            "the command `{}` runs outside of the sandbox and names `{}`, {}",
+            agent::one_line(line),
+            agent::one_line((place.directory / name).lexically_normal().string(), 200),
+            can_write(rules, place.directory / name)
+                ? "which tools can write"
+                : "and starts in another folder, for tools can write below the agent file's"),
+        fmt::format("name the file by its whole path, and put it where tools cannot write, or {}",
+                    way_in));
+  }
+  if (starts_elsewhere) {
+    place.directory.clear();  // in a folder of the run's own nothing is found
+  }
+  const auto folders = tools::folders_named(line, place.directory);
+  if (!folders) {
+    return agent::fail(agent::Code::config_invalid,
+                       fmt::format("the command `{}` runs outside of the sandbox, and names more "
+                                   "folders than are looked at",
+                                   agent::one_line(line)),
+                       "put the line into a script where tools cannot write");
+  }
+  const fs::path named = tools::named_in(
+      line,
+      *folders,
+      {.is = [&](const fs::path& path) { return can_write(rules, path); },
+       .is_above = [&](const fs::path& path) { return rules->policy().writes_below(path); }});
+  const fs::path run = named.empty() ? written_program(line, place, rules) : fs::path();
+  if (named.empty() && run.empty()) {
+    return {};
+  }
+  return agent::fail(
+      agent::Code::config_invalid,
+      fmt::format("the command `{}` runs outside of the sandbox and {} `{}`, which tools can write",
+                  agent::one_line(line),
+                  run.empty() ? "names" : "runs",
+                  run.empty() ? named.string() : run.string()),
+      fmt::format("put the file where tools cannot write, or {}", way_in));
+}
+
+std::optional<agent::Warning> unasked_for(std::string_view what,
+                                          const std::string& line,
+                                          const fs::path& directory,
+                                          const tools::Sandbox* rules) {
+  const tools::CommandLine read(line, {.cwd = directory});
+  for (const tools::ShellCommand* one : read.commands()) {
+    const std::string program =
+        one->words.empty() ? "" : fs::path(one->words.front()).filename().string();
+    const auto has = [&](std::string_view option) {
+      return std::ranges::find(one->words, option) != one->words.end();
+    };
+    if (program.starts_with("python") && !has("-I") && !has("-P")) {
+      for (const std::string& word : one->words) {
+        const fs::path script = directory / word;
+        if (word.ends_with(".py") && can_write(rules, script.parent_path() / "json.py")) {
+          return agent::Warning{
+              .message = fmt::format("{} says what tools may do, and Python loads modules from "
+                                     "beside `{}`, where they can write",
+                                     what,
+                                     agent::one_line(word, 200)),
+              .help = fmt::format("`{} -I` loads none from there", program)};
+        }
+      }
+    }
+    if ((program == "make" || program == "gmake") && can_write(rules, directory / "Makefile")) {
+      return agent::Warning{.message = fmt::format(
+                                "{} says what tools may do, or has a right that they have not, and "
+                                "they can write what `{}` reads",
+                                what,
+                                program),
+                            .help = "name a script in its place: tools cannot write that"};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace cli

@@ -1,0 +1,19 @@
+// The programs that a plain command line outside of the sandbox leads to.
+#pragma once
+#include "tools/hooks/script_files.h"
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace tools {
+
+// Those that its words name, by a path or by a folder of `place.search_path`, and what the kernel
+// starts in their place: the interpreter behind `#!`, that of one again, and what an `env` there
+// looks up. Absolute, links not followed, in the order in which they are found; of a link and
+// behind
+// `#!` also what is not there yet.
+std::vector<std::filesystem::path> named_programs(std::string_view command,
+                                                  const CommandPlace& place);
+
+}  // namespace tools
