@@ -1,5 +1,7 @@
 #include "tools/process/capture.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -87,6 +89,7 @@ void Capture::spill(std::string_view bytes) {
     written = write_all(file_.get(), bytes.substr(0, std::min<std::uint64_t>(room, bytes.size())));
   }
   in_file_ += written;
+  digest_ = agent::fnv1a(bytes.substr(0, written), digest_);
   captured_.lost_bytes += bytes.size() - written;
 }
 
@@ -101,7 +104,26 @@ Captured Capture::finish() {
   if (in_file_ == 0) {  // a full disk took nothing
     captured_.remove_file();
   }
+  name_file();
   return std::move(captured_);
+}
+
+void Capture::name_file() {
+  constexpr int k_most_alike = 1'000;
+  const std::string made = captured_.spill_path;
+  for (int alike = 1; !made.empty() && alike <= k_most_alike; ++alike) {
+    const std::string name =
+        fmt::format("output-{:016x}{}", digest_, alike == 1 ? "" : fmt::format("-{}", alike));
+    const std::string path = (folder_ / name).string();
+    if (::link(made.c_str(), path.c_str()) == 0) {
+      ::unlink(made.c_str());
+      captured_.spill_path = path;
+      return;
+    }
+    if (errno != EEXIST) {
+      return;  // it keeps the name that it has
+    }
+  }
 }
 
 }  // namespace tools

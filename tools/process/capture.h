@@ -2,6 +2,7 @@
 // and the whole in a file.
 #pragma once
 #include "agent/descriptor.h"
+#include "agent/fnv1a.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +29,8 @@ struct Captured {
 
 class Capture {
  public:
-  // The file, if one is needed, is made in `folder` (and the folder too).
+  // The file, if one is needed, is made in `folder` (and the folder too). What a program says again
+  // has the same name again, so that a run can be replayed in which a model has read it.
   Capture(std::filesystem::path folder, CaptureLimits limits);
 
   void add(std::string_view bytes);
@@ -38,6 +40,7 @@ class Capture {
   void keep_tail(std::string_view bytes);
   void spill(std::string_view bytes);
   void open_file();
+  void name_file();
 
   std::filesystem::path folder_;
   CaptureLimits limits_;
@@ -46,6 +49,7 @@ class Capture {
   agent::Descriptor file_;
   bool is_long_ = false;
   std::uint64_t in_file_ = 0;
+  std::uint64_t digest_ = agent::k_fnv1a_of_nothing;  // of what is in the file
   Captured captured_;
 };
 

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
+#include <new>
 #include <poll.h>
 #include <string_view>
 #include <sys/eventfd.h>
@@ -220,7 +221,10 @@ void EgressProxy::begin(Descriptor client, const std::stop_token& stop) {
   Connection& connection = connections_.emplace_back();
   try {
     connection.thread = std::jthread([this, &connection, stop, socket = std::move(client)] {
-      serve(socket.get(), stop);
+      try {
+        serve(socket.get(), stop);
+      } catch (const std::bad_alloc&) {  // the client sees its connection end
+      }
       connection.is_over = true;
     });
   } catch (const std::system_error&) {  // no thread is left: the client sees its connection end

@@ -404,6 +404,12 @@ agent::Environment LocalProgramRunner::environment() const {
 
 ProgramResult LocalProgramRunner::run(const ProgramRequest& request,
                                       const ProgramControl& control) {
+  const bool may_change_files =
+      sandbox_ != nullptr && !sandbox_->in_force().has(sandbox::Layer::mounts);
+  const ProgramTurns::Turn turn =
+      may_change_files && !request.is_the_users
+          ? supervisor_.turns().take(ProgramTurns::Side::tools, control.stop)
+          : ProgramTurns::Turn();
   if (sandbox_ == nullptr) {
     return Call(request, control, nullptr, {}, dialer_).run(supervisor_);
   }
@@ -420,6 +426,9 @@ std::string noticed_text(const std::filesystem::path& path) {
   const std::string_view change = ::access(path.c_str(), F_OK) == 0
                                       ? "is another one than before this run's tools: read it"
                                       : "is gone since this run's tools: restore it";
+  if (path.parent_path().filename() == ".errand") {
+    return fmt::format("`{}` {} before errand runs an agent there", path.string(), change);
+  }
   return sandbox::is_tool_lock(path.filename().native())
              ? fmt::format("the lock `{}` {} before `errand run` goes by it", path.string(), change)
              : fmt::format(
@@ -431,6 +440,10 @@ std::string noticed_text(const std::filesystem::path& path) {
 agent::Result<std::unique_ptr<TalkingProgram>> LocalProgramRunner::talk(
     const ProgramRequest& request, TalkingProgram::Listener&& listener) {
   return start_talking(request, std::move(listener), supervisor_, sandbox_, dialer_);
+}
+
+ProgramTurns::Turn LocalProgramRunner::begin_turn(const std::stop_token& stop) {
+  return supervisor_.turns().take(ProgramTurns::Side::user, stop);
 }
 
 void LocalProgramRunner::before_writing() {

@@ -23,6 +23,7 @@ class LocalProgramRunner final : public ProgramRunner {
   ProgramResult run(const ProgramRequest& request, const ProgramControl& control) override;
   agent::Result<std::unique_ptr<TalkingProgram>> talk(const ProgramRequest& request,
                                                       TalkingProgram::Listener&& listener) override;
+  ProgramTurns::Turn begin_turn(const std::stop_token& stop) override;
   void before_writing() override;
   std::vector<agent::Leftover> tidy_up() override;
 

@@ -7,6 +7,7 @@
 #include "agent/spec.h"
 #include "agent/toolbox.h"
 #include "tools/process/capture.h"
+#include "tools/process/program_turns.h"
 #include "tools/sandbox/protected_files.h"
 
 #include <algorithm>
@@ -33,6 +34,7 @@ struct ProgramRequest {
   std::optional<agent::Milliseconds> idle_timeout;  // silence on stdout and stderr; absent: none
   bool merge_stderr = true;                         // into `output`, in the order it was written
   CaptureLimits limits;                             // of each stream
+  bool is_the_users = false;  // a command of theirs, and no program of a tool: see begin_turn()
 };
 
 // How a running program is stopped and heard.
@@ -98,6 +100,8 @@ class TalkingProgram {
   // As the end of this object does, without waiting.
   virtual void close() = 0;
   virtual std::string last_words() const = 0;  // the last lines of its stderr
+  // What it has written of a line that has no end yet: the beginning of it. Thread-safe.
+  virtual std::string unfinished_line() const { return {}; }
 };
 
 class ProgramRunner {
@@ -113,6 +117,9 @@ class ProgramRunner {
       const ProgramRequest& /*request*/, TalkingProgram::Listener&& /*listener*/) {
     return agent::fail(agent::Code::os_failed, "programs cannot be talked to here");
   }
+  // Before a command of the user's is looked at and run: as long as the turn lasts, no program of a
+  // tool is at work here that only a look afterwards keeps from changing its files.
+  virtual ProgramTurns::Turn begin_turn(const std::stop_token& /*stop*/) { return {}; }
   // Before something else than a program writes where programs may: what is there now is what was
   // there before the run's tools. Thread-safe; only the first call does anything.
   virtual void before_writing() {}

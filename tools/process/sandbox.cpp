@@ -183,6 +183,7 @@ sandbox::Surroundings surroundings_of(const SandboxOptions& options) {
           .prefixes = active_prefixes(options.environment),
           .own = options.secrets,
           .obeyed = options.obeyed,
+          .other_runs = options.other_runs,
           .outputs = options.outputs,
           .writes = options.writes,
           .writes_repository = options.is_for_git};
@@ -199,6 +200,13 @@ std::vector<agent::Error> mistakes_in_places(const agent::SandboxSpec& spec,
   return sandbox::Policy::mistakes(spec, surroundings_of(options));
 }
 
+Sandbox::Sandbox(sandbox::Policy policy, Supervisor* supervisor)
+    : policy_(std::move(policy)),
+      supervisor_(supervisor),
+      protected_(supervisor != nullptr
+                     ? supervisor->protection().of(policy_.protection())
+                     : std::make_shared<sandbox::ProtectedFiles>(policy_.protection())) {}
+
 Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
                                                  const SandboxOptions& options) {
   sandbox::Surroundings around = surroundings_of(options);
@@ -206,7 +214,8 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
     TRY_ASSIGN(around.temporary, made_temporary(options.temporary));
   }
   TRY_ASSIGN(auto policy, sandbox::Policy::create(spec, around));
-  std::unique_ptr<Sandbox> sandbox(new Sandbox(std::move(policy)));
+  std::unique_ptr<Sandbox> sandbox(
+      new Sandbox(std::move(policy), options.runs_programs ? options.supervisor : nullptr));
   sandbox->is_swept_ = !options.is_for_git;  // git itself makes none of that below
   sandbox->variables_ = cache_variables(options.environment, sandbox->policy_, around.temporary);
   sandbox->variables_.insert_or_assign("TMPDIR", around.temporary.string());
@@ -218,7 +227,6 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const agent::SandboxSpec& spec,
     sandbox->named_by_git_ = writable_by_git(options.workspace, sandbox->policy_);
   }
   if (options.runs_programs) {
-    sandbox->supervisor_ = options.supervisor;
     TRY(sandbox->try_out(spec));
   }
   return sandbox;
@@ -388,7 +396,7 @@ std::string Sandbox::begin() {
 
 void Sandbox::note_writing() {
   if (is_swept_) {
-    std::call_once(surveyed_, [&] { protected_.survey(); });
+    protected_->survey();
     is_written_ = true;
   }
 }
@@ -397,7 +405,7 @@ std::string Sandbox::next_profile() {
   if (supervisor_ == nullptr) {  // an empty profile would confine nothing
     throw std::logic_error("a program for a sandbox that was opened for file tools alone");
   }
-  const std::uint64_t files = protected_.begin(in_force_.has(Layer::mounts));
+  const std::uint64_t files = protected_->begin(in_force_.has(Layer::mounts));
   const std::scoped_lock lock(mutex_);
   std::vector<struct stat> denied = find_denied();
   std::vector<struct stat> neighbours = look_at_neighbours();
@@ -421,11 +429,11 @@ std::vector<sandbox::ProtectedChange> Sandbox::end(const std::string& profile,
       supervisor_->retire(profile);
     }
   }
-  return protected_.end(have_locks_held);
+  return protected_->end(have_locks_held);
 }
 
 sandbox::ProtectedFiles::Sweep Sandbox::sweep() {
-  return is_written_.exchange(false) ? protected_.sweep() : sandbox::ProtectedFiles::Sweep();
+  return is_written_.exchange(false) ? protected_->sweep() : sandbox::ProtectedFiles::Sweep();
 }
 
 std::vector<std::string> Sandbox::names_of(bool are_in_force) const {

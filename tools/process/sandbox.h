@@ -30,8 +30,9 @@ struct SandboxOptions {
   std::vector<std::filesystem::path> secrets;  // errand's configuration and state
   std::vector<std::filesystem::path> obeyed;   // what errand itself obeys: no tool may change it
   sandbox::Outputs outputs;
-  bool runs_programs = true;  // some tool of the agent does
-  bool writes = true;         // some tool of the agent changes files
+  std::vector<std::string> other_runs = {};  // as Surroundings'
+  bool runs_programs = true;                 // some tool of the agent does
+  bool writes = true;                        // some tool of the agent changes files
   bool is_for_git = false;  // errand's own git runs in it: commits and switches, without a network
   const agent::Environment& environment;
   Supervisor* supervisor = nullptr;  // borrowed
@@ -95,8 +96,7 @@ class Sandbox {
   sandbox::ProtectedFiles::Sweep sweep();
 
  private:
-  explicit Sandbox(sandbox::Policy policy)
-      : policy_(std::move(policy)), protected_(policy_.protection()) {}
+  Sandbox(sandbox::Policy policy, Supervisor* supervisor);
   std::vector<std::string> names_of(bool are_in_force) const;
   std::string next_profile();
   std::vector<struct stat> find_denied();
@@ -106,9 +106,8 @@ class Sandbox {
   agent::Result<void> make_own_folders() const;
 
   sandbox::Policy policy_;
-  Supervisor* supervisor_ = nullptr;
+  Supervisor* supervisor_;  // null: for file tools alone
   bool is_swept_ = true;
-  std::once_flag surveyed_;
   std::atomic<bool> is_written_ = false;  // perhaps, since the last sweep
   std::mutex mutex_;
   sandbox::Profile profile_;
@@ -125,7 +124,7 @@ class Sandbox {
   std::optional<HostList> hosts_;
   sandbox::LayerSet wanted_;
   sandbox::LayerSet in_force_;
-  sandbox::ProtectedFiles protected_;
+  std::shared_ptr<sandbox::ProtectedFiles> protected_;
 };
 
 // The folder for programs' own temporary files in a run's folder.

@@ -382,7 +382,7 @@ bool Watch::answer(const Report& report) const {
 // Its signals, as a descriptor.
 int become_shim() {
   ::setsid();
-  ::prctl(PR_SET_NAME, "errand-shim");
+  ::prctl(PR_SET_NAME, "tool-shim");  // what `pkill -9 errand` leaves, to end the rest
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t set;
   sigemptyset(&set);

@@ -5,7 +5,9 @@
 #pragma once
 #include "agent/descriptor.h"
 #include "agent/result.h"
+#include "tools/process/program_turns.h"
 #include "tools/sandbox/layers.h"
+#include "tools/sandbox/protected_files.h"
 
 #include <cstdint>
 #include <memory>
@@ -94,6 +96,9 @@ class Supervisor {
   void dismiss();
 
   pid_t zygote() const { return zygote_; }
+  // For the sandboxes of all agents.
+  sandbox::SharedProtection& protection() { return protection_; }
+  ProgramTurns& turns() { return turns_; }
 
  private:
   friend class Running;
@@ -107,6 +112,8 @@ class Supervisor {
   pid_t zygote_;
   std::mutex mutex_;
   std::vector<Shim> idle_;  // those that wait for a request
+  sandbox::SharedProtection protection_;
+  ProgramTurns turns_;
 };
 
 }  // namespace tools

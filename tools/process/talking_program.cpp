@@ -86,6 +86,10 @@ class LocalTalkingProgram final : public TalkingProgram {
     const std::lock_guard lock(mutex_);
     return errors_;
   }
+  std::string unfinished_line() const override {
+    const std::lock_guard lock(mutex_);
+    return unfinished_;
+  }
 
  private:
   // What is done to end it, one after the other.
@@ -105,6 +109,7 @@ class LocalTalkingProgram final : public TalkingProgram {
   std::string_view read_some(Descriptor& from);
   void read_lines();
   void read_errors();
+  void note_unfinished();
   void drain();
   void check_report();
   void finish();
@@ -130,6 +135,7 @@ class LocalTalkingProgram final : public TalkingProgram {
   std::atomic<bool> is_closing_ = false;
   std::size_t written_ = 0;  // of the first line in to_write_
   std::string line_;         // that has not ended yet
+  std::string unfinished_;   // the beginning of it, under mutex_
   std::string how_;          // it has ended; empty: it has not
   std::string why_ended_;    // what we end it for; empty: nothing of its own doing
   Stage stage_ = Stage::running;
@@ -329,11 +335,21 @@ void LocalTalkingProgram::read_lines() {
       return;
     }
     if (end == std::string_view::npos) {
+      note_unfinished();
       return;
     }
     bytes.remove_prefix(end + 1);
     listener_.on_line(line_);
     line_.clear();
+    note_unfinished();
+  }
+}
+
+void LocalTalkingProgram::note_unfinished() {
+  constexpr std::size_t k_most_kept = 1'000;  // bytes, for people
+  const std::lock_guard lock(mutex_);
+  if (line_.empty() || unfinished_.size() < k_most_kept) {
+    unfinished_ = line_.substr(0, k_most_kept);
   }
 }
 

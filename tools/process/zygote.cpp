@@ -176,7 +176,7 @@ void leave_the_terminal() {
 void run_zygote(int socket) {
   leave_the_terminal();
   let_go_of_everything(socket);
-  ::prctl(PR_SET_NAME, "errand-zygote");
+  ::prctl(PR_SET_NAME, "tool-zygote");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   Zygote().run();
 }

@@ -4,7 +4,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <filesystem>
+#include <set>
 #include <string>
+#include <vector>
 
 TEST_CASE("capture: short output makes no file and no folder", "[tools]") {
   tests::TemporaryFolder folder;
@@ -35,6 +38,24 @@ TEST_CASE("capture: long output keeps head and tail, and all of it in a file", "
   CHECK(captured.total_bytes == whole.size());
   CHECK(captured.lost_bytes == 0);
   CHECK(tests::read_text(captured.spill_path) == whole);
+}
+
+TEST_CASE("capture: the file is called as it was when the same was said before", "[tools]") {
+  const auto names_of = [](const std::string& text) {
+    tests::TemporaryFolder folder;
+    std::vector<std::string> names;
+    for (const std::string& one : {text, text, text + "."}) {
+      tools::Capture capture(folder.path(), {.memory = 4, .file = 100});
+      capture.add(one);
+      const std::filesystem::path path = capture.finish().spill_path;
+      CHECK(tests::read_text(path) == one);
+      names.push_back(path.filename().string());
+    }
+    CHECK(std::set(names.begin(), names.end()).size() == 3);
+    return names;
+  };
+  CHECK(names_of("abcdefgh") == names_of("abcdefgh"));
+  CHECK(names_of("abcdefgh") != names_of("abcdefgi"));
 }
 
 TEST_CASE("capture: what does not fit into the file is counted", "[tools]") {

@@ -241,6 +241,16 @@ TEST_CASE("process: eight at once do not disturb each other", "[tools]") {
   }
 }
 
+// It would take with it those that are to end what a program leaves.
+TEST_CASE("process: `pkill errand` finds errand alone", "[tools]") {
+  tests::ProcessWorld world;
+  const std::string shim = run(world, script(world, "cat /proc/$PPID/comm")).output.text;
+  CHECK(shim == "tool-shim\n");
+  const std::string zygote =
+      run(world, script(world, "cat /proc/$(cut -d' ' -f4 /proc/$PPID/stat)/comm")).output.text;
+  CHECK(zygote == "tool-zygote\n");
+}
+
 TEST_CASE("process: a killed shim is a lost program, not an exit status", "[tools]") {
   tests::ProcessWorld world;
   const ProgramResult result = run(world, script(world, "echo x; kill -KILL $PPID; sleep 1000"));
