@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <fcntl.h>
 #include <iterator>
@@ -27,8 +28,8 @@ constexpr std::uint64_t bit(int capability) {
 }
 
 // What root's own programs need to work on files: install, archive, change owners.
-constexpr std::uint64_t k_kept = bit(CAP_CHOWN) | bit(CAP_DAC_OVERRIDE) | bit(CAP_FOWNER) |
-                                 bit(CAP_FSETID) | bit(CAP_SETGID) | bit(CAP_SETUID);
+constexpr std::uint64_t k_kept =
+    bit(CAP_CHOWN) | bit(CAP_DAC_OVERRIDE) | bit(CAP_FOWNER) | bit(CAP_SETGID) | bit(CAP_SETUID);
 constexpr int k_capabilities = 64;
 
 // What no program can have again, by whatever file it runs.

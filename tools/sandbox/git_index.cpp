@@ -7,6 +7,7 @@
 #include <optional>
 #include <ranges>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tools::sandbox {
@@ -15,7 +16,9 @@ namespace {
 constexpr std::size_t k_head = 12;
 constexpr std::size_t k_file_status = 40;       // times, numbers and the mode of an entry
 constexpr std::size_t k_mode = 24;              // where the latter stands in it
+constexpr std::uint32_t k_kind = 0170000;       // of the mode
 constexpr std::uint32_t k_folder = 0040000;     // an entry for all that is in it
+constexpr std::uint32_t k_module = 0160000;     // one for a commit of another repository
 constexpr std::size_t k_extension_head = 8;     // four letters, four bytes of length
 constexpr std::uint32_t k_name_length = 0xFFF;  // the bits for it; all of them: longer
 constexpr std::uint32_t k_is_extended = 0x4000;
@@ -43,7 +46,7 @@ class IndexReader {
   IndexReader(std::string_view index, std::size_t hash_size)
       : index_(index), hash_size_(hash_size) {}
 
-  bool names_only_work() {
+  bool read() {
     if (index_.size() < k_head + hash_size_ || !index_.starts_with("DIRC")) {
       return false;
     }
@@ -62,6 +65,8 @@ class IndexReader {
     return version_ >= 2 && version_ <= 4 && read_extensions() && is_the_end_told();
   }
 
+  MoreInIndex take() { return std::move(more_); }
+
  private:
   std::uint32_t number(std::size_t at, std::size_t bytes) const {
     return big_endian(index_.substr(at, bytes));
@@ -73,7 +78,7 @@ class IndexReader {
       return false;
     }
     const std::uint32_t flags = number(flags_at, 2);
-    const bool is_folder = (number(at_ + k_mode, 4) & 0170000) == k_folder;
+    const std::uint32_t kind = number(at_ + k_mode, 4) & k_kind;
     std::size_t name_at = flags_at + ((flags & k_is_extended) != 0 ? 4 : 2);
     if (version_ == 4) {
       const auto cut = varint(name_at);
@@ -94,7 +99,16 @@ class IndexReader {
     const std::size_t told = flags & k_name_length;
     const bool is_told = told == std::min<std::size_t>(name_.size(), k_name_length);
     at_ = version_ == 4 ? name_end + 1 : at_ + (((name_end - at_) + 8) & ~std::size_t{7});
-    return is_told && at_ <= end_ && is_of_work(name_, is_folder);
+    if (!is_told || at_ > end_ || !is_of_work(name_, kind == k_folder)) {
+      return false;
+    }
+    if (kind == k_module) {
+      more_.modules.push_back(name_);
+    } else if (kind == k_folder) {
+      const std::string_view id = index_.substr(flags_at - hash_size_, hash_size_);
+      more_.folders.push_back({.name = name_, .id = std::string(id)});
+    }
+    return true;
   }
 
   // As git packs offsets: each byte but the last has its highest bit, and counts one more.
@@ -162,12 +176,23 @@ class IndexReader {
   std::string name_;                 // of the last entry
   std::vector<std::size_t> begins_;  // of the entries
   std::vector<bool> starts_anew_;    // whose names take nothing from the one before
+  MoreInIndex more_;
 };
 
 }  // namespace
 
 bool names_only_work(std::string_view index, std::size_t hash_size) {
-  return IndexReader(index, hash_size).names_only_work();
+  return IndexReader(index, hash_size).read();
+}
+
+MoreInIndex more_in(std::string_view index, std::size_t hash_size) {
+  using namespace std::string_view_literals;
+  if (!index.contains("\0\0\xE0\0"sv) && !index.contains("\0\0\x40\0"sv)) {  // their modes
+    return {};
+  }
+  IndexReader reader(index, hash_size);
+  reader.read();
+  return reader.take();
 }
 
 }  // namespace tools::sandbox

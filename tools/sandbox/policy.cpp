@@ -82,6 +82,94 @@ bool is_private(const fs::path& folder, const Surroundings& around) {
          std::ranges::any_of(around.homes.own, holds) || is_below_any(folder, around.own);
 }
 
+// Where tools can write, now or in another run: a link there may be anybody's.
+Paths written_by_tools(const Surroundings& around) {
+  std::error_code error;
+  const fs::path workspace = fs::canonical(around.workspace, error);
+  return error || workspace == "/" || is_private(workspace, around) ? Paths() : Paths{workspace};
+}
+
+// On the way to what a name leads to, the first link in one of the folders; empty: there is none.
+fs::path link_in(const Paths& folders, const fs::path& name) {
+  const std::vector<WayPoint> way = way_to(name);
+  const auto link = std::ranges::find_if(way, [&](const WayPoint& point) {
+    return point.kind == WayPoint::Kind::link && is_below_any(point.path, folders);
+  });
+  return link == way.end() ? fs::path() : link->path;
+}
+
+fs::path target_of(const fs::path& name) {
+  return way_to(name).back().path;
+}
+
+// The agent file's folder, or as many above it as `..` stand in front of the name; empty: it is not
+// relative.
+fs::path base_of(const std::string& name, const Surroundings& around) {
+  if (name.starts_with('/') || name.starts_with('~')) {
+    return {};
+  }
+  fs::path base = around.agent_folder;
+  for (const fs::path& part : fs::path(name)) {
+    if (part != ".." && part != ".") {
+      break;
+    }
+    base /= part;
+  }
+  std::error_code error;
+  return fs::weakly_canonical(base, error);
+}
+
+// What is wrong with the links that the name leads by, in a part of a sentence; empty: nothing. The
+// agent file opens what stood there when it was written, and links may be of this run's tools
+// (`written`, and `without_links` what they may write by no link), or of another's.
+std::string flaw_of_way(const std::string& name,
+                        const Surroundings& around,
+                        const Paths& written,
+                        const Paths& without_links) {
+  const fs::path place = located(name, around);
+  const fs::path target = target_of(place);
+  const fs::path link = link_in(written, place);
+  if (!link.empty() && !is_below_any(target, without_links)) {
+    return fmt::format(
+        "the link `{}`, which tools could have made, leads out of what they may write",
+        agent::one_line(link.string()));
+  }
+  if (const fs::path base = base_of(name, around);
+      !base.empty() && !is_below(target, base) && !link_in({base}, place).empty()) {
+    return fmt::format("a link leads from there out of `{}`", agent::one_line(base.string()));
+  }
+  const ReadingRules secrets{.closed = secret_places(around.homes.own), .open = {}};
+  const bool is_secret =
+      !may_read(secrets, target.native()) && may_read(secrets, place.lexically_normal().native());
+  return is_secret ? "a link leads from there to a place for secrets" : "";
+}
+
+void check_ways(const SandboxSpec& spec,
+                const Surroundings& around,
+                std::vector<agent::Error>& wrong) {
+  Paths without_links = written_by_tools(around);
+  Paths written = without_links;
+  for (const std::string& name : spec.write) {
+    written.push_back(target_of(located(name, around)));
+  }
+  for (const std::string& name : spec.write) {
+    if (const fs::path place = located(name, around); link_in(written, place).empty()) {
+      without_links.push_back(target_of(place));
+    }
+  }
+  for (const auto& [key, names] :
+       {std::pair("write", &spec.write), std::pair("read", &spec.read)}) {
+    for (const std::string& name : *names) {
+      if (const std::string flaw = flaw_of_way(name, around, written, without_links);
+          !flaw.empty()) {
+        wrong.push_back({.code = Code::sandbox_setup,
+                         .message = fmt::format("`sandbox.{}` names `{}`, and {}", key, name, flaw),
+                         .help = "name what it leads to, or take the link away"});
+      }
+    }
+  }
+}
+
 Result<fs::path> checked_workspace(const Surroundings& around) {
   std::error_code error;
   fs::path workspace = fs::canonical(around.workspace, error);
@@ -106,52 +194,80 @@ Result<fs::path> checked_workspace(const Surroundings& around) {
 // Whoever turns a link on the way gives errand another folder for its own.
 Result<void> check_links(const Paths& own, const Paths& roots) {
   for (const fs::path& folder : own) {
-    fs::path at;
-    for (const fs::path& part : folder.lexically_normal()) {
-      at /= part;
-      std::error_code error;
-      if (fs::is_symlink(fs::symlink_status(at, error)) &&
-          is_below_any(fs::weakly_canonical(at.parent_path(), error) / part, roots)) {
-        return fail(
-            Code::sandbox_setup,
-            fmt::format("errand's own folder `{}` is behind the link `{}`, which tools could "
-                        "change",
-                        folder.string(),
-                        at.string()),
-            "set XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME to folders outside of "
-            "what tools may write");
-      }
+    if (const fs::path link = link_in(roots, folder.lexically_normal()); !link.empty()) {
+      return fail(Code::sandbox_setup,
+                  fmt::format("errand's own folder `{}` is behind the link `{}`, which tools could "
+                              "change",
+                              folder.string(),
+                              link.string()),
+                  "set XDG_CONFIG_HOME, XDG_DATA_HOME and XDG_STATE_HOME to folders outside of "
+                  "what tools may write");
     }
   }
   return {};
 }
 
-// Where it exists, and is not private as a whole.
-void open_folder(const std::string& folder, const Surroundings& around, Paths& open) {
+// Right in a home, or in its hidden folders, are links of the user's own; elsewhere agents work.
+bool is_where_agents_work(const fs::path& folder, const Paths& homes) {
+  const auto home =
+      std::ranges::find_if(homes, [&](const fs::path& one) { return is_below(folder, one); });
+  return home != homes.end() &&
+         !std::ranges::all_of(folder.lexically_relative(*home),
+                              [](const fs::path& part) { return part.native().starts_with('.'); });
+}
+
+// What is open by a table, or by PATH, is open where its name stands: no link that an agent may
+// have made opens what is closed, and none a secret.
+bool is_led_astray(const std::string& name,
+                   const fs::path& real,
+                   const Surroundings& around,
+                   const Paths& open) {
+  if (real == name || is_below_any(real, open)) {
+    return false;
+  }
+  const ReadingRules secrets{.closed = secret_places(around.homes.own), .open = {}};
+  const bool is_secret = !may_read(secrets, real.native()) && may_read(secrets, name);
+  const std::vector<WayPoint> way = way_to(name);
+  return is_secret || (is_below_any(real, around.homes.closed) &&
+                       std::ranges::any_of(way, [&](const WayPoint& point) {
+                         return point.kind == WayPoint::Kind::link &&
+                                is_where_agents_work(point.path.parent_path(), around.homes.closed);
+                       }));
+}
+
+// Where it exists, is not private as a whole, and no link of tools leads there.
+void open_folder(const std::string& folder,
+                 const Surroundings& around,
+                 const Paths& written,
+                 Paths& open) {
   if (::access(folder.c_str(), F_OK) != 0) {
     return;  // as most of a long table
   }
   std::error_code error;
   if (fs::path real = fs::canonical(folder, error);
-      !error && real != "/" && !is_private(real, around)) {
+      !error && real != "/" && !is_private(real, around) &&
+      !is_led_astray(folder, real, around, open) &&
+      (real == folder || is_below_any(real, written) || link_in(written, folder).empty())) {
     open.push_back(std::move(real));
   }
 }
 
-Paths open_to_reading(const Surroundings& around) {
+Paths open_to_reading(const Surroundings& around, const Paths& writable) {
   Paths open;
+  Paths written = written_by_tools(around);
+  std::ranges::copy(writable, std::back_inserter(written));
   for (const fs::path& home : around.homes.own) {
     for (const std::string& place : open_places(home)) {
-      open_folder(place, around, open);
+      open_folder(place, around, written, open);
     }
   }
   for (const Paths* folders : {&around.search_path, &around.prefixes}) {
     for (const fs::path& folder : *folders) {
-      open_folder(folder.native(), around, open);
+      open_folder(folder.native(), around, written, open);
     }
   }
   for (const fs::path* folder : {&around.workspace, &around.agent_folder}) {
-    open_folder(folder->native(), around, open);
+    open_folder(folder->native(), around, written, open);
   }
   std::error_code error;
   if (!around.run_folder.empty()) {
@@ -202,9 +318,13 @@ ReadingRules reading_rules(const Surroundings& around, const Paths& shown, const
   for (const Paths* places : {&around.homes.closed, &around.homes.own, &around.own}) {
     std::ranges::move(texts(*places), std::back_inserter(rules.closed));
   }
-  for (const Paths& places : {open_to_reading(around), shown, writable}) {
+  for (const Paths& places : {open_to_reading(around, writable), shown, writable}) {
     std::ranges::move(texts(places), std::back_inserter(rules.open));
   }
+  std::ranges::copy_if(
+      around.other_runs, std::back_inserter(rules.closed), [&](const std::string& place) {
+        return !is_below_any(place, shown) && !is_below_any(place, writable);  // the user's word
+      });
   return rules;
 }
 
@@ -219,7 +339,9 @@ std::vector<agent::Error> private_places(const SandboxSpec& spec, const Surround
   if (spec.write.empty()) {
     return wrong;
   }
-  const ReadingRules reading = reading_rules(around, {}, {});
+  Surroundings others = around;
+  others.other_runs.clear();  // what is written is open
+  const ReadingRules reading = reading_rules(others, {}, {});
   for (const std::string& name : spec.write) {
     std::error_code error;
     const fs::path folder = fs::weakly_canonical(located(name, around), error);
@@ -249,6 +371,14 @@ std::vector<agent::Error> private_places(const SandboxSpec& spec, const Surround
     }
   }
   return wrong;
+}
+
+// So that it is the same for whoever has named it in another order.
+Paths sorted(Paths paths) {
+  std::ranges::sort(paths);
+  const auto twice = std::ranges::unique(paths);
+  paths.erase(twice.begin(), twice.end());
+  return paths;
 }
 
 // As an item of a list in brackets.
@@ -290,6 +420,7 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
     }
   }
   std::vector<agent::Error> wrong = private_places(spec, around);
+  check_ways(spec, around, wrong);
   const Paths named = existing(spec.write, "write", around, wrong);
   const Paths shown = existing(spec.read, "read", around, wrong);
   if (!wrong.empty()) {
@@ -305,7 +436,8 @@ Result<Policy> Policy::create(const SandboxSpec& spec, Surroundings around) {
   }
   policy.roots_ = outermost(policy.writable_);
   std::ranges::for_each(around.obeyed, [&](const fs::path& name) { policy.keep(name); });
-  std::ranges::for_each(obeyed_links(policy.roots_),
+  policy.tops_ = checked_out(policy.roots_);
+  std::ranges::for_each(obeyed_links(policy.tops_),
                         [&](const fs::path& link) { policy.keep(link); });
   std::ranges::copy_if(named, std::back_inserter(policy.allowed_), [&](const fs::path& place) {
     return has_obeyed_name(place) || is_git_folder(place) ||
@@ -368,6 +500,7 @@ void Policy::keep(const fs::path& name) {
 
 std::vector<agent::Error> Policy::mistakes(const SandboxSpec& spec, const Surroundings& around) {
   std::vector<agent::Error> wrong = private_places(spec, around);
+  check_ways(spec, around, wrong);
   existing(spec.write, "write", around, wrong);
   existing(spec.read, "read", around, wrong);
   return wrong;
@@ -379,6 +512,10 @@ Verdict Policy::reading(const fs::path& path) const {
 
 Verdict Policy::reading_by_file_tools(const fs::path& path) const {
   return is_of_a_process(path) ? Verdict::closed : reading(path);
+}
+
+bool Policy::writes_below(const fs::path& folder) const {
+  return std::ranges::any_of(roots_, [&](const fs::path& root) { return is_below(root, folder); });
 }
 
 bool Policy::is_opened_by_name(const fs::path& path) const {
@@ -461,10 +598,11 @@ Verdict Policy::writing_by_file_tools(const fs::path& path) const {
 ProtectedFiles::Options Policy::protection() const {
   Paths folders = crossed_;
   std::ranges::copy(on_the_way_, std::back_inserter(folders));
-  return {.roots = roots_,
-          .files = obeyed_,
-          .crossed = std::move(folders),
-          .allowed = allowed_,
+  return {.roots = sorted(roots_),
+          .tops = sorted(tops_),
+          .files = sorted(obeyed_),
+          .crossed = sorted(std::move(folders)),
+          .allowed = sorted(allowed_),
           .is_for_git = is_for_git_};
 }
 
@@ -472,8 +610,8 @@ Profile Policy::profile() const {
   Profile profile = limits_;
   profile.writable = texts(writable_);
   Paths locked = obeyed_;
-  for (const fs::path& root : roots_) {
-    for (const fs::path& place : locked_places(root)) {
+  for (const fs::path& top : tops_) {
+    for (const fs::path& place : locked_places(top)) {
       for (fs::path& name : names_on(way_to(place))) {
         if (is_below_any(name, roots_)) {
           locked.push_back(std::move(name));

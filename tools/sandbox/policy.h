@@ -36,6 +36,7 @@ struct Surroundings {
   // Files that errand runs or reads as configuration, by the names that it does so by: every link
   // on the way counts.
   std::vector<std::filesystem::path> obeyed;
+  std::vector<std::string> other_runs = {};  // their folders, as patterns of ReadingRules
   Outputs outputs = {};
   bool writes = true;              // there is a tool that could write
   bool writes_repository = false;  // git's folders of the workspace, too, but for what git obeys
@@ -84,6 +85,8 @@ class Policy {
   bool is_read_only() const { return is_read_only_; }
   bool has_network() const { return limits_.has_sockets(); }
 
+  // Whether a folder that may be written, but the temporary one, lies in it, or is it.
+  bool writes_below(const std::filesystem::path& folder) const;
   // What of the writable folders git and errand obey; also what does not exist yet.
   ProtectedFiles::Options protection() const;
   // What errand itself writes inside what may be written. Only mounts keep programs from it.
@@ -99,6 +102,7 @@ class Policy {
 
   std::vector<std::filesystem::path> writable_;
   std::vector<std::filesystem::path> roots_;   // the outermost of these but the temporary folder
+  std::vector<std::filesystem::path> tops_;    // these, and what is checked out in them
   std::vector<std::filesystem::path> obeyed_;  // single files and links in them that are obeyed
   std::vector<std::filesystem::path>
       crossed_;  // folders that `..` follows: they stay where they are

@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <concepts>
+#include <cstddef>
+#include <system_error>
 
 namespace tools::sandbox {
 namespace {

@@ -1,5 +1,6 @@
 #include "tools/sandbox/protected_files.h"
 
+#include "agent/text.h"
 #include "tools/sandbox/places.h"
 #include "tools/sandbox/repository.h"
 
@@ -13,6 +14,7 @@
 #include <memory>
 #include <ranges>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -76,9 +78,13 @@ std::vector<struct stat> data_of(const fs::path& git) {
   return all;
 }
 
-std::vector<fs::path> odd_indexes_of(const fs::path& git) {
-  std::vector<fs::path> odd = indexes_of(git);
-  std::erase_if(odd, is_plain_index);
+std::set<std::pair<fs::path, std::string>> oddities_in(const fs::path& git) {
+  std::set<std::pair<fs::path, std::string>> odd;
+  for (const fs::path& index : indexes_of(git)) {
+    for (std::string& oddity : oddities_of(index)) {
+      odd.emplace(index, std::move(oddity));
+    }
+  }
   return odd;
 }
 
@@ -141,10 +147,10 @@ bool ProtectedFiles::is_ours(const Path& place) const {
 }
 
 bool ProtectedFiles::is_mounted(const Path& place) const {
-  return std::ranges::any_of(options_.roots,
-                             [&](const Path& root) {
-                               return is_below(place, root / ".git") ||
-                                      is_below(place, root / ".errand");
+  return std::ranges::any_of(options_.tops,
+                             [&](const Path& top) {
+                               return is_below(place, top / ".git") ||
+                                      is_below(place, top / ".errand");
                              }) ||
          std::ranges::any_of(options_.files,
                              [&](const Path& file) { return is_below(place, file); });
@@ -239,7 +245,7 @@ ProtectedFiles::State ProtectedFiles::look(std::vector<Path> tops,
       if (is_ours(folder) && found.handle && ::fstat(found.handle.get(), &found.status) == 0) {
         found.data = scope == Scope::all ? data_of(folder) : std::vector<struct stat>();
         if (scope == Scope::all || !is_mounted(folder)) {
-          found.odd_indexes = odd_indexes_of(folder);
+          found.oddities = oddities_in(folder);
         }
         state.folders.emplace(folder, std::move(found));
         std::vector<Path> telling{folder, folder / "modules", folder / "worktrees"};
@@ -323,7 +329,7 @@ std::uint64_t ProtectedFiles::begin(bool has_mounts) {
   if (!has_mounts || !is_untouched(base_)) {
     const State before = std::exchange(base_, {});
     aside_.clear();
-    base_ = look(options_.roots, &before, has_mounts ? Scope::without_data : Scope::all);
+    base_ = look(options_.tops, &before, has_mounts ? Scope::without_data : Scope::all);
   }
   for (auto& [path, folder] : base_.folders) {
     if (has_mounts) {
@@ -331,9 +337,9 @@ std::uint64_t ProtectedFiles::begin(bool has_mounts) {
     }
   }
   std::vector<struct stat> mounted;
-  for (const Path& root : options_.roots) {
-    note(root / ".git", mounted);
-    note(root / ".errand", mounted);
+  for (const Path& top : options_.tops) {
+    note(top / ".git", mounted);
+    note(top / ".errand", mounted);
   }
   for (const Path& file : options_.files) {
     note(file, mounted);
@@ -363,8 +369,9 @@ class ProtectedFiles::Undoing {
                                                  : Scope::without_data;
     State now = files_.look(base_.tops, &base_, scope);
     for (const auto& [path, folder] : now.folders) {
+      // Also of a repository that the index has come to name: nobody has looked at it before.
       if (!base_.folders.contains(path) &&
-          std::ranges::find(base_.tops, path.parent_path()) != base_.tops.end()) {
+          std::ranges::find(now.tops, path.parent_path()) != now.tops.end()) {
         add(moved(path));
       } else if (!base_.folders.contains(path) &&
                  std::ranges::find(base_.tops, path) != base_.tops.end()) {
@@ -405,12 +412,12 @@ class ProtectedFiles::Undoing {
   // Judged by the settings that are there again.
   void move_odd_indexes() {
     for (const auto& [path, folder] : base_.folders) {
-      if (is_behind_a_mount(path) || !folder.odd_indexes) {
+      if (is_behind_a_mount(path) || !folder.oddities) {
         continue;
       }
-      for (const Path& index : odd_indexes_of(path)) {
-        if (std::ranges::find(*folder.odd_indexes, index) == folder.odd_indexes->end() &&
-            files_.is_ours(index)) {
+      for (const auto& odd : oddities_in(path)) {
+        const Path& index = odd.first;
+        if (!folder.oddities->contains(odd) && files_.is_ours(index) && is_there(index)) {
           add(moved(index));
         }
       }
@@ -486,15 +493,30 @@ std::vector<ProtectedChange> ProtectedFiles::end(bool have_mounts_held) {
   return changes;
 }
 
+namespace {
+
+// Of what git or errand would obey further below, the file that errand reads; empty: it is git's.
+fs::path file_of(const ObeyedPlace& place) {
+  const bool is_folder = place.kind == ObeyedPlace::Kind::own_name &&
+                         agent::to_lower(place.path.filename().native()) == ".errand";
+  return place.kind == ObeyedPlace::Kind::file ? place.path
+         : is_folder                           ? place.path / "config.yaml"
+                                               : fs::path();
+}
+
+}  // namespace
+
 void ProtectedFiles::survey() {
   const std::scoped_lock lock(mutex_);
-  survey_ = {};
+  if (std::exchange(has_surveyed_, true)) {
+    return;
+  }
   ::clock_gettime(CLOCK_REALTIME_COARSE, &survey_.time);
   std::size_t room = k_most_bytes;
   survey_.is_whole = find_obeyed_below(options_.roots, [&](const ObeyedPlace& place) {
     survey_.places.emplace(place.path, place.identity);
-    if (place.kind == ObeyedPlace::Kind::file) {
-      survey_.files.emplace(place.path, FileTree::read(place.path, room));
+    if (const Path file = file_of(place); ::access(file.c_str(), F_OK) == 0) {
+      survey_.files.emplace(file, FileTree::read(file, room));
     }
   });
 }
@@ -513,8 +535,9 @@ bool ProtectedFiles::is_new(const ObeyedPlace& place) const {
 bool ProtectedFiles::is_another_file(const Path& path) const {
   const auto before = survey_.files.find(path);
   std::size_t room = k_most_bytes;
-  return before != survey_.files.end() &&
-         !before->second.is_same(FileTree::read(path, room, &before->second));
+  return before == survey_.files.end()
+             ? ::access(path.c_str(), F_OK) == 0
+             : !before->second.is_same(FileTree::read(path, room, &before->second));
 }
 
 ProtectedFiles::Sweep ProtectedFiles::sweep() {
@@ -531,26 +554,40 @@ ProtectedFiles::Sweep ProtectedFiles::sweep() {
       Path aside = move_aside(path, path.parent_path());
       const Outcome outcome = aside.empty() ? Outcome::stays : Outcome::moved_aside;
       sweep.changes.push_back({.path = path, .outcome = outcome, .found_as = std::move(aside)});
-    } else if (is_another_file(path)) {
-      sweep.changes.push_back({.path = path, .outcome = Outcome::noticed});
+    } else if (const Path file = file_of(place); is_another_file(file)) {
+      sweep.changes.push_back({.path = file, .outcome = Outcome::noticed});
       std::size_t room = k_most_bytes;
-      survey_.files.at(path) = FileTree::read(path, room);  // said once
+      survey_.files.insert_or_assign(file, FileTree::read(file, room));  // said once
     }
   });
-  note_lost_locks(sweep);
+  note_lost(sweep);
   return sweep;
 }
 
-void ProtectedFiles::note_lost_locks(Sweep& sweep) {
+void ProtectedFiles::note_lost(Sweep& sweep) {
   std::erase_if(survey_.files, [&](const auto& one) {
     const Path& path = one.first;
-    const bool is_lost = is_tool_lock(path.filename().native()) && !is_allowed(path) &&
-                         ::access(path.c_str(), F_OK) != 0;
+    const bool is_awaited =
+        is_tool_lock(path.filename().native()) || path.filename() == "config.yaml";
+    const bool is_lost = is_awaited && !is_allowed(path) && ::access(path.c_str(), F_OK) != 0;
     if (is_lost) {
       sweep.changes.push_back({.path = path, .outcome = Outcome::noticed});
     }
     return is_lost;  // said once
   });
+}
+
+std::shared_ptr<ProtectedFiles> SharedProtection::of(ProtectedFiles::Options options) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(known_, [](const auto& one) { return one.expired(); });
+  for (const std::weak_ptr<ProtectedFiles>& one : known_) {
+    if (auto known = one.lock(); known && known->options() == options) {
+      return known;
+    }
+  }
+  auto made = std::make_shared<ProtectedFiles>(std::move(options));
+  known_.push_back(made);
+  return made;
 }
 
 }  // namespace tools::sandbox

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -38,12 +39,16 @@ class ProtectedFiles {
  public:
   struct Options {
     std::vector<std::filesystem::path> roots;    // folders that programs may write
+    std::vector<std::filesystem::path> tops;     // these, and what is checked out in them
     std::vector<std::filesystem::path> files;    // single places in them that are obeyed
     std::vector<std::filesystem::path> crossed;  // folders in them that must not become links
     std::vector<std::filesystem::path> allowed;  // places in them that are not protected
     bool is_for_git = false;  // git itself runs, and no other program: it writes beside its data
+    bool operator==(const Options&) const = default;
   };
   explicit ProtectedFiles(Options options) : options_(std::move(options)) {}
+
+  const Options& options() const { return options_; }
 
   // Before a program. Another number than the last: where mounts are, another file or folder
   // stands.
@@ -52,7 +57,8 @@ class ProtectedFiles {
   // After it. Where the mounts held all the time, what stood behind them is as it was.
   std::vector<ProtectedChange> end(bool have_mounts_held);
 
-  // Before the first program: what stands below the roots, wherever it is.
+  // Before the first program, and for those that come while it works: what stands below the roots,
+  // wherever it is.
   void survey();
 
   // At the run's end: what stands there that did not then, which test cases and locks are
@@ -66,12 +72,13 @@ class ProtectedFiles {
 
  private:
   using Path = std::filesystem::path;
+  using Oddities = std::set<std::pair<Path, std::string>>;  // by the index
   struct GitFolder {
     struct stat status = {};
     agent::Descriptor handle;
     std::vector<struct stat> data;  // objects, refs, index
-    // That name more than files of the work; none where nobody has looked.
-    std::optional<std::vector<Path>> odd_indexes;
+    // What is odd of its indexes; none where nobody has looked.
+    std::optional<Oddities> oddities;
   };
   struct State {
     std::vector<Path> tops;                             // folders where names are obeyed
@@ -99,16 +106,28 @@ class ProtectedFiles {
   bool holds(const FileTree& tree, const Path& place) const;
   bool is_new(const ObeyedPlace& place) const;
   bool is_another_file(const Path& path) const;
-  void note_lost_locks(Sweep& sweep);
+  void note_lost(Sweep& sweep);
 
   Options options_;
   std::mutex mutex_;
   State base_;
   std::set<Path> aside_;  // what was moved since then, by its other name
   Survey survey_;
+  bool has_surveyed_ = false;
   std::vector<struct stat> mounted_;  // what stood at the places of mounts
   int running_ = 0;
   std::uint64_t generation_ = 0;
+};
+
+// One for all of a process who protect the same: what one of them has made is nobody's state from
+// before. Thread-safe.
+class SharedProtection {
+ public:
+  std::shared_ptr<ProtectedFiles> of(ProtectedFiles::Options options);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<ProtectedFiles>> known_;
 };
 
 }  // namespace tools::sandbox

@@ -181,6 +181,25 @@ std::string bytes_of(const fs::path& file, std::size_t limit) {
   return bytes;
 }
 
+// Where the files of its index are.
+fs::path tree_of(const fs::path& git) {
+  if (const std::string link = text_of(git / "gitdir"); !link.empty()) {
+    return based_on(git, agent::trimmed(link)).parent_path();
+  }
+  const fs::path named = worktree_of(git);
+  return named.empty() ? git.parent_path() : named;
+}
+
+// Bytes of an object's name.
+std::size_t hash_size(const fs::path& git) {
+  constexpr std::size_t k_sha1 = 20;
+  constexpr std::size_t k_sha256 = 32;
+  const std::string common = text_of(git / "commondir");
+  const fs::path settings =
+      (common.empty() ? git : based_on(git, agent::trimmed(common))) / "config";
+  return has_setting(settings, "extensions", "objectformat", "sha256") ? k_sha256 : k_sha1;
+}
+
 // The first word that is a path; empty: there is none.
 std::string_view path_in(std::string_view command) {
   for (const auto part : std::views::split(command, ' ')) {
@@ -230,6 +249,31 @@ class Finder {
     }
   }
 
+  // What stands in the index as a commit of another repository: git looks into that one for its
+  // state, and obeys what it finds there.
+  void add_modules_of_work(const fs::path& top) {
+    if (found_.folders.empty() || found_.folders.front() == top) {
+      return;
+    }
+    const fs::path& git = found_.folders.front();
+    std::vector<fs::path> indexes{git / "index"};
+    std::error_code error;
+    for (fs::directory_iterator entry(git, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry->path().filename().native().starts_with("sharedindex.")) {
+        indexes.push_back(entry->path());
+      }
+    }
+    for (const fs::path& index : indexes) {
+      for (const std::string& module :
+           more_in(bytes_of(index, k_most_index), hash_size(git)).modules) {
+        if (found_.trees.size() < k_most_modules) {
+          add_tree(based_on(top, module));
+        }
+      }
+    }
+  }
+
   Repository take() { return std::move(found_); }
 
  private:
@@ -255,6 +299,19 @@ class Finder {
 
   Repository found_;
 };
+
+// The next folder above that git would take for the top of the work; empty: none.
+fs::path top_around(const fs::path& folder) {
+  std::error_code error;
+  fs::path top = folder.parent_path();
+  while (!fs::exists(fs::symlink_status(top / ".git", error)) && !is_git_folder(top)) {
+    if (top == top.parent_path()) {
+      return {};
+    }
+    top = top.parent_path();
+  }
+  return top;
+}
 
 class BesideFinder {
  public:
@@ -370,19 +427,24 @@ std::vector<fs::path> indexes_of(const fs::path& git) {
   return indexes;
 }
 
-bool is_plain_index(const fs::path& index) {
-  constexpr std::size_t k_sha1 = 20;
-  constexpr std::size_t k_sha256 = 32;
+std::vector<std::string> oddities_of(const fs::path& index) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(index, error))) {
-    return true;
+    return {};
   }
   const fs::path git = index.parent_path();
-  const std::string common = text_of(git / "commondir");
-  const fs::path settings =
-      (common.empty() ? git : based_on(git, agent::trimmed(common))) / "config";
-  const bool is_sha256 = has_setting(settings, "extensions", "objectformat", "sha256");
-  return names_only_work(bytes_of(index, k_most_index), is_sha256 ? k_sha256 : k_sha1);
+  const std::string bytes = bytes_of(index, k_most_index);
+  std::vector<std::string> odd;
+  if (!names_only_work(bytes, hash_size(git))) {
+    odd.emplace_back("names");
+  }
+  const fs::path top = tree_of(git);
+  for (SparseFolder& folder : more_in(bytes, hash_size(git)).folders) {
+    if (fs::exists(fs::symlink_status(top / folder.name, error))) {
+      odd.push_back(std::move(folder.name) + folder.id);
+    }
+  }
+  return odd;
 }
 
 bool is_name_in_git_folder(std::string_view name) {
@@ -418,6 +480,7 @@ Repository find_repository(const fs::path& folder) {
   } else if (is_git_folder(folder)) {
     finder.add(folder);
   }
+  finder.add_modules_of_work(folder);
   return finder.take();
 }
 
@@ -439,11 +502,29 @@ Repository own_repository(const fs::path& top) {
   return is_worktree || is_module ? repository : Repository{};
 }
 
-std::vector<fs::path> obeyed_links(const std::vector<fs::path>& folders) {
-  std::vector<fs::path> links;
+std::vector<fs::path> checked_out(const std::vector<fs::path>& folders) {
   std::vector<fs::path> tops = folders;
+  const auto add_trees_of = [&](const fs::path& top) {
+    for (fs::path& tree : find_repository(top).trees) {
+      const bool is_inside = std::ranges::any_of(
+          folders, [&](const fs::path& folder) { return is_below(tree, folder); });
+      if (is_inside && std::ranges::find(tops, tree) == tops.end()) {
+        tops.push_back(std::move(tree));
+      }
+    }
+  };
+  for (const fs::path& folder : folders) {
+    add_trees_of(top_around(folder));
+  }
   for (std::size_t at = 0; at < tops.size(); ++at) {
-    const fs::path top = tops[at];
+    add_trees_of(tops[at]);
+  }
+  return tops;
+}
+
+std::vector<fs::path> obeyed_links(const std::vector<fs::path>& tops) {
+  std::vector<fs::path> links;
+  for (const fs::path& top : tops) {
     std::error_code error;
     for (fs::directory_iterator entry(top, error), end; !error && entry != end;
          entry.increment(error)) {
@@ -458,13 +539,6 @@ std::vector<fs::path> obeyed_links(const std::vector<fs::path>& folders) {
     repository.obeyed.push_back(top / ".errand");
     for (const fs::path& place : repository.obeyed) {
       add_links(place, links);
-    }
-    for (fs::path& tree : repository.trees) {
-      const bool is_inside = std::ranges::any_of(
-          folders, [&](const fs::path& folder) { return is_below(tree, folder); });
-      if (is_inside && std::ranges::find(tops, tree) == tops.end()) {
-        tops.push_back(std::move(tree));
-      }
     }
   }
   return links;

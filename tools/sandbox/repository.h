@@ -11,8 +11,10 @@ namespace tools::sandbox {
 struct Repository {
   std::vector<std::filesystem::path> folders;  // git's own: `.git`, and those of modules
   std::vector<std::filesystem::path>
-      obeyed;                                // settings, hooks and the like; also what is not there
-  std::vector<std::filesystem::path> trees;  // where its modules and worktrees are checked out
+      obeyed;  // settings, hooks and the like; also what is not there
+  // Where its modules and worktrees are checked out; of modules that its index names, also where
+  // nothing is, or a repository that is no other's.
+  std::vector<std::filesystem::path> trees;
 };
 
 // That of the folder itself, not of one above it; empty where it has none. Absolute paths, as the
@@ -38,9 +40,11 @@ BesideData beside_data(const std::filesystem::path& git,
 
 // The indexes in git's own folder, of its worktrees too.
 std::vector<std::filesystem::path> indexes_of(const std::filesystem::path& git);
-// Whether it names files of the work alone, as one that git has written does; also where there is
-// none. Read as a whole.
-bool is_plain_index(const std::filesystem::path& index);
+// What of it git itself would not have written, or nobody has looked at, in words that only serve
+// to tell it from another time: names of other files than the work's, folders as a whole (of a
+// sparse checkout) that are there all the same, and what may be in them. Nothing where there is no
+// index.
+std::vector<std::string> oddities_of(const std::filesystem::path& index);
 
 // A setting of the repository that names a file or folder which git runs or obeys, too.
 struct NamedByGit {
@@ -52,10 +56,14 @@ struct NamedByGit {
 // that are named by a path. Absolute, free of links; also what is not there yet.
 std::vector<NamedByGit> named_by_git(const std::filesystem::path& folder);
 
-// In the folders and in what is checked out of their repositories: the links that are obeyed by
-// their own names (`agent.yaml`, `.git`), and those among what git and errand obey there (a hook
-// that is a link to a script of the work). Links to folders only where a folder is obeyed.
-std::vector<std::filesystem::path> obeyed_links(const std::vector<std::filesystem::path>& folders);
+// The folders, then what is checked out inside of them: of their repositories, of those that they
+// are in, and of those of these.
+std::vector<std::filesystem::path> checked_out(const std::vector<std::filesystem::path>& folders);
+
+// In the folders: the links that are obeyed by their own names (`agent.yaml`, `.git`), and those
+// among what git and errand obey there (a hook that is a link to a script of the work). Links to
+// folders only where a folder is obeyed.
+std::vector<std::filesystem::path> obeyed_links(const std::vector<std::filesystem::path>& tops);
 
 // Whether git would take the folder for a repository of its own, whatever it is called: with what
 // it needs in it, or a word on where that is. With what is `added` to it, in any case.

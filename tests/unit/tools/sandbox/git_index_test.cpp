@@ -7,7 +7,9 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
+using tools::sandbox::more_in;
 using tools::sandbox::names_only_work;
 
 namespace {
@@ -65,5 +67,30 @@ TEST_CASE("git's index: another length than the name's, a part, and nothing are 
   CHECK_FALSE(names_only_work(split, 20));
   for (std::size_t size = 0; size < index.size(); ++size) {
     CHECK_FALSE(names_only_work(index.substr(0, size), 20));
+  }
+}
+
+TEST_CASE("git's index: submodules are what it has as commits of others", "[tools]") {
+  using Names = std::vector<std::string>;
+  const tests::TemporaryFolder folder;
+  const std::string at = folder.path().string();
+  const auto index_with = [&](const char* options) {
+    const std::string script = fmt::format(
+        "cd '{}' && rm -rf .git && git init -q . && "
+        "h=$(echo x | git hash-object -w --stdin) && "
+        "printf '%s %s\t%s\n' 100644 $h a 160000 $h libs/one 100644 $h m 160000 $h two "
+        "| git {} update-index --index-info",
+        at,
+        options);
+    REQUIRE(std::system(script.c_str()) == 0);
+    return tests::read_text(folder.path() / ".git/index");
+  };
+  CHECK(more_in(index_with(""), 20).modules == Names{"libs/one", "two"});
+  CHECK(more_in(index_with("-c index.version=4"), 20).modules == Names{"libs/one", "two"});
+  CHECK(more_in(index_by_git("", 5), 20).modules.empty());
+  CHECK(more_in("", 20).modules.empty());
+  const std::string index = index_with("");
+  for (std::size_t size = 0; size < index.size(); ++size) {
+    CHECK(more_in(index.substr(0, size), 20).modules.size() <= 2);
   }
 }

@@ -172,6 +172,35 @@ TEST_CASE("sandbox: what the agent file names is open", "[tools]") {
   CHECK(missing.error().code == agent::Code::sandbox_setup);
 }
 
+TEST_CASE("sandbox: no link that tools can make leads what is opened out of what they may write",
+          "[tools]") {
+  const Machine machine;
+  const fs::path link = machine.project() / "link";
+  const fs::path outer = machine.root() / "beside/link";
+  fs::create_directories(machine.project() / "inside");
+  fs::create_directory_symlink(machine.home() / ".ssh", link);
+  fs::create_directory_symlink(machine.home() / ".ssh", outer);
+  fs::create_directory_symlink("inside", machine.project() / "to-inside");
+  const auto beside = (machine.root() / "beside").string();
+
+  CHECK_FALSE(machine.policy({.read = {link.string()}}));
+  CHECK_FALSE(machine.policy({.read = {"link?"}}));
+  CHECK_FALSE(machine.policy({.write = {link.string()}}));
+  CHECK_FALSE(machine.policy({.write = {beside, outer.string()}}));
+  CHECK_FALSE(machine.policy({.write = {outer.string(), beside}}));
+  CHECK_FALSE(machine.policy({.read = {outer.string()}, .write = {beside}}));
+
+  CHECK_FALSE(machine.policy({.read = {outer.string()}}));  // to a secret, which nobody has named
+  CHECK(machine.policy({.read = {"to-inside"}, .write = {"to-inside"}}));
+
+  // A folder of PATH is left out instead.
+  fs::remove_all(machine.home() / "tools");
+  fs::create_directories(machine.home() / "notes");
+  fs::create_directory_symlink(machine.project() / "tools", machine.home() / "tools");
+  fs::create_directory_symlink(machine.home() / "notes", machine.project() / "tools");
+  CHECK(machine.policy()->reading(machine.home() / "notes/a") == Verdict::closed);
+}
+
 TEST_CASE("sandbox: read_only leaves the temporary folder alone", "[tools]") {
   const Machine machine;
   const auto policy = machine.policy({.mode = SandboxSpec::Mode::read_only});

@@ -3,8 +3,10 @@
 #include "tests/unit/tools/process/process_support.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <sys/stat.h>
@@ -39,8 +41,8 @@ class Project {
     for (const std::string& name : allowed) {
       paths.push_back(at(name));
     }
-    files_ = std::make_unique<ProtectedFiles>(
-        ProtectedFiles::Options{.roots = {root()}, .files = {at("own.yaml")}, .allowed = paths});
+    files_ = std::make_unique<ProtectedFiles>(ProtectedFiles::Options{
+        .roots = {root()}, .tops = {root()}, .files = {at("own.yaml")}, .allowed = paths});
     files_->begin();
   }
 
@@ -269,11 +271,36 @@ TEST_CASE("protected files: an index that names more than the work is moved", "[
   CHECK(project.end() == Project::Told{".git: noticed"});
 }
 
+TEST_CASE("protected files: a module whose .git is its own is kept, and one nobody knew is moved",
+          "[tools]") {
+  const Project project;
+  const auto run = [&](const std::string& script) {
+    REQUIRE(std::system(fmt::format("cd '{}' && {}", project.root().string(), script).c_str()) ==
+            0);
+  };
+  const std::string add =
+      "git update-index --add --cacheinfo "
+      "160000,4b825dc642cb6eb9a060e54bf8d69288fbee4904,";
+  CHECK(project.end().empty());
+  run("git init -q libs/sub && git init -q vendor && " + add + "libs/sub");
+  project.files().begin();
+  run("git -C libs/sub config core.fsmonitor evil && git -C vendor config core.fsmonitor evil");
+  CHECK(project.end() == Project::Told{"libs/sub/.git/config: put back"});
+  CHECK_FALSE(project.text("libs/sub/.git/config").contains("evil"));
+  project.files().begin();
+  run(add + "vendor");
+  CHECK(project.end() == Project::Told{".git: noticed", "vendor/.git: moved"});
+}
+
 TEST_CASE("protected files: git itself goes on with what it has of a merge", "[tools]") {
   const Project project;
   project.write(".git/MERGE_HEAD", "0123");
-  ProtectedFiles files(
-      {.roots = {project.root()}, .files = {}, .crossed = {}, .allowed = {}, .is_for_git = true});
+  ProtectedFiles files({.roots = {project.root()},
+                        .tops = {project.root()},
+                        .files = {},
+                        .crossed = {},
+                        .allowed = {},
+                        .is_for_git = true});
   files.begin();
   fs::remove(project.at(".git/MERGE_HEAD"));
   project.write(".git/config", "evil");
@@ -454,4 +481,26 @@ TEST_CASE("protected files: behind mounts, what is obeyed and comes to be there 
   project.files().begin(true);
   project.write("own.yaml", "evil");
   CHECK(project.end(true) == Project::Told{"own.yaml: moved"});
+}
+
+TEST_CASE("protected files: who protects the same shares what was there before", "[tools]") {
+  const Project project;
+  CHECK(project.end().empty());
+  tools::sandbox::SharedProtection shared;
+  const ProtectedFiles::Options options = project.files().options();
+  const auto one = shared.of(options);
+  const auto other = shared.of(options);
+  CHECK(one == other);
+  ProtectedFiles::Options more = options;
+  more.allowed.push_back(project.at(".git"));
+  CHECK(shared.of(more) != one);
+  one->begin();
+  project.write("agent.md", "evil");
+  other->begin();  // the file that the one has made is no state from before for the other
+  CHECK(project.told(one->end(false)) == Project::Told{"agent.md: moved"});
+  CHECK(other->end(false).empty());
+  one->survey();
+  fs::create_directories(project.at("deep/.git"));
+  other->survey();
+  CHECK(project.told(other->sweep().changes) == Project::Told{"deep/.git: moved"});
 }
