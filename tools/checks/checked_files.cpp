@@ -4,6 +4,7 @@
 #include "agent/text.h"
 #include "tools/files/glob.h"
 #include "tools/files/walk.h"
+#include "tools/hooks/named_programs.h"
 #include "tools/permissions/command_line.h"
 #include "tools/permissions/shell_script.h"
 
@@ -11,9 +12,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <fstream>
-#include <iterator>
 #include <string_view>
+#include <sys/stat.h>
 #include <system_error>
 #include <vector>
 
@@ -26,14 +28,31 @@ namespace fs = std::filesystem;
 constexpr auto k_makefiles =
     std::to_array<std::string_view>({"GNUmakefile", "makefile", "Makefile"});
 
+constexpr std::int64_t k_most_summed = 64 << 20;  // bytes of one file
+
+// A large one is not read, since a tool can make one of any size: no program sets the time of its
+// last change back.
 std::string sum_of(const fs::path& file) {
-  std::error_code error;
-  if (!fs::is_regular_file(file, error)) {
+  struct stat status{};
+  if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return {};
   }
+  if (status.st_size > k_most_summed) {
+    return fmt::format("{} bytes, file {} of {}, changed at {}.{:09}",
+                       status.st_size,
+                       status.st_ino,
+                       status.st_dev,
+                       status.st_ctim.tv_sec,
+                       status.st_ctim.tv_nsec);
+  }
   std::ifstream in(file, std::ios::binary);
-  const std::string content(std::istreambuf_iterator<char>(in), {});
-  return in.bad() ? std::string() : agent::sha256_hex(content);
+  std::string content(static_cast<std::size_t>(status.st_size) + 1, '\0');
+  in.read(content.data(), static_cast<std::streamsize>(content.size()));
+  if (in.bad() || !in.is_open()) {
+    return {};
+  }
+  content.resize(static_cast<std::size_t>(in.gcount()));
+  return agent::sha256_hex(content);
 }
 
 // `-C FOLDER`, `-CFOLDER`, `--directory=FOLDER`, one behind the other.
@@ -79,22 +98,23 @@ void add_makefile(const fs::path& folder, FileSums& sums) {
   add_first(places, [](const fs::path&) { return true; }, sums);
 }
 
+bool do_tools_write(const CheckPlace& place, const fs::path& file) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(file, error);
+  return place.tools_write &&
+         (place.tools_write(file.lexically_normal()) || (!error && place.tools_write(real)));
+}
+
 // Where PATH has a folder that tools can write, as that of a virtual environment.
 void add_program(const std::string& name, const CheckPlace& place, FileSums& sums) {
   if (name.contains('/') || has_unknown(name)) {
     return;
   }
   std::vector<fs::path> places;
-  for (const fs::path& folder : place.search_path) {
+  for (const fs::path& folder : place.command.search_path) {
     places.push_back(folder / name);
   }
-  const auto do_tools_write = [&](const fs::path& file) {
-    std::error_code error;
-    const fs::path real = fs::weakly_canonical(file, error);
-    return place.tools_write &&
-           (place.tools_write(file.lexically_normal()) || (!error && place.tools_write(real)));
-  };
-  add_first(places, do_tools_write, sums);
+  add_first(places, [&](const fs::path& file) { return do_tools_write(place, file); }, sums);
 }
 
 // Where a command of a line may start: at its front, or in a folder that a `cd` before it names.
@@ -121,6 +141,11 @@ void add_named(const std::string& text, const CheckPlace& place, FileSums& sums)
   for (const fs::path& file : read_scripts(text, start).files) {
     sums.emplace(file.lexically_normal().string(), sum_of(file));
   }
+  for (const fs::path& file : named_programs(text, start)) {
+    if (do_tools_write(place, file)) {
+      sums.emplace(file.lexically_normal().string(), sum_of(file));
+    }
+  }
   const CommandLine line(text, {.cwd = start.directory, .home = start.home});
   const std::vector<const ShellCommand*> commands = line.commands();
   for (const ShellCommand* one : commands) {
@@ -132,6 +157,11 @@ void add_named(const std::string& text, const CheckPlace& place, FileSums& sums)
     if (program == "make" || program == "gmake") {
       for (const fs::path& folder : folders_of(commands, start.directory)) {
         add_makefile(folder_of_make(one->words, folder), sums);
+      }
+      // By whatever option it is told of a folder, `make -kC x`, `env -C x make`.
+      const auto named = folders_named(text, start.directory);
+      for (std::size_t at = 1; named && at < named->size(); ++at) {
+        add_makefile((*named)[at], sums);
       }
     }
   }
@@ -171,10 +201,10 @@ class Matcher {
                std::error_code error;
                if (entry.type == fs::file_type::symlink && fs::is_directory(folder / name, error)) {
                  heed_link(folder, name, depth);
-               } else if (glob_.matches(name)) {
-                 if (std::string sum = sum_of(folder / name); !sum.empty()) {
-                   found_.sums.emplace((folder / name).string(), std::move(sum));
-                 }
+               } else if (glob_.matches(name) && fs::is_regular_file(folder / name, error)) {
+                 // Later only what was added is asked for: what was there is compared by itself.
+                 std::string sum = is_first_ ? sum_of(folder / name) : "there";
+                 found_.sums.emplace((folder / name).string(), std::move(sum));
                }
                return Walk::go_on;
              });

@@ -11,13 +11,13 @@
 
 namespace tools {
 
-// By absolute path: SHA-256 of a file; `-> TARGET` of a link to a folder that `protect` would look
+// By absolute path: SHA-256 of a file, or, of one over 64 MiB, its size and when it was changed;
+// `-> TARGET` of a link to a folder that `protect` would look
 // into; empty: there is none.
 using FileSums = std::map<std::string, std::string>;
 
 struct CheckPlace {
-  CommandPlace command;
-  std::vector<std::filesystem::path> search_path = {};  // folders of PATH, absolute
+  CommandPlace command;  // its folders of PATH are absolute
   // Whether tools can write the path, in which no link is left.
   std::function<bool(const std::filesystem::path&)> tools_write = {};
 };
@@ -30,9 +30,9 @@ struct CheckedBefore {
 };
 
 // What they saw, and for the rest how it is now: what the commands name (of `make`, the file that
-// it reads), the programs that PATH finds for them where tools can write, and what `protect`
-// matches. Links are followed, but for those to folders below the first one. What these files read
-// in turn is not among them.
+// it reads), the programs that PATH finds for them and the interpreters of these, where tools can
+// write, and what `protect` matches. Links are followed, but for those to folders below the first
+// one. What these files read in turn is not among them.
 FileSums checked_files(const agent::ChecksSpec& checks,
                        const CheckPlace& place,
                        const CheckedBefore& before = {});

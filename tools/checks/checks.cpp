@@ -55,7 +55,7 @@ CheckPlace Checks::place() const {
   CheckPlace place{.command = {.directory = programs.folder,
                                .home = agent::value_of(programs.environment, "HOME")}};
   for (const auto part : std::views::split(agent::value_of(environment_, "PATH"), ':')) {
-    place.search_path.push_back(programs.folder / std::string(part.begin(), part.end()));
+    place.command.search_path.push_back(programs.folder / std::string(part.begin(), part.end()));
   }
   place.tools_write = [&programs](const std::filesystem::path& path) {
     return programs.policy != nullptr ? programs.policy->writing(path) == sandbox::Verdict::allowed
