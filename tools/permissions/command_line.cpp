@@ -48,13 +48,35 @@ bool names(std::string_view text, std::string_view name) {
   return false;
 }
 
-// Whether each name stands in what a command is given, and that is more than data.
+// The text as a shell that is given it may have it: without quotes.
+std::string unquoted(std::string_view text) {
+  std::string bare(text);
+  std::erase_if(bare, [](char c) { return c == '\'' || c == '"' || c == '\\'; });
+  return bare;
+}
+
+// What such a shell puts in by itself may be any name.
+bool has_expansion(std::string_view text) {
+  for (std::size_t at = 0; (at = text.find('$', at)) != std::string_view::npos; ++at) {
+    const std::string_view next = text.substr(at + 1, 1);
+    if (next == "{" || next == "(" || std::ranges::any_of(next, is_part_of_name)) {
+      return true;
+    }
+  }
+  return text.contains('`');
+}
+
+bool may_name(std::string_view text, std::string_view name) {
+  return names(text, name) || names(unquoted(text), name) || has_expansion(text);
+}
+
+// Whether each name may stand in what a command is given, and that is more than data.
 bool names_all(const ShellCommand& command, const std::vector<std::string>& wanted) {
   const auto are_in = [&](const std::vector<std::string>& texts, std::size_t from) {
     return std::ranges::all_of(wanted, [&](const std::string& name) {
       return std::any_of(texts.begin() + static_cast<std::ptrdiff_t>(std::min(from, texts.size())),
                          texts.end(),
-                         [&](const std::string& text) { return names(text, name); });
+                         [&](const std::string& text) { return may_name(text, name); });
     });
   };
   if (are_in(command.assignments, 0)) {
@@ -79,6 +101,16 @@ std::vector<std::string_view> paths_in(std::string_view word) {
 }
 
 using Fit = CommandPattern::Fit;
+
+// Beside those that only show or arrange data: no name leads elsewhere after them.
+constexpr auto k_make_no_links = std::to_array<std::string_view>(
+    {"[", "cd", "chmod", "mkdir", "rm", "rmdir", "sleep", "test", "touch"});
+
+bool may_make_links(const PlainCommand& command) {
+  const std::string_view program = base_name(command.words.front());
+  return !coverage_of(command.words).is_data &&
+         std::ranges::find(k_make_no_links, program) == k_make_no_links.end();
+}
 
 constexpr auto k_do_nothing = std::to_array<std::string_view>({":", "false", "true"});
 
@@ -287,8 +319,18 @@ std::expected<void, std::string> CommandLine::allowed_by(
   }
   const std::vector<fs::path> from = starts();
   const auto is_closed = [&](std::string_view word) { return is_of_processes(word, from); };
+  const auto makes_links = std::ranges::find_if(*line, may_make_links);
+  const auto how_many = std::ranges::count_if(*line, may_make_links);
   for (const PlainCommand& command : *line) {
+    const bool is_alone = how_many == 0 || (how_many == 1 && &*makes_links == &command);
     for (const ShellFile& file : command.files) {
+      if (file.writes && file.path != "/dev/null" && !is_alone) {
+        return std::unexpected(
+            fmt::format("no rule allows that a line writes `{}` in which `{}` may "
+                        "make a link of it",
+                        file.path,
+                        makes_links->words.front()));
+      }
       if (is_closed(file.path)) {
         return std::unexpected(fmt::format("`{}` is a place that processes have", file.path));
       }

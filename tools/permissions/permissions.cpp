@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace tools {

@@ -40,6 +40,8 @@ struct ProgramOptions {
   // be named where it matters which of the words behind them is which.
   std::string_view needs_value;
   std::string_view acts_alone;
+  // Behind these stands a program with its words, up to a `;`.
+  std::string_view runs;
   Operands operands = Operands::any;
   std::size_t skips = 0;             // operands in front of a program
   std::string_view never_in = {};    // characters that no covered operand or value holds
@@ -139,13 +141,15 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
      .with_value = "dteEc",
      .words =
          "--hidden --no-ignore --type= --extension= --max-depth= --min-depth= --exclude= --glob "
-         "--full-path --absolute-path --fixed-strings --color= --print0"},
+         "--full-path --absolute-path --fixed-strings --color= --print0",
+     .runs = "-x -X --exec --exec-batch"},
     {.name = "fdfind",
      .flags = "HIisgapFL0u1",
      .with_value = "dteEc",
      .words =
          "--hidden --no-ignore --type= --extension= --max-depth= --min-depth= --exclude= --glob "
-         "--full-path --absolute-path --fixed-strings --color= --print0"},
+         "--full-path --absolute-path --fixed-strings --color= --print0",
+     .runs = "-x -X --exec --exec-batch"},
     {.name = "find",
      .flags = "",
      .words =
@@ -156,6 +160,7 @@ constexpr auto k_programs = std::to_array<ProgramOptions>({
          "-not -or -o -path= -perm= -print -print0 -printf= -prune -quit -readable -regex= "
          "-regextype= -samefile= -size= -true -type= -uid= -used= -user= -wholename= -writable "
          "-xdev -xtype= -warn -nowarn",
+     .runs = "-exec -execdir -ok -okdir",
      .has_single_dash = true},
     {.name = "test",
      .words = "-a -o -b -c -d -e -f -g -h -k -L -n -p -r -s -S -t -u -w -x -z -G -N -O -ef -nt -ot "
@@ -771,7 +776,10 @@ class CoverageReader {
     const bool has_value = equals != std::string_view::npos;
     const std::string_view value = has_value ? word.substr(equals + 1) : std::string_view();
     const OptionKind kind = kind_in(row_->words, name, has_value);
-    if (kind == OptionKind::unknown) {
+    if (kind == OptionKind::unknown && is_in_list(row_->runs, name)) {
+      note_unknown(Harm::unknown);
+      read_run(value);
+    } else if (kind == OptionKind::unknown) {
       const Harm harm = harm_of([&](std::string_view list) { return is_in_list(list, name); });
       note_unknown(harm);
       refuse_option(has_value && harm == Harm::unknown ? Harm::alone : harm, !has_value);
@@ -782,6 +790,37 @@ class CoverageReader {
     } else if (kind == OptionKind::with_value) {
       read_value(name);
     }
+  }
+
+  // Of the words of what it runs a `*` covers what it covers elsewhere. `program` may stand in the
+  // same word as the option.
+  void read_run(std::string_view program) {
+    cover(false);
+    const std::size_t begin = at_ + 1;
+    while (at_ + 1 < words_.size() && words_[at_ + 1] != ";" &&
+           !(words_[at_ + 1] == "+" && words_[at_] == "{}")) {
+      ++at_;
+    }
+    std::vector<std::string> run(words_.begin() + static_cast<std::ptrdiff_t>(begin),
+                                 words_.begin() + static_cast<std::ptrdiff_t>(at_ + 1));
+    const std::size_t apart = program.empty() ? 0 : 1;
+    if (apart > 0) {
+      run.emplace(run.begin(), program);
+    }
+    if (run.empty()) {
+      return;
+    }
+    const ProgramOptions* const row = find_program(run.front());
+    const bool is_deep = row != nullptr && !row->runs.empty();
+    const Coverage inner =
+        is_deep ? Coverage{.words = std::vector<bool>(run.size(), false)} : coverage_of(run);
+    for (std::size_t i = 1; i < run.size(); ++i) {
+      coverage_.words[begin + i - apart] = inner.words[i];
+    }
+    if (apart == 0) {
+      coverage_.words[begin] = false;  // the program's name
+    }
+    coverage_.runs_its_input = coverage_.runs_its_input || inner.runs_its_input;
   }
 
   std::string_view next() {
@@ -807,7 +846,10 @@ class CoverageReader {
     }
     const char letter = letters[at];
     const std::string_view rest = letters.substr(at + 1);
-    if (!row_->with_value.contains(letter)) {
+    if (is_in_list(row_->runs, std::string{'-', letter})) {
+      note_unknown(Harm::unknown);
+      read_run(rest);
+    } else if (!row_->with_value.contains(letter)) {
       const Harm harm = harm_of([&](std::string_view list) { return has_letter(list, letter); });
       note_unknown(harm);
       refuse_option(harm, rest.empty());

@@ -438,7 +438,9 @@ class Reading {
         continue;
       }
       Words inner;
-      for (++at; at < words_.size() && words_[at] != ";" && words_[at] != "+"; ++at) {
+      for (++at; at < words_.size() && words_[at] != ";" &&
+                 !(words_[at] == "+" && words_[at - 1] == "{}");
+           ++at) {
         inner.push_back(words_[at]);
       }
       fill_in(inner, "{}");

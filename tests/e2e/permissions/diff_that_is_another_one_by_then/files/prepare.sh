@@ -1,0 +1,1 @@
+echo "MODE=safe rm_all" >mode.txt; echo other >>same.txt
