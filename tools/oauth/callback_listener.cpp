@@ -8,6 +8,8 @@
 #include <arpa/inet.h>
 #include <array>
 #include <cerrno>
+#include <cstddef>
+#include <iterator>
 #include <list>
 #include <netinet/in.h>
 #include <poll.h>

@@ -10,6 +10,7 @@ struct Challenge {
   std::string resource_metadata;    // the address of its metadata; empty: not said
   std::vector<std::string> scopes;  // those that it wants
   std::string error;                // "invalid_token", "insufficient_scope", …
+  bool is_made = true;              // else the server answers without one
 
   bool operator==(const Challenge&) const = default;
 };

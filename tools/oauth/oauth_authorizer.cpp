@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <utility>
 
 namespace tools::oauth {
 namespace {
@@ -14,6 +16,9 @@ using agent::Result;
 constexpr std::size_t k_most_tries = 3;
 constexpr std::chrono::minutes k_try_span{1};
 constexpr std::int64_t k_margin = 30;  // seconds before its end a token is renewed
+// That a token which is being renewed is waited for at the end: a server that has replaced the old
+// one takes that for stolen where it sees it again.
+constexpr std::chrono::seconds k_grace{1};
 constexpr std::string_view k_bearer = "Bearer ";
 
 // What is said of others, in a clause that follows the name of the MCP server.
@@ -35,29 +40,64 @@ std::string_view without_scheme(std::string_view authorization) {
 // Of many threads one asks and writes; the others wait for what comes of it.
 class OAuthAuthorizer::Turn {
  public:
-  static Result<Turn> take(OAuthAuthorizer& owner, const std::stop_token& stop) {
+  static Result<std::shared_ptr<Turn>> take(OAuthAuthorizer& owner, const std::stop_token& stop) {
     std::unique_lock lock(owner.mutex_);
     if (!owner.free_.wait(lock, stop, [&] { return !owner.is_busy_; })) {
       return agent::fail(Code::run_cancelled, "stopped while waiting for a token");
     }
+    auto turn = std::make_shared<Turn>(owner);
     owner.is_busy_ = true;
-    return Turn(owner);
+    return turn;
   }
-  Turn(Turn&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)) {}
-  Turn& operator=(Turn&&) = delete;
+  explicit Turn(OAuthAuthorizer& owner) : owner_(owner) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
   ~Turn() {
-    if (owner_ != nullptr) {
-      const std::lock_guard lock(owner_->mutex_);
-      owner_->is_busy_ = false;
-      owner_->free_.notify_one();
-    }
+    const std::lock_guard lock(owner_.mutex_);
+    owner_.is_busy_ = false;
+    owner_.free_.notify_all();
   }
 
  private:
-  explicit Turn(OAuthAuthorizer& owner) : owner_(&owner) {}
-
-  OAuthAuthorizer* owner_;
+  OAuthAuthorizer& owner_;
 };
+
+// What is being done for whoever waits for it, and is done also where nobody does any more.
+struct OAuthAuthorizer::Renewal {
+  std::mutex mutex;
+  std::condition_variable_any done;
+  std::optional<Result<bool>> result;  // under the mutex
+};
+
+OAuthAuthorizer::~OAuthAuthorizer() {
+  {
+    std::unique_lock lock(mutex_);
+    free_.wait_for(lock, k_grace, [&] { return !is_busy_; });
+  }
+  renewing_ = {};  // is stopped, and waited for
+}
+
+// While it lives, somebody is asked for a token.
+class OAuthAuthorizer::Asking {
+ public:
+  Asking(OAuthAuthorizer& owner, const std::string& whom) : owner_(owner) { tell(whom); }
+  ~Asking() { tell({}); }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+ private:
+  void tell(const std::string& whom) {
+    const std::lock_guard lock(owner_.asked_mutex_);
+    owner_.asked_ = whom;
+  }
+
+  OAuthAuthorizer& owner_;
+};
+
+std::string OAuthAuthorizer::asks() const {
+  const std::lock_guard lock(asked_mutex_);
+  return asked_;
+}
 
 bool OAuthAuthorizer::gets_tokens_itself() const {
   return options_.spec.grant == agent::McpOAuthSpec::Grant::client_credentials;
@@ -102,7 +142,7 @@ bool OAuthAuthorizer::is_stale() const {
 }
 
 Result<std::string> OAuthAuthorizer::authorization(std::stop_token stop) {
-  TRY_ASSIGN(const Turn turn, Turn::take(*this, stop));
+  TRY_ASSIGN(const auto turn, Turn::take(*this, stop));
   if (!is_loaded_) {
     TRY(load());
     is_loaded_ = true;
@@ -111,17 +151,43 @@ Result<std::string> OAuthAuthorizer::authorization(std::stop_token stop) {
     if (gets_tokens_itself()) {
       TRY(get_tokens({}, stop));
     } else {
-      TRY(renew(stop));  // where that cannot be, the server has the last word
+      TRY(renew(turn, stop));  // where that cannot be, the server has the last word
     }
   }
   return login_.access_token.empty() ? std::string() : std::string(k_bearer) + login_.access_token;
 }
 
-// Of many processes one renews the login, and the others read what it wrote.
-Result<bool> OAuthAuthorizer::renew(const std::stop_token& stop) {
+// Once it is asked for, a new token is taken also where who wanted it is stopped: the work has its
+// share of the turn.
+Result<bool> OAuthAuthorizer::renew(const std::shared_ptr<Turn>& turn,
+                                    const std::stop_token& stop) {
   if (options_.folder.empty()) {
     return false;
   }
+  if (stop.stop_requested()) {
+    return agent::fail(Code::run_cancelled, "stopped before the login was renewed");
+  }
+  const auto renewal = std::make_shared<Renewal>();
+  renewing_ = std::jthread([this, turn, renewal](const std::stop_token& ends) {
+    Result<bool> result = false;
+    try {
+      result = renew_login(ends);
+    } catch (const std::exception& exception) {
+      result = agent::fail(agent::error_of(exception));
+    }
+    const std::lock_guard lock(renewal->mutex);
+    renewal->result = std::move(result);
+    renewal->done.notify_all();
+  });
+  std::unique_lock lock(renewal->mutex);
+  if (!renewal->done.wait(lock, stop, [&] { return renewal->result.has_value(); })) {
+    return agent::fail(Code::run_cancelled, "stopped while the login is renewed");
+  }
+  return *std::move(renewal->result);
+}
+
+// Of many processes one renews the login, and the others read what it wrote.
+Result<bool> OAuthAuthorizer::renew_login(const std::stop_token& stop) {
   const std::string used = login_.access_token;
   TRY_ASSIGN(const agent::Descriptor lock, as_clause(store_.lock(*options_.clock, stop)));
   TRY(load());
@@ -131,11 +197,8 @@ Result<bool> OAuthAuthorizer::renew(const std::stop_token& stop) {
   if (login_.refresh_token.empty()) {
     return false;
   }
-  if (stop.stop_requested()) {
-    return agent::fail(Code::run_cancelled, "stopped before the login was renewed");
-  }
   Login renewed = login_;
-  TRY_ASSIGN(const bool is_renewed, refresh(renewed));
+  TRY_ASSIGN(const bool is_renewed, refresh(renewed, stop));
   if (is_renewed) {
     know_secrets_of(renewed);
     TRY(as_clause(store_.save(renewed)));
@@ -144,10 +207,10 @@ Result<bool> OAuthAuthorizer::renew(const std::stop_token& stop) {
   return is_renewed;
 }
 
-// False: the login is over. Once it is asked for, the answer is waited for, as long as any other is
-// (oauth_client.cpp): the server may have replaced the old token already.
-Result<bool> OAuthAuthorizer::refresh(Login& login) const {
+// False: the login is over.
+Result<bool> OAuthAuthorizer::refresh(Login& login, const std::stop_token& stop) {
   TRY_ASSIGN(const Client client, as_clause(client_of(options_, login)));
+  const Asking asking(*this, login.token_endpoint);
   TRY_ASSIGN(const TokenAnswer answer,
              as_clause(client_.ask_for_tokens(login.token_endpoint,
                                               login.issuer,
@@ -155,7 +218,7 @@ Result<bool> OAuthAuthorizer::refresh(Login& login) const {
                                                {"refresh_token", login.refresh_token},
                                                {"resource", login.resource}},
                                               client,
-                                              {})));
+                                              stop)));
   if (answer.error == "invalid_grant") {
     return false;
   }
@@ -175,6 +238,7 @@ Result<void> OAuthAuthorizer::get_tokens(const Challenge& challenge, const std::
   }
   const auto& [resource, server] = *discovery_;
   TRY_ASSIGN(const Client client, as_clause(own_client(options_, server)));
+  const Asking asking(*this, server.token_endpoint);
   const auto scopes = united(login_.scopes, scopes_to_ask_for(options_, challenge, resource));
   Form form = {{"grant_type", "client_credentials"}, {"resource", resource.resource}};
   if (!scopes.empty()) {
@@ -206,7 +270,7 @@ Result<bool> OAuthAuthorizer::challenged(int status,
   if (status != 401 && (status != 403 || challenge.error != "insufficient_scope")) {
     return false;
   }
-  TRY_ASSIGN(const Turn turn, Turn::take(*this, stop));
+  TRY_ASSIGN(const auto turn, Turn::take(*this, stop));
   if (!login_.access_token.empty() && login_.access_token != without_scheme(token_used)) {
     return true;  // another request has had it renewed
   }
@@ -219,7 +283,7 @@ Result<bool> OAuthAuthorizer::challenged(int status,
     return true;
   }
   const bool had_login = !login_.access_token.empty();
-  TRY_ASSIGN(const bool is_renewed, renew(stop));
+  TRY_ASSIGN(const bool is_renewed, renew(turn, stop));
   if (is_renewed) {
     return true;
   }

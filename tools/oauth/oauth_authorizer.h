@@ -7,12 +7,14 @@
 
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace tools::oauth {
 
@@ -24,6 +26,8 @@ class OAuthAuthorizer final : public mcp::Authorizer {
         client_(*options_.http, *options_.clock, options_.server, options_.headers),
         store_(login_store_of(options_)),
         secrets_(agent::Environment{}) {}
+  // A token that is being renewed is waited for, a second and no longer.
+  ~OAuthAuthorizer() override;
 
   // Also config.invalid (a secret may not go where it is wanted) and storage.io.
   agent::Result<std::string> authorization(std::stop_token stop) override;
@@ -31,18 +35,22 @@ class OAuthAuthorizer final : public mcp::Authorizer {
                                  std::string_view www_authenticate,
                                  std::string_view token_used,
                                  std::stop_token stop) override;
+  std::string asks() const override;
   void redact(std::string& text) const override;
   void redact(agent::Json& value) const override;
 
  private:
   class Turn;
+  struct Renewal;
+  class Asking;
 
   bool gets_tokens_itself() const;
   agent::Result<void> load();
   void know_secrets_of(const Login& login);
   bool is_stale() const;
-  agent::Result<bool> renew(const std::stop_token& stop);
-  agent::Result<bool> refresh(Login& login) const;
+  agent::Result<bool> renew(const std::shared_ptr<Turn>& turn, const std::stop_token& stop);
+  agent::Result<bool> renew_login(const std::stop_token& stop);
+  agent::Result<bool> refresh(Login& login, const std::stop_token& stop);
   agent::Result<void> get_tokens(const Challenge& challenge, const std::stop_token& stop);
   agent::Result<bool> ask_for_more(const Challenge& challenge, const std::stop_token& stop);
   agent::Result<void> count_try();
@@ -60,8 +68,11 @@ class OAuthAuthorizer final : public mcp::Authorizer {
   Login login_;
   std::optional<Discovery> discovery_;      // where it gets tokens itself
   std::deque<agent::Clock::Steady> tries_;  // after a challenge, of the last minute
+  mutable std::mutex asked_mutex_;
+  std::string asked_;  // of asks(); under asked_mutex_
   mutable std::shared_mutex secrets_mutex_;
   agent::Redactor secrets_;  // under secrets_mutex_
+  std::jthread renewing_;    // uses all that is above
 };
 
 }  // namespace tools::oauth

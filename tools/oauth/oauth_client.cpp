@@ -223,8 +223,13 @@ Result<Discovery> OAuthClient::discover(const Challenge& challenge,
   if (!resource && issuer.empty()) {
     return agent::fail(
         Code::mcp_auth,
-        fmt::format("{} wants a login, and does not say where", clipped(server_.text())),
-        "name the authorization server with `oauth: {issuer: https://…}`");
+        fmt::format("{} {}",
+                    clipped(server_.text()),
+                    challenge.is_made ? "wants a login, and does not say where"
+                                      : "answers without a login, and names nobody who makes one"),
+        challenge.is_made ? "name the authorization server with `oauth: {issuer: https://…}`"
+                          : "`errand mcp test AGENT` shows whether it can be used as it is; else "
+                            "name the authorization server with `oauth: {issuer: https://…}`");
   }
   if (resource && !issuer.empty() && !has_word(resource->servers, issuer)) {
     return agent::fail(
@@ -358,7 +363,7 @@ Result<Challenge> OAuthClient::ask_for_challenge(const std::stop_token& stop) co
                   [](std::string_view) { return agent::Heard::enough; }));
   return response.status == 401 || response.status == 403
              ? parse_challenge(agent::header(response.headers, "WWW-Authenticate"))
-             : Challenge{};
+             : Challenge{.is_made = false};
 }
 
 }  // namespace tools::oauth
