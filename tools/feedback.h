@@ -3,6 +3,7 @@
 #pragma once
 #include "agent/error.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

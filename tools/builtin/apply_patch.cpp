@@ -14,6 +14,7 @@
 #include <iterator>
 #include <ranges>
 #include <set>
+#include <system_error>
 #include <utility>
 #include <vector>
 

@@ -247,7 +247,7 @@ std::string marked(const std::vector<std::string_view>& lines, char mark) {
   std::string text;
   const std::size_t shown = std::min(lines.size(), k_max_hunk_lines);
   for (std::size_t i = 0; i < shown; ++i) {
-    text += fmt::format("{}{}\n", mark, agent::prefix(lines[i], k_max_line));
+    text += fmt::format("{}{}\n", mark, agent::excerpt(lines[i], k_max_line));
   }
   if (shown < lines.size()) {
     text += fmt::format("{}[{} more lines]\n", mark, lines.size() - shown);

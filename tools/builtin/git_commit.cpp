@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <set>
+#include <system_error>
 
 namespace tools {
 namespace {

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -50,7 +51,8 @@ Result<void> check_name(const Git& git, const std::string& branch) {
 // What the branch has that differs from what is checked out now.
 struct Changes {
   std::vector<std::string> files;
-  std::vector<std::string> contents;  // their ids, where they are files in the branch
+  std::vector<std::string> contents;     // their ids, where they are files in the branch
+  std::vector<std::string> new_modules;  // submodules in the branch alone
 };
 
 Result<Changes> changes_of(const Git& git, const std::string& ref) {
@@ -72,9 +74,13 @@ Result<Changes> changes_of(const Git& git, const std::string& ref) {
   Changes changes;
   for (std::size_t at = 0; at + 1 < parts.size(); at += 2) {
     std::istringstream words(parts[at]);  // ":OLD_MODE NEW_MODE OLD_ID NEW_ID STATUS"
+    std::string old_mode;
     std::string mode;
     std::string id;
-    words >> mode >> mode >> id >> id;
+    words >> old_mode >> mode >> id >> id;
+    if (mode == k_submodule && !old_mode.ends_with(k_submodule)) {
+      changes.new_modules.push_back(parts[at + 1]);
+    }
     changes.files.push_back(parts[at + 1]);
     if (mode != k_no_file && mode != k_submodule) {
       changes.contents.push_back(std::move(id));
@@ -132,6 +138,22 @@ Result<void> check_files(const CallContext& context, const std::vector<std::stri
   return {};
 }
 
+// Git would look into it from then on, and obey what tools may have changed there.
+Result<void> check_modules(const CallContext& context, const std::vector<std::string>& modules) {
+  const auto is_there = [&](const std::string& module) {
+    std::error_code error;
+    return fs::exists(fs::symlink_status(context.cwd / module / ".git", error));
+  };
+  if (const auto module = std::ranges::find_if(modules, is_there); module != modules.end()) {
+    return fail(Code::sandbox_violation,
+                fmt::format("the branch makes a submodule of the repository `{}`, which git does "
+                            "not know yet",
+                            one_line(*module)),
+                "Say that a person has to switch to it.");
+  }
+  return {};
+}
+
 Result<std::string> create_branch(const Git& git, const std::string& branch) {
   TRY(git.run({"switch", "--quiet", "--no-track", "--no-guess", "--create", branch}));
   return fmt::format("made the branch `{}` and switched to it\n", one_line(branch));
@@ -154,6 +176,7 @@ Result<std::string> switch_to(const CallContext& context,
   TRY_ASSIGN(const Changes changes, changes_of(git, ref));
   const std::vector<std::string>& files = changes.files;
   TRY(check_files(context, files));
+  TRY(check_modules(context, changes.new_modules));
   TRY(check_contents(git, changes.contents));
   // As the attributes are there, and as they are here, by which git looks for changes.
   const fs::path index = git.temporary() / "git-switch.index";

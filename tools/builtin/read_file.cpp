@@ -66,7 +66,7 @@ class Page {
     if (!fits || line.is_cut) {
       text_ += agent::prefix(shown, k_page_bytes);
       text_ += fmt::format(
-          "\n[line {} is longer than what can be shown; use grep for its parts, "
+          "…\n[line {} is longer than what can be shown; use grep for its parts, "
           "or offset {} to go on after it]\n",
           number_,
           number_ + 1);

@@ -25,8 +25,7 @@ std::string shown_value(const agent::Json& value) {
       text = bare;
     }
   }
-  return text.size() <= k_short_value ? text
-                                      : std::string(agent::prefix(text, k_short_value - 3)) + "…";
+  return agent::excerpt(text, k_short_value);
 }
 
 std::string shown_pairs(const agent::Json& arguments) {

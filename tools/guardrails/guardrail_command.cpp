@@ -27,8 +27,9 @@ Finding broken(std::string reason) {
 }
 
 std::string reason_from(std::string_view text) {
-  std::string reason(agent::prefix(agent::trimmed(text), k_longest_reason));
-  return reason.empty() ? "the command says so" : agent::to_valid_utf8(reason);
+  const std::string_view reason = agent::trimmed(text);
+  return reason.empty() ? "the command says so"
+                        : agent::to_valid_utf8(agent::excerpt(reason, k_longest_reason));
 }
 
 Finding found(std::string_view reason, std::optional<GuardrailSpec::Action> at_most = {}) {
@@ -77,7 +78,7 @@ class CommandCheck final : public GuardrailCheck {
       : spec_(std::move(spec)),
         programs_(programs),
         environment_(user_environment(programs_, spec_.env)),
-        command_(spec_.what, spec_.what, programs_) {}
+        command_(spec_.what, spec_.what, programs_, environment_) {}
 
   Finding look(const Subject& subject, std::stop_token stop) override {
     const auto done = command_.run(programs_,
@@ -96,7 +97,7 @@ class CommandCheck final : public GuardrailCheck {
       return broken(fmt::format("exit status {}{}{}",
                                 done->exit_status,
                                 errors.empty() ? "" : ": ",
-                                agent::prefix(errors, k_longest_reason)));
+                                agent::excerpt(errors, k_longest_reason)));
     }
     return read_answer(*done);
   }

@@ -30,6 +30,9 @@ class Authorizer {
                                          std::string_view token_used,
                                          std::stop_token stop) = 0;
 
+  // Of whom a token is being asked for at this moment, an address; empty: of nobody.
+  virtual std::string asks() const { return {}; }
+
   // Takes the tokens that it has given or used out of what comes of the server.
   virtual void redact(std::string& text) const = 0;
   virtual void redact(agent::Json& value) const = 0;

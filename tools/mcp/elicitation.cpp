@@ -6,8 +6,11 @@
 #include "tools/mcp/message.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <expected>
 #include <optional>
 #include <ranges>
@@ -22,6 +25,7 @@ using agent::Json;
 constexpr int k_most_tries = 10;           // at a field, until what is typed fits
 constexpr std::size_t k_most_listed = 50;  // choices
 constexpr std::size_t k_most_fields = 50;
+constexpr std::size_t k_longest_message = 8'000;  // bytes, that a person sees whole
 
 Json accept(Json content) {
   return {{"action", "accept"}, {"content", std::move(content)}};
@@ -35,6 +39,47 @@ Json cancel() {
   return {{"action", "cancel"}};
 }
 
+bool is_date(std::string_view text) {
+  int year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+  return re2::RE2::FullMatch(text, R"((\d{4})-(\d\d)-(\d\d))", &year, &month, &day) &&
+         std::chrono::year_month_day(
+             std::chrono::year(year), std::chrono::month(month), std::chrono::day(day))
+             .ok();
+}
+
+// RFC 3339
+bool is_date_time(std::string_view text) {
+  constexpr std::size_t k_date = 10;
+  return is_date(text.substr(0, k_date)) &&
+         re2::RE2::FullMatch(
+             text.substr(std::min(k_date, text.size())),
+             R"([Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d))");
+}
+
+bool is_email(std::string_view text) {
+  return re2::RE2::FullMatch(text, R"([^\s@]+@[^\s@]+)");
+}
+
+bool is_uri(std::string_view text) {
+  return re2::RE2::FullMatch(text, R"([A-Za-z][A-Za-z0-9+.-]*:[^\s<>"{}|\\^`]+)");
+}
+
+struct Format {
+  std::string_view name;
+  bool (*fits)(std::string_view text);
+  std::string_view wanted;
+};
+
+// Those that a form may have.
+constexpr std::array k_formats{
+    Format{"date", is_date, "a date, as 2026-01-31"},
+    Format{"date-time", is_date_time, "a date and time, as 2026-01-31T09:00:00Z"},
+    Format{"email", is_email, "an email address"},
+    Format{"uri", is_uri, "a URI, with its scheme"},
+};
+
 // One property of the schema that the server gives.
 struct Field {
   std::string name;
@@ -47,23 +92,39 @@ struct Field {
   // Why the value does not fit, in a sentence's end; empty: it does.
   std::string problem_of(const Json& value) const {
     const auto violations = checked.check(value);
-    return violations.empty() ? "" : violations.front().message;
+    return violations.empty() ? problem_of_format(value) : violations.front().message;
+  }
+
+  std::string problem_of_format(const Json& value) const {
+    const auto format =
+        std::ranges::find(k_formats, agent::text_at(*schema, "format"), &Format::name);
+    return format == k_formats.end() || !value.is_string() ||
+                   format->fits(value.get_ref<const std::string&>())
+               ? ""
+               : fmt::format("must be {}", format->wanted);
   }
 };
 
+bool can_be_typed(std::string_view type) {
+  constexpr std::array<std::string_view, 6> k_types = {
+      "", "string", "number", "integer", "boolean", "array"};
+  return std::ranges::find(k_types, type) != k_types.end();
+}
+
 std::optional<Field> field_of(const std::string& name, const Json& schema, const Json* required) {
   auto checked = agent::JsonSchema::compile(schema);
-  if (!schema.is_object() || !checked) {
+  if (!schema.is_object() || !checked || !can_be_typed(agent::text_at(schema, "type"))) {
     return std::nullopt;
   }
+  Field field{.name = name,
+              .schema = &schema,
+              .standard = nullptr,
+              .checked = *std::move(checked),
+              .is_required = required != nullptr && required->is_array() &&
+                             std::ranges::find(*required, Json(name)) != required->end()};
   const Json* const standard = agent::find(schema, "default");
-  const bool fits = standard != nullptr && checked->check(*standard).empty();
-  return Field{.name = name,
-               .schema = &schema,
-               .standard = fits ? standard : nullptr,
-               .checked = *std::move(checked),
-               .is_required = required != nullptr && required->is_array() &&
-                              std::ranges::find(*required, Json(name)) != required->end()};
+  field.standard = standard != nullptr && field.problem_of(*standard).empty() ? standard : nullptr;
+  return field;
 }
 
 // nullopt: it is no form that errand knows.
@@ -87,17 +148,18 @@ std::optional<std::vector<Field>> fields_of(const Json& params) {
   return fields;
 }
 
-// nullopt: a field that has to be there has none.
+// nullopt: one that has to be there has none, one does not fit, or there is none at all: a yes
+// would be nobody's.
 std::optional<Json> defaults_of(const std::vector<Field>& fields) {
   Json content = Json::object();
   for (const Field& field : fields) {
     if (field.standard != nullptr) {
       content[field.name] = *field.standard;
-    } else if (field.is_required) {
+    } else if (field.is_required || agent::find(*field.schema, "default") != nullptr) {
       return std::nullopt;
     }
   }
-  return content;
+  return content.empty() ? std::nullopt : std::optional(content);
 }
 
 struct Choice {
@@ -168,6 +230,12 @@ Json list_of(const std::vector<Choice>& choices, std::string_view text) {
   return list;
 }
 
+// 1e2 as 100: there are servers whose integers have no other form.
+Json as_integer(const Json& number) {
+  const auto integer = agent::integer_of(number);
+  return integer && agent::is_same_value(Json(*integer), number) ? Json(*integer) : number;
+}
+
 // What was typed, as the type of the field; where it is none of that type, as it stands.
 Json value_of(const Field& field, const std::string& text) {
   if (field.type() == "boolean") {
@@ -178,17 +246,31 @@ Json value_of(const Field& field, const std::string& text) {
   }
   if (field.type() == "integer" || field.type() == "number") {
     const auto number = agent::parse_json(text);
-    return number && agent::is_number(*number) ? *number : Json(text);
+    return !number || !agent::is_number(*number) ? Json(text)
+           : field.type() == "integer"           ? as_integer(*number)
+                                                 : *number;
   }
   const auto choices = choices_of(field);
   return field.type() == "array" ? list_of(choices, text) : Json(chosen(choices, text));
+}
+
+// Lines may be, escapes may not.
+std::string clean_lines(std::string_view text) {
+  std::string lines;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines += (begin == 0 ? "" : "\n") +
+             agent::one_line(text.substr(begin, end - begin), 4 * k_longest_message);
+    begin = end + 1;
+  }
+  return lines;
 }
 
 Question question_of(const std::string& who, std::string_view message, const Field& field) {
   const std::string_view title = agent::text_at(*field.schema, "title", field.name);
   const std::string_view description = agent::text_at(*field.schema, "description");
   std::string text = fmt::format("{}\n{}{}{}",
-                                 shown(message),
+                                 clean_lines(message),
                                  shown(title),
                                  description.empty() ? "" : ": ",
                                  shown(description));
@@ -248,7 +330,7 @@ Json ask_all(Questioner& questioner,
              const std::stop_token& stop) {
   const std::string who = fmt::format("The MCP server `{}`", server);
   if (fields.empty()) {
-    const auto said = questioner.ask({.text = shown(message),
+    const auto said = questioner.ask({.text = clean_lines(message),
                                       .options = {"yes", "no"},
                                       .who = who,
                                       .enter = "no",
@@ -285,14 +367,17 @@ Elicitor::Answer Elicitor::answer(const agent::McpServerSpec& server,
   if (server.elicitation == Mode::defaults) {
     auto content = defaults_of(*fields);
     return content ? Answer{.result = accept(*std::move(content))}
-                   : Answer{.result = decline(), .unasked = "a field has no default that fits"};
+                   : Answer{.result = decline(), .unasked = "its fields have no defaults that fit"};
   }
   if (questioner_ == nullptr) {
     return {.result = decline(), .unasked = "nobody was there to answer"};
   }
+  const std::string_view message = agent::text_at(params, "message");
+  if (message.size() > k_longest_message) {
+    return {.result = decline(), .unasked = "its question is too long to be read"};
+  }
   const std::lock_guard lock(mutex_);
-  return {.result =
-              ask_all(*questioner_, server.name, agent::text_at(params, "message"), *fields, stop)};
+  return {.result = ask_all(*questioner_, server.name, message, *fields, stop)};
 }
 
 }  // namespace tools::mcp

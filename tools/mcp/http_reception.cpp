@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace tools::mcp {
@@ -12,6 +14,8 @@ namespace {
 
 constexpr std::size_t k_most_message = 64u << 20;  // bytes
 constexpr std::chrono::milliseconds k_longest_retry{60'000};
+constexpr auto k_fields =
+    std::to_array<std::string_view>({":", "data:", "event:", "id:", "retry:"});
 
 }  // namespace
 
@@ -23,6 +27,8 @@ agent::Heard HttpReception::take(std::string_view bytes) {
     }
     // No event begins with either.
     form_ = bytes[begin] == '{' || bytes[begin] == '[' ? Form::json : Form::events;
+    is_stream_ = std::ranges::any_of(
+        k_fields, [&](std::string_view field) { return bytes.substr(begin).starts_with(field); });
   }
   if (form_ == Form::json) {
     json_ += bytes;
@@ -42,7 +48,7 @@ void HttpReception::finish() {
   }
   if (form_ == Form::json) {
     take_messages(std::exchange(json_, {}));
-  } else if (form_ == Form::events && !stream_.is_plausible()) {
+  } else if (form_ == Form::events && !is_stream_ && !stream_.is_plausible()) {
     problem_ = "sent what is neither JSON nor a stream of events";
   } else if (const auto last = stream_.finish(); last && last_id_.empty()) {
     take_event(*last);

@@ -48,6 +48,7 @@ class HttpReception {
   std::int64_t id_;
   Heard heard_;
   Form form_ = Form::unknown;
+  bool is_stream_ = false;  // it begins as one
   std::string json_;
   agent::SseParser stream_;
   std::string last_id_;

@@ -1,5 +1,6 @@
 #include "tools/mcp/http_transport.h"
 
+#include "agent/duration.h"
 #include "agent/text.h"
 #include "tools/mcp/asking.h"
 #include "tools/mcp/header_mirror.h"
@@ -12,10 +13,12 @@
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <list>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -105,6 +108,10 @@ Error refusal_of(const HttpResponse& response) {
   } else if (!agent::is_blank(response.body)) {
     error.message += ": " + shown(agent::trimmed(response.body));
   }
+  if (error.retry_after) {
+    error.message +=
+        fmt::format("; it may be asked again in {}", agent::format_duration(*error.retry_after));
+  }
   return error;
 }
 
@@ -116,8 +123,10 @@ Error exchange_error(const Error& error) {
     return error;  // the last three come of who authorises requests
   }
   const bool is_broken = error.code == Code::provider_stream_broken;
-  return transport_error((is_broken ? "broke off its answer: " : "cannot be reached: ") +
-                         error.message);
+  Error failure = transport_error((is_broken ? "broke off its answer: " : "cannot be reached: ") +
+                                  error.message);
+  failure.help = error.code == Code::provider_tls ? error.help : "";
+  return failure;
 }
 
 // The address of the endpoint that a stream names: of the same server, and no other.
@@ -135,6 +144,13 @@ std::optional<std::string> endpoint_of(const std::string& url, std::string_view 
   return std::nullopt;
 }
 
+// For what is not worth asking anybody for a token.
+std::stop_token no_wait() {
+  std::stop_source stop;
+  stop.request_stop();
+  return stop.get_token();
+}
+
 class HttpTransport final : public Transport {
  public:
   HttpTransport(HttpEndpoint endpoint, Listener&& listener)
@@ -149,6 +165,9 @@ class HttpTransport final : public Transport {
   void cancel(std::int64_t id, std::string notification) override;
   void close() override;
   std::string last_words() const override { return {}; }
+  std::string asks_for_token() const override {
+    return endpoint_.authorizer != nullptr ? endpoint_.authorizer->asks() : std::string();
+  }
   bool may_be_stateless() const override { return !endpoint_.is_older_form; }
 
  private:
@@ -165,7 +184,8 @@ class HttpTransport final : public Transport {
   void perform(const Outgoing& message, const std::stop_token& stop);
   Result<HttpResponse> exchange(agent::HttpRequest request,
                                 HttpReception& reception,
-                                const std::stop_token& stop);
+                                const std::stop_token& stop,
+                                bool is_farewell = false);
   Headers headers_of(const Outgoing& message);
   std::string address();
   HttpReception::Heard ears(const Outgoing& message, std::optional<Message>& held);
@@ -361,13 +381,15 @@ std::string HttpTransport::address() {
 // With what the server wants to know of who asks, as often as it asks that.
 Result<HttpResponse> HttpTransport::exchange(agent::HttpRequest request,
                                              HttpReception& reception,
-                                             const std::stop_token& stop) {
+                                             const std::stop_token& stop,
+                                             bool is_farewell) {
   const Headers plain = std::move(request.headers);
   for (;;) {
     std::string authorization;
     request.headers = plain;
     if (endpoint_.authorizer != nullptr) {
-      TRY_ASSIGN(authorization, endpoint_.authorizer->authorization(stop));
+      TRY_ASSIGN(authorization,
+                 endpoint_.authorizer->authorization(is_farewell ? no_wait() : stop));
     }
     if (!authorization.empty()) {
       request.headers.emplace_back("Authorization", authorization);
@@ -375,7 +397,7 @@ Result<HttpResponse> HttpTransport::exchange(agent::HttpRequest request,
     TRY_ASSIGN(HttpResponse response,
                endpoint_.http->send(
                    request, [&](std::string_view bytes) { return reception.take(bytes); }, stop));
-    if (!is_about_rights(response.status) || endpoint_.authorizer == nullptr) {
+    if (is_farewell || !is_about_rights(response.status) || endpoint_.authorizer == nullptr) {
       return response;
     }
     TRY_ASSIGN(const bool may_succeed,
@@ -419,10 +441,11 @@ void HttpTransport::perform(const Outgoing& message, const std::stop_token& stop
   std::optional<Message> held;
   HttpReception reception(message.id, ears(message, held));
   agent::HttpRequest request = post(message);
-  request.timeouts.request = message.method == k_cancelled ? k_farewell
-                             : message.id == 0             ? k_short
-                                                           : endpoint_.longest;
-  const auto response = exchange(std::move(request), reception, stop);
+  const bool is_farewell = message.method == k_cancelled;
+  request.timeouts.request = is_farewell       ? k_farewell
+                             : message.id == 0 ? k_short
+                                               : endpoint_.longest;
+  const auto response = exchange(std::move(request), reception, stop, is_farewell);
   if (stop.stop_requested()) {
     return;  // nobody waits
   }
@@ -659,7 +682,7 @@ void HttpTransport::say_farewell() {
   }
   request.timeouts.connect = request.timeouts.request = k_farewell;
   HttpReception reception(0, {.on_message = [](const Message&) {}});
-  std::ignore = exchange(std::move(request), reception, {});
+  std::ignore = exchange(std::move(request), reception, {}, true);
 }
 
 }  // namespace

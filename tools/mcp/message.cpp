@@ -68,6 +68,11 @@ Outline outline_of(std::string_view text) {
   return outline;
 }
 
+std::string why_unreadable(const Outline& outline) {
+  return outline.depth > k_most_depth ? fmt::format("it nests deeper than {} levels", k_most_depth)
+                                      : "it is not JSON";
+}
+
 // Where nothing but its id can be read; nullopt: not even that.
 std::optional<Message> unreadable_answer(std::string_view text) {
   if (!agent::trimmed(text).starts_with('{')) {
@@ -82,15 +87,29 @@ std::optional<Message> unreadable_answer(std::string_view text) {
   if (const Json* const id = agent::find(*json, "id")) {
     message.id = *id;
   }
-  message.error_message = outline.depth > k_most_depth
-                              ? fmt::format("it nests deeper than {} levels", k_most_depth)
-                              : "it is not JSON";
+  message.error_message = why_unreadable(outline);
   return id_of(message) == 0 ? std::nullopt : std::optional(std::move(message));
 }
 
-std::expected<Message, std::string> read_one(Json& json, Reading reading) {
+}  // namespace
+
+Unreadable look_at_unreadable(std::string_view text) {
+  if (!agent::trimmed(text).starts_with('{')) {
+    return {.id = {}, .why = "it is not JSON"};
+  }
+  const Outline outline = outline_of(text);
+  const auto json = agent::parse_lenient(outline.text);
+  const Json* const id = json ? agent::find(*json, "id") : nullptr;
+  return {.id = id != nullptr ? *id : Json(), .why = why_unreadable(outline)};
+}
+
+std::expected<Message, std::string> read_message(Json json, Reading reading) {
   if (!json.is_object()) {
     return std::unexpected("a message is a JSON object");
+  }
+  if (reading == Reading::strict && json.contains("id") && json["id"].is_null() &&
+      json.contains("method")) {
+    return std::unexpected("the id of a request is text or a whole number");
   }
   Message message;
   if (Json* id = agent::find(json, "id")) {
@@ -107,12 +126,21 @@ std::expected<Message, std::string> read_one(Json& json, Reading reading) {
     }
     return message;
   }
-  if (Json* result = agent::find(json, "result")) {
+  Json* const error = agent::find(json, "error");
+  Json* const result = agent::find(json, "result");
+  if (result != nullptr && error != nullptr) {
+    if (reading == Reading::strict || id_of(message) == 0) {
+      return std::unexpected("a message has a `result` or an `error`, not both");
+    }
+    message.kind = Message::Kind::unusable;
+    message.error_message = "it has both a `result` and an `error`";
+    return message;
+  }
+  if (result != nullptr) {
     message.kind = Message::Kind::result;
     message.body = std::move(*result);
     return message;
   }
-  Json* error = agent::find(json, "error");
   if (error == nullptr || !error->is_object()) {
     if (reading == Reading::strict || id_of(message) == 0 || !looks_like_an_answer(json)) {
       return std::unexpected("a message has a `method`, a `result` or an `error`");
@@ -130,8 +158,6 @@ std::expected<Message, std::string> read_one(Json& json, Reading reading) {
   return message;
 }
 
-}  // namespace
-
 std::expected<std::vector<Message>, std::string> read_messages(std::string_view text,
                                                                Reading reading) {
   auto json = reading == Reading::strict ? agent::parse_json(text) : agent::parse_lenient(text);
@@ -145,7 +171,7 @@ std::expected<std::vector<Message>, std::string> read_messages(std::string_view 
     return messages;
   }
   if (!json->is_array()) {
-    auto message = read_one(*json, reading);
+    auto message = read_message(*std::move(json), reading);
     if (!message) {
       return std::unexpected(std::move(message).error());
     }
@@ -153,11 +179,12 @@ std::expected<std::vector<Message>, std::string> read_messages(std::string_view 
     return messages;
   }
   for (Json& one : *json) {
-    auto message = read_one(one, reading);
-    if (!message) {
+    auto message = read_message(std::move(one), reading);
+    if (message) {
+      messages.push_back(*std::move(message));
+    } else if (reading == Reading::strict || json->size() == 1) {
       return std::unexpected(std::move(message).error());
     }
-    messages.push_back(*std::move(message));
   }
   return messages;
 }

@@ -35,6 +35,17 @@ enum class Reading : std::uint8_t { strict, lenient };
 std::expected<std::vector<Message>, std::string> read_messages(std::string_view text,
                                                                Reading reading);
 
+// What can be known of a text that cannot be read: the id of its message, null where there is none,
+// and what is wrong with it.
+struct Unreadable {
+  agent::Json id;
+  std::string why;
+};
+Unreadable look_at_unreadable(std::string_view text);
+
+// One of them.
+std::expected<Message, std::string> read_message(agent::Json json, Reading reading);
+
 // Of a message that answers a request of ours: 0: it is none that errand gives.
 std::int64_t id_of(const Message& answer);
 

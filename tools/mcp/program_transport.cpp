@@ -74,8 +74,11 @@ class ProgramTransport final : public Transport {
     if (const std::string words = end_of(program_->last_words(), 3); !words.empty()) {
       return "; its last words: " + words;
     }
+    return {};
+  }
+  std::string noise() const override {
     const std::lock_guard lock(mutex_);
-    return noise_.empty() ? "" : "; what it wrote is no message: " + noise_;
+    return noise_.empty() ? shown(program_->unfinished_line()) : noise_;
   }
 
  private:

@@ -48,10 +48,22 @@ std::string names_of(const std::vector<PromptArgument>& arguments) {
   return names.empty() ? "it takes none" : fmt::format("it takes {}", fmt::join(names, ", "));
 }
 
+// Bytes that are there, and cannot be read, are not left out in silence.
+bool is_readable(const Json& content) {
+  const Json* const resource = agent::find(content, "resource");
+  const std::string_view type = agent::text_at(content, "type");
+  const std::string_view bytes =
+      type == "image" || type == "audio"          ? agent::text_at(content, "data")
+      : type == "resource" && resource != nullptr ? agent::text_at(*resource, "blob")
+                                                  : std::string_view();
+  return agent::from_base64(bytes).has_value();
+}
+
 // Text for the message, or a picture that goes with it.
 class Content {
  public:
-  explicit Content(OpeningMessage& message) : message_(message) {}
+  Content(OpeningMessage& message, std::vector<std::string>& left_out)
+      : message_(message), left_out_(left_out) {}
 
   void add(const Json& content) {
     const std::string_view type = agent::text_at(content, "type");
@@ -66,8 +78,8 @@ class Content {
       say(fmt::format(
           "[resource {} at {}]", on_a_line(content, "name"), on_a_line(content, "uri")));
     } else {
-      say(fmt::format("[content of the type `{}`, which errand does not know]",
-                      on_a_line(content, "type")));
+      leave_out(fmt::format("content of the type `{}`", on_a_line(content, "type")),
+                "errand does not know it");
     }
   }
 
@@ -75,6 +87,12 @@ class Content {
   void say(std::string_view text) {
     message_.text += message_.text.empty() || text.empty() ? "" : "\n\n";
     message_.text += text;
+  }
+
+  void leave_out(std::string_view what, std::string_view why) {
+    std::string sentence = fmt::format("{} was left out: {}", what, why);
+    say(fmt::format("[{}]", sentence));
+    left_out_.push_back(std::move(sentence));
   }
 
   void add_resource(const Json& resource) {
@@ -93,22 +111,21 @@ class Content {
               const std::string& media_type,
               std::string_view base64) {
     const auto bytes = agent::from_base64(base64);
-    const std::string_view known =
-        bytes && message_.role == "user" ? agent::media_type_of(*bytes) : std::string_view();
-    if (known.empty()) {
-      say(fmt::format(
-          "[{} {} was left out: {}]",
-          kind,
-          name.empty() ? media_type : name,
-          bytes ? "it is nothing that can go with a prompt" : "its bytes are no base64"));
+    const std::string_view known = bytes ? agent::media_type_of(*bytes) : std::string_view();
+    if (known.empty() || message_.role != "user") {
+      leave_out(fmt::format("{} {}", kind, name.empty() ? media_type : name),
+                known.empty() ? "it is nothing that can go with a prompt"
+                              : "models take none in what the assistant said");
       return;
     }
     message_.attachments.push_back({.name = name.empty() ? std::string(kind) : name,
                                     .media_type = std::string(known),
                                     .base64 = agent::to_base64(*bytes)});
+    say(fmt::format("[attachment {}]", message_.attachments.size()));
   }
 
   OpeningMessage& message_;
+  std::vector<std::string>& left_out_;
 };
 
 }  // namespace
@@ -152,7 +169,7 @@ Result<void> check_arguments(const Prompt& prompt,
   return {};
 }
 
-Result<std::vector<OpeningMessage>> opening_of(const Json& result, std::string_view where) {
+Result<PromptOpening> opening_of(const Json& result, std::string_view where) {
   const auto wrong = [&](std::string_view what) {
     return agent::fail(Code::mcp_other, fmt::format("{} {}", where, what));
   };
@@ -163,7 +180,8 @@ Result<std::vector<OpeningMessage>> opening_of(const Json& result, std::string_v
   if (list->size() > k_most_messages) {
     return wrong(fmt::format("has {} messages, more than {}", list->size(), k_most_messages));
   }
-  std::vector<OpeningMessage> opening;
+  PromptOpening all;
+  std::vector<OpeningMessage>& opening = all.messages;
   for (const Json& one : *list) {
     const std::string_view role = agent::text_at(one, "role");
     const Json* const content = agent::find(one, "content");
@@ -173,15 +191,18 @@ Result<std::vector<OpeningMessage>> opening_of(const Json& result, std::string_v
     if (const std::string_view flaw = flaw_of_content(*content); !flaw.empty()) {
       return wrong(fmt::format("has a message whose content {}", flaw));
     }
+    if (!is_readable(*content)) {
+      return wrong("has a message whose bytes are no base64");
+    }
     if (opening.empty() && role != "user") {
       return wrong("begins with words of the assistant, which no model takes");
     }
     if (opening.empty() || opening.back().role != role) {
       opening.push_back({.role = std::string(role), .text = {}});
     }
-    Content(opening.back()).add(*content);
+    Content(opening.back(), all.left_out).add(*content);
   }
-  return opening;
+  return all;
 }
 
 }  // namespace tools::mcp

@@ -31,10 +31,15 @@ agent::Result<void> check_arguments(const Prompt& prompt,
                                     const std::map<std::string, std::string>& arguments,
                                     std::string_view server);
 
+struct PromptOpening {
+  std::vector<agent::OpeningMessage> messages;
+  std::vector<std::string> left_out;  // sentences, for people
+};
+
 // What `prompts/get` brings, as it stands in a conversation: those of one role in a row are one
-// message, and the first is the user's. Pictures and PDFs go along; of other bytes it is said that
-// they were left out. mcp.other: it is no such conversation. `where` begins the message.
-agent::Result<std::vector<agent::OpeningMessage>> opening_of(const agent::Json& result,
-                                                             std::string_view where);
+// message, and the first is the user's. Pictures and PDFs go along, and their numbers stand where
+// they were; of other content it is said that it was left out. mcp.other: it is no such
+// conversation. `where` begins the message.
+agent::Result<PromptOpening> opening_of(const agent::Json& result, std::string_view where);
 
 }  // namespace tools::mcp

@@ -64,21 +64,6 @@ bool is_blank_or_control(char one) {
   return byte <= ' ' || byte == 0x7f;
 }
 
-std::string decoded(std::string_view text) {
-  const auto digit = [](char one) {
-    const char lower = agent::to_lower(one);
-    return agent::is_digit(one) ? one - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-  };
-  std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const bool is_code = text[at] == '%' && at + 2 < text.size() && digit(text[at + 1]) >= 0 &&
-                         digit(text[at + 2]) >= 0;
-    plain += is_code ? static_cast<char>(digit(text[at + 1]) * 16 + digit(text[at + 2])) : text[at];
-    at += is_code ? 2 : 0;
-  }
-  return plain;
-}
-
 }  // namespace
 
 std::string resource_list(const ItemList& list, ResourceKind kind, std::string_view contains) {
@@ -128,7 +113,7 @@ bool has_blanks(std::string_view uri) {
 
 bool climbs(std::string_view uri) {
   std::string part;
-  for (const char one : decoded(uri) + "/") {
+  for (const char one : agent::percent_decoded(uri) + "/") {
     if (is_blank_or_control(one)) {
       continue;  // parsers drop these
     }

@@ -58,7 +58,7 @@ bool is_task_alone(const Json& item) {
 
 // What a model reads of it: lines may be, control characters may not.
 std::string clean_description(std::string_view text) {
-  std::string clean = agent::to_valid_utf8(agent::prefix(text, k_most_description));
+  std::string clean = agent::to_valid_utf8(agent::excerpt(text, k_most_description));
   std::erase_if(clean, [](char one) {
     const auto byte = static_cast<unsigned char>(one);
     return (byte < ' ' && one != '\n' && one != '\t') || byte == 0x7f;
@@ -120,14 +120,14 @@ Server::Server(agent::McpServerSpec spec, const ServersOptions& options, Elicito
       rng_(options.seed) {}
 
 Result<Server::Connected> Server::connect(Milliseconds start, const std::stop_token& stop) {
-  auto session = std::make_shared<Session>(
-      SessionOptions{.name = spec_.name,
-                     .version = options_.version,
-                     .start = start,
-                     .trace = options_.trace,
-                     .elicit = [this](const Json& params, const std::stop_token& ends) {
-                       return elicit(params, ends);
-                     }});
+  auto session = std::make_shared<Session>(SessionOptions{
+      .name = spec_.name,
+      .version = options_.version,
+      .start = start,
+      .trace = options_.trace,
+      .elicit = [this](const Json& params,
+                       const std::stop_token& ends) { return elicit(params, ends); },
+      .asked_too_often = [this] { count_unasked("it had asked too often before"); }});
   TRY(session->connect([&](Transport::Listener&& listener) { return open(std::move(listener)); },
                        stop));
   session->take_tools_changed();
@@ -274,7 +274,8 @@ void Server::read_tool(const Json& item, const std::string& name) {
                       .description = clean_description(agent::text_at(item, "description")),
                       .parameters = std::move(parameters),
                       .definition = definition_of(item),
-                      .mirrors = *std::move(mirrors)});
+                      .mirrors = *std::move(mirrors),
+                      .results = results_of(item, name)});
   }
 }
 
@@ -348,8 +349,26 @@ std::vector<std::string> Server::changes() {
   return sentences;
 }
 
+// The schema of structured content. Empty: there is none by which it could be checked.
+std::string Server::results_of(const Json& item, const std::string& name) {
+  const Json* const schema = agent::find(item, "outputSchema");
+  if (schema == nullptr) {
+    return {};
+  }
+  std::string text = agent::dump(*schema);
+  const auto usable = agent::JsonSchema::compile(*schema, agent::JsonSchema::Draft::draft_2020_12);
+  if (text.size() <= k_most_schema && usable) {
+    return text;
+  }
+  note_unusable(fmt::format("the results of `{}` are not checked: {}",
+                            agent::one_line(name, 60),
+                            usable ? "its `outputSchema` is too large" : usable.error().message));
+  return {};
+}
+
 void Server::note_unchecked(const std::string& name, const std::string& parameters) {
-  const auto schema = agent::JsonSchema::compile(*agent::parse_json(parameters));
+  const auto schema = agent::JsonSchema::compile(*agent::parse_json(parameters),
+                                                 agent::JsonSchema::Draft::draft_2020_12);
   if (!schema) {
     note_unusable(fmt::format("the arguments of `{}` are not checked before the call: {}",
                               agent::one_line(name, 60),
@@ -361,7 +380,9 @@ void Server::note_unchecked(const std::string& name, const std::string& paramete
 Result<std::shared_ptr<Session>> Server::living_session(const std::stop_token& stop) {
   const std::lock_guard lock(mutex_);
   if (session_->is_over()) {
-    take_changes();
+    if (!session_->is_lost()) {  // else calls that it took are still waited for
+      take_changes();
+    }
     TRY_ASSIGN(Connected connected, start_again(stop));
     session_ = std::move(connected.session);
     definitions_.clear();
@@ -425,10 +446,14 @@ std::vector<agent::Leftover> Server::take_leftovers() {
 Json Server::elicit(const Json& params, const std::stop_token& stop) {
   auto [result, unasked] = elicitor_.answer(spec_, params, stop);
   if (!unasked.empty()) {
-    const std::lock_guard lock(unasked_mutex_);
-    ++unasked_[unasked];
+    count_unasked(unasked);
   }
   return result;
+}
+
+void Server::count_unasked(std::string_view why) {
+  const std::lock_guard lock(unasked_mutex_);
+  ++unasked_[why];
 }
 
 // To what a result asks for before it is one.
@@ -476,12 +501,11 @@ Result<Json> Server::ask(Session& session, Question question, const Waiting& wai
   for (int round = 0; round < k_most_rounds; ++round) {
     TRY_ASSIGN(Json result, session.request(question, waiting));
     const std::string_view type = agent::text_at(result, "resultType");
-    const bool says_type = session.agreement().is_stateless && !type.empty();
-    if (says_type && type != "complete" && type != "input_required") {
-      return unknown(type);
+    if (!session.agreement().is_stateless || type.empty() || type == "complete") {
+      return result;  // no other revision has kinds of results
     }
     if (type != "input_required") {
-      return result;
+      return unknown(type);
     }
     TRY_ASSIGN(question.params["inputResponses"], answers_to(result, waiting.stop));
     question.params.erase("requestState");
@@ -510,7 +534,7 @@ Result<Json> Server::answered(const Asking& ask,
     if (result) {
       return result;
     }
-    const auto delay = delay_of(result.error(), attempt, waited);
+    const auto delay = delay_of(*session, result.error(), attempt, waited);
     if (!delay || !options_.clock->sleep_for(*delay, stop)) {
       return result;
     }
@@ -534,7 +558,7 @@ Output Server::call(const OfferedTool& tool, const Json& arguments, const CallCo
   };
   const CallEnd end(context);
   const auto result = answered(ask, context.on_output, end.token());
-  return result ? output_of(*result, context.temporary) : failure_of(result.error());
+  return result ? output_of(*result, context.temporary, tool.results) : failure_of(result.error());
 }
 
 Result<ItemList> Server::list(std::string_view method,
@@ -574,15 +598,16 @@ Result<Json> Server::get_prompt(const std::string& name,
 }
 
 // Before a call is made again: only one that the server says it has not taken.
-std::optional<Milliseconds> Server::delay_of(const agent::Error& error,
+std::optional<Milliseconds> Server::delay_of(const Session& session,
+                                             const agent::Error& error,
                                              int attempt,
                                              Milliseconds waited) {
-  const std::lock_guard lock(mutex_);
-  if (session_->is_over() && error.http_status != 0) {
+  if (session.is_lost() && error.http_status != 0) {
     return attempt == 1 ? std::optional(Milliseconds{0}) : std::nullopt;
   }
   constexpr int k_too_many_requests = 429;
   const bool is_refused = error.http_status == k_too_many_requests || error.retry_after;
+  const std::lock_guard lock(mutex_);
   return is_refused ? agent::next_delay(options_.retry, attempt, waited, error, rng_)
                     : std::nullopt;
 }
@@ -621,7 +646,7 @@ std::optional<std::string> Server::change_of(const OfferedTool& tool) const {
     return locked_tool(*agent::parse_json(text), *options_.redactor);
   };
   return fmt::format(
-      "the tool `{}` of the MCP server `{}` is another one now, and refused until a new run: {}",
+      "the tool `{}` of the MCP server `{}` is another one now, and refused as long as it is: {}",
       agent::one_line(tool.name, 60),
       spec_.name,
       change(locked(tool.definition), locked(definition)));

@@ -32,6 +32,7 @@ struct OfferedTool {
   std::string parameters;  // JSON Schema, as JSON text
   std::string definition;  // what the model is shown of it, in one text for all ways to write it
   std::vector<HeaderMirror> mirrors = {};
+  std::string results = {};  // JSON Schema of structured content; empty: it promises none
 };
 
 // What has become of a server's tools since they were listed before.
@@ -105,6 +106,7 @@ class Server {
   agent::Result<std::shared_ptr<Session>> living_session(const std::stop_token& stop);
   agent::Result<Connected> start_again(const std::stop_token& stop);
   void take_changes();
+  void count_unasked(std::string_view why);  // a literal
   agent::Json elicit(const agent::Json& params, const std::stop_token& stop);
   agent::Result<agent::Json> answers_to(const agent::Json& result, const std::stop_token& stop);
   std::unexpected<agent::Error> unknown(std::string_view result_type) const;
@@ -118,13 +120,15 @@ class Server {
   std::string shown_definition(agent::Json item) const;
   std::optional<std::string> change_of(const OfferedTool& tool) const;
   std::vector<std::string> changes();
-  std::optional<agent::Milliseconds> delay_of(const agent::Error& error,
+  std::optional<agent::Milliseconds> delay_of(const Session& session,
+                                              const agent::Error& error,
                                               int attempt,
                                               agent::Milliseconds waited);
   std::expected<std::vector<HeaderMirror>, std::string> mirrors_of(
       const std::string& parameters) const;
   ServerCheck check_life(Session& session, const Waiting& waiting) const;
   ServerCheck check_same_tools(Session& session, const Waiting& waiting) const;
+  std::string results_of(const agent::Json& item, const std::string& name);
   void note_unchecked(const std::string& name, const std::string& parameters);
   void note_unusable(std::string sentence);
   agent::Result<std::optional<std::vector<agent::Json>>> new_list(const std::stop_token& stop);

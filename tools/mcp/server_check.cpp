@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -36,10 +37,21 @@ ServerCheck check_list(Session& session,
                        const Waiting& waiting,
                        std::string_view method,
                        std::string_view member,
-                       std::string_view what) {
+                       std::string_view what,
+                       std::string_view key) {
   const auto list = session.list(method, member, waiting);
   const std::string name(method.substr(0, method.rfind('/')));
-  return list ? passed(name, counted(list->items.size(), what)) : wrong(name, list.error());
+  if (!list) {
+    return wrong(name, list.error());
+  }
+  const auto nameless = std::ranges::count_if(
+      list->items, [&](const Json& item) { return agent::text_at(item, key).empty(); });
+  return nameless == 0 ? passed(name, counted(list->items.size(), what))
+                       : wrong(name,
+                               fmt::format("{} of {} have no `{}`, and cannot be used",
+                                           nameless,
+                                           counted(list->items.size(), what),
+                                           key));
 }
 
 }  // namespace
@@ -62,13 +74,21 @@ std::vector<ServerCheck> Server::check(const std::stop_token& stop) {
   checks.push_back(check_life(session, waiting));
   checks.push_back(check_same_tools(session, waiting));
   if (offers_resources()) {
-    checks.push_back(check_list(session, waiting, "resources/list", "resources", "resource"));
     checks.push_back(
-        check_list(session, waiting, "resources/templates/list", "resourceTemplates", "template"));
+        check_list(session, waiting, "resources/list", "resources", "resource", "uri"));
+    checks.push_back(check_list(session,
+                                waiting,
+                                "resources/templates/list",
+                                "resourceTemplates",
+                                "template",
+                                "uriTemplate"));
   }
   if (agreed.has_prompts) {
-    checks.push_back(check_list(session, waiting, "prompts/list", "prompts", "prompt"));
+    checks.push_back(check_list(session, waiting, "prompts/list", "prompts", "prompt", "name"));
   }
+  const std::string rest = session.misunderstood();
+  checks.push_back(rest.empty() ? passed("messages", "all were understood")
+                                : wrong("messages", rest.substr(rest.find_first_not_of("; "))));
   return checks;
 }
 

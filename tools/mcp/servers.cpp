@@ -125,6 +125,20 @@ agent::Error cut_list(const Server& server, std::string_view method, std::size_t
           .help = {}};
 }
 
+agent::Error nameless(const Server& server,
+                      std::string_view method,
+                      std::string_view key,
+                      std::size_t count) {
+  return {.code = agent::Code::mcp_other,
+          .message = about(server,
+                           fmt::format("{} of what `{}` lists {} no `{}`, and cannot be used",
+                                       count,
+                                       method,
+                                       count == 1 ? "has" : "have",
+                                       key)),
+          .help = {}};
+}
+
 // `goes_on`: there are more of them, which were not looked at.
 agent::Error no_such_prompt(const ChosenPrompt& chosen,
                             const std::vector<Prompt>& prompts,
@@ -236,7 +250,11 @@ void Servers::start_all(std::span<Result<void>> started, const std::stop_token& 
   for (std::size_t at = 0; at < servers_.size(); ++at) {
     threads.emplace_back([&, at] {
       const auto begin = options_.clock->now();
-      started[at] = start_one(*servers_[at], stop);
+      try {
+        started[at] = start_one(*servers_[at], stop);
+      } catch (const std::exception& exception) {
+        started[at] = agent::fail(agent::error_of(exception));
+      }
       if (options_.on_started) {
         const StartedServer server =
             started_server(*servers_[at], started[at].has_value(), options_.clock->now() - begin);
@@ -554,7 +572,9 @@ std::vector<OtherOffers> Servers::other_offers(const std::stop_token& stop) cons
     const auto list = [&](std::string_view method, std::string_view member) {
       auto items = server->list(method, member, k_most_resources, stop);
       if (!items) {
-        one.errors.push_back(before_a_run(std::move(items).error()));
+        agent::Error error = before_a_run(std::move(items).error());
+        error.message = fmt::format("`{}`: {}", method, error.message);
+        one.errors.push_back(std::move(error));
         return std::vector<agent::Json>();
       }
       if (items->goes_on) {
@@ -564,8 +584,14 @@ std::vector<OtherOffers> Servers::other_offers(const std::stop_token& stop) cons
     };
     const auto texts = [&](std::string_view method, std::string_view member, const char* key) {
       std::vector<std::string> found;
-      for (const agent::Json& item : list(method, member)) {
-        found.emplace_back(agent::text_at(item, key));
+      const std::vector<agent::Json> items = list(method, member);
+      for (const agent::Json& item : items) {
+        if (const std::string_view text = agent::text_at(item, key); !text.empty()) {
+          found.emplace_back(text);
+        }
+      }
+      if (found.size() < items.size()) {
+        one.errors.push_back(nameless(*server, method, key, items.size() - found.size()));
       }
       return found;
     };
@@ -580,8 +606,7 @@ std::vector<OtherOffers> Servers::other_offers(const std::stop_token& stop) cons
   return all;
 }
 
-Result<std::vector<agent::OpeningMessage>> Servers::use(const ChosenPrompt& chosen,
-                                                        const std::stop_token& stop) const {
+Result<PromptOpening> Servers::use(const ChosenPrompt& chosen, const std::stop_token& stop) const {
   const std::string server_name = agent::one_line(chosen.server, 60);
   const auto found = std::ranges::find(
       servers_, chosen.server, [](const auto& server) { return server->spec().name; });

@@ -147,16 +147,16 @@ class Servers {
   // What a conversation begins with. Errors: mcp.connection (the server is not there), cli.no_input
   // (it has no such prompt), cli.usage (the arguments are not its), mcp.other (the server says no,
   // or what it says is no conversation), mcp.transport, mcp.auth, run.cancelled.
-  agent::Result<std::vector<agent::OpeningMessage>> use(const ChosenPrompt& chosen,
-                                                        const std::stop_token& stop) const;
+  agent::Result<PromptOpening> use(const ChosenPrompt& chosen, const std::stop_token& stop) const;
   // Of rules that are about the tools of one server which is there, and fit none of them: a typing
   // error, whichever list they are in.
   std::vector<agent::Warning> idle_rules(std::span<const agent::PermissionRule> rules) const;
   // Of all tools that servers have, by the names that rules are about, whether they are offered or
   // not; those of servers that did not start are not known.
   std::set<std::string> names_of_tools() const;
-  // Those that the run goes without, by name.
+  // Those that the run goes without, by name, and why.
   std::vector<std::string> missing() const;
+  const std::vector<CheckedServer>& not_started() const { return missing_; }
   // The tools that are offered, for a lock.
   ToolLock lock(const agent::Redactor& redactor) const;
   const std::vector<agent::Warning>& warnings() const { return warnings_; }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -33,6 +34,9 @@ bool has_progress(std::string_view method) {
 
 // What a request of ours comes to before there is a call.
 Error as_of_start(Error error) {
+  if (error.code == Code::tool_timeout) {
+    error.help = "`timeouts.start` of the server says how long that may take.";
+  }
   error.code = error.code == Code::tool_timeout    ? Code::mcp_connection
                : error.code == Code::mcp_transport ? Code::mcp_connection
                : error.code == Code::mcp_tool_call ? Code::mcp_initialization
@@ -60,7 +64,7 @@ std::vector<sandbox::ProtectedChange> Session::end() {
     transport = std::move(transport_);
   }
   transport.reset();
-  std::vector<std::jthread> questions;
+  std::list<AskedPerson> questions;
   {
     const std::lock_guard lock(mutex_);
     questions = std::move(questions_);
@@ -199,18 +203,48 @@ bool Session::is_over() const {
   return !ended_.empty();
 }
 
+bool Session::is_lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_ != 0;
+}
+
 std::string Session::ended() const {
   const std::lock_guard lock(mutex_);
   return ended_;
 }
 
+std::string Session::misunderstood() const {
+  const std::lock_guard lock(mutex_);
+  return misunderstood_so_far();
+}
+
+// Under mutex_.
+std::string Session::misunderstood_so_far() const {
+  std::string text;
+  if (const std::string noise = transport_ ? transport_->noise() : ""; !noise.empty()) {
+    text = "; what it wrote is no message: " + noise;
+  }
+  if (const std::string asked = transport_ ? transport_->asks_for_token() : ""; !asked.empty()) {
+    text += fmt::format("; {} is asked for a token, and has not answered", agent::one_line(asked));
+  }
+  if (!stray_.empty()) {
+    text += fmt::format("; it answered a request that was never made, with the id {}", stray_);
+  }
+  return text;
+}
+
 void Session::close() {
   const std::lock_guard lock(mutex_);
-  for (std::jthread& question : questions_) {
-    question.request_stop();
-  }
+  stop_asking();
   if (transport_) {
     transport_->close();
+  }
+}
+
+// Under mutex_.
+void Session::stop_asking() {
+  for (AskedPerson& question : questions_) {
+    question.thread.request_stop();
   }
 }
 
@@ -258,14 +292,18 @@ Outgoing Session::listening() {
 
 Result<Json> Session::request(Question question, const Waiting& waiting) {
   if (is_over()) {
-    return agent::fail(ended_error(Code::mcp_transport));
+    Error error = ended_error(Code::mcp_transport);
+    const std::lock_guard lock(mutex_);
+    error.http_status = lost_;  // as if it had been sent
+    return agent::fail(std::move(error));
   }
   const auto ends = Steady::now() + waiting.most;
   const std::int64_t id = send(std::move(question));
   std::unique_lock lock(mutex_);
   Open& open = open_.at(id);
   open.on_progress = waiting.on_progress ? &waiting.on_progress : nullptr;
-  const auto is_heard = [&] { return open.is_settled() || !ended_.empty(); };
+  const auto has_ended = [&] { return !ended_.empty() && lost_ == 0; };
+  const auto is_heard = [&] { return open.is_settled() || has_ended(); };
   // A server that waits for the person is not silent.
   const auto patience = [&] {
     return asking_ > 0 ? ends : std::min(ends, std::max(open.heard, asked_) + waiting.silence);
@@ -275,9 +313,12 @@ Result<Json> Session::request(Question question, const Waiting& waiting) {
     changed_.wait_until(
         lock, waiting.stop, until, [&] { return is_heard() || until != patience(); });
   }
-  const bool is_ended = !ended_.empty();
+  const bool is_ended = has_ended();
   Open settled = std::move(open);
   open_.erase(id);
+  if (open_.empty()) {  // what a server asks, it asks for the sake of a request
+    stop_asking();
+  }
   lock.unlock();
   if (settled.answer && settled.answer->kind == Kind::result) {
     return std::move(settled.answer->body);
@@ -293,13 +334,19 @@ Result<Json> Session::request(Question question, const Waiting& waiting) {
   if (is_stopped) {
     return agent::fail(Code::run_cancelled, "the call was interrupted");
   }
-  const bool is_silent = Steady::now() < ends;
-  return agent::fail(
-      Code::tool_timeout,
-      fmt::format("the MCP server `{}` {} {}",
-                  options_.name,
-                  is_silent ? "has said nothing for" : "did not answer within",
-                  agent::format_duration(is_silent ? waiting.silence : waiting.most)));
+  return agent::fail(silence_error(Steady::now() < ends, waiting));
+}
+
+Error Session::silence_error(bool is_silent, const Waiting& waiting) const {
+  return {.code = Code::tool_timeout,
+          .message = fmt::format("the MCP server `{}` {} {}{}",
+                                 options_.name,
+                                 is_silent ? "has neither answered nor reported progress for"
+                                           : "did not answer within",
+                                 agent::format_duration(is_silent ? waiting.silence : waiting.most),
+                                 misunderstood()),
+          .help = fmt::format("`timeouts.{}` of the server says how long it may take.",
+                              is_silent ? "silence" : "call")};
 }
 
 void Session::cancel(std::int64_t id, std::string_view reason) {
@@ -323,11 +370,13 @@ Error Session::answer_error(const Open& open) const {
                                    open.answer->error_message),
             .help = {}};
   }
+  const Json& data = open.answer->body;
   return {.code = Code::mcp_tool_call,
-          .message = fmt::format("the MCP server `{}` says: {} ({})",
+          .message = fmt::format("the MCP server `{}` says: {} ({}){}",
                                  options_.name,
                                  shown(open.answer->error_message),
-                                 open.answer->code),
+                                 open.answer->code,
+                                 data.is_null() ? "" : ": " + shown(agent::dump(data))),
           .help = {}};
 }
 
@@ -409,10 +458,13 @@ void Session::hear(Message message) {
     }
     return;
   }
-  const auto found = open_.find(id_of(message));
-  if (found != open_.end() && !found->second.is_settled()) {  // else it is late, or nobody's
+  const std::int64_t id = id_of(message);
+  const auto found = open_.find(id);
+  if (found != open_.end() && !found->second.is_settled()) {
     found->second.answer = std::move(message);
     changed_.notify_all();
+  } else if ((id <= 0 || id > last_id_) && stray_.empty()) {  // else it is late
+    stray_ = shown(agent::dump(message.id));
   }
 }
 
@@ -423,6 +475,19 @@ void Session::hear_notification(const Message& notification) {
   } else if (notification.method == "notifications/tools/list_changed" ||
              notification.method == "notifications/subscriptions/acknowledged") {
     tools_changed_ = true;
+  } else if (notification.method == "notifications/cancelled") {
+    hear_withdrawal(notification.body);
+  }
+}
+
+void Session::hear_withdrawal(const Json& params) {
+  const Json* const id = agent::find(params, "requestId");
+  const std::lock_guard lock(mutex_);
+  for (AskedPerson& question : questions_) {
+    if (id != nullptr && question.id == *id) {
+      question.is_withdrawn = true;
+      question.thread.request_stop();
+    }
   }
 }
 
@@ -472,8 +537,9 @@ void Session::hear_progress(const Json& params) {
 
 void Session::hear_failure(std::int64_t id, Error error, std::string ended) {
   const std::lock_guard lock(mutex_);
-  if (ended_.empty()) {
+  if (ended_.empty() && !ended.empty()) {
     ended_ = std::move(ended);
+    lost_ = error.http_status;
   }
   changed_.notify_all();
   if (listens_ != 0 && id == listens_) {
@@ -482,7 +548,10 @@ void Session::hear_failure(std::int64_t id, Error error, std::string ended) {
   }
   const auto found = open_.find(id);
   if (found != open_.end() && !found->second.is_settled()) {
-    error.message = fmt::format("the MCP server `{}` {}", options_.name, error.message);
+    error.message = fmt::format("the MCP server `{}` {}{}",
+                                options_.name,
+                                error.message,
+                                error.http_status == 0 ? misunderstood_so_far() : "");
     found->second.failure = std::move(error);
   }
 }
@@ -505,23 +574,28 @@ void Session::answer_question(const Message& request) {
     if (transport_) {
       transport_->send({.text = result_text(request.id, {{"action", "decline"}})});
     }
+    if (options_.asked_too_often) {
+      options_.asked_too_often();
+    }
     return;
   }
   ++asking_;
-  questions_.emplace_back(
-      [this, id = request.id, params = request.body](const std::stop_token& stop) {
-        std::string text;
-        try {
-          text = result_text(id, options_.elicit(params, stop));
-        } catch (const std::exception&) {
-          text = result_text(id, {{"action", "cancel"}});
-        }
-        answer(std::move(text));
-        const std::lock_guard guard(mutex_);
-        --asking_;
-        asked_ = Steady::now();
-        changed_.notify_all();
-      });
+  AskedPerson& asked = questions_.emplace_back(AskedPerson{.id = request.id, .thread = {}});
+  asked.thread = std::jthread([this, &asked, params = request.body](const std::stop_token& stop) {
+    std::string text;
+    try {
+      text = result_text(asked.id, options_.elicit(params, stop));
+    } catch (const std::exception&) {
+      text = result_text(asked.id, {{"action", "cancel"}});
+    }
+    const std::lock_guard guard(mutex_);
+    if (transport_ && !asked.is_withdrawn) {
+      transport_->send({.text = std::move(text)});
+    }
+    --asking_;
+    asked_ = Steady::now();
+    changed_.notify_all();
+  });
 }
 
 void Session::answer(std::string text) {
@@ -534,6 +608,7 @@ void Session::answer(std::string text) {
 void Session::hear_end(TalkingProgram::Ended ended) {
   const std::lock_guard lock(mutex_);
   ended_ = std::move(ended.how);
+  lost_ = 0;
   changes_ = std::move(ended.changes);
   changed_.notify_all();
 }
@@ -544,9 +619,8 @@ Error Session::ended_error(Code code) const {
   if (!ended_.empty()) {
     message = fmt::format("the MCP server `{}` {}", options_.name, ended_);
   }
-  if (transport_) {
-    message += transport_->last_words();
-  }
+  const std::string last_words = transport_ ? transport_->last_words() : "";
+  message += last_words.empty() ? misunderstood_so_far() : last_words;
   return {.code = code, .message = std::move(message), .help = {}};
 }
 

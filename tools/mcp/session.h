@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,6 +34,8 @@ struct SessionOptions {
   // What the server is answered where it asks the person; called on a thread of its own. Empty:
   // that is not offered.
   std::function<agent::Json(const agent::Json& params, const std::stop_token& stop)> elicit = {};
+  // Hears that it asked once more than anybody is asked, and was told no; null: nobody hears it.
+  std::function<void()> asked_too_often = {};
 };
 
 struct Question {
@@ -73,8 +76,12 @@ class Session {
   agent::Result<void> connect(const OpenTransport& open, const std::stop_token& stop);
 
   const Agreement& agreement() const { return agreement_; }
-  bool is_over() const;       // it has ended
+  bool is_over() const;  // it has ended, or is lost
+  // The server does not know it any more. What it took before, it may still answer.
+  bool is_lost() const;
   std::string ended() const;  // how, in words that follow its name; empty: it has not
+  // What it wrote that answers nobody, in a sentence's end; empty: there is nothing.
+  std::string misunderstood() const;
 
   // The result. Errors: mcp.tool_call (the server says no), mcp.transport (it has ended, or what it
   // says is no result), mcp.auth, tool.timed_out, run.cancelled: the server is told of the last
@@ -112,6 +119,11 @@ class Session {
 
     bool is_settled() const { return answer || failure; }
   };
+  struct AskedPerson {  // a question of the server's
+    agent::Json id;
+    bool is_withdrawn = false;
+    std::jthread thread;
+  };
   struct Answered {
     std::int64_t id;
     Open open;
@@ -135,30 +147,36 @@ class Session {
   void hear(Message message);
   void hear_notification(const Message& notification);
   void hear_progress(const agent::Json& params);
+  void hear_withdrawal(const agent::Json& params);
   void hear_refusal(std::string why);
   void hear_failure(std::int64_t id, agent::Error error, std::string ended);
   void hear_end(TalkingProgram::Ended ended);
   void answer_request(const Message& request);
   void answer_question(const Message& request);
+  void stop_asking();
   void answer(std::string text);
   agent::Error answer_error(const Open& answer) const;
   agent::Error ended_error(agent::Code code) const;
   agent::Error late_error() const;
+  agent::Error silence_error(bool is_silent, const Waiting& waiting) const;
+  std::string misunderstood_so_far() const;
 
   SessionOptions options_;
   Agreement agreement_;
   std::atomic<bool> tools_changed_ = false;
-  mutable std::mutex mutex_;  // of the next ten
+  mutable std::mutex mutex_;  // of the next twelve
   std::condition_variable_any changed_;
   std::map<std::int64_t, Open> open_;
   std::int64_t last_id_ = 0;
-  std::int64_t listens_ = 0;                       // the request whose answer is a stream; 0: none
-  std::optional<std::string> refusal_;             // of that request
-  std::string ended_;                              // how; empty: it has not
+  std::string stray_;                   // the first id that no request of ours had
+  std::int64_t listens_ = 0;            // the request whose answer is a stream; 0: none
+  std::optional<std::string> refusal_;  // of that request
+  std::string ended_;                   // how; empty: it has not
+  int lost_ = 0;  // of a session that is lost: the HTTP status by which the server said so
   std::vector<sandbox::ProtectedChange> changes_;  // of one that has ended
   int asking_ = 0;                                 // questions to the person that are open
   std::chrono::steady_clock::time_point asked_;    // when the last one was answered
-  std::vector<std::jthread> questions_;
+  std::list<AskedPerson> questions_;
   std::unique_ptr<Transport> transport_;  // the last member: its threads use the others
 };
 

@@ -4,6 +4,7 @@
 #include "agent/toolbox.h"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>

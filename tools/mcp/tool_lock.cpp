@@ -133,10 +133,7 @@ std::string description_change(const LockedTool& before, const LockedTool& after
 
 // As the server has it: it is written out where it is shown.
 std::string kept_description(std::string_view text) {
-  constexpr std::string_view k_cut = "…";
-  return text.size() <= k_shown_description
-             ? std::string(text)
-             : std::string(agent::prefix(text, k_shown_description - k_cut.size())).append(k_cut);
+  return agent::excerpt(text, k_shown_description);
 }
 
 std::string kept_schema(const Json& schema, const agent::Redactor& redactor) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -67,7 +68,12 @@ std::string text_of(const Json& item, const fs::path& folder) {
     return text_of_resource(item["resource"], folder);
   }
   if (type == "resource_link") {
-    return fmt::format("[resource {} at {}]", word_at(item, "name"), word_at(item, "uri"));
+    const std::string about = word_at(item, "description");
+    return fmt::format("[resource {} at {}{}{}]",
+                       word_at(item, "name"),
+                       word_at(item, "uri"),
+                       about.empty() ? "" : ": ",
+                       about);
   }
   return fmt::format("[content of the type `{}`, which errand does not know]",
                      word_at(item, "type"));
@@ -106,9 +112,36 @@ std::string flaw_of_result(const Json& result) {
              : flaw_of_list(content, "content", flaw_of_content);
 }
 
+// Whether one of the texts is that value: servers that know of clients without structured content
+// say it twice.
+bool says(const Json* content, const Json& value) {
+  return content != nullptr && std::ranges::any_of(*content, [&](const Json& item) {
+           const auto said = agent::parse_json(agent::text_at(item, "text"));
+           return said && agent::is_same_value(*said, value);
+         });
+}
+
+// What keeps a result from being what the tool has promised; empty: nothing does.
+std::string broken_promise(const Json& result, const std::string& schema) {
+  const auto structured = result.find("structuredContent");  // which may be null
+  if (structured == result.end()) {
+    return "there is no structured content";
+  }
+  const auto checked = agent::JsonSchema::compile(*agent::parse_json(schema),
+                                                  agent::JsonSchema::Draft::draft_2020_12);
+  const auto violations = checked->check(*structured);
+  if (violations.empty()) {
+    return {};
+  }
+  const auto& [pointer, message, is_type] = violations.front();
+  return fmt::format("{} {}",
+                     pointer.empty() ? "the structured content" : agent::one_line(pointer, 200),
+                     agent::one_line(message, 300));
+}
+
 }  // namespace
 
-Output output_of(const Json& result, const fs::path& folder) {
+Output output_of(const Json& result, const fs::path& folder, const std::string& schema) {
   if (const std::string flaw = flaw_of_result(result); !flaw.empty()) {
     return failure(agent::Code::mcp_transport,
                    fmt::format("what the server answered is no result of a tool: {}", flaw));
@@ -121,8 +154,8 @@ Output output_of(const Json& result, const fs::path& folder) {
       text += (text.empty() ? "" : "\n") + text_of(item, folder);
     }
   }
-  if (text.empty() && structured != nullptr) {  // else it is the same once more
-    text = agent::dump(*structured);
+  if (structured != nullptr && !says(content, *structured)) {
+    text += (text.empty() ? "" : "\n") + agent::dump(*structured);
   }
   const bool has_failed = agent::bool_at(result, "isError");
   const bool has_words = !agent::is_blank(text);
@@ -135,6 +168,13 @@ Output output_of(const Json& result, const fs::path& folder) {
                      has_words ? "the MCP server says: " + agent::one_line(text, k_shown_failure)
                                : "the MCP server says that the call failed");
     output.quotes = has_words;
+  } else if (const std::string broken = schema.empty() ? "" : broken_promise(result, schema);
+             !broken.empty()) {
+    output = failure(agent::Code::mcp_tool_call,
+                     "what the MCP server answered is not what its `outputSchema` promises",
+                     "The call was made. Take its answer for what it is, or go another way.");
+    output.help = "the call was made; the server's answer, or its schema, is wrong";
+    text += fmt::format("\n[not as `outputSchema` says: {}]", broken);
   }
   output.text = std::move(text);
   return output;
@@ -165,8 +205,8 @@ Output failure_of(const agent::Error& error) {
   const bool is_cancelled = error.code == agent::Code::run_cancelled;
   Output output =
       failure(is_cancelled ? agent::Code::tool_cancelled : error.code, error.message, error.help);
-  output.quotes = !is_cancelled && error.code != agent::Code::tool_timeout &&
-                  error.code != agent::Code::tool_invalid_parameters;
+  output.help = error.help;
+  output.quotes = !is_cancelled && error.code != agent::Code::tool_invalid_parameters;
   return output;
 }
 

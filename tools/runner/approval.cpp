@@ -18,8 +18,9 @@ constexpr std::size_t k_shown_arguments = 500;  // bytes
 
 // What to write so that the call runs without a question.
 std::string how_to_allow(const agent::ApprovalRequest& request) {
-  const std::string in_file = fmt::format("in the agent file: permissions: {{allow: [{}]}}",
-                                          agent::dump(agent::Json(request.rule)));
+  const std::string in_file =
+      fmt::format("in the agent file: permissions: {{allow: [{}]}}",
+                  agent::printable_json(agent::dump(agent::Json(request.rule))));
   if (request.rule.empty() || !can_be_typed(request.rule)) {
     return request.may_always ? in_file
                               : "no rule can be written down for this call alone: answer it with "
@@ -33,7 +34,7 @@ std::string how_to_allow(const agent::ApprovalRequest& request) {
 }  // namespace
 
 bool can_be_typed(std::string_view rule) {
-  return agent::printable(rule) == rule && !rule.contains('\n') && !rule.contains('\t');
+  return agent::one_line(rule, rule.size()) == rule;
 }
 
 Output denied(std::string reason) {
@@ -46,7 +47,7 @@ agent::Error nobody_there(std::span<const agent::ApprovalRequest> requests) {
   return {.code = Code::tool_confirmation_required,
           .message = fmt::format("`{}` needs approval, and nobody is there to give it: {}; {}{}",
                                  first.call.name,
-                                 agent::prefix(first.call.arguments, k_shown_arguments),
+                                 agent::excerpt(first.call.arguments, k_shown_arguments),
                                  first.reason,
                                  more == 0   ? ""
                                  : more == 1 ? " (and 1 more call)"

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <optional>
 
 namespace tools {
 namespace {
@@ -62,7 +63,14 @@ Result<agent::Json> parse_arguments(std::string_view text) {
                 "the arguments are empty: the call was cut off",
                 "Make the whole call again; write {} where there are no arguments.");
   }
-  auto arguments = agent::parse_json(text);
+  std::optional<std::string> repeated_name;
+  auto arguments = agent::parse_json(text, repeated_name);
+  if (repeated_name) {
+    return fail(
+        Code::tool_invalid_parameters,
+        fmt::format("`{}` appears twice in the arguments", agent::one_line(*repeated_name, 100)),
+        "Make the call again with each name once.");
+  }
   if (!arguments) {
     const std::string why = agent::why_not_json(text);
     return fail(Code::tool_invalid_parameters,
@@ -89,8 +97,8 @@ Result<void> check_arguments(const agent::JsonSchema& schema, const agent::Json&
     const auto& [pointer, text, is_type] = violations[i];
     message += fmt::format("{}{} {}",
                            i == 0 ? "" : "; ",
-                           pointer.empty() ? "the arguments" : agent::prefix(pointer, 200),
-                           agent::prefix(text, 300));
+                           pointer.empty() ? "the arguments" : agent::excerpt(pointer, 200),
+                           agent::excerpt(text, 300));
   }
   if (violations.size() > k_max_named) {
     message += fmt::format("; and {} more", violations.size() - k_max_named);

@@ -1,5 +1,6 @@
 #include "tools/runner/runner.h"
 
+#include "agent/approvals.h"
 #include "agent/text.h"
 #include "tools/builtin/command_tool.h"
 #include "tools/builtin/registry.h"
@@ -74,12 +75,11 @@ std::string changes_by(const Tool& tool, const agent::Json& arguments, const Cal
   }
 }
 
-Output unknown_tool(std::string_view name, std::span<const std::string> names) {
+Output unknown_tool(std::string_view name, const std::set<std::string, std::less<>>& names) {
   return failure(Code::tool_not_found,
                  fmt::format("there is no tool `{}`", agent::prefix(name, 100)),
-                 names.empty()
-                     ? "You have no tools; answer without one."
-                     : fmt::format("Use one of: {}.", fmt::join(names.begin(), names.end(), ", ")));
+                 names.empty() ? "You have no tools; answer without one."
+                               : fmt::format("Use one of: {}.", fmt::join(names, ", ")));
 }
 
 Output not_started() {
@@ -164,7 +164,7 @@ class Runner::Round {
     }
     const auto name = repair_name(call.name, runner_.names_);
     if (!name) {
-      prepared.rejected = unknown_tool(call.name, runner_.offered_);
+      prepared.rejected = unknown_tool(call.name, runner_.seen_names());
       return prepared;
     }
     const auto at = std::ranges::find(runner_.names_, *name) - runner_.names_.begin();
@@ -202,7 +202,8 @@ class Runner::Round {
   }
 
   Prepared misnamed(const agent::ToolCall& call) const {
-    return {.call = call, .arguments = {}, .rejected = unknown_tool(call.name, runner_.offered_)};
+    return {
+        .call = call, .arguments = {}, .rejected = unknown_tool(call.name, runner_.seen_names())};
   }
 
   static Result<void> take_arguments(Prepared& prepared, std::string_view text) {
@@ -276,11 +277,26 @@ class Runner::Round {
     }
     prepared.needs_yes.reset();
     permit(prepared);
+    if (is_next && makes_another_change(prepared)) {
+      prepared.needs_yes = std::exchange(prepared.has_yes, std::nullopt);
+    }
     refuse_unasked(prepared, is_next);
     if (prepared.needs_yes) {
-      show_changes(prepared);
+      show_changes(prepared, *prepared.needs_yes);
       settle(prepared, watcher_.ask(*prepared.needs_yes));
     }
+  }
+
+  // Than the one that a person was shown, and has said yes to: the calls before it have changed the
+  // file.
+  bool makes_another_change(const Prepared& prepared) const {
+    if (prepared.rejected || prepared.needs_yes || !prepared.has_yes ||
+        prepared.has_yes->changes.empty()) {
+      return false;
+    }
+    agent::ApprovalRequest now{.call = prepared.call};
+    show_changes(prepared, now);
+    return agent::changed_lines(now.changes) != agent::changed_lines(prepared.has_yes->changes);
   }
 
   // Nobody is asked for what would be refused after a yes. Of files that is not known while other
@@ -322,8 +338,7 @@ class Runner::Round {
     }
   }
 
-  void show_changes(Prepared& prepared) const {
-    agent::ApprovalRequest& request = *prepared.needs_yes;
+  void show_changes(const Prepared& prepared, agent::ApprovalRequest& request) const {
     try {
       auto changes =
           prepared.entry->configured.tool->changes(prepared.arguments, context_to_look());
@@ -742,8 +757,10 @@ Result<Runner::Entry> Runner::entry_of(ConfiguredTool configured) {
 
 Result<void> Runner::Entry::read_schema() {
   const agent::ToolInfo& info = configured.tool->info();
-  auto read =
-      agent::JsonSchema::compile(agent::parse_json(info.parameters).value_or(agent::Json()));
+  using Draft = agent::JsonSchema::Draft;
+  auto read = agent::JsonSchema::compile(
+      agent::parse_json(info.parameters).value_or(agent::Json()),
+      configured.has_foreign_schema ? Draft::draft_2020_12 : Draft::draft_7);
   if (!read) {
     return fail(std::move(read).error().while_(
         fmt::format("reading the parameters of the tool `{}`", info.name)));
@@ -792,6 +809,12 @@ Runner::Runner(std::vector<Entry> entries, RunnerOptions options)
   }
   const bool can_read = std::ranges::find(offered_, k_reader) != offered_.end();
   guards_unseen_ = options_.guards_unseen && can_read;
+}
+
+std::set<std::string, std::less<>> Runner::seen_names() const {
+  std::set<std::string, std::less<>> names(offered_.begin(), offered_.end());
+  names.insert(added_.begin(), added_.end());
+  return names;
 }
 
 std::vector<agent::ToolInfo> Runner::added_tools(std::span<const agent::AddedTool> tools) const {

@@ -123,6 +123,7 @@ class Runner final : public agent::Toolbox {
   std::vector<agent::Leftover> tidy_up() override;
 
  private:
+  std::set<std::string, std::less<>> seen_names() const;  // of tools that the model knows of
   struct Entry {
     ConfiguredTool configured;
     // Nothing: not read yet. That of a stranger's tool is read when it is called: there may be

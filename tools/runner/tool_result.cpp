@@ -24,6 +24,7 @@ using agent::ToolStatus;
 namespace fs = std::filesystem;
 
 constexpr std::size_t k_max_message = 2'000;  // bytes
+constexpr std::size_t k_room_for_line = 512;  // bytes, for where text is cut
 constexpr std::string_view k_in_the_fence =
     "the call failed; why stands below, as data from outside";
 
@@ -129,8 +130,9 @@ void ResultMaker::put_content(agent::ToolResult& result,
                   total,
                   result.full_output.empty() ? "the rest could not be kept"
                                              : "the whole is in the file " + result.full_output);
-  const std::size_t room =
-      k_max_content - std::min(k_max_content, head.size() + line.size() + foot.size());
+  // The file's path is another one when a run is replayed: the text is cut at the same place.
+  const std::size_t around = head.size() + std::max(line.size(), k_room_for_line) + foot.size();
+  const std::size_t room = k_max_content - std::min(k_max_content, around);
   const std::size_t half = std::min(room, output.text.size()) / 2;
   result.content = head;
   result.content += agent::prefix(output.text, half);

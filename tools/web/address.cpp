@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <optional>
 #include <sys/socket.h>
+#include <system_error>
 #include <utility>
 #include <vector>
 

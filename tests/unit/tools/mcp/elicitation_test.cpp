@@ -66,7 +66,15 @@ TEST_CASE("elicitation: what is typed becomes what the field is") {
       GENERATE(Row{R"({"type": "string"})", "7", R"("7")"},
                Row{R"({"type": "string", "enum": ["a", "b"]})", "b", R"("b")"},
                Row{R"({"type": "string", "oneOf": [{"const": "a", "title": "A"}]})", "a", R"("a")"},
+               Row{R"({"type": "string", "format": "email"})", "ada@x.org", R"("ada@x.org")"},
+               Row{R"({"type": "string", "format": "uri"})", "x:y", R"("x:y")"},
+               Row{R"({"type": "string", "format": "date"})", "2028-02-29", R"("2028-02-29")"},
+               Row{R"({"type": "string", "format": "date-time"})",
+                   "2026-01-31T09:00:00.5+02:00",
+                   R"("2026-01-31T09:00:00.5+02:00")"},
+               Row{R"({"type": "string", "format": "dance"})", "waltz", R"("waltz")"},
                Row{R"({"type": "integer"})", "7", "7"},
+               Row{R"({"type": "integer"})", "1e2", "100"},
                Row{R"({"type": "number"})", "-7.5", "-7.5"},
                Row{R"({"type": "boolean"})", "Yes", "true"},
                Row{R"({"type": "boolean"})", "n", "false"},
@@ -83,15 +91,22 @@ TEST_CASE("elicitation: what does not fit is asked again, with the reason, ten t
     const char* schema;
     const char* typed;
   };
-  const Row row = GENERATE(Row{R"({"type": "string", "enum": ["a", "b"]})", "c"},
-                           Row{R"({"type": "string", "minLength": 3})", "ab"},
-                           Row{R"({"type": "integer"})", "7.5"},
-                           Row{R"({"type": "integer", "maximum": 6})", "7"},
-                           Row{R"({"type": "number"})", "seven"},
-                           Row{R"({"type": "number"})", "\"7\""},
-                           Row{R"({"type": "boolean"})", "perhaps"},
-                           Row{R"({"type": "array", "items": {"enum": ["a"]}})", "a, b"},
-                           Row{R"({"type": "array", "maxItems": 1})", "a, b"});
+  const Row row =
+      GENERATE(Row{R"({"type": "string", "enum": ["a", "b"]})", "c"},
+               Row{R"({"type": "string", "minLength": 3})", "ab"},
+               Row{R"({"type": "string", "format": "email"})", "ada at x"},
+               Row{R"({"type": "string", "format": "email"})", "a@b@c"},
+               Row{R"({"type": "string", "format": "uri"})", "x.org"},
+               Row{R"({"type": "string", "format": "date"})", "2026-02-29"},
+               Row{R"({"type": "string", "format": "date-time"})", "2026-01-31"},
+               Row{R"({"type": "string", "format": "date-time"})", "2026-01-31T25:00:00Z"},
+               Row{R"({"type": "integer"})", "7.5"},
+               Row{R"({"type": "integer", "maximum": 6})", "7"},
+               Row{R"({"type": "number"})", "seven"},
+               Row{R"({"type": "number"})", "\"7\""},
+               Row{R"({"type": "boolean"})", "perhaps"},
+               Row{R"({"type": "array", "items": {"enum": ["a"]}})", "a, b"},
+               Row{R"({"type": "array", "maxItems": 1})", "a, b"});
   INFO(row.schema << ": " << row.typed);
   const Json params = form((R"({"f": )" + std::string(row.schema) + "}").c_str());
   Person person(std::deque<std::string>(11, row.typed));
@@ -99,6 +114,20 @@ TEST_CASE("elicitation: what does not fit is asked again, with the reason, ten t
   REQUIRE(person.asked.size() == 10);
   CHECK_THAT(person.asked.front().text, !Catch::Contains("does not fit"));
   CHECK_THAT(person.asked.back().text, Catch::Contains("That does not fit: must"));
+}
+
+TEST_CASE("elicitation: a message is shown whole, or nobody is asked") {
+  const auto with_message = [](std::size_t bytes) {
+    Json params = form(R"({"f": {"type": "string"}})");
+    params["message"] = std::string(bytes, 'm');
+    return params;
+  };
+  Person person({"x", "x"});
+  CHECK(answer_of(&person, with_message(8'000)) == accepted(R"({"f": "x"})"));
+  CHECK(person.asked.front().text == std::string(8'000, 'm') + "\nf");
+  CHECK(answer_of(&person, with_message(8'001)) == k_decline);
+  CHECK(answer_of(&person, form(R"({"f": {"type": "object"}})")) == k_decline);
+  CHECK(person.asked.size() == 1);
 }
 
 TEST_CASE("elicitation: one who said nothing means the default, or leaves the field out") {
@@ -111,6 +140,11 @@ TEST_CASE("elicitation: one who said nothing means the default, or leaves the fi
   CHECK(silent.asked[0].enter == "\"x\"");
   CHECK(silent.asked[1].enter == "left out");
   CHECK(silent.asked[0].who == "The MCP server `s`");
+
+  Person misled({""});
+  CHECK(
+      answer_of(&misled, form(R"({"a": {"type": "string", "format": "email", "default": "x"}})")) ==
+      accepted("{}"));
 
   Person sullen(std::deque<std::string>(11));
   CHECK(answer_of(&sullen, form(R"({"a": {"type": "string"}})", R"(["a"])")) == k_decline);
@@ -191,13 +225,19 @@ TEST_CASE("elicitation: nobody is asked where nobody is there, or what is asked 
 
 TEST_CASE("elicitation: answered by the server's own defaults, or not at all") {
   Person person({"x"});
-  const Json params = form(
-      R"({"a": {"type": "string", "default": "x"}, "b": {"type": "integer"},
-          "c": {"type": "integer", "default": "no number"}})");
+  const Json params =
+      form(R"({"a": {"type": "string", "default": "x"}, "b": {"type": "integer"}})");
   CHECK(answer_of(&person, params, Mode::defaults) == accepted(R"({"a": "x"})"));
   CHECK(answer_of(&person, params, Mode::decline) == k_decline);
   const Json demanding = form(R"({"c": {"type": "integer", "default": "no number"}})", R"(["c"])");
   CHECK(answer_of(&person, demanding, Mode::defaults) == k_decline);
+  for (const char* fields :
+       {R"({"a": {"type": "string", "default": "x"}, "c": {"type": "integer", "default": "no"}})",
+        R"({"a": {"type": "string"}})",
+        R"({})"}) {
+    INFO(fields);
+    CHECK(answer_of(&person, form(fields), Mode::defaults) == k_decline);
+  }
   CHECK(answer_of(&person, Json(), Mode::defaults) == k_decline);
   CHECK(person.asked.empty());
 }
@@ -212,18 +252,18 @@ TEST_CASE("elicitation: it is said why nobody was asked") {
   CHECK(why(&person, params, Mode::ask).empty());
   CHECK(why(nullptr, params, Mode::ask) == "nobody was there to answer");
   CHECK(why(&person, params, Mode::decline) == "`elicitation: decline` said no");
-  CHECK(why(&person, params, Mode::defaults) == "a field has no default that fits");
+  CHECK(why(&person, params, Mode::defaults) == "its fields have no defaults that fit");
   CHECK(why(&person, Json(), Mode::ask) == "it is no form that errand can show");
 }
 
-TEST_CASE("elicitation: what the server writes has no lines and escapes of its own") {
+TEST_CASE("elicitation: what the server writes has no escapes of its own") {
   Json params =
       form(R"({"a": {"type": "string", "title": "T\u001b[31m\nx", "description": "D\n"}})");
   params["message"] = "M\x1b[2J\nerrand: all is well";
   Person person({"x"});
   answer_of(&person, params);
   REQUIRE(person.asked.size() == 1);
-  CHECK(person.asked[0].text == R"(M\x1b[2J\nerrand: all is well)"
-                                "\n"
+  CHECK(person.asked[0].text == R"(M\x1b[2J)"
+                                "\nerrand: all is well\n"
                                 R"(T\x1b[31m\nx: D\n)");
 }

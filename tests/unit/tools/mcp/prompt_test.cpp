@@ -29,7 +29,7 @@ Json text(const char* words) {
 std::vector<OpeningMessage> opening(const Json& messages) {
   auto found = opening_of({{"messages", messages}}, "it");
   REQUIRE(found);
-  return *std::move(found);
+  return std::move(found->messages);
 }
 
 }  // namespace
@@ -86,26 +86,31 @@ TEST_CASE("prompt: messages of one role in a row are one") {
 }
 
 TEST_CASE("prompt: pictures go along, other bytes are said to be left out") {
-  const auto found = opening(
-      {said("user", {{"type", "image"}, {"data", k_gif}, {"mimeType", "image/png"}}),
-       said("user", {{"type", "resource"}, {"resource", {{"uri", "x://g"}, {"blob", k_gif}}}}),
-       said("user", {{"type", "resource"}, {"resource", {{"uri", "x://b"}, {"blob", "AAAA"}}}}),
-       said("user", {{"type", "image"}, {"data", "%"}, {"mimeType", "image/png"}}),
-       said("user", {{"type", "resource"}, {"resource", {{"uri", "x://t"}, {"text", "words"}}}}),
-       said("user", {{"type", "resource_link"}, {"name", "n"}, {"uri", "x://l"}}),
-       said("user", {{"type", "dance"}}),
-       said("assistant", {{"type", "image"}, {"data", k_gif}, {"mimeType", "image/gif"}})});
+  const auto all = opening_of(
+      {{"messages",
+        {said("user", {{"type", "image"}, {"data", k_gif}, {"mimeType", "image/png"}}),
+         said("user", {{"type", "resource"}, {"resource", {{"uri", "x://g"}, {"blob", k_gif}}}}),
+         said("user", {{"type", "resource"}, {"resource", {{"uri", "x://b"}, {"blob", "AAAA"}}}}),
+         said("user", {{"type", "resource"}, {"resource", {{"uri", "x://t"}, {"text", "words"}}}}),
+         said("user", {{"type", "resource_link"}, {"name", "n"}, {"uri", "x://l"}}),
+         said("user", {{"type", "dance"}}),
+         said("assistant", {{"type", "image"}, {"data", k_gif}, {"mimeType", "image/gif"}})}}},
+      "it");
+  REQUIRE(all);
+  const auto& found = all->messages;
   REQUIRE(found.size() == 2);
   CHECK(found[0].attachments == std::vector<agent::Attachment>{
                                     {.name = "image", .media_type = "image/gif", .base64 = k_gif},
                                     {.name = "x://g", .media_type = "image/gif", .base64 = k_gif}});
   CHECK(found[0].text ==
+        "[attachment 1]\n\n[attachment 2]\n\n"
         "[resource x://b was left out: it is nothing that can go with a prompt]\n\n"
-        "[image image/png was left out: its bytes are no base64]\n\n"
         "[resource x://t]\nwords\n\n[resource n at x://l]\n\n"
-        "[content of the type `dance`, which errand does not know]");
+        "[content of the type `dance` was left out: errand does not know it]");
   CHECK(found[1].attachments.empty());
-  CHECK(found[1].text == "[image image/gif was left out: it is nothing that can go with a prompt]");
+  CHECK(found[1].text ==
+        "[image image/gif was left out: models take none in what the assistant said]");
+  CHECK(all->left_out.size() == 3);
 }
 
 TEST_CASE("prompt: what is no conversation") {
@@ -121,6 +126,11 @@ TEST_CASE("prompt: what is no conversation") {
       {{{"messages", {7}}}, "it has a message without role or content"},
       {{{"messages", {said("system", text("x"))}}}, "it has a message without role or content"},
       {{{"messages", {{{"role", "user"}}}}}, "it has a message without role or content"},
+      {{{"messages", {said("user", {{"type", "image"}, {"data", "%"}})}}},
+       "it has a message whose bytes are no base64"},
+      {{{"messages",
+         {said("user", {{"type", "resource"}, {"resource", {{"uri", "x:"}, {"blob", "%"}}}})}}},
+       "it has a message whose bytes are no base64"},
       {{{"messages", {said("assistant", text("x"))}}},
        "it begins with words of the assistant, which no model takes"},
   };

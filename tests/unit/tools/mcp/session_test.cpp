@@ -160,6 +160,39 @@ TEST_CASE("session: a server that waits for the person is not silent") {
   CHECK(*result == Json{{"done", true}});
 }
 
+TEST_CASE("session: a question that is taken back, or whose calls have ended, is asked no longer") {
+  Wire wire;
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  int asking = 0;
+  Session session(
+      {.name = "s", .version = "1", .elicit = [&](const Json&, const std::stop_token& stop) {
+         std::unique_lock lock(mutex);
+         ++asking;
+         changed.notify_all();
+         changed.wait_for(lock, stop, k_long, [] { return false; });
+         return stop.stop_requested() ? Json{{"action", "cancel"}} : Json{{"action", "accept"}};
+       }});
+  REQUIRE(session.connect(wire.opener(), {}));
+  Call call(session, k_long, k_long);
+  const Json asked = wire.next();
+  const auto ask = [&](const char* id) {
+    wire.say(question(id));
+    std::unique_lock lock(mutex);
+    const int wanted = id == std::string_view("taken back") ? 1 : 2;
+    REQUIRE(changed.wait_for(lock, k_long, [&] { return asking == wanted; }));
+  };
+  ask("taken back");
+  wire.say({.kind = Kind::notification,
+            .method = "notifications/cancelled",
+            .body = {{"requestId", "taken back"}}});
+  ask("left open");
+  wire.say({.kind = Kind::result, .id = asked["id"], .body = {{"done", true}}});
+  REQUIRE(call.wait());
+  CHECK(wire.next() ==
+        Json{{"jsonrpc", "2.0"}, {"id", "left open"}, {"result", {{"action", "cancel"}}}});
+}
+
 TEST_CASE("session: one that says nothing is cancelled, and told so") {
   Wire wire;
   Session session({.name = "s", .version = "1"});

@@ -350,7 +350,8 @@ TEST_CASE("oauth_authorizer: a login that is being renewed is kept, whoever want
           "[tools]") {
   World world;
   world.keep(world.login());
-  OAuthAuthorizer authorizer(world.options());
+  std::optional<OAuthAuthorizer> owner(world.options());
+  OAuthAuthorizer& authorizer = *owner;
   REQUIRE(authorizer.authorization({}));
   world.http.will_answer(k_token_url, 200, FakeAuthorization::tokens("new", "next"));
   std::stop_source stop;
@@ -362,9 +363,17 @@ TEST_CASE("oauth_authorizer: a login that is being renewed is kept, whoever want
     CHECK(world.http.asked.empty());
     CHECK(world.kept().refresh_token == "again");
   }
-  SECTION("while it is asked for, the answer is waited for") {
+  SECTION("while it is asked for, the answer is for those that come later") {
     world.http.while_answering = [&] { stop.request_stop(); };
-    CHECK(authorizer.challenged(401, "", "Bearer old", stop.get_token()) == true);
+    std::ignore = authorizer.challenged(401, "", "Bearer old", stop.get_token());
+    CHECK(authorizer.authorization({}) == "Bearer new");
+    CHECK(world.kept().refresh_token == "next");
+    CHECK(world.http.asked.size() == 1);
+  }
+  SECTION("and at the end it is waited for") {
+    world.http.while_answering = [&] { stop.request_stop(); };
+    std::ignore = authorizer.challenged(401, "", "Bearer old", stop.get_token());
+    owner.reset();
     CHECK(world.kept().refresh_token == "next");
   }
 }
