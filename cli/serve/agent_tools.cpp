@@ -5,6 +5,7 @@
 #include "agent/state.h"
 #include "agent/text.h"
 #include "cli/agent_as_tool.h"
+#include "cli/early_end.h"
 #include "cli/find_run.h"
 #include "cli/old_runs.h"
 #include "cli/open_sandbox.h"
@@ -12,10 +13,12 @@
 #include "cli/serve/run_progress.h"
 #include "cli/terminal/event_lines.h"
 #include "cli/terminal/render_error.h"
+#include "config/prompt.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <optional>
 #include <set>
@@ -33,14 +36,6 @@ using agent::Result;
 Json output_schema_of(const agent::AgentSpec& agent) {
   Json schema = agent::parse_json(agent.output.schema).value_or(Json());
   return agent::text_at(schema, "type") == "object" ? schema : Json();
-}
-
-agent::RunResult result_before_run(Error error, const agent::Cancellation& cancellation) {
-  const int signal = cancellation.signal_number();
-  if (const auto ending = cancellation.ending(); ending && signal == 0) {
-    return agent::make_result(agent::State({}), *ending);
-  }
-  return agent::make_result(agent::State({}), {.error = std::move(error), .signal = signal});
 }
 
 Error misfit(const std::vector<agent::JsonSchema::Violation>& violations) {
@@ -121,9 +116,10 @@ Result<void> AgentTools::add(Plan plan, const std::map<std::string, std::string>
   }
   TRY(check_can_be_told(plan.agent));
   std::map<std::string, std::string> given;
-  for (const auto& [name, value] : parameters) {
-    if (has_parameter(plan.agent, name)) {
-      given.emplace(name, value);
+  for (const agent::ParameterSpec& parameter : plan.agent.parameters) {
+    if (const auto value = parameters.find(parameter.name); value != parameters.end()) {
+      TRY(config::check_parameter(parameter, value->second));
+      given.insert(*value);
     }
   }
   ServedTool tool = tool_of(plan.agent, given);
@@ -145,12 +141,16 @@ ServedResult AgentTools::call(std::string_view tool,
                               const ServedProgress& progress) {
   const auto at = std::ranges::find(tools_, tool, &ServedTool::name) - tools_.begin();
   const Served& served = served_[static_cast<std::size_t>(at)];
+  const auto began = std::chrono::steady_clock::now();
+  const auto before_run = [&](Error why) {
+    return result_before_run(std::move(why), cancellation, served.plan.agent.limits.timeout, began);
+  };
   const auto result = [&]() -> agent::RunResult {
     try {
       auto ended = perform(served, arguments, cancellation, progress);
-      return ended ? *std::move(ended) : result_before_run(std::move(ended).error(), cancellation);
+      return ended ? *std::move(ended) : before_run(std::move(ended).error());
     } catch (const std::exception& exception) {
-      return result_before_run(agent::error_of(exception), cancellation);
+      return before_run(agent::error_of(exception));
     }
   }();
   world_.log.say(fmt::format("{}: {} ({}), {}{}",
@@ -176,7 +176,6 @@ Result<agent::RunResult> AgentTools::perform(const Served& served,
   const OutsideInput input = input_of(arguments, served.plan.agent);
   Plan plan = served.plan;
   TRY_ASSIGN(plan.text, texts_of(input, served.given, served.plan, served.reading));
-  const Parsed parsed = command_line_of(input, served.given, world_.parsed);
   RunProgress sink(progress, [this](const agent::Warning& one) { world_.log.warn(one); });
   TRY_ASSIGN(const auto session,
              RunSession::open({.context = world_.context,
@@ -184,7 +183,7 @@ Result<agent::RunResult> AgentTools::perform(const Served& served,
                                .redactor = world_.redactor,
                                .http = world_.http,
                                .models = world_.models,
-                               .parsed = parsed,
+                               .parsed = command_line_of(input, served.given, world_.parsed),
                                .sinks = {&sink},
                                .cancellation = cancellation,
                                .obeyed = world_.obeyed},

@@ -216,6 +216,10 @@ void HttpListener::accept_all() {
   }
 }
 
+std::string HttpListener::piece_of(const Connection& connection, std::string_view bytes) {
+  return connection.is_chunked ? chunk(bytes) : std::string(bytes);
+}
+
 void HttpListener::deliver() {
   std::uint64_t count = 0;
   [[maybe_unused]] const auto read = ::read(wakeup_.get(), &count, sizeof count);
@@ -234,9 +238,9 @@ void HttpListener::deliver() {
     if (connection.out.empty()) {
       connection.wrote = Steady::now();
     }
-    connection.out += chunk(letter.bytes);
+    connection.out += piece_of(connection, letter.bytes);
     if (letter.ends) {
-      connection.out += "0\r\n\r\n";
+      connection.out += connection.is_chunked ? "0\r\n\r\n" : "";
       connection.is_stream = false;
       connection.since = Steady::now();
     }
@@ -286,7 +290,8 @@ bool HttpListener::advance(std::uint64_t number, Connection& connection) {
       case RequestReader::State::done: {
         ReceivedRequest request = reader.take();
         const bool is_last = request.is_last;
-        reply(connection, handler_->answer(std::move(request), number), is_last);
+        const bool knows_chunks = request.knows_chunks;
+        reply(connection, handler_->answer(std::move(request), number), is_last, knows_chunks);
         connection.since = Steady::now();
         reader.feed({});
         break;
@@ -299,14 +304,19 @@ bool HttpListener::advance(std::uint64_t number, Connection& connection) {
   return true;
 }
 
-void HttpListener::reply(Connection& connection, const HttpReply& reply, bool is_last) {
+void HttpListener::reply(Connection& connection,
+                         const HttpReply& reply,
+                         bool is_last,
+                         bool knows_chunks) {
+  connection.is_chunked = knows_chunks;
   connection.out += fmt::format("HTTP/1.1 {} {}\r\n", reply.status, words_of(reply.status));
   for (const auto& [name, value] : reply.headers) {
     connection.out += fmt::format("{}: {}\r\n", name, value);
   }
   connection.out += is_last ? "Connection: close\r\n" : "";
   if (reply.is_stream) {
-    connection.out += "Transfer-Encoding: chunked\r\n\r\n" + chunk(reply.body);
+    connection.out += knows_chunks ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n";
+    connection.out += piece_of(connection, reply.body);
   } else if (reply.status == 204) {
     connection.out += "\r\n";
   } else {
@@ -355,7 +365,7 @@ bool HttpListener::is_late(Connection& connection) const {
 void HttpListener::beat(Connection& connection) const {
   if (connection.is_stream && connection.out.empty() &&
       Steady::now() - connection.wrote > limits_.heartbeat) {
-    connection.out = chunk(":\n\n");
+    connection.out = piece_of(connection, ":\n\n");
     connection.wrote = Steady::now();
   }
 }

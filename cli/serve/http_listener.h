@@ -81,6 +81,7 @@ class HttpListener {
     std::string out = {};
     std::size_t sent = 0;  // of it
     bool is_stream = false;
+    bool is_chunked = true;         // the stream
     bool ends = false;              // once `out` is empty
     Steady::time_point since = {};  // when what it waits for began
     Steady::time_point wrote = {};
@@ -100,7 +101,11 @@ class HttpListener {
   void deliver();
   bool hear(std::uint64_t number, Connection& connection);
   bool advance(std::uint64_t number, Connection& connection);
-  void reply(Connection& connection, const HttpReply& reply, bool is_last);
+  static std::string piece_of(const Connection& connection, std::string_view bytes);
+  void reply(Connection& connection,
+             const HttpReply& reply,
+             bool is_last,
+             bool knows_chunks = true);
   bool send(Connection& connection);
   bool is_late(Connection& connection) const;
   void beat(Connection& connection) const;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <system_error>
 
 namespace cli {
 namespace {

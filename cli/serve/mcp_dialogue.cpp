@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace cli {
@@ -79,22 +80,41 @@ Reaction refused(const Json& id, std::int64_t code, std::string_view message, co
   return {.reply = tools::mcp::error_text(id, code, message, data), .error_code = code};
 }
 
-std::vector<Reaction> McpDialogue::hear(std::string_view text) {
-  const auto messages = tools::mcp::read_messages(text, tools::mcp::Reading::strict);
-  if (!messages) {
-    const bool is_json = agent::parse_json(text).has_value();
-    return {refused(
-        {}, is_json ? tools::mcp::k_invalid_request : tools::mcp::k_parse_error, messages.error())};
+Reaction unspoken_revision(const Json& id, const Json& revision) {
+  return refused(id,
+                 tools::mcp::k_unsupported_version,
+                 "this revision of the protocol is not spoken here",
+                 {{"supported", revisions()}, {"requested", revision}});
+}
+
+Heard McpDialogue::hear(std::string_view text) {
+  auto json = agent::parse_json(text);
+  if (!json) {
+    const tools::mcp::Unreadable found = tools::mcp::look_at_unreadable(text);
+    return {.reactions = {refused(
+                is_name(found.id) ? found.id : Json(), tools::mcp::k_parse_error, found.why)}};
   }
-  if (agent::trimmed(text).starts_with('[') && (revision_ != k_with_lists || messages->empty())) {
-    return {refused(
-        {}, tools::mcp::k_invalid_request, "a list of messages is none: send each by itself")};
+  if (!json->is_array()) {
+    return {.reactions = {hear_one(*std::move(json))}};
   }
-  std::vector<Reaction> reactions;
-  for (const Message& message : *messages) {
-    reactions.push_back(hear(message));
+  if (revision_ != k_with_lists || json->empty()) {
+    const std::string_view why = revision_ == k_with_lists
+                                     ? "the list of messages is empty"
+                                     : "a list of messages is none: send each by itself";
+    return {.reactions = {refused({}, tools::mcp::k_invalid_request, why)}};
   }
-  return reactions;
+  Heard heard{.reactions = {}, .is_list = true};
+  for (Json& one : *json) {
+    heard.reactions.push_back(hear_one(std::move(one)));
+  }
+  return heard;
+}
+
+Reaction McpDialogue::hear_one(Json json) {
+  const Json* const id = agent::find(json, "id");
+  const Json known = id != nullptr && is_name(*id) ? *id : Json();
+  const auto message = tools::mcp::read_message(std::move(json), tools::mcp::Reading::strict);
+  return message ? hear(*message) : refused(known, tools::mcp::k_invalid_request, message.error());
 }
 
 // Answers are to nothing that was asked here, and are left alone.
@@ -156,10 +176,7 @@ Reaction McpDialogue::hear_stateless(const Message& message) {
         message.id, tools::mcp::k_invalid_params, fmt::format("`_meta` lacks {}", k_revision_key));
   }
   if (!is_stateless_revision(revision->get<std::string>())) {
-    return refused(message.id,
-                   tools::mcp::k_unsupported_version,
-                   "this revision of the protocol is not spoken here",
-                   {{"supported", revisions()}, {"requested", *revision}});
+    return unspoken_revision(message.id, *revision);
   }
   const Json* capabilities = metadatum(message, k_capabilities_key);
   if (capabilities == nullptr || !capabilities->is_object()) {

@@ -32,6 +32,12 @@ struct Reaction {
   std::optional<agent::Json> cancelled;  // the id of a call that nobody wants any more
 };
 
+// What one line, or one body, comes to.
+struct Heard {
+  std::vector<Reaction> reactions;  // to each of its messages
+  bool is_list = false;             // what is answered goes in one list, too
+};
+
 class McpDialogue {
  public:
   // The tools are borrowed.
@@ -39,7 +45,7 @@ class McpDialogue {
       : tools_(tools), version_(std::move(errand_version)) {}
 
   // One line, or one body: a message, or, in the one revision that has them, a list of messages.
-  std::vector<Reaction> hear(std::string_view text);
+  Heard hear(std::string_view text);
 
   // One message; the second: it is of the protocol without sessions, also where it does not say so.
   Reaction hear(const tools::mcp::Message& message);
@@ -49,6 +55,7 @@ class McpDialogue {
   std::string_view revision() const { return revision_; }
 
  private:
+  Reaction hear_one(agent::Json json);
   Reaction hear_in_session(const tools::mcp::Message& message);
   Reaction hear_stateless(const tools::mcp::Message& message);
   static std::optional<Reaction> refusal(const tools::mcp::Message& request);
@@ -77,6 +84,9 @@ Reaction refused(const agent::Json& id,
                  std::int64_t code,
                  std::string_view message,
                  const agent::Json& data = {});
+
+// The answer to one who speaks another revision, with those that are spoken.
+Reaction unspoken_revision(const agent::Json& id, const agent::Json& revision);
 
 std::string call_reply(const AskedCall& call, const ServedResult& result);
 // `count`: how much was said before, and this.

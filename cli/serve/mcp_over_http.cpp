@@ -196,6 +196,9 @@ HttpReply McpOverHttp::hear(const ReceivedRequest& request, std::uint64_t connec
   const Message& message = messages->front();
   const std::string_view revision = header_of(request, "mcp-protocol-version");
   const bool is_older = revision.empty() || is_session_revision(revision);
+  if (!is_older && !is_stateless(message) && !is_stateless_revision(revision)) {
+    return json_reply(400, unspoken_revision(message.id, std::string(revision)).reply);
+  }
   return is_stateless(message) || !is_older ? hear_stateless(request, message, connection)
                                             : hear_in_session(request, message, connection);
 }

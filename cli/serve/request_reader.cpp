@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace cli {
@@ -114,6 +115,7 @@ bool RequestReader::read_first_line(std::string_view line) {
   request_.method = line.substr(0, first);
   request_.path = target.substr(0, target.find('?'));
   request_.is_last = version == "HTTP/1.0";
+  request_.knows_chunks = !request_.is_last;
   return agent::is_token(request_.method) && is_visible(target) && target.starts_with('/') &&
          (version == "HTTP/1.1" || version == "HTTP/1.0");
 }

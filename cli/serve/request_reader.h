@@ -15,7 +15,8 @@ struct ReceivedRequest {
   std::string path;  // as it was sent, without a query
   agent::Headers headers;
   std::string body;
-  bool is_last = false;  // of its connection
+  bool is_last = false;      // of its connection
+  bool knows_chunks = true;  // else a stream ends with the connection
 };
 
 class RequestReader {

@@ -7,6 +7,7 @@
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
 #include "cli/settings.h"
+#include "cli/user_places.h"
 
 #include <fmt/format.h>
 
@@ -104,6 +105,11 @@ Result<std::unique_ptr<SandboxTools>> SandboxTools::open(World world, agent::Age
                             .help = "a client can start them itself"});
     tools->agent_.mcp_servers.clear();
   }
+  if (!tools->agent_.sub_agents.empty()) {
+    tools->world_.log.warn({.message = "--tools: the sub-agents of the agent are left out",
+                            .help = "serve their files without `--tools`"});
+    tools->agent_.sub_agents.clear();
+  }
   TRY(tools->open_tools());
   return tools;
 }
@@ -131,6 +137,7 @@ Result<void> SandboxTools::open_tools() {
   TRY_ASSIGN(tool_environment_,
              ToolEnvironment::open(agent_,
                                    {.folder_id = agent::new_run_id(),
+                                    .is_written = written_by(agent_, {}, world_.context),
                                     .http = &world_.http,
                                     .obeyed = world_.obeyed,
                                     .is_attended = false},

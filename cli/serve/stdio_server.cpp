@@ -11,10 +11,13 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -29,6 +32,32 @@ agent::Ending ended_by_client(std::string message) {
   return {.error = agent::Error{.code = agent::Code::run_cancelled, .message = std::move(message)},
           .signal = SIGTERM};
 }
+
+// What is answered to one line: a message, or, where that was a list, one list when all is known.
+class Replies {
+ public:
+  Replies(Outbox& outbox, bool is_list, std::size_t messages)
+      : outbox_(outbox), is_list_(is_list), open_(messages) {}
+
+  // Once for each of the messages; empty: there is no answer to it.
+  void settle(std::string_view reply) {
+    const std::lock_guard lock(mutex_);
+    if (!reply.empty()) {
+      text_ += text_.empty() ? "" : ",";
+      text_ += reply;
+    }
+    if (--open_ == 0 && !text_.empty()) {
+      outbox_.put(is_list_ ? fmt::format("[{}]\n", text_) : text_ + '\n');
+    }
+  }
+
+ private:
+  Outbox& outbox_;
+  const bool is_list_;
+  std::mutex mutex_;  // of the rest
+  std::size_t open_;
+  std::string text_;
+};
 
 class StdioServer {
  public:
@@ -67,46 +96,49 @@ class StdioServer {
 
   void hear(const LineInput::Line& line) {
     if (line.is_too_long) {
-      reply(refused({},
-                    tools::mcp::k_invalid_request,
-                    fmt::format("a message has at most {} bytes", k_most_message_bytes)));
+      const Reaction wrong =
+          refused({},
+                  tools::mcp::k_invalid_request,
+                  fmt::format("a message has at most {} bytes", k_most_message_bytes));
+      outbox_.put(wrong.reply + '\n');
     } else if (!agent::trimmed(line.text).empty()) {
-      for (Reaction& reaction : dialogue_.hear(line.text)) {
-        heed(reaction);
+      Heard heard = dialogue_.hear(line.text);
+      const auto replies =
+          std::make_shared<Replies>(outbox_, heard.is_list, heard.reactions.size());
+      for (Reaction& reaction : heard.reactions) {
+        heed(reaction, replies);
       }
     }
   }
 
-  void heed(Reaction& reaction) {
-    reply(reaction);
+  void heed(Reaction& reaction, const std::shared_ptr<Replies>& replies) {
     if (reaction.cancelled) {
       world_.pool.cancel({.id = agent::dump(*reaction.cancelled)},
                          ended_by_client("the client has cancelled the call"));
     }
     if (reaction.call) {
-      begin(*std::move(reaction.call));
+      begin(*std::move(reaction.call), replies);
+    } else {
+      replies->settle(reaction.reply);
     }
   }
 
-  void reply(const Reaction& reaction) {
-    if (!reaction.reply.empty()) {
-      outbox_.put(reaction.reply + '\n');
-    }
-  }
-
-  void begin(AskedCall call) {
+  void begin(AskedCall call, const std::shared_ptr<Replies>& replies) {
     const Json id = call.id;
     const auto taken = world_.pool.begin(
-        {.id = agent::dump(id)},
-        [this, call = std::move(call)](PooledCall& pooled) { perform(call, pooled); });
+        {.id = agent::dump(id)}, [this, call = std::move(call), replies](PooledCall& pooled) {
+          perform(call, pooled, *replies);
+        });
     if (taken == CallPool::Taken::twice) {
-      reply(refused(id, tools::mcp::k_invalid_request, "a call of this id goes on"));
+      replies->settle(
+          refused(id, tools::mcp::k_invalid_request, "a call of this id goes on").reply);
     } else if (taken == CallPool::Taken::full) {
-      reply(refused(id, k_too_many_calls, "too many calls go on already; try again later"));
+      replies->settle(
+          refused(id, k_too_many_calls, "too many calls go on already; try again later").reply);
     }
   }
 
-  void perform(const AskedCall& call, PooledCall& pooled) {
+  void perform(const AskedCall& call, PooledCall& pooled, Replies& replies) {
     std::int64_t said = 0;
     const auto progress = [&](std::string_view line) {
       if (!call.progress_token.is_null() && pooled.is_wanted) {
@@ -116,9 +148,7 @@ class StdioServer {
     };
     const ServedResult result =
         world_.tools.call(call.tool, call.arguments, pooled.cancellation, progress);
-    if (pooled.is_wanted) {
-      outbox_.put(call_reply(call, result) + '\n');
-    }
+    replies.settle(pooled.is_wanted ? call_reply(call, result) : "");
   }
 
   const StdioWorld& world_;
