@@ -2,6 +2,7 @@
 
 #include "agent/absence.h"
 #include "agent/text.h"
+#include "config/load.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -124,6 +125,26 @@ Result<void> check_no_agent_follows(const std::vector<std::string>& words, const
 }
 
 }  // namespace
+
+std::vector<std::string> agents_right_in(const fs::path& folder) {
+  constexpr int k_most_files = 10'000;
+  std::vector<std::string> found = agents_of_folder(folder);
+  std::error_code error;
+  int seen = 0;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::string name = entry->path().filename().string();
+    if (++seen > k_most_files) {
+      break;
+    }
+    if (has_agent_ending(name) && std::ranges::find(found, name) == found.end() &&
+        config::looks_like_agent(entry->path())) {
+      found.push_back(std::move(name));
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
 
 std::vector<std::string> agents_of_folder(const fs::path& folder) {
   std::vector<std::string> found;

@@ -17,6 +17,9 @@ struct AgentChoice {
 
 // The agent files of the folder that need no path: agent.yaml and the like.
 std::vector<std::string> agents_of_folder(const std::filesystem::path& folder);
+// These, and the other files right in the folder that look like agents: which is not to say that
+// they can be loaded.
+std::vector<std::string> agents_right_in(const std::filesystem::path& folder);
 
 // The one agent file of the folder that needs no name. cli.no_input where there is none, cli.usage
 // where there are several.

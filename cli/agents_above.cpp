@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -65,31 +66,19 @@ std::vector<const agent::MemberRecord*> members_of(const agent::State& state) {
   return members;
 }
 
-// Where a run is kept, or, where that is its agent's own journal, in the user's.
-Result<RecordedRun> recall_near(const RecordedRun& run,
-                                const std::string& id,
-                                const agent::Environment& environment) {
-  auto other = recall(run.store, id, environment);
-  return other || other.error().code != agent::Code::storage_not_found
-             ? std::move(other)
-             : recall(default_journal(environment), id, environment);
+// Of a flow that ended otherwise than well: what has failed in it goes on with it.
+bool begins_again(const RecordedRun& above, const agent::MemberRecord& member) {
+  const auto& finished = above.past.state.finished;
+  return above.begun.plan.is_flow && member.finished->result.exit_code != 0 &&
+         (!finished || finished->exit_code != 0);
 }
 
 // Whether it has this run to carry on yet, as it is.
 bool waits_for(const RecordedRun& above, const RecordedRun& run) {
   return !run.forked_from && std::ranges::any_of(members_of(above.past.state), [&](auto* member) {
-    return member->run_id == run.run_id && (!member->finished || member->finished->suspended);
+    return member->run_id == run.run_id &&
+           (!member->finished || member->finished->suspended || begins_again(above, *member));
   });
-}
-
-agent::ResumeCommand resume_of(const RecordedRun& above, const agent::Environment& environment) {
-  const std::filesystem::path file = agent_file_of(above.begun);
-  agent::ResumeCommand resume{.words = "errand resume " + agent::shell_word(above.run_id),
-                              .agent_file = is_written_out(file) ? "" : file.string()};
-  if (above.store != default_journal(environment)) {
-    resume.words += " --store " + agent::shell_word(above.store.string());
-  }
-  return resume;
 }
 
 void add(Spending& all, const Spending& more) {
@@ -105,7 +94,7 @@ RunAbove run_above(const RecordedRun& above,
                .name = above.begun.agent_name,
                .limits = above.begun.plan.limits,
                .spent = {.tokens = above.past.state.usage.total(), .cost = above.past.state.cost},
-               .worked = agent::Milliseconds{above.worked_ms} + unheard.worked};
+               .worked = agent::Milliseconds{above.worked_ms} + unheard.worked(above)};
   add(all.spent, unheard.spent);
   all.is_over = !waits_for(above, run);
   all.resume = resume_of(above, environment);
@@ -129,7 +118,7 @@ void add_fork(const RecordedRun& run, const agent::Environment& environment, Run
   const Unheard unheard = unheard_of_members(run, environment);
   add(above.spent, {.tokens = run.past.state.usage.total(), .cost = run.past.state.cost});
   add(above.spent, unheard.spent);
-  above.worked += agent::Milliseconds{run.worked_ms} + unheard.worked;
+  above.worked += agent::Milliseconds{run.worked_ms} + unheard.worked(run);
 }
 
 Result<Above> agent_above(const RecordedRun& run,
@@ -155,31 +144,76 @@ Result<Above> agent_above(const RecordedRun& run,
 
 }  // namespace
 
-// Those that have no ending yet were at work side by side, those that were stopped one by one.
+agent::ResumeCommand resume_of(const RecordedRun& run, const agent::Environment& environment) {
+  const std::filesystem::path file = agent_file_of(run.begun);
+  const bool is_users = run.store == default_journal(environment);
+  return {.words = agent::resume_words(run.run_id, is_users ? "auto" : run.store.string()),
+          .agent_file = is_written_out(file) ? "" : file.string()};
+}
+
+bool waits_for_a_person(const RecordedRun& run, const agent::Environment& environment) {
+  const auto pending = run.past.state.approvals.pending();
+  if (!pending.empty()) {
+    const auto& allowed = run.past.state.plan.approval_deadline;
+    const auto is_late = [&](const agent::ParkedCall* call) {
+      return agent::is_overdue(*call, *allowed, std::chrono::system_clock::now());
+    };
+    return !allowed || std::ranges::none_of(pending, is_late);
+  }
+  return std::ranges::any_of(members_of(run.past.state), [&](const agent::MemberRecord* member) {
+    const bool has_stopped_it =
+        member->finished && member->finished->suspended && member->finished->result.error &&
+        member->finished->result.error->code == agent::Code::tool_confirmation_required;
+    const auto own = has_stopped_it ? recall(run.store, member->run_id, environment)
+                                    : agent::Result<RecordedRun>(std::unexpected(agent::Error{}));
+    return own && waits_for_a_person(*own, environment);
+  });
+}
+
 Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& environment) {
-  Unheard all;
-  agent::Milliseconds longest{0};
+  const ProcessTime& last = run.processes.back();
+  const bool is_cut_off = !run.past.state.finished;  // then members were at work behind its end
+  Unheard all{.end = last.end};
   for (const agent::MemberRecord* member : members_of(run.past.state)) {
     if (member->run_id.empty() || (member->finished && member->finished->taken_from)) {
       continue;
     }
-    const auto own = recall_near(run, member->run_id, environment);
+    const auto own = recall(run.store, member->run_id, environment);
     if (!own) {
       continue;  // what nobody has a record of, nobody can count
     }
     const Unheard below = unheard_of_members(*own, environment);
     add(all.spent, unheard(own->past.state, member->finished));
     add(all.spent, below.spent);
-    const agent::Milliseconds worked = agent::Milliseconds{own->worked_ms} + below.worked;
-    if (member->finished) {
-      const agent::Milliseconds heard{member->finished->result.duration_ms};
-      all.worked += std::max(worked - heard, agent::Milliseconds{0});
-    } else {
-      longest = std::max(longest, worked);
+    all.turns += own->past.state.turns + (own->begun.plan.is_flow ? below.turns : 0);
+    all.turns -= member->finished ? member->finished->result.turns : 0;
+    bool is_by_itself = !is_cut_off || member->finished;
+    for (const ProcessTime& process : own->processes) {
+      const bool is_last = &process == &own->processes.back();
+      if (process.begin < (is_by_itself ? last.end : last.begin)) {
+        continue;  // an earlier process of the whole has counted it
+      }
+      if (is_by_itself) {
+        all.by_itself += process.worked + (is_last ? below.worked(*own) : agent::Milliseconds{0});
+      } else {
+        all.end = std::max(all.end, is_last ? below.end : process.end);
+        all.by_itself += is_last ? below.by_itself : agent::Milliseconds{0};
+      }
+      is_by_itself = true;
     }
   }
-  all.worked += longest;
   return all;
+}
+
+agent::Milliseconds Unheard::worked(const RecordedRun& run) const {
+  return std::chrono::floor<agent::Milliseconds>(end - run.processes.back().end) + by_itself;
+}
+
+agent::Milliseconds worked_until_now(const RecordedRun& run,
+                                     const agent::Environment& environment) {
+  return run.forked_from ? agent::Milliseconds{0}
+                         : agent::Milliseconds{run.worked_ms} +
+                               unheard_of_members(run, environment).worked(run);
 }
 
 Result<AgentsAbove> agents_above(const RecordedRun& run,
@@ -189,7 +223,7 @@ Result<AgentsAbove> agents_above(const RecordedRun& run,
   std::vector<Above> all;
   RecordedRun below = run;
   while (!below.parent.empty()) {
-    auto parent = recall_near(below, below.parent, environment);
+    auto parent = recall(below.store, below.parent, environment);
     if (!parent) {
       return unknown(below, std::move(parent).error().message);
     }

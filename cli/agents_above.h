@@ -9,6 +9,8 @@
 #include "cli/recorded_run.h"
 #include "cli/shared_budget.h"
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -33,17 +35,32 @@ struct AgentsAbove {
   std::vector<RunAbove> runs;            // the nearest first
 };
 
+// What carries a recorded run on.
+agent::ResumeCommand resume_of(const RecordedRun& run, const agent::Environment& environment);
+
 // Limits of those that are over are raised by what the command line says of the run's own: nobody
 // else can. cli.usage where nobody knows one of them any more.
 agent::Result<AgentsAbove> agents_above(const RecordedRun& run,
                                         const Parsed& parsed,
                                         const agent::Environment& environment);
 
+// Whether a call of the run, or of a member that has stopped it, waits for a person's answer, and
+// none of them has waited for too long.
+bool waits_for_a_person(const RecordedRun& run, const agent::Environment& environment);
+
 // What the members of a run, and theirs, have spent and worked of which its record has not heard.
 struct Unheard {
   Spending spent;
-  agent::Milliseconds worked{0};
+  std::int64_t turns = 0;  // those of a sub-agent are no turns of who called it
+  // Its last process was at work until then: where it was cut off, its members may have been
+  // at work behind the last event of its own.
+  std::chrono::system_clock::time_point end;
+  agent::Milliseconds by_itself{0};  // of members that were carried on since, each by itself
+
+  agent::Milliseconds worked(const RecordedRun& run) const;
 };
 Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& environment);
+// By all of its processes and members. Nothing yet of a fork.
+agent::Milliseconds worked_until_now(const RecordedRun& run, const agent::Environment& environment);
 
 }  // namespace cli

@@ -7,6 +7,7 @@
 #include "agent/step.h"
 #include "agent/text.h"
 #include "cli/agents_above.h"
+#include "cli/early_end.h"
 #include "cli/find_run.h"
 #include "cli/open_sandbox.h"
 #include "cli/outside_input.h"
@@ -16,9 +17,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <functional>
+#include <new>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -40,6 +43,32 @@ constexpr std::string_view k_total_timeout = "--total-timeout";
 // Of an input that was not begun, or could not be.
 RunResult result_of(const Ending& ending) {
   return agent::make_result(agent::State({}), ending);
+}
+
+// Of what people see on the way, and can do without.
+template <typename Work>
+void if_there_is_room(Work work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+// What other runs hold is free once they have ended.
+template <typename Work>
+void once_there_is_room(Work work) {
+  constexpr int k_most_tries = 100;
+  constexpr std::chrono::milliseconds k_pause{100};
+  for (int tries = 1;; ++tries) {
+    try {
+      return work();
+    } catch (const std::bad_alloc&) {
+      if (tries == k_most_tries) {
+        throw;
+      }
+    }
+    std::this_thread::sleep_for(k_pause);
+  }
 }
 
 bool is_of_the_whole(const std::optional<agent::Stop>& stop) {
@@ -184,19 +213,27 @@ void Batch::start_workers() {
 }
 
 void Batch::work() {
-  while (auto task = next_task()) {
-    {
-      const std::lock_guard lock(mutex_);
-      ++count_.running;
-      world_.progress.update(count_);
+  try {
+    while (auto task = next_task()) {
+      const BatchItem item = task->item;
+      note_running(1);
+      const Ended ended = run_item(*std::move(task));
+      note_running(-1);
+      settle(item, ended);
     }
-    const BatchItem item = task->item;
-    const Ended ended = run_item(*std::move(task));
-    {
-      const std::lock_guard lock(mutex_);
-      --count_.running;
-    }
-    settle(item, ended);
+  } catch (const std::exception& exception) {
+    no_more_.request_stop();  // whoever waits for the result of this input waits in vain
+    const std::lock_guard lock(input_mutex_);
+    is_over_ = true;
+    input_error_ = agent::error_of(exception);
+  }
+}
+
+void Batch::note_running(int more) {
+  const std::lock_guard lock(mutex_);
+  count_.running += more;
+  if (more > 0) {
+    if_there_is_room([&] { world_.progress.update(count_); });
   }
 }
 
@@ -269,7 +306,7 @@ void Batch::leave_out_the_rest() {
 }
 
 void Batch::settle(const BatchItem& item, const Ended& ended) {
-  world_.results.add(item, ended.result, ended.is_earlier);
+  once_there_is_room([&] { world_.results.add(item, ended.result, ended.is_earlier); });
   if (world_.results.reader_is_gone() && cancellation_.signal_number() == 0) {
     cancellation_.signal(SIGPIPE);
   }
@@ -292,21 +329,34 @@ void Batch::settle(const BatchItem& item, const Ended& ended) {
       count_.share = std::min(1.0, static_cast<double>(bytes_) / all);
       count_.new_share = static_cast<double>(new_bytes_) / all;
     }
-    if (ended.is_earlier || !ended.was_begun) {
-      world_.progress.update(count_);
-    } else {
-      const std::string id = item.id.empty() ? "" : fmt::format(" ({})", agent::one_line(item.id));
-      world_.progress.ended(fmt::format("input {}{}", item.index, id), ended.result, count_);
-    }
+    if_there_is_room([&] { tell_of_end(item, ended); });
   }
   if (reason_to_stop()) {
     no_more_.request_stop();
   }
 }
 
+// Under mutex_.
+void Batch::tell_of_end(const BatchItem& item, const Ended& ended) {
+  if (ended.is_earlier || !ended.was_begun) {
+    world_.progress.update(count_);
+    return;
+  }
+  const std::string id = item.id.empty() ? "" : fmt::format(" ({})", agent::one_line(item.id));
+  world_.progress.ended(fmt::format("input {}{}", item.index, id), ended.result, count_);
+}
+
 // ---- one input ----
 
 Batch::Ended Batch::run_item(Task task) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto failed = [&](Error error) {
+    Ended ended{.result = result_of({.error = std::move(error)})};
+    ended.result.duration_ms =
+        std::chrono::duration_cast<agent::Milliseconds>(std::chrono::steady_clock::now() - began)
+            .count();
+    return ended;
+  };
   try {
     if (const auto why = reason_to_stop(); why && task.source) {
       return left_out(task, *why);
@@ -320,9 +370,9 @@ Batch::Ended Batch::run_item(Task task) {
     if (!error.where) {
       error.where = place;
     }
-    return {.result = result_of({.error = std::move(error)})};
+    return failed(std::move(error));
   } catch (const std::exception& exception) {
-    return {.result = result_of({.error = agent::error_of(exception)})};
+    return failed(agent::error_of(exception));
   }
 }
 
@@ -433,30 +483,39 @@ Result<Batch::Ended> Batch::begin(const BatchItem& item, RunSource source, Plan 
       world_.progress,
       [this](const auto& cost) { add_cost(cost); },
       [this](int more) { add_waiting(more); });
-  const Parsed parsed = command_line_of(item.said, options_.parameters, world_.parsed);
   const std::string run_id = source.earlier ? source.earlier->run_id : agent::new_run_id();
-  TRY_ASSIGN(const auto session,
-             RunSession::open({.context = world_.context,
-                               .supervisor = world_.supervisor,
-                               .redactor = world_.redactor,
-                               .http = world_.http,
-                               .models = world_.models,
-                               .parsed = parsed,
-                               .sinks = {&sink},
-                               .outputs = world_.outputs,
-                               .cancellation = cancellation,
-                               .killed = [&]() -> std::optional<Error> {
-                                 if (!is_cost_reached()) {
-                                   return std::nullopt;
-                                 }
-                                 cancellation.end(cost_ending());
-                                 return cost_ending().error;
-                               },
-                               .is_patient = true},
-                              run_id,
-                              std::move(source),
-                              std::move(plan)));
-  return Ended{.result = session->run()};
+  const auto began = std::chrono::steady_clock::now();
+  const auto timeout = plan.agent.limits.timeout;
+  auto session =
+      RunSession::open({.context = world_.context,
+                        .supervisor = world_.supervisor,
+                        .redactor = world_.redactor,
+                        .http = world_.http,
+                        .models = world_.models,
+                        .parsed = command_line_of(item.said, options_.parameters, world_.parsed),
+                        .sinks = {&sink},
+                        .outputs = world_.outputs,
+                        .cancellation = cancellation,
+                        .killed = [&]() -> std::optional<Error> {
+                          if (!is_cost_reached()) {
+                            return std::nullopt;
+                          }
+                          cancellation.end(cost_ending());
+                          return cost_ending().error;
+                        },
+                        .budget = this,
+                        .is_patient = true},
+                       run_id,
+                       std::move(source),
+                       std::move(plan));
+  if (session) {
+    return Ended{.result = (*session)->run()};
+  }
+  if (session.error().code == Code::run_cancelled) {
+    return Ended{.result =
+                     result_before_run(std::move(session).error(), cancellation, timeout, began)};
+  }
+  return agent::fail(std::move(session).error());
 }
 
 // The second time: at once.
@@ -520,7 +579,18 @@ std::optional<Ending> Batch::reason_to_stop() const {
 // A cost that nobody knows may be any.
 bool Batch::is_cost_reached() const {
   const std::lock_guard lock(mutex_);
-  return options_.max_cost && (!count_.cost || *count_.cost >= *options_.max_cost);
+  return options_.max_cost && (is_too_dear_ || !count_.cost || *count_.cost >= *options_.max_cost);
+}
+
+// The answers that are under way at the same time are not counted.
+std::expected<std::optional<std::int64_t>, Ending> Batch::room_for(
+    const agent::Asking& asking) const {
+  std::unique_lock lock(mutex_);
+  auto room =
+      agent::room_within({.max_cost_usd = options_.max_cost}, {.cost = count_.cost}, asking, {});
+  is_too_dear_ = is_too_dear_ || !room;
+  lock.unlock();
+  return room ? std::move(room) : std::unexpected(cost_ending());
 }
 
 Ending Batch::cost_ending() const {

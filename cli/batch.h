@@ -2,6 +2,7 @@
 // make and what has to be known together: connections, rate gates, circuit breakers. What belongs
 // to a run (its folder, sandbox, budget, record) is each one's own.
 #pragma once
+#include "agent/budget.h"
 #include "agent/cancellation.h"
 #include "agent/http.h"
 #include "agent/money.h"
@@ -48,7 +49,7 @@ bool is_alike_for_all(int exit_code);
 // How the runs of a batch are called.
 std::string batch_run_name(const std::string& batch, std::int64_t index);
 
-class Batch {
+class Batch final : private agent::Budget {
  public:
   // What is there before and outlives it. Borrowed, but for the names.
   struct World {
@@ -91,7 +92,9 @@ class Batch {
   std::optional<Task> next_task();
   Task task_of(BatchItem item);
   void leave_out_the_rest();
+  void note_running(int more);
   void settle(const BatchItem& item, const Ended& ended);
+  void tell_of_end(const BatchItem& item, const Ended& ended);
 
   Ended run_item(Task task);
   std::optional<Ended> ended_earlier(const RunSource& source);
@@ -106,6 +109,8 @@ class Batch {
   void add_waiting(int more);
 
   std::optional<agent::Ending> reason_to_stop() const;
+  std::expected<std::optional<std::int64_t>, agent::Ending> room_for(
+      const agent::Asking& asking) const override;
   bool is_cost_reached() const;
   agent::Ending cost_ending() const;
   agent::Ending timeout_ending() const;
@@ -128,6 +133,7 @@ class Batch {
   BatchCount count_;                      // its cost: of runs that go on, too
   std::size_t bytes_ = 0;                 // of inputs that have ended
   std::size_t new_bytes_ = 0;             // in this process
+  mutable bool is_too_dear_ = false;      // a request that was not made
   std::optional<int> stopped_with_;       // of a run that ended by what holds for the whole
   std::optional<agent::Ending> trouble_;  // that every other run would have, too
 };

@@ -339,12 +339,19 @@ void BatchInput::read_row(BatchItem& item) const {
 }
 
 void BatchInput::read_object(BatchItem& item) const {
-  const auto json = agent::parse_json(item.text);
+  std::optional<std::string> repeated_name;
+  const auto json = agent::parse_json(item.text, repeated_name);
   if (!json || !json->is_object()) {
     item.mistake = mistake(
         item.line,
         json ? "the line is not a JSON object" : "the line " + agent::why_not_json(item.text),
         R"(one object a line: {"prompt": "…"}, or the agent's parameters by name)");
+    return;
+  }
+  if (repeated_name) {
+    item.mistake = mistake(item.line,
+                           fmt::format("`{}` appears twice", agent::one_line(*repeated_name, 100)),
+                           "give each name once");
     return;
   }
   for (const auto& [name, value] : json->items()) {

@@ -5,11 +5,13 @@
 #include "agent/text.h"
 #include "cli/agents_above.h"
 #include "cli/given_answers.h"
+#include "cli/output.h"
 #include "cli/run_choice.h"
 #include "cli/run_identity.h"
 #include "cli/user_folders.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +19,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace cli {
@@ -34,7 +37,10 @@ Result<void> change_to_folder_of(const agent::RunStarted& begun, Context& contex
                        fmt::format("the folder of the run, `{}`, cannot be entered: {}",
                                    agent::one_line(begun.cwd),
                                    error.message()),
-                       "`--cwd DIR` carries it on in another one");
+                       begun.plan.is_flow
+                           ? "`--agent FILE --cwd DIR` carries it on in another one, by "
+                             "the flow's file there"
+                           : "`--cwd DIR` carries it on in another one");
   }
   context.cwd = fs::current_path();
   return {};
@@ -63,6 +69,15 @@ fs::path store_of(const agent::AgentSpec& agent, const agent::Environment& envir
   return store == "none"   ? fs::path()
          : store == "auto" ? default_journal(environment)
                            : fs::path(agent.directory) / store;
+}
+
+Result<void> check_store(const agent::AgentSpec& agent) {
+  const std::string& store = agent.session.store;
+  if (store == "none" || store == "auto" || agent.session.is_of_whole) {
+    return {};
+  }
+  TRY(check_stays_inside(store, agent.directory));
+  return check_is_no_link((fs::path(agent.directory) / store).string());
 }
 
 Result<RecordedRun> find_run(const fs::path& store,
@@ -100,7 +115,9 @@ Result<RunSource> carried_on(RecordedRun run,
                              Context& context) {
   TRY(check_resumable(run, !prompt.empty() || parsed.has("--prompt-file")));
   const auto agent_file = parsed.value("--agent");
-  if (!agent_file) {
+  if (run.begun.plan.is_flow) {  // what its steps have brought goes into commands
+    TRY(check_is_own(run, "begin the flow anew"));
+  } else if (!agent_file) {
     TRY(check_is_own(
         run,
         fmt::format("`errand {} --agent FILE` carries it on in this folder, by an agent of your "
@@ -154,12 +171,29 @@ Result<RunSource> carried_on(RecordedRun run,
   return source;
 }
 
+namespace {
+
+bool was_begun_with(const RecordedRun& flow, const std::string& prompt) {
+  const auto& messages = flow.past.state.conversation.messages;
+  return std::ranges::any_of(messages, [&](const agent::Message& message) {
+    const auto* said = std::get_if<agent::UserMessage>(&message);
+    return said != nullptr && said->text == prompt;
+  });
+}
+
+}  // namespace
+
 Result<RunSource> carried_on_anew(RecordedRun run, AgentChoice agent, bool has_message) {
   TRY(check_is_own(run,
                    fmt::format("`errand resume {} --agent FILE` carries it on as a stranger's; "
                                "another `--session` begins a run of your own",
                                run.run_id)));
-  TRY(check_resumable(run, true));
+  const bool is_flow = run.begun.plan.is_flow;
+  if (is_flow && was_begun_with(run, fmt::format("{}", fmt::join(agent.prompt, " ")))) {
+    agent.prompt.clear();
+    has_message = false;
+  }
+  TRY(check_resumable(run, !is_flow || has_message));
   if (const std::string pending = pending_words(run); has_message && !pending.empty()) {
     return agent::fail(
         Code::cli_usage,

@@ -13,6 +13,8 @@
 namespace cli {
 
 // The journal that the agent names, else the user's own; empty: it keeps none, or there is none.
+// cli.cannot_create where the name of that store in the agent file leads elsewhere, by a link.
+agent::Result<void> check_store(const agent::AgentSpec& agent);
 std::filesystem::path store_of(const agent::AgentSpec& agent,
                                const agent::Environment& environment);
 

@@ -21,10 +21,15 @@ std::vector<std::filesystem::path> obeyed_by_all(const Plan& whole,
                                                  const Parsed& parsed,
                                                  const Context& context);
 
-// The same of the agent that a run worked for which is now carried on by itself, and of all that
-// belong to it, as their files are now.
-std::vector<std::filesystem::path> obeyed_above(const agent::AgentSpec& above,
-                                                const Context& context);
+// The same of one agent and all that belong to it, as their files are now. Also of those that it
+// names and that cannot be read.
+std::vector<std::filesystem::path> obeyed_by_agent(const agent::AgentSpec& whole,
+                                                   const Context& context);
+
+// The same of the agents that `errand run` and `errand test` would take in the working folder, were
+// they the next to run there, without those that cannot be read; also of the run's own, which a
+// command line may have changed. Once a run: each of their files is read.
+std::vector<std::filesystem::path> obeyed_by_next_agents(const Context& context);
 
 // What the commands name that have more than the agents, as it is now; by the command line.
 using WatchedCommands = std::map<std::string, tools::FileWatch>;

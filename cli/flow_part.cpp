@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <variant>

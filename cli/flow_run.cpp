@@ -7,11 +7,13 @@
 #include "agent/step.h"
 #include "agent/store/sqlite_journal.h"
 #include "agent/text.h"
+#include "cli/agents_above.h"
 #include "cli/agents_at_work.h"
 #include "cli/find_run.h"
 #include "cli/flow_files.h"
 #include "cli/flow_part.h"
 #include "cli/member_run.h"
+#include "cli/old_runs.h"
 #include "cli/open_sandbox.h"
 #include "cli/outside_input.h"
 #include "cli/run_identity.h"
@@ -29,6 +31,7 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <iterator>
 #include <system_error>
 #include <tuple>
 
@@ -109,13 +112,14 @@ Ending how_it_was_stopped(const agent::Cancellation& stop) {
 }
 
 // Whether it goes on where the flow does, whatever its step's `on_error`: it was stopped, it waits
-// for a person, another process has it, what ended it is meant for all, or is the whole's limit.
+// for a person, another process has it, its record could not be written, what ended it is meant for
+// all, or is the whole's limit.
 bool is_suspended(const RunResult& result, const agent::Cancellation& stop) {
   if (!result.error) {
     return false;
   }
   const auto of_the_whole = stop.ending();
-  return result.error->is_taken || agent::is_meant_for_all(result) ||
+  return result.error->is_taken || result.error->write_failed || agent::is_meant_for_all(result) ||
          result.error->code == Code::tool_confirmation_required ||
          agent::status_of(result.exit_code) == agent::Status::cancelled ||
          (of_the_whole && of_the_whole->error && of_the_whole->error->code == result.error->code);
@@ -157,6 +161,7 @@ FlowRun::FlowRun(RunWorld world, std::string run_id, RunSource source, Plan plan
       source_(std::move(source)),
       plan_(std::move(plan)),
       sinks_(world_.sinks),
+      above_({world_.budget}, &world_.cancellation),
       budget_(plan_.agent.limits, "the flow") {
   if (world_.others.empty()) {  // it is the outermost
     world_.others = agents_at_work(plan_);
@@ -242,8 +247,19 @@ Result<void> FlowRun::open_journal() {
   if (auto why = why_not_kept(identity, world_.redactor)) {
     return agent::fail(*std::move(why));
   }
+  if (!source_.earlier) {
+    TRY(check_store(plan_.agent));
+  }
   TRY(check_is_no_output(world_.parsed, "the session store", file.string()));
-  auto journal = agent::store::SqliteJournal::open(file, session.durability, world_.redactor);
+  auto journal = agent::store::SqliteJournal::open(
+      file, session.durability, world_.redactor, world_.cancellation.stop());
+  const bool must_be_kept = session.store != "auto" || !source_.session.empty() || source_.earlier;
+  if (!journal && !must_be_kept && !journal.error().write_failed &&
+      journal.error().code != Code::os_failed) {
+    plan_.warnings.push_back({.message = "no session is kept: " + journal.error().message,
+                              .help = "--no-session switches this warning off"});
+    return {};
+  }
   if (!journal) {
     Error error = std::move(journal).error().while_("opening the session store");
     error.help += error.help.empty() ? "" : "; or ";
@@ -256,7 +272,7 @@ Result<void> FlowRun::open_journal() {
   }
   journal_ = *std::move(journal);
   journal_file_ = file;
-  store_ = session.store;
+  store_ = file == default_journal(world_.context.environment) ? "auto" : file.string();
   for (const std::string_view part : {"", "-wal", "-shm", "-lock"}) {
     world_.outputs.meanwhile.push_back(fs::path(file) += part);
   }
@@ -265,6 +281,9 @@ Result<void> FlowRun::open_journal() {
 
 // For the flow's commands.
 Result<void> FlowRun::open_workshop() {
+  if (world_.parent.empty()) {  // else whoever has begun it knows them
+    obeyed_by_next_agents_ = obeyed_by_next_agents(world_.context);
+  }
   if (world_.watched == nullptr) {
     watched_ = watched_commands(world_.others, world_.context);
     world_.watched = &watched_;
@@ -276,16 +295,18 @@ Result<void> FlowRun::open_workshop() {
   if (journal_) {
     obeyed.push_back(fs::absolute(journal_file_) += "-journal");
   }
-  TRY_ASSIGN(workshop_,
-             ToolEnvironment::open(plan_.agent,
-                                   {.folder_id = agent::new_run_id(),
-                                    .http = &world_.http,
-                                    .outputs = world_.outputs,
-                                    .obeyed = std::move(obeyed),
-                                    .is_attended = false},
-                                   world_.context,
-                                   world_.supervisor,
-                                   world_.redactor));
+  TRY_ASSIGN(
+      workshop_,
+      ToolEnvironment::open(plan_.agent,
+                            {.folder_id = agent::new_run_id(),
+                             .is_written = written_by(plan_.agent, world_.others, world_.context),
+                             .http = &world_.http,
+                             .outputs = world_.outputs,
+                             .obeyed = std::move(obeyed),
+                             .is_attended = false},
+                            world_.context,
+                            world_.supervisor,
+                            world_.redactor));
   for (std::string& sentence : workshop_->warnings()) {
     plan_.warnings.push_back({.message = std::move(sentence), .help = {}});
   }
@@ -324,7 +345,7 @@ agent::RunStarted FlowRun::beginning() const {
                     .agent_folder = plan_.agent.directory,
                     .options = lasting_options(world_.parsed),
                     .input_sha256 = sums_of_agents(plan_)},
-      .worked_ms = earlier ? earlier->worked_ms : 0};
+      .worked_ms = earlier ? worked_until_now(*earlier, world_.context.environment).count() : 0};
   if (journal_) {
     for (std::string& option : started.made_from.options) {
       option = world_.redactor.apply(option);
@@ -341,7 +362,7 @@ agent::ResumeCommand FlowRun::resume_command() const {
                          seal_key(world_.context.environment, world_.context.cwd).has_value();
   const fs::path file = fs::path(plan_.agent.directory) / fs::path(plan_.agent.file).filename();
   return !store_.empty() && is_sealed
-             ? agent::ResumeCommand{.words = "errand resume " + agent::shell_word(run_id_),
+             ? agent::ResumeCommand{.words = agent::resume_words(run_id_, store_),
                                     .agent_file = file.string()}
              : agent::ResumeCommand{};
 }
@@ -373,6 +394,11 @@ RunResult FlowRun::run() {
   recorder_->record(started);
   for (const agent::Warning& warning : plan_.warnings) {
     recorder_->record(warning);
+  }
+  if (source_.is_by_record) {
+    if (auto warning = warning_of_change(source_.earlier->begun, world_.context.cwd)) {
+      recorder_->record(*std::move(warning));
+    }
   }
   for (agent::MemberFinished& taken : taken_) {
     recorder_->record(std::move(taken));
@@ -414,9 +440,10 @@ bool FlowRun::is_over_above() const {
 void FlowRun::begin_members() {
   for (bool is_news = true; is_news;) {
     is_news = false;
-    const bool is_over = interruption() || state_->ending();
     std::vector<Member> members = std::exchange(ready_, {});
     std::ranges::move(state_->begin(), std::back_inserter(members));
+    std::erase_if(members, [&](const Member& member) { return settle_waiting(member); });
+    const bool is_over = interruption() || state_->ending();
     for (const Member& member : members) {
       if (settle_recorded(member)) {
         is_news = true;
@@ -433,6 +460,44 @@ void FlowRun::begin_members() {
   }
 }
 
+// One that still waits for a person ends the flow as it did before, and nobody begins beside it. By
+// other files its calls may need nobody.
+bool FlowRun::settle_waiting(const Member& member) {
+  const auto found = recorded_.find(key_of(member));
+  if (found == recorded_.end() || !found->second.finished || !found->second.finished->suspended ||
+      world_.parsed.has("--yes") || world_.parsed.has("--agent") || step_of(member).is_command()) {
+    return false;
+  }
+  const auto own = recall(journal_file_, found->second.run_id, world_.context.environment);
+  if (!own || !waits_for_a_person(*own, world_.context.environment)) {
+    return false;
+  }
+  end_as_recorded(member, *found->second.finished);
+  return true;
+}
+
+// It may have been carried on by itself since the flow heard of it.
+void FlowRun::end_as_recorded(const Member& member, const agent::MemberFinished& heard) {
+  const std::string& run_id = recorded_.at(key_of(member)).run_id;
+  const auto own = recall(journal_file_, run_id, world_.context.environment);
+  const auto now = own ? own->past.state.finished : std::nullopt;
+  MemberEnd end = as_heard(heard);
+  end.is_suspended = heard.suspended;
+  const bool has_gone_on = now && !heard.taken_from &&
+                           (now->turns != heard.result.turns || now->cost != heard.result.cost ||
+                            now->exit_code != heard.result.exit_code);
+  if (has_gone_on) {
+    end.result = *now;
+    end.is_suspended = is_suspended(*now, agent::Cancellation());
+  }
+  agent::tell_whose_stop(end.result, {});
+  if (has_gone_on) {
+    note_end(member, std::move(end));
+  } else {
+    state_->end(member, std::move(end));
+  }
+}
+
 // What an earlier process has brought is not done again. What ended the flow then is.
 bool FlowRun::settle_recorded(const Member& member) {
   const auto found = recorded_.find(key_of(member));
@@ -446,7 +511,11 @@ bool FlowRun::settle_recorded(const Member& member) {
   if (found->second.finished->suspended || (result.exit_code != 0 && ended_it)) {
     return false;
   }
-  state_->end(member, as_heard(*found->second.finished));
+  if (step.is_command() || result.exit_code == 0) {
+    state_->end(member, as_heard(*found->second.finished));
+  } else {
+    end_as_recorded(member, *found->second.finished);
+  }
   return true;
 }
 
@@ -458,15 +527,17 @@ void FlowRun::leave(const Member& member) {
     return;
   }
   const auto& [run_id, heard] = found->second;
-  if (heard) {
-    state_->end(member, as_heard(*heard));
-    return;
-  }
   if (step_of(member).is_command()) {
+    if (heard) {
+      state_->end(member, as_heard(*heard));
+    }
     return;
   }
-  const fs::path journal = journal_of(plan_.members[member.step]);
-  auto result = left_off({.run_id = run_id, .is_recorded = true, .journal = journal},
+  if (heard) {
+    end_as_recorded(member, *heard);
+    return;
+  }
+  auto result = left_off({.run_id = run_id, .is_recorded = true, .journal = journal_file_},
                          world_.context,
                          *interruption().value_or(cancelled_by_flow()).error);
   if (result) {
@@ -683,6 +754,11 @@ RunResult FlowRun::finish() {
   return result;
 }
 
+std::optional<Error> FlowRun::remove_old_runs() const {
+  return cli::remove_old_runs(
+      plan_.agent, journal_file_, world_.context.cwd, world_.context.environment);
+}
+
 // ---- one member ----
 
 FlowRun::MemberEnd FlowRun::perform(const Assignment& work, agent::Cancellation& stop) {
@@ -715,35 +791,31 @@ FlowRun::MemberEnd FlowRun::performed(const Assignment& work, agent::Cancellatio
 // Those of the flow that it is a step of, too.
 std::vector<fs::path> FlowRun::obeyed_files() const {
   std::vector<fs::path> files = obeyed_by_all(plan_, world_.parsed, world_.context);
-  std::ranges::copy(world_.obeyed, std::back_inserter(files));
+  for (const std::vector<fs::path>* more : {&world_.obeyed, &obeyed_by_next_agents_}) {
+    std::ranges::copy(*more, std::back_inserter(files));
+  }
   return files;
-}
-
-// Where the member's own record is, by what its file says.
-fs::path FlowRun::journal_of(const Plan& member) const {
-  const agent::Environment& environment = world_.context.environment;
-  const fs::path own = store_of(member.agent, environment);
-  return !journal_ ? fs::path() : own == store_of(plan_.agent, environment) ? journal_file_ : own;
 }
 
 Result<RunResult> FlowRun::run_agent(const Assignment& work, agent::Cancellation& stop) {
   const agent::flow::Task& task = work.task;
   const OutsideInput said{.prompt = task.prompt.empty() ? std::nullopt : std::optional(task.prompt),
                           .parameters = {task.parameters.begin(), task.parameters.end()}};
-  const Parsed parsed = command_line_of_members(world_.parsed);
   auto sinks = sinks_.sinks();
   sinks.push_back(&budget_);
+  const Budgets budgets({&budget_, &above_});
   return run_member(
       {.context = world_.context,
        .supervisor = world_.supervisor,
        .redactor = world_.redactor,
        .http = world_.http,
        .models = world_.models,
-       .parsed = parsed,
+       .parsed = command_line_of_members(world_.parsed),
        .sinks = std::move(sinks),
        .outputs = world_.outputs,
        .cancellation = stop,
        .killed = [&] { return killed(stop); },
+       .budget = &budgets,
        .kill_files = world_.kill_files,
        .count_before = [&](const Spending& spending) { count_before(spending); },
        .tape = world_.tape,
@@ -757,7 +829,7 @@ Result<RunResult> FlowRun::run_agent(const Assignment& work, agent::Cancellation
        .session = work.session,
        .is_recorded = recorded_.contains(key_of(work.member)),
        .heard = heard_of(work.member),
-       .journal = journal_of(plan_.members[work.member.step]),
+       .journal = journal_file_,
        .anew = "begin the flow anew",
        .count_earlier = [&](const agent::State& state) { count_earlier(work, state); }},
       plan_.members[work.member.step],
@@ -818,8 +890,9 @@ Result<FlowRun::MemberEnd> FlowRun::run_command(const Assignment& work, agent::C
                                                  : world_.redactor.apply(text);
   };
   end.result.partial = !result.output.is_whole;
-  end.result.text = without_secrets(io_->said(result.output.text));
-  end.errors = without_secrets(agent::head_and_tail(io_->said(result.errors.text), k_most_errors));
+  end.result.text = without_secrets(agent::to_valid_utf8(io_->said(result.output.text)));
+  end.errors = without_secrets(
+      agent::head_and_tail(agent::to_valid_utf8(io_->said(result.errors.text)), k_most_errors));
   return end;
 }
 

@@ -47,6 +47,8 @@ class FlowRun {
 
   // Once.
   agent::RunResult run();
+  // After that, and once in a process: what `session.keep` says.
+  std::optional<agent::Error> remove_old_runs() const;
 
  private:
   using Member = agent::flow::Member;
@@ -74,8 +76,10 @@ class FlowRun {
   agent::Milliseconds limit_above() const;  // where there is one
   bool is_over_above() const;
   void begin_members();
+  bool settle_waiting(const Member& member);
   bool settle_recorded(const Member& member);
   void leave(const Member& member);
+  void end_as_recorded(const Member& member, const agent::MemberFinished& heard);
   void begin(const Member& member);
   void wait_for_members();
   void note_end(const Member& member, MemberEnd end);
@@ -88,7 +92,6 @@ class FlowRun {
   MemberEnd perform(const Assignment& work, agent::Cancellation& stop);
   MemberEnd performed(const Assignment& work, agent::Cancellation& stop);
   std::vector<std::filesystem::path> obeyed_files() const;
-  std::filesystem::path journal_of(const Plan& member) const;
   agent::Result<agent::RunResult> run_agent(const Assignment& work, agent::Cancellation& stop);
   agent::Result<void> check_is_unchanged_since(const agent::StepSpec& step) const;
   agent::Result<MemberEnd> run_command(const Assignment& work, agent::Cancellation& stop);
@@ -108,13 +111,15 @@ class FlowRun {
   std::string run_id_;
   RunSource source_;
   Plan plan_;
-  std::string store_;                          // as providers::RecordedRun's
-  std::filesystem::path journal_file_;         // empty: none is kept
-  std::unique_ptr<agent::Journal> journal_;    // null: the same
-  WatchedCommands watched_;                    // of the outermost flow
-  std::unique_ptr<ToolEnvironment> workshop_;  // null: there are no commands
+  std::string store_;                                         // as providers::RecordedRun's
+  std::filesystem::path journal_file_;                        // empty: none is kept
+  std::unique_ptr<agent::Journal> journal_;                   // null: the same
+  WatchedCommands watched_;                                   // of the outermost flow
+  std::vector<std::filesystem::path> obeyed_by_next_agents_;  // the same
+  std::unique_ptr<ToolEnvironment> workshop_;                 // null: there are no commands
   std::unique_ptr<providers::RunIo> io_;
   SharedSinks sinks_;
+  Budgets above_;        // of those that it is a step of
   SharedBudget budget_;  // of what is recorded, and of those that run
   std::optional<agent::flow::FlowState> state_;
   std::optional<agent::Recorder> recorder_;

@@ -2,6 +2,7 @@
 #pragma once
 #include "cli/options.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 

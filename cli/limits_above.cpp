@@ -78,6 +78,15 @@ std::vector<agent::EventSink*> LimitsAbove::sinks() const {
   return sinks;
 }
 
+std::expected<std::optional<std::int64_t>, agent::Ending> LimitsAbove::room_for(
+    const agent::Asking& asking) const {
+  std::vector<const agent::Budget*> budgets;
+  for (const auto& budget : budgets_) {
+    budgets.push_back(budget.get());
+  }
+  return Budgets(std::move(budgets), &cancellation_).room_for(asking);
+}
+
 std::optional<agent::Error> LimitsAbove::at_limit() const {
   for (const auto& budget : budgets_) {
     if (const auto ending = budget->at_limit()) {

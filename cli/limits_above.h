@@ -14,7 +14,7 @@
 
 namespace cli {
 
-class LimitsAbove {
+class LimitsAbove final : public agent::Budget {
  public:
   // Borrows the cancellation of the run.
   LimitsAbove(const std::vector<RunAbove>& runs, agent::Cancellation& cancellation);
@@ -23,6 +23,8 @@ class LimitsAbove {
   std::vector<agent::EventSink*> sinks() const;
   // Before each request.
   std::optional<agent::Error> at_limit() const;
+  std::expected<std::optional<std::int64_t>, agent::Ending> room_for(
+      const agent::Asking& asking) const override;
   std::vector<std::filesystem::path> kill_files() const { return kill_files_; }
   // Of the one with the least time left; nullopt: none has such a limit.
   const std::optional<agent::TimeAbove>& time() const { return time_; }

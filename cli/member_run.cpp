@@ -1,12 +1,15 @@
 #include "cli/member_run.h"
 
 #include "agent/outcome.h"
+#include "cli/agents_above.h"
+#include "cli/early_end.h"
 #include "cli/flow_run.h"
 #include "cli/open_sandbox.h"
 #include "cli/recorded_run.h"
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,6 +20,12 @@ namespace {
 using agent::Code;
 using agent::Result;
 
+// Whether there was something to be kept of it.
+bool has_come_to_something(const agent::RunResult& result) {
+  return !result.run_id.empty() &&
+         (result.turns > 0 || !result.members.empty() || result.cost != agent::Money());
+}
+
 // Of a run that was begun, its record.
 Result<RunSource> source_of(const MemberRun& member, const Plan& plan, const Context& context) {
   RunSource source{.agent = {.file = plan.agent.file}, .session = member.session};
@@ -25,7 +34,7 @@ Result<RunSource> source_of(const MemberRun& member, const Plan& plan, const Con
   }
   auto earlier = recall(member.journal, member.run_id, context.environment);
   if (!earlier && earlier.error().code == Code::storage_not_found) {
-    if (member.heard && !member.heard->result.run_id.empty()) {
+    if (member.heard && has_come_to_something(member.heard->result)) {
       return agent::fail(Code::cli_usage,
                          fmt::format("the record of the run {} is gone, and with it what was done "
                                      "and said in it",
@@ -102,42 +111,30 @@ Result<agent::RunResult> begin_or_carry_on(RunWorld world,
     return *std::move(answer);
   }
   TRY(tell(said, source, world, plan));
-  Parsed parsed = command_line_of(said, {}, world.parsed);
+  world.parsed = command_line_of(said, {}, world.parsed);
   if (source.earlier) {
-    TRY(take_over_limits(*source.earlier, parsed));
-    TRY(apply_limits(parsed, plan.agent.limits));
+    TRY(take_over_limits(*source.earlier, world.parsed));
+    TRY(apply_limits(world.parsed, plan.agent.limits));
   }
-  RunWorld own{.context = world.context,
-               .supervisor = world.supervisor,
-               .redactor = world.redactor,
-               .http = world.http,
-               .models = world.models,
-               .parsed = parsed,
-               .sinks = std::move(world.sinks),
-               .progress = world.progress,
-               .outputs = std::move(world.outputs),
-               .cancellation = world.cancellation,
-               .killed = std::move(world.killed),
-               .kill_files = std::move(world.kill_files),
-               .is_patient = world.is_patient,
-               .count_before = std::move(world.count_before),
-               .tape = world.tape,
-               .parent = std::move(world.parent),
-               .member = std::move(world.member),
-               .path = std::move(world.path),
-               .above = std::move(world.above),
-               .had = std::move(world.had),
-               .obeyed = std::move(world.obeyed),
-               .others = std::move(world.others),
-               .watched = world.watched};
   if (plan.is_flow()) {
     TRY_ASSIGN(const auto flow,
-               FlowRun::open(std::move(own), member.run_id, std::move(source), std::move(plan)));
+               FlowRun::open(std::move(world), member.run_id, std::move(source), std::move(plan)));
     return flow->run();
   }
-  TRY_ASSIGN(const auto session,
-             RunSession::open(std::move(own), member.run_id, std::move(source), std::move(plan)));
-  return session->run();
+  const auto began = std::chrono::steady_clock::now();
+  const agent::Cancellation& cancellation = world.cancellation;
+  const auto timeout = plan.agent.limits.timeout;
+  const bool is_recorded = source.earlier.has_value();
+  auto session =
+      RunSession::open(std::move(world), member.run_id, std::move(source), std::move(plan));
+  if (session) {
+    return (*session)->run();
+  }
+  auto result = result_before_run(std::move(session).error(), cancellation, timeout, began);
+  if (is_recorded) {
+    return agent::fail(*std::move(result.error));
+  }
+  return result;
 }
 
 }  // namespace
@@ -159,6 +156,10 @@ Result<agent::RunResult> left_off(const MemberRun& member,
     heard.exit_code = result.exit_code;
     heard.error = std::move(result.error);
     result = std::move(heard);
+  }
+  if (recorded) {
+    result.cost =
+        agent::sum_of(result.cost, unheard_of_members(*recorded, context.environment).spent.cost);
   }
   result.run_id = member.run_id;
   return result;

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <optional>
+#include <system_error>
 
 namespace cli {
 

@@ -11,6 +11,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace cli {
@@ -21,6 +24,25 @@ namespace {
 
 std::vector<std::filesystem::path> own_folders(const agent::Environment& environment) {
   return {config_folder(environment), data_folder(environment), state_folder(environment)};
+}
+
+// What git obeys of the user's own, wherever links or variables put it.
+std::vector<std::filesystem::path> git_settings(const agent::Environment& environment,
+                                                const std::filesystem::path& cwd) {
+  const std::string home(agent::value_of(environment, "HOME"));
+  const std::string base(agent::value_of(environment, "XDG_CONFIG_HOME"));
+  std::vector<std::filesystem::path> files;
+  const auto add = [&](std::string_view folder, const char* name) {
+    if (!folder.empty()) {
+      files.push_back(cwd / folder / name);  // a relative one is taken from there by git, too
+    }
+  };
+  add(home, ".gitconfig");
+  add(base.empty() && !home.empty() ? home + "/.config" : base, "git/config");
+  for (const char* name : {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"}) {
+    add(agent::value_of(environment, name), "");
+  }
+  return files;
 }
 
 // What this run obeys, and what a later `errand test` would.
@@ -35,6 +57,7 @@ std::vector<std::filesystem::path> obeyed_files(const agent::AgentSpec& agent,
   if (std::filesystem::is_symlink(std::filesystem::symlink_status(settings, error))) {
     files.push_back(settings);
   }
+  std::ranges::move(git_settings(context.environment, context.cwd), std::back_inserter(files));
   return files;
 }
 
@@ -48,6 +71,7 @@ tools::SandboxOptions options_for(const agent::AgentSpec& agent, const Context& 
           .secrets = own_folders(context.environment),
           .obeyed = {},
           .outputs = {},
+          .other_runs = run_folders(context.environment),
           .runs_programs = false,
           .writes = std::ranges::any_of(agent.tools, tools::writes) ||
                     std::ranges::any_of(agent.steps, &agent::StepSpec::is_command) ||

@@ -290,8 +290,15 @@ constexpr auto k_run_options = std::to_array<Option>({
 // Those of `run`, but for what the recorded run says, and what makes no sense of one. What is
 // recorded wins over variables.
 constexpr bool is_of_resume(std::string_view name) {
-  constexpr auto k_not = std::to_array<Names>(
-      {"--prompt", "--use", "--use-arg", "--record", "--replay", "--session", "--no-session"});
+  constexpr auto k_not = std::to_array<Names>({"--prompt",
+                                               "--use",
+                                               "--use-arg",
+                                               "--record",
+                                               "--replay",
+                                               "--session",
+                                               "--no-session",
+                                               "--from",
+                                               "--only"});
   return std::ranges::find(k_not, name) == k_not.end();
 }
 constexpr std::size_t k_run_options_of_resume = static_cast<std::size_t>(std::ranges::count_if(

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <random>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace cli {
@@ -110,6 +111,7 @@ Result<Descriptor> open_stream(const std::string& file, agent::WritePatience* pa
     Descriptor copy(::fcntl(*number, F_DUPFD_CLOEXEC, 3));
     return copy ? Result<Descriptor>(std::move(copy)) : refuse_file(file, errno);
   }
+  TRY(check_stays_inside(file));
   struct stat status{};
   if (::lstat(file.c_str(), &status) != 0 || S_ISREG(status.st_mode)) {
     return Descriptor();
@@ -292,9 +294,9 @@ std::optional<FileIdentity> identity_of(const std::string& file) {
   return FileIdentity{status.st_dev, status.st_ino, fs::path(file).filename().string()};
 }
 
-Result<void> check_stays_inside(const std::string& file) {
+Result<void> check_stays_inside(const std::string& file, const fs::path& folder) {
   std::error_code error;
-  const fs::path inside = fs::current_path(error);
+  const fs::path inside = fs::canonical(folder, error);
   const auto is_inside = [&](const fs::path& path) {
     return std::ranges::mismatch(inside, path).in1 == inside.end();
   };
@@ -306,13 +308,14 @@ Result<void> check_stays_inside(const std::string& file) {
       break;  // who opens it says what is wrong
     }
     if (is_inside(next) && !is_inside(real)) {
-      return agent::fail(Code::cli_cannot_create,
-                         fmt::format("cannot create `{}`: `{}` is a link out of the working "
-                                     "folder, to {}",
-                                     file,
-                                     next.lexically_relative(inside).string(),
-                                     real.string()),
-                         "remove the link if you do not know it, or name the folder itself");
+      return agent::fail(
+          Code::cli_cannot_create,
+          fmt::format("cannot create `{}`: `{}` is a link out of the {}folder, to {}",
+                      file,
+                      next.lexically_relative(inside).string(),
+                      inside == fs::current_path(error) ? "working " : "agent's ",
+                      real.string()),
+          "remove the link if you do not know it, or name the folder itself");
     }
     at = real;
   }

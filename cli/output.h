@@ -20,8 +20,9 @@ class Output {
                                                std::string name,
                                                agent::WritePatience* patience = nullptr);
   // A file of the user's naming. Devices, pipes, and this process's own descriptors by their names
-  // (/dev/stdout, /dev/fd/3) are written as they are; a link to anything else is refused, so that
-  // no other file is reached than the one that was named. cli.cannot_create where it cannot be.
+  // (/dev/stdout, /dev/fd/3) are written as they are; a link to anything else is refused, and in a
+  // relative path one out of the working folder, so that no other file is reached than the one that
+  // was named. cli.cannot_create where it cannot be.
   //
   // This one writes beside a regular file, without a name where the file system has that, and takes
   // its place on commit().
@@ -84,10 +85,11 @@ struct FileIdentity {
 };
 std::optional<FileIdentity> identity_of(const std::string& file);  // none: no regular file
 
-// cli.cannot_create where a relative path goes by a link that leads out of the working folder: what
-// is below that may be another's, a run's among them. Links to folders that are in it are as good
-// as these.
-agent::Result<void> check_stays_inside(const std::string& file);
+// cli.cannot_create where a relative path from the folder on goes by a link that leads out of it:
+// what is below that may be another's, a run's among them. Links to folders that are in it are as
+// good as these.
+agent::Result<void> check_stays_inside(const std::string& file,
+                                       const std::filesystem::path& folder = ".");
 
 // cli.cannot_create where the last part of the path is a link.
 agent::Result<void> check_is_no_link(const std::string& file);

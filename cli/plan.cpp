@@ -28,6 +28,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <system_error>
 #include <utility>
 
 namespace cli {
@@ -400,6 +401,7 @@ Result<void> apply_limits(const Parsed& parsed, agent::Limits& limits) {
 Parsed command_line_of_members(Parsed parsed) {
   for (const std::string_view name : {"--timeout",
                                       "--max-cost",
+                                      "--max-turns",
                                       "--param",
                                       "--session",
                                       "--from",
@@ -613,6 +615,15 @@ void gather_key_requests(Plan& whole, const Place& place, const agent::Environme
   whole.key_requests = key_requests_of(askers, company, hosts, environment);
 }
 
+// What its file says of it, for others than its own.
+std::string store_of_whole(const Plan& plan) {
+  const std::string& store = plan.agent.session.store;
+  const bool is_file = store != "auto" && store != "none";
+  return is_file ? std::filesystem::absolute(std::filesystem::path(plan.agent.directory) / store)
+                       .string()
+                 : store;
+}
+
 std::expected<Plan, std::vector<Error>> prepare_whole(
     const Parsed& parsed,
     const RunSource& source,
@@ -622,6 +633,8 @@ std::expected<Plan, std::vector<Error>> prepare_whole(
   auto plan = prepare_with(parsed, source, context, place, read_texts);
   if (plan) {
     gather_key_requests(*plan, place, context.environment);
+    keep_members_with(source.earlier ? source.earlier->store.string() : store_of_whole(*plan),
+                      *plan);
   }
   return plan;
 }

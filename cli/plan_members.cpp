@@ -288,6 +288,23 @@ std::vector<Error> prepare_team(Plan& first,
   return errors;
 }
 
+void keep_members_with(const std::string& store, Plan& whole) {
+  for (Plan& member : whole.members) {
+    agent::SessionSpec& own = member.agent.session;
+    if (own.store != "auto" && own.store != store) {
+      member.warnings.push_back(
+          {.message =
+               fmt::format("`session.store` of {} does not count here: it is recorded as the "
+                           "run that it works for",
+                           agent::one_line(member.agent.name, 60)),
+           .help = {}});
+    }
+    own.store = store;
+    own.is_of_whole = true;
+    keep_members_with(store, member);
+  }
+}
+
 Result<void> check_rules_of_team(const Plan& plan, const Parsed& parsed) {
   OtherAgents below = agents_at_work(plan);
   below.erase(below.begin());  // itself

@@ -57,6 +57,10 @@ agent::Result<void> stay_below(Plan& member,
                                const std::vector<const agent::AgentSpec*>& above,
                                const Context& context);
 
+// The records of members lie where that of the whole does: `store`, as session.store, with an
+// absolute path. Of one alone nobody could carry on what waits, or was cut off.
+void keep_members_with(const std::string& store, Plan& whole);
+
 // Whether each rule about tools is about one that an agent of the whole has.
 agent::Result<void> check_rules_of_team(const Plan& plan, const Parsed& parsed);
 

@@ -23,6 +23,7 @@
 #include <optional>
 #include <sstream>
 #include <streambuf>
+#include <system_error>
 #include <unistd.h>
 
 namespace cli {

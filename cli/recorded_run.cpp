@@ -7,6 +7,8 @@
 #include "agent/store/runs.h"
 #include "agent/text.h"
 #include "cli/run_seal.h"
+#include "cli/user_folders.h"
+#include "config/yaml/source.h"
 
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@
 #include <chrono>
 #include <iterator>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -41,23 +44,28 @@ std::int64_t waited_behind(const agent::Event& event, const agent::Event& next) 
   return waits ? std::clamp<std::int64_t>(retrying->delay.count(), 0, time) : 0;
 }
 
-// What the processes have spent on the run: each counts those before it.
-std::int64_t worked_in(std::span<const agent::Event> events) {
-  const agent::Event* start = &events.front();
-  const agent::Event* last = start;
-  std::int64_t before = 0;
+std::vector<ProcessTime> processes_in(std::span<const agent::Event> events) {
+  std::vector<ProcessTime> processes;
+  const agent::Event* last = &events.front();
   for (const agent::Event& event : events) {
-    before -= waited_behind(*last, event);
-    last = &event;
-    if (const auto* started = std::get_if<agent::RunStarted>(&event.body)) {
-      start = &event;
-      before = started->worked_ms;
+    if (processes.empty() || std::holds_alternative<agent::RunStarted>(event.body)) {
+      processes.push_back({.begin = event.time, .end = event.time});
+    } else {
+      ProcessTime& process = processes.back();
+      process.end = event.time;
+      process.worked +=
+          agent::Milliseconds{milliseconds_between(*last, event) - waited_behind(*last, event)};
     }
+    last = &event;
   }
-  const auto* finished = std::get_if<agent::RunFinished>(&events.back().body);
-  return finished != nullptr
-             ? finished->result.duration_ms
-             : std::max<std::int64_t>(before + milliseconds_between(*start, events.back()), 0);
+  return processes;
+}
+
+// What the processes have spent on the run: each counts those before it.
+std::int64_t worked_in(const agent::RunStarted& last,
+                       const ProcessTime& process,
+                       const std::optional<agent::RunResult>& finished) {
+  return finished ? finished->duration_ms : last.worked_ms + process.worked.count();
 }
 
 const Option* lasting_option(std::string_view name) {
@@ -128,7 +136,7 @@ Result<RecordedRun> folded(const std::filesystem::path& store,
                   .run_id = run_id,
                   .parent = events.front().parent,
                   .past = {.seq = events.back().seq},
-                  .worked_ms = worked_in(events),
+                  .processes = processes_in(events),
                   .updated = events.back().time};
   agent::LogFold log;
   for (const agent::Event& event : events) {
@@ -144,6 +152,7 @@ Result<RecordedRun> folded(const std::filesystem::path& store,
     }
   }
   run.past.state = std::move(log).take_state();
+  run.worked_ms = worked_in(run.begun, run.processes.back(), run.past.state.finished);
   const auto key = seal_key(environment, run.begun.cwd);
   run.is_own = key && run.begun.made_from.seal == seal_of(*key, run_id, run.begun);
   run.no_key = key ? std::nullopt : std::optional(key.error());
@@ -295,6 +304,35 @@ const std::string& recorded_id(const RecordedRun& run) {
   return run.forked_from ? run.forked_from->run_id : run.run_id;
 }
 
+std::string_view change_of_file(const agent::RunStarted& begun, const std::filesystem::path& cwd) {
+  const std::string& recorded = begun.made_from.agent_text;
+  if (is_written_out(agent_file_of(begun)) || is_written_out(cwd / begun.agent_file)) {
+    return {};
+  }
+  std::string_view change = "is not there any more";
+  for (const std::filesystem::path& file : {agent_file_of(begun), cwd / begun.agent_file}) {
+    const auto text = config::read_text_file(file, recorded.size() + 1);
+    if (text && *text == recorded) {
+      return {};
+    }
+    std::error_code ignored;
+    change = std::filesystem::exists(file, ignored) ? "has changed since" : change;
+  }
+  return change;
+}
+
+std::optional<agent::Warning> warning_of_change(const agent::RunStarted& begun,
+                                                const std::filesystem::path& cwd) {
+  const std::string_view change = change_of_file(begun, cwd);
+  return change.empty() ? std::nullopt
+                        : std::optional(agent::Warning{
+                              .message = fmt::format(
+                                  "the agent file {} {}: the run goes on by the recorded one",
+                                  agent::one_line(begun.agent_file),
+                                  change),
+                              .help = "`errand resume --agent FILE` takes the file"});
+}
+
 namespace {
 
 // What is left to do of it follows from its file.
@@ -307,11 +345,16 @@ Result<void> check_flow_resumable(const RecordedRun& run, bool has_message) {
   const bool is_over = finished && (finished->exit_code == 0 ||
                                     !agent::can_be_carried_on(run.past.state, finished->exit_code));
   if (is_over) {
-    return not_carried_on(fmt::format("the flow {} ended as {} ({}): nothing of it is left to do",
-                                      run.run_id,
-                                      agent::exit_row(finished->exit_code).name,
-                                      finished->exit_code),
-                          "begin it anew");
+    const std::string ended = fmt::format("the flow {} ended as {} ({})",
+                                          run.run_id,
+                                          agent::exit_row(finished->exit_code).name,
+                                          finished->exit_code);
+    return finished->exit_code == 0
+               ? not_carried_on(ended + ": nothing of it is left to do", "begin it anew")
+               : not_carried_on(
+                     ended + ", which cannot be carried on",
+                     "`errand run FLOW --from STEP` goes on from a step, with what those "
+                     "before it have brought; `errand runs show` has that, and the answer");
   }
   return {};
 }
@@ -342,7 +385,8 @@ Result<void> check_resumable(const RecordedRun& run, bool has_message) {
                     recorded_id(run),
                     other->step),
         other->result.resume_cmd.empty()
-            ? fmt::format("`errand runs show {}` says how that ended", other->result.run_id)
+            ? fmt::format("`errand runs show {}` says how that ended",
+                          other->result.run_id.empty() ? recorded_id(run) : other->result.run_id)
             : fmt::format("`{}`", other->result.resume_cmd));
   }
   if (!finished && run.forked_from && !has_message && has_answer(run.past.state)) {

@@ -12,17 +12,26 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cli {
+
+// What a process did in a run, from its first event to its last one.
+struct ProcessTime {
+  std::chrono::system_clock::time_point begin;
+  std::chrono::system_clock::time_point end;
+  agent::Milliseconds worked{0};  // without what it waited for people, and for a provider
+};
 
 struct RecordedRun {
   std::filesystem::path store;
   std::string run_id;
   std::string parent = {};  // the run that it worked for; empty: none
   agent::Past past;
-  agent::RunStarted begun;     // as the last process began it
-  std::int64_t worked_ms = 0;  // by all of them
+  agent::RunStarted begun;                  // as the last process began it
+  std::int64_t worked_ms = 0;               // by all of them, as far as this record knows
+  std::vector<ProcessTime> processes = {};  // one at least, as they came
   std::chrono::system_clock::time_point updated;
   bool is_own = false;  // begun by this user's errand, and unchanged since (run_seal.h)
   std::optional<agent::Error> no_key = {};  // why that cannot be known of any run
@@ -50,6 +59,13 @@ config::Report recorded_agent(const agent::RunStarted& begun,
 agent::Result<RecordedRun> recall(const std::filesystem::path& store,
                                   const std::string& run_id,
                                   const agent::Environment& environment);
+
+// What has become of the agent file that a run was begun with; empty: it is as it was, there or,
+// where the folder was moved, under the same name in the one that the run works in now.
+std::string_view change_of_file(const agent::RunStarted& begun, const std::filesystem::path& cwd);
+// The same for people.
+std::optional<agent::Warning> warning_of_change(const agent::RunStarted& begun,
+                                                const std::filesystem::path& cwd);
 
 // A new run, of the beginning of that one: all until the turn, 0 for what comes before the first.
 // cli.usage where the run has no such turn. Else as recall().

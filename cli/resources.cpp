@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -19,7 +20,8 @@ namespace {
 // open a few more for a moment. Addresses go to the stacks of its threads, first of all.
 constexpr std::size_t k_descriptors = 32;
 constexpr std::size_t k_memory = 96u << 20;
-constexpr rlim_t k_stack = 1u << 20;  // of each thread
+constexpr std::size_t k_memory_of_a_run = 24u << 20;  // beside others: three stacks
+constexpr rlim_t k_stack = 1u << 20;                  // of each thread
 
 int take_descriptors() {
   std::array<agent::Descriptor, k_descriptors> taken;
@@ -32,14 +34,35 @@ int take_descriptors() {
   return 0;
 }
 
-int take_memory() {
+int take_memory(std::size_t bytes) {
   void* const taken =
-      ::mmap(nullptr, k_memory, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (taken == MAP_FAILED) {
     return errno;
   }
-  ::munmap(taken, k_memory);
+  ::munmap(taken, bytes);
   return 0;
+}
+
+bool are_addresses_limited() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+agent::Result<void> make_room_in_memory(std::size_t runs) {
+  if (!are_addresses_limited()) {
+    return {};
+  }
+  const std::size_t needed = k_memory_of_a_run * runs;
+  if (take_memory(needed) == 0) {
+    return {};
+  }
+  return agent::fail(
+      agent::Code::os_failed,
+      fmt::format("{} runs at once may take {} MiB more of memory, and the limit leaves less",
+                  runs,
+                  needed >> 20),
+      "Run fewer at once (`--parallel`), or raise the limit: `ulimit -v`.");
 }
 
 bool is_stack_enough() {
@@ -50,13 +73,16 @@ bool is_stack_enough() {
 }  // namespace
 
 agent::Result<void> check_resources() {
+  if (are_addresses_limited()) {
+    ::mallopt(M_ARENA_MAX, 1);  // each takes 64 MiB of addresses, and there would be one a thread
+  }
   if (const int error = take_descriptors(); error != 0) {
     return agent::fail(
         agent::Code::os_failed,
         fmt::format("{} more open files are needed: {}", k_descriptors, std::strerror(error)),
         "Raise the limit: `ulimit -n 1024`.");
   }
-  if (const int error = take_memory(); error != 0) {
+  if (const int error = take_memory(k_memory); error != 0) {
     return agent::fail(
         agent::Code::os_failed,
         fmt::format("{} MiB more of memory are needed: {}", k_memory >> 20, std::strerror(error)),
@@ -94,6 +120,7 @@ int say_on_own_stack(const std::function<int()>& say) {
 }
 
 agent::Result<void> make_room_for(std::size_t runs) {
+  TRY(make_room_in_memory(runs));
   const rlim_t needed = k_descriptors * (runs + 1);
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {

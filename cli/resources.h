@@ -8,15 +8,17 @@
 
 namespace cli {
 
-// os.failed where descriptors, memory or stack are not to be had.
+// os.failed where descriptors, memory or stack are not to be had. Where addresses are limited,
+// malloc takes fewer of them from then on.
 agent::Result<void> check_resources();
 
 // Says that something is not to be had on a stack of its own, as far as there is one: this one may
 // be what is too small.
 int say_on_own_stack(const std::function<int()>& say);
 
-// The same for so many runs at once; raises this process's own limit of open files where it may. To
-// be called when the processes that start programs are there: these keep theirs.
+// The same for so many runs at once: stacks, where addresses are limited, and descriptors; raises
+// this process's own limit of open files where it may. To be called when the processes that start
+// programs are there: these keep theirs.
 agent::Result<void> make_room_for(std::size_t runs);
 
 }  // namespace cli

@@ -1,5 +1,6 @@
 #include "cli/run_choice.h"
 
+#include "agent/resume_command.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
 #include "cli/recorded_run.h"
@@ -55,8 +56,8 @@ std::string resuming(const Parsed& parsed,
                      const Context& context,
                      const fs::path& journal,
                      const std::string& run_id) {
-  std::string command = "errand resume " + agent::shell_word(run_id);
-  command += parsed.has("--store") ? " --store " + agent::shell_word(journal.string()) : "";
+  std::string command =
+      agent::resume_words(run_id, parsed.has("--store") ? journal.string() : "auto");
   const auto run = recall(journal, run_id, context.environment);
   if (!run) {
     return command;  // which says why it cannot be

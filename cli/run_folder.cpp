@@ -4,8 +4,12 @@
 #include "config/yaml/source.h"
 #include "tools/process/sandbox.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <fcntl.h>
+#include <ranges>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -144,15 +148,49 @@ void sweep(const fs::path& temporary) {
   }
 }
 
-fs::path temporary_folder(const agent::Environment& environment) {
+// Where they may be, the best first.
+std::vector<fs::path> temporary_folders(const agent::Environment& environment) {
+  std::vector<fs::path> folders;
   const auto named = agent::value_of(environment, "TMPDIR");
-  return named.starts_with('/') ? fs::path(named) : "/tmp";
+  for (const fs::path& folder : {fs::path(named), fs::path("/tmp"), fs::path("/var/tmp")}) {
+    std::error_code error;
+    const fs::path real = folder.is_absolute() ? fs::canonical(folder, error) : fs::path();
+    const fs::path& one = error ? folder : real;
+    if (!one.empty() && std::ranges::find(folders, one) == folders.end()) {
+      folders.push_back(one);
+    }
+  }
+  return folders;
 }
 
 }  // namespace
 
-RunFolder::RunFolder(const agent::Environment& environment, const std::string& run_id) {
-  const fs::path temporary = temporary_folder(environment);
+std::vector<std::string> run_folders(const agent::Environment& environment) {
+  std::vector<std::string> patterns;
+  for (const fs::path& folder : temporary_folders(environment)) {
+    for (const std::string_view kind : {"", "test-"}) {  // an id begins with the time
+      patterns.push_back((folder / fmt::format("{}{}0*", k_prefix, kind)).string());
+    }
+  }
+  return patterns;
+}
+
+agent::Result<fs::path> find_temporary(const agent::Environment& environment,
+                                       const IsWritten& is_written) {
+  const std::vector<fs::path> folders = temporary_folders(environment);
+  const auto safe = std::ranges::find_if_not(folders, is_written);
+  if (safe == folders.end()) {
+    return agent::fail(
+        agent::Code::sandbox_setup,
+        fmt::format("tools could put something else in the place of the run's own "
+                    "folder, for they may write in each of {}",
+                    fmt::join(std::views::transform(folders, &fs::path::native), ", ")),
+        "set TMPDIR to a folder where they may not write");
+  }
+  return *safe;
+}
+
+RunFolder::RunFolder(const fs::path& temporary, const std::string& run_id) {
   path_ = temporary / (std::string(k_prefix) + run_id);
   constexpr int k_attempts = 3;  // a sweep may come between making it and locking it
   for (int attempt = 0; attempt < k_attempts && !lock_; ++attempt) {
@@ -189,15 +227,17 @@ std::vector<fs::path> kept_folders(const agent::Environment& environment,
   if (run_ids.empty()) {
     return folders;  // of a new run, there are none to look for
   }
-  std::error_code error;
-  int seen = 0;
-  for (fs::directory_iterator entry(temporary_folder(environment), error), end;
-       !error && entry != end && ++seen <= k_most_entries;
-       entry.increment(error)) {
-    const fs::path& folder = entry->path();
-    if (is_run_folder(folder.filename().string()) && is_own(folder) &&
-        std::ranges::find(run_ids, keeper_of(folder).run_id) != run_ids.end()) {
-      folders.push_back(folder);
+  for (const fs::path& temporary : temporary_folders(environment)) {
+    std::error_code error;
+    int seen = 0;
+    for (fs::directory_iterator entry(temporary, error), end;
+         !error && entry != end && ++seen <= k_most_entries;
+         entry.increment(error)) {
+      const fs::path& folder = entry->path();
+      if (is_run_folder(folder.filename().string()) && is_own(folder) &&
+          std::ranges::find(run_ids, keeper_of(folder).run_id) != run_ids.end()) {
+        folders.push_back(folder);
+      }
     }
   }
   return folders;

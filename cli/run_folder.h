@@ -2,21 +2,33 @@
 #pragma once
 #include "agent/descriptor.h"
 #include "agent/environment.h"
+#include "agent/result.h"
 
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace cli {
 
+// Whether tools may write in that folder, which is absolute and without links.
+using IsWritten = std::function<bool(const std::filesystem::path&)>;
+
+// Where a run's folder is to be: TMPDIR where that is absolute, /tmp or /var/tmp, the first that is
+// not `is_written`, so that no tool can put something else in its place. sandbox.setup: all are.
+agent::Result<std::filesystem::path> find_temporary(const agent::Environment& environment,
+                                                    const IsWritten& is_written);
+
+// Those of all runs, as patterns of sandbox::ReadingRules.
+std::vector<std::string> run_folders(const agent::Environment& environment);
+
 // While it is there it is locked, so that a later run can tell the folders of the living from those
 // that a run or a single call left behind, and sweeps a few of these away.
 class RunFolder {
  public:
-  // Under TMPDIR where that is absolute, else under /tmp. Where it cannot be made, who writes to it
-  // says so.
-  RunFolder(const agent::Environment& environment, const std::string& run_id);
+  // Where it cannot be made, who writes to it says so.
+  RunFolder(const std::filesystem::path& temporary, const std::string& run_id);
   // Removes it and what is in it; where it is kept or left, what programs left in their part of it.
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;

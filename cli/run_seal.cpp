@@ -28,14 +28,14 @@ std::optional<std::string> read_key(const fs::path& file) {
   return text && text->size() == k_key_digits ? std::optional(*std::move(text)) : std::nullopt;
 }
 
-// Whole from the first moment on: of two processes that make one, one is the first.
+// Whole from the first moment on: of two processes or threads that make one, one is the first.
 void make_key(const fs::path& file) {
   std::random_device random;
   std::string key;
   while (key.size() < k_key_digits) {
     key += fmt::format("{:08x}", random());
   }
-  const std::string temporary = fmt::format("{}.{}", file.string(), ::getpid());
+  const std::string temporary = fmt::format("{}.{}.{:08x}", file.string(), ::getpid(), random());
   const agent::Descriptor opened(
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (opened && agent::write_all(opened.get(), key) == 0) {

@@ -7,12 +7,14 @@
 #include "agent/store/sqlite_journal.h"
 #include "agent/text.h"
 #include "agent/work_time.h"
+#include "cli/agents_above.h"
 #include "cli/agents_at_work.h"
 #include "cli/find_run.h"
 #include "cli/flow_files.h"
 #include "cli/known_names.h"
 #include "cli/mcp_lock.h"
 #include "cli/mcp_servers.h"
+#include "cli/member_run.h"
 #include "cli/old_runs.h"
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
@@ -36,9 +38,11 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <iterator>
 #include <set>
 #include <span>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 #include <variant>
@@ -85,25 +89,6 @@ tools::CheckedBefore checked_before(const agent::RunPlan& plan) {
     before.commands.push_back(check.run);
   }
   return before;
-}
-
-// What has become of the agent file that a run was begun with; empty: it is as it was, there or,
-// where the folder was moved, under the same name in the one that the run works in now.
-std::string_view change_of_file(const agent::RunStarted& begun, const fs::path& cwd) {
-  const std::string& recorded = begun.made_from.agent_text;
-  if (is_written_out(agent_file_of(begun)) || is_written_out(cwd / begun.agent_file)) {
-    return {};
-  }
-  std::string_view change = "is not there any more";
-  for (const fs::path& file : {agent_file_of(begun), cwd / begun.agent_file}) {
-    const auto text = config::read_text_file(file, recorded.size() + 1);
-    if (text && *text == recorded) {
-      return {};
-    }
-    std::error_code ignored;
-    change = fs::exists(file, ignored) ? "has changed since" : change;
-  }
-  return change;
 }
 
 std::vector<std::string> tool_names(const agent::Toolbox& toolbox) {
@@ -204,6 +189,7 @@ RunSession::RunSession(RunWorld world, std::string run_id, RunSource source, Pla
       source_(std::move(source)),
       plan_(std::move(plan)),
       sinks_(world_.sinks),
+      above_({world_.budget}, &world_.cancellation),
       budget_(plan_.agent.limits, "the run and its sub-agents") {
   if (source_.earlier) {
     if (world_.progress != nullptr && world_.parent.empty()) {
@@ -230,13 +216,8 @@ void RunSession::tell_what_is_carried_on() {
   if (!source_.is_by_record) {
     return;
   }
-  const agent::RunStarted& begun = source_.earlier->begun;
-  const std::string_view change = change_of_file(begun, world_.context.cwd);
-  if (!change.empty()) {
-    warn(fmt::format("the agent file {} {}: the run goes on by the recorded one",
-                     agent::one_line(begun.agent_file),
-                     change),
-         "`errand resume --agent FILE` takes the file");
+  if (auto warning = warning_of_change(source_.earlier->begun, world_.context.cwd)) {
+    plan_.warnings.push_back(*std::move(warning));
   }
 }
 
@@ -276,14 +257,15 @@ Result<void> RunSession::open_journal() {
          why->help + "; --no-session switches this warning off");
     return {};
   }
-  if (is_named) {
-    TRY(check_is_no_link(file.string()));
-  }
+  TRY(check_store(plan_.agent));
   TRY(check_is_no_output(world_.parsed, "the session store", file.string()));
-  auto journal = agent::store::SqliteJournal::open(file, session.durability, world_.redactor);
+  auto journal = agent::store::SqliteJournal::open(
+      file, session.durability, world_.redactor, world_.cancellation.stop());
   if (journal) {
     TRY(claim_name(file));
     keep_in(*std::move(journal), file);
+  } else if (journal.error().code == agent::Code::run_cancelled) {
+    return agent::fail(std::move(journal).error());
   } else if (is_named || has_name || journal.error().write_failed ||
              journal.error().code == agent::Code::os_failed) {
     agent::Error error = std::move(journal).error().while_("opening the session store");
@@ -336,7 +318,8 @@ Result<void> RunSession::open_recorded_journal() {
   TRY(check_is_no_output(world_.parsed, "the session store", file.string()));
   TRY_ASSIGN(
       auto journal,
-      agent::store::SqliteJournal::open(file, plan_.agent.session.durability, world_.redactor));
+      agent::store::SqliteJournal::open(
+          file, plan_.agent.session.durability, world_.redactor, world_.cancellation.stop()));
   TRY(journal->claim(run_id_));
   if (source_.earlier->forked_from) {
     TRY(claim_name(file));
@@ -395,8 +378,9 @@ std::vector<fs::path> RunSession::obeyed_files() const {
   if (world_.parent.empty()) {  // else whoever has begun it knows those of all
     std::ranges::move(obeyed_by_all(plan_, world_.parsed, world_.context),
                       std::back_inserter(files));
+    std::ranges::move(obeyed_by_next_agents(world_.context), std::back_inserter(files));
     if (!world_.above.empty()) {
-      std::ranges::move(obeyed_above(*world_.above.back(), world_.context),
+      std::ranges::move(obeyed_by_agent(*world_.above.back(), world_.context),
                         std::back_inserter(files));
     }
   }
@@ -409,6 +393,10 @@ std::vector<fs::path> RunSession::obeyed_files() const {
 // A process works in a folder of its own: one that is there already may be anybody's. What earlier
 // ones have kept in theirs can be read.
 Result<void> RunSession::open_workshop() {
+  if (world_.others.empty()) {  // nobody has begun it
+    world_.others = agents_at_work(plan_);
+    std::ranges::copy(world_.above, std::back_inserter(world_.others));
+  }
   for (const fs::path& kept : kept_folders(world_.context.environment, recorded_in())) {
     plan_.agent.sandbox.read.push_back(kept.string() + "?");  // swept where it was empty
   }
@@ -418,6 +406,7 @@ Result<void> RunSession::open_workshop() {
              ToolEnvironment::open(
                  plan_.agent,
                  {.folder_id = is_replay || source_.earlier ? agent::new_run_id() : run_id_,
+                  .is_written = written_by(plan_.agent, world_.others, world_.context),
                   .http = &world_.http,
                   .outputs = world_.outputs,
                   .obeyed = obeyed_,
@@ -506,7 +495,10 @@ Result<void> RunSession::open_toolbox() {
   TRY_ASSIGN(std::vector<tools::ConfiguredTool> tools,
              tools::configure_tools(plan_.agent.tools, &plan_.agent.sandbox));
   if (!plan_.agent.mcp_servers.empty()) {
-    TRY(start_servers());
+    TRY(check_is_alive());
+    auto started = start_servers();
+    TRY(check_is_alive());  // the kill switch may have come meanwhile
+    TRY(std::move(started));
     TRY(check_mcp_lock(plan_.agent, *mcp_servers_, names_of_servers(plan_.agent), world_.redactor));
     tell_of_idle_rules();
     TRY(use_prompt());
@@ -535,6 +527,7 @@ Result<void> RunSession::open_sub_agents(std::vector<tools::ConfiguredTool>& too
                          .plan = plan_,
                          .sinks = sinks_.sinks(),
                          .budget = budget_,
+                         .above_all = above_,
                          .journal = journal_ ? journal_file_ : fs::path(),
                          .session = store_.empty()            ? ""
                                     : source_.session.empty() ? run_id_
@@ -562,9 +555,14 @@ Result<void> RunSession::open_sub_agents(std::vector<tools::ConfiguredTool>& too
   return {};
 }
 
+agent::Milliseconds RunSession::worked_before() const {
+  return source_.earlier ? worked_until_now(*source_.earlier, world_.context.environment)
+                         : agent::Milliseconds{0};
+}
+
 // It is work of the run: its time counts, and its limit ends it.
 Result<void> RunSession::start_servers() {
-  const agent::Milliseconds before{source_.earlier ? source_.earlier->worked_ms : 0};
+  const agent::Milliseconds before = worked_before();
   agent::WorkTime time(before, tool_environment_->clock(), world_.cancellation);
   if (const auto& limit = plan_.agent.limits.timeout) {
     time.end_after(*limit);
@@ -586,7 +584,7 @@ Result<void> RunSession::start_servers() {
            .environment = world_.context.environment,
            .key_hosts = plan_.key_hosts.value_or(providers::KeyHosts(world_.context.environment)),
            .on_started = [&](const auto& server) { starting.on_started(server); }}));
-  started_in_ = time.worked() - before;
+  started_in_ = io_->took("mcp_servers", time.worked() - before);  // no tool is called so
   return {};
 }
 
@@ -607,10 +605,12 @@ void RunSession::tell_of_idle_rules() {
   std::ranges::move(mcp_servers_->idle_rules(rules), std::back_inserter(plan_.warnings));
 }
 
-// Where a server is not there, nobody knows which tools it has.
+// Of a server that is not there, nobody knows which tools it has.
 void RunSession::tell_of_idle_matchers() {
-  if (mcp_servers_ && !mcp_servers_->missing().empty()) {
-    return;
+  std::vector<std::string> unknown;
+  for (const std::string& name :
+       mcp_servers_ ? mcp_servers_->missing() : std::vector<std::string>()) {
+    unknown.push_back(agent::McpServerSpec{.name = name}.tool_prefix());
   }
   std::set<std::string> names = names_of_tools(plan_.agent);
   if (mcp_servers_) {
@@ -619,7 +619,7 @@ void RunSession::tell_of_idle_matchers() {
   for (const agent::ToolInfo& tool : toolbox_->tools()) {
     names.insert(tool.name);
   }
-  std::ranges::move(tools::idle_matchers(plan_.agent.hooks, plan_.agent.guardrails, names),
+  std::ranges::move(tools::idle_matchers(plan_.agent.hooks, plan_.agent.guardrails, names, unknown),
                     std::back_inserter(plan_.warnings));
 }
 
@@ -639,7 +639,14 @@ Result<void> RunSession::use_prompt() {
   if (!plan_.use) {
     return {};
   }
-  TRY_ASSIGN(plan_.opening, mcp_servers_->use(*plan_.use, world_.cancellation.stop()));
+  TRY_ASSIGN(auto used, mcp_servers_->use(*plan_.use, world_.cancellation.stop()));
+  for (const std::string& sentence : used.left_out) {
+    warn(fmt::format("of the prompt `{}/{}`: {}",
+                     agent::one_line(plan_.use->server, 60),
+                     agent::one_line(plan_.use->name, 60),
+                     sentence));
+  }
+  plan_.opening = std::move(used.messages);
   config::Rendered& text = plan_.text;
   if (plan_.opening.back().role == "user") {
     agent::OpeningMessage last = std::move(plan_.opening.back());
@@ -689,6 +696,11 @@ providers::Dependencies RunSession::provider_dependencies() {
           .load_script = [this](const std::string& path) { return load_script(path); },
           .killed = [this] { return killed(); },
           .is_patient = world_.is_patient};
+}
+
+Result<void> RunSession::check_is_alive() const {
+  auto error = killed();
+  return error ? agent::fail(*std::move(error)) : Result<void>();
 }
 
 std::optional<agent::Error> RunSession::killed() const {
@@ -786,10 +798,6 @@ Result<void> RunSession::open_provider() {
 }
 
 Result<void> RunSession::open_user_places() {
-  if (world_.others.empty()) {  // nobody has begun it
-    world_.others = agents_at_work(plan_);
-    std::ranges::copy(world_.above, std::back_inserter(world_.others));
-  }
   TRY_ASSIGN(user_places_,
              UserPlaces::open(plan_.agent,
                               without_keys(world_.context.environment, plan_),
@@ -832,12 +840,14 @@ Result<void> RunSession::open_gates() {
   if (!plan_.agent.hooks.hooks.empty()) {
     hooks_ = std::make_unique<tools::Hooks>(
         plan_.agent.hooks,
-        tools::HookOptions{.world = {.run_id = run_id_,
-                                     .model = plan_.model().name(),
-                                     .cwd = world_.context.cwd,
-                                     .is_carried_on = source_.earlier.has_value()},
-                           .programs_of = programs_of,
-                           .clock = &io_->clock()});
+        tools::HookOptions{
+            .world = {.run_id = run_id_,
+                      .model = plan_.model().name(),
+                      .cwd = world_.context.cwd,
+                      .is_carried_on = source_.earlier.has_value()},
+            .programs_of = programs_of,
+            .clock = &io_->clock(),
+            .redactor = plan_.agent.guardrails.redact_secrets ? &world_.redactor : nullptr});
   }
   if (!world_.kill_files.empty()) {
     switches_above_ = std::make_unique<KillSwitches>(world_.kill_files);
@@ -878,8 +888,7 @@ agent::ResumeCommand RunSession::resume_command() const {
   if (store_.empty()) {
     return {};
   }
-  agent::ResumeCommand resume{.words = "errand resume " + agent::shell_word(run_id_)};
-  resume.words += store_ == "auto" ? "" : " --store " + agent::shell_word(store_);
+  agent::ResumeCommand resume{.words = agent::resume_words(run_id_, store_)};
   resume.is_by_record = source_.is_by_record;
   const bool is_sealed = journal_ == nullptr ||  // of a recorded run: it says what that one said
                          seal_key(world_.context.environment, world_.context.cwd).has_value();
@@ -969,11 +978,42 @@ agent::ApprovalSetting RunSession::approval_setting() const {
                                           .agent_folder = plan_.agent.directory}});
 }
 
+// Sub-agents that were at work when the last process ended, where the person says something new
+// now.
+std::vector<agent::MemberFinished> RunSession::left_off_members() const {
+  std::vector<agent::MemberFinished> members;
+  if (!source_.earlier || plan_.text.prompt.empty()) {
+    return members;
+  }
+  for (const auto& [key, sub_agent] : source_.earlier->past.state.sub_agents) {
+    const std::string& run_id = sub_agent.record.run_id;
+    if (run_id.empty() || sub_agent.record.finished) {
+      continue;
+    }
+    auto result = left_off(
+        {.run_id = run_id, .is_recorded = true, .journal = source_.earlier->store, .anew = {}},
+        world_.context,
+        {.code = agent::Code::run_cancelled,
+         .message = "the process ended while it was at work, and a new message came then",
+         .help = {}});
+    if (result) {
+      result->exit_code = 128 + SIGTERM;  // nobody knows by what
+      members.push_back({.member = sub_agent.member,
+                         .step = sub_agent.member.substr(0, sub_agent.member.find('[')),
+                         .item = sub_agent.number,
+                         .result = *std::move(result),
+                         .call_id = key.second});
+    }
+  }
+  return members;
+}
+
 agent::RunRequest RunSession::make_request() {
   if (auto unread = unread_input()) {
     plan_.warnings.push_back(*std::move(unread));
   }
   auto& earlier = source_.earlier;
+  std::vector<agent::MemberFinished> left_off = left_off_members();
   agent::RunRequest request{
       .run_id = run_id_,
       .parent = world_.parent,
@@ -999,12 +1039,13 @@ agent::RunRequest RunSession::make_request() {
                                 .agent_folder = plan_.agent.directory,
                                 .options = lasting_options(world_.parsed),
                                 .input_sha256 = source_.input_sha256},
-                  .worked_ms = (earlier ? earlier->worked_ms : 0) + started_in_.count()},
+                  .worked_ms = (worked_before() + started_in_).count()},
       .warnings = std::move(plan_.warnings),
       .past = earlier ? std::move(earlier->past) : agent::Past(),
       .resume = resume_command(),
       .answers = source_.answers,
-      .time_above = world_.time_above};
+      .time_above = world_.time_above,
+      .left_off = std::move(left_off)};
   if (checks_) {
     request.started.plan.checked_files = checks_->files();
   }
@@ -1048,7 +1089,8 @@ agent::RunResult RunSession::run() {
                   .keeps_whole =
                       [this](std::string_view arguments) {
                         return world_.redactor.apply(arguments) == arguments;
-                      }},
+                      },
+                  .above = &above_},
                  world_.cancellation);
   io_->finish();
   if (mcp_servers_) {

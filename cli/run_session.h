@@ -48,12 +48,13 @@ struct RunWorld {
   const agent::Redactor& redactor;  // knows the secrets of the plan
   agent::Http& http;
   providers::ModelStates& models;
-  const Parsed& parsed;
+  Parsed parsed;
   std::vector<agent::EventSink*> sinks;  // the first is what the run is for
   Progress* progress = nullptr;          // of the person who may be asked; null: nobody is
   tools::sandbox::Outputs outputs = {};
   agent::Cancellation& cancellation;
-  providers::Killed killed = nullptr;  // asked before each request, beside the kill switch
+  providers::Killed killed = nullptr;     // asked before each request, beside the kill switch
+  const agent::Budget* budget = nullptr;  // of those that it works for; null: there is none
   // The kill switches of those that it works for: before each request and each call.
   std::vector<std::filesystem::path> kill_files = {};
   // The least time that those have left which it is not carried on with; nullopt: no such limit.
@@ -116,7 +117,9 @@ class RunSession {
   agent::Result<void> open_toolbox();
   agent::Result<void> open_sub_agents(std::vector<tools::ConfiguredTool>& tools);
   std::optional<agent::Error> killed() const;
+  agent::Result<void> check_is_alive() const;
   std::vector<std::filesystem::path> kill_files() const;
+  agent::Milliseconds worked_before() const;
   agent::Result<void> start_servers();
   void tell_of_idle_rules();
   void tell_of_idle_matchers();
@@ -132,6 +135,7 @@ class RunSession {
   void warn(std::string message, std::string help = {});
   providers::Dependencies provider_dependencies();
   agent::RunRequest make_request();
+  std::vector<agent::MemberFinished> left_off_members() const;
   void seal(agent::RunStarted& started) const;
   std::function<std::string(std::string_view)> sealer() const;
   agent::Result<void> keep_grants();
@@ -164,6 +168,7 @@ class RunSession {
   std::unique_ptr<tools::mcp::Servers> mcp_servers_;  // null: the agent has none
   agent::Milliseconds started_in_{0};                 // by what is at work before the run
   SharedSinks sinks_;                                 // of the run, and of those of its sub-agents
+  Budgets above_;                                     // of those that it works for
   SharedBudget budget_;                               // the same
   std::unique_ptr<SubAgents> sub_agents_;             // null: the agent has none
   std::unique_ptr<tools::Runner> toolbox_;

@@ -18,8 +18,8 @@ int verbosity_of(const Parsed& parsed) {
   return parsed.has("--quiet") ? -1 : static_cast<int>(parsed.count("--verbose"));
 }
 
-constexpr std::array<std::string_view, 5> k_outputs = {
-    "--output-file", "--log-file", "--record", "--junit", "--failed"};
+constexpr std::array<std::string_view, 6> k_outputs = {
+    "--output-file", "--log-file", "--record", "--junit", "--write-baseline", "--failed"};
 
 agent::Result<void> check_is_no_output(const Parsed& parsed,
                                        std::span<const std::string_view> options,

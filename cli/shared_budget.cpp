@@ -2,11 +2,9 @@
 
 #include "agent/step.h"
 
-#include <fmt/format.h>
+#include <map>
 
 namespace cli {
-
-using agent::Code;
 
 Spending unheard(const agent::State& member, const std::optional<agent::MemberFinished>& heard) {
   Spending spending{.tokens = member.usage.total(), .cost = member.cost};
@@ -19,16 +17,37 @@ Spending unheard(const agent::State& member, const std::optional<agent::MemberFi
   return spending;
 }
 
+agent::Asking nothing_asked() {
+  static const std::string k_any_model;
+  static const std::map<std::string, agent::Price> k_no_prices;
+  return {.model = k_any_model, .prices = k_no_prices};
+}
+
+std::expected<std::optional<std::int64_t>, agent::Ending> Budgets::room_for(
+    const agent::Asking& asking) const {
+  std::optional<std::int64_t> room;
+  for (const agent::Budget* const budget : budgets_) {
+    const auto left = budget != nullptr ? budget->room_for(asking) : room;
+    if (!left) {
+      if (ended_ != nullptr) {
+        ended_->end(left.error());
+      }
+      return left;
+    }
+    room = agent::least(room, *left);
+  }
+  return room;
+}
+
 void SharedBudget::begin_with(std::int64_t tokens, std::optional<agent::Money> cost) {
   const std::lock_guard lock(mutex_);
-  tokens_ = tokens;
-  cost_ = cost;
+  spent_ = {.tokens = tokens, .cost = cost};
 }
 
 void SharedBudget::add(const Spending& spending) {
   const std::lock_guard lock(mutex_);
-  tokens_ += spending.tokens;
-  cost_ = agent::sum_of(cost_, spending.cost);
+  spent_.tokens += spending.tokens;
+  spent_.cost = agent::sum_of(spent_.cost, spending.cost);
 }
 
 void SharedBudget::on(const agent::Event& event) {
@@ -38,31 +57,29 @@ void SharedBudget::on(const agent::Event& event) {
 }
 
 std::optional<agent::Ending> SharedBudget::at_limit() const {
-  auto ending = limit_reached();
-  return ending && tell_whose_ ? tell_whose_(*std::move(ending)) : std::move(ending);
+  auto room = room_for(nothing_asked());
+  const std::lock_guard lock(mutex_);
+  return room ? refused_ : std::optional(std::move(room).error());
 }
 
-std::optional<agent::Ending> SharedBudget::limit_reached() const {
+std::expected<std::optional<std::int64_t>, agent::Ending> SharedBudget::room_for(
+    const agent::Asking& asking) const {
+  auto room = room_within(limits_, asking);
+  if (!room) {
+    const std::lock_guard lock(mutex_);
+    refused_ = room.error();
+  }
+  return room;
+}
+
+std::expected<std::optional<std::int64_t>, agent::Ending> SharedBudget::room_within(
+    const agent::Limits& limits, const agent::Asking& asking) const {
   const std::lock_guard lock(mutex_);
-  if (const auto max = limits_.max_total_tokens; max && tokens_ >= *max) {
-    return agent::stopped_at(Code::run_token_budget,
-                             static_cast<double>(tokens_),
-                             static_cast<double>(*max),
-                             fmt::format("{} of {} tokens are used by {}", tokens_, *max, whose_));
+  auto room = agent::room_within(limits, spent_, asking, " by " + whose_);
+  if (!room && tell_whose_) {
+    return std::unexpected(tell_whose_(std::move(room).error()));
   }
-  if (const auto max = limits_.max_cost_usd; max && (!cost_ || *cost_ >= *max)) {
-    return agent::stopped_at(
-        Code::run_cost_budget,
-        cost_.value_or(*max).dollars(),
-        max->dollars(),
-        cost_
-            ? fmt::format("{} of {} are spent by {}",
-                          agent::format_money(cost_),
-                          agent::format_money(*max),
-                          whose_)
-            : std::string("what an answer cost is unknown, so that the limit cannot be enforced"));
-  }
-  return std::nullopt;
+  return room;
 }
 
 }  // namespace cli

@@ -1,31 +1,52 @@
 // What a run and its members spend together, and whether that is too much.
 #pragma once
+#include "agent/budget.h"
+#include "agent/cancellation.h"
 #include "agent/event.h"
 #include "agent/money.h"
 #include "agent/outcome.h"
 #include "agent/spec.h"
 #include "agent/state.h"
+#include "agent/step.h"
 
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace cli {
 
-struct Spending {
-  std::int64_t tokens = 0;
-  std::optional<agent::Money> cost = agent::Money{};  // nullopt: unknown
-};
+using agent::Spending;
 
 // What a member has spent before, of which the run that it is of has not heard: `heard` is what its
 // log says last of how the member ended.
 Spending unheard(const agent::State& member, const std::optional<agent::MemberFinished>& heard);
 
+// No request: whether anything is left.
+agent::Asking nothing_asked();
+
+// What several budgets leave together. Thread-safe, as they are; borrowed.
+class Budgets final : public agent::Budget {
+ public:
+  // `ended`: the run that is over where one of them leaves nothing; null: whoever asks sees to
+  // that.
+  explicit Budgets(std::vector<const agent::Budget*> budgets, agent::Cancellation* ended = nullptr)
+      : budgets_(std::move(budgets)), ended_(ended) {}
+
+  std::expected<std::optional<std::int64_t>, agent::Ending> room_for(
+      const agent::Asking& asking) const override;
+
+ private:
+  std::vector<const agent::Budget*> budgets_;  // null: none
+  agent::Cancellation* ended_;
+};
+
 // Thread-safe. As a sink it counts what the events cost that it hears.
-class SharedBudget final : public agent::EventSink {
+class SharedBudget final : public agent::EventSink, public agent::Budget {
  public:
   // `whose`: "the flow", for messages.
   SharedBudget(const agent::Limits& limits, std::string whose)
@@ -40,18 +61,38 @@ class SharedBudget final : public agent::EventSink {
   // What a member has spent before, and nobody has heard of.
   void add(const Spending& spending);
   void on(const agent::Event& event) override;
-  // How a run ends that would ask for more; nullopt: it may.
+  // How a run ends that would ask for more, or has wanted to; nullopt: it may.
   std::optional<agent::Ending> at_limit() const;
+  // What is under way at the same time is not counted.
+  std::expected<std::optional<std::int64_t>, agent::Ending> room_for(
+      const agent::Asking& asking) const override;
+  // The same within other limits than its own.
+  std::expected<std::optional<std::int64_t>, agent::Ending> room_within(
+      const agent::Limits& limits, const agent::Asking& asking) const;
 
  private:
-  std::optional<agent::Ending> limit_reached() const;
-
   const agent::Limits limits_;
   const std::string whose_;
   std::function<agent::Ending(agent::Ending)> tell_whose_;  // null: as it is
   mutable std::mutex mutex_;                                // of the next two
-  std::int64_t tokens_ = 0;
-  std::optional<agent::Money> cost_ = agent::Money{};  // nullopt: unknown
+  Spending spent_;
+  mutable std::optional<agent::Ending> refused_;  // for the last request that was too much
+};
+
+// What one has without the share that `limits.wrap_up` keeps for its last turn. Borrows it.
+class BudgetBeforeTheShare final : public agent::Budget {
+ public:
+  BudgetBeforeTheShare(const SharedBudget& whole, const agent::Limits& limits)
+      : whole_(whole), limits_(agent::before_the_share(limits)) {}
+
+  std::expected<std::optional<std::int64_t>, agent::Ending> room_for(
+      const agent::Asking& asking) const override {
+    return whole_.room_within(limits_, asking);
+  }
+
+ private:
+  const SharedBudget& whole_;
+  const agent::Limits limits_;
 };
 
 }  // namespace cli

@@ -5,6 +5,7 @@
 #include "agent/secrets/redact.h"
 #include "agent/text.h"
 #include "cli/agent_choice.h"
+#include "cli/agents_above.h"
 #include "cli/early_end.h"
 #include "cli/flow_run.h"
 #include "cli/key_hosts.h"
@@ -31,7 +32,9 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -81,16 +84,41 @@ std::string name_of(const RunSource& source, const agent::Redactor& redactor) {
   return source.session.empty() ? "" : agent::one_line(redactor.apply(source.session)) + ", ";
 }
 
+// Nothing: a new run begins.
+std::optional<ComeTo> earlier_of(const RunSource& source, const agent::Environment& environment) {
+  if (!source.earlier || source.earlier->forked_from) {
+    return std::nullopt;
+  }
+  const RecordedRun& run = *source.earlier;
+  const auto& finished = run.past.state.finished;
+  agent::RunResult result = finished ? *finished : agent::make_result(run.past.state, {});
+  result.run_id = run.run_id;
+  const Unheard unheard = unheard_of_members(run, environment);
+  result.cost = agent::sum_of(result.cost, unheard.spent.cost);
+  result.turns += run.begun.plan.is_flow ? unheard.turns : 0;
+  result.text.clear();  // whoever carries it on has heard of that
+  result.output.clear();
+  result.partial = false;
+  result.over_budget = false;
+  if (result.resume_cmd.empty()) {
+    result.resume_cmd = resume_of(run, environment).words;
+  }
+  return ComeTo{.result = std::move(result), .seq = run.past.seq};
+}
+
 // Who answers, and in which run, where the command line does not say it.
-void tell_source(const RunSource& source, const agent::Redactor& redactor, std::ostream& err) {
-  if (source.earlier && !source.earlier->forked_from) {
-    const agent::State& state = source.earlier->past.state;
+void tell_source(const RunSource& source,
+                 const std::optional<ComeTo>& earlier,
+                 const agent::Redactor& redactor,
+                 std::ostream& err) {
+  if (earlier) {
+    const agent::RunResult& so_far = earlier->result;
     err << fmt::format("carrying on {}{}: {} turn{}{} so far\n",
                        name_of(source, redactor),
-                       source.earlier->run_id,
-                       state.turns,
-                       state.turns == 1 ? "" : "s",
-                       state.cost ? ", " + agent::format_money(state.cost) : "");
+                       so_far.run_id,
+                       so_far.turns,
+                       so_far.turns == 1 ? "" : "s",
+                       so_far.cost ? ", " + agent::format_money(so_far.cost) : "");
   } else if (source.taken) {
     err << fmt::format("on what the run {} brought\n", source.taken->run_id);
   } else if (!source.earlier && !source.agent.is_named) {
@@ -109,25 +137,6 @@ std::string words_of_fork(const RunSource& source, const agent::Redactor& redact
                      from.turn,
                      name_of(source, redactor),
                      source.earlier->run_id);
-}
-
-// What a signal or the deadline ends before there is a run. `doing`: what was waited for, in a part
-// of a sentence.
-Error stop_before_run(const agent::Cancellation& cancellation,
-                      std::optional<agent::Milliseconds> timeout,
-                      std::string_view doing) {
-  if (cancellation.signal_number() != 0) {
-    return {.code = Code::run_cancelled,
-            .message = fmt::format(
-                "a signal came before the run had started{}{}", doing.empty() ? "" : ": ", doing),
-            .help = {}};
-  }
-  return {
-      .code = Code::run_timeout,
-      .message = fmt::format("the run had not started after {}: {}",
-                             agent::format_duration(timeout.value_or(agent::Milliseconds{0})),
-                             doing.empty() ? "it may wait for its prompt or for a reader" : doing),
-      .help = {}};
 }
 
 }  // namespace
@@ -192,6 +201,7 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   }
   const std::string agent_file = source ? source->agent.file : "";
   auto timeout = timeout_of(parsed);
+  const auto earlier = source ? earlier_of(*source, context.environment) : std::nullopt;
   const auto end_with = [&](std::vector<Error> errors) {
     AnswerSink answer({.format = format_of(parsed)}, *outputs.answer, redactor, cancellation);
     return end_early({.errors = std::move(errors),
@@ -201,7 +211,8 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
                       .signal = cancellation.signal_number(),
                       .timeout = timeout,
                       .began = began,
-                      .color = context.color_err},
+                      .color = context.color_err,
+                      .earlier = earlier},
                      answer,
                      redactor,
                      context.err);
@@ -211,7 +222,7 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   }
   const bool is_quiet = parsed.has("--quiet");
   if (!is_quiet) {
-    tell_source(*source, redactor, context.err);
+    tell_source(*source, earlier, redactor, context.err);
   }
   Result<std::optional<providers::Cassette>> recording(std::nullopt);
   auto plan = [&] {
@@ -257,7 +268,14 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   const auto warn = [&](const Error& warning) {
     context.err << render_warning(warning, context.color_err, redactor) << std::endl;
   };
-  const auto warn_of_recording = [&](const agent::RunResult& result) {
+  const auto tell_what_is_left = [&](const agent::RunResult& result, const auto& run) {
+    if (const auto loss = sinks.log != nullptr ? sinks.log->loss() : std::nullopt;
+        loss && !is_quiet) {  // the last line alone was lost, after the run's last event
+      warn({.code = Code::storage_io, .message = loss->message, .help = loss->help});
+    }
+    if (const auto warning = run.remove_old_runs(); warning && !is_quiet) {
+      warn(*warning);
+    }
     const auto failure = tape ? tape->failure() : std::nullopt;
     if (failure && result.exit_code == 0) {  // else that is what ended it
       warn(*failure);
@@ -269,52 +287,37 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   auto audience = sinks.sinks();
   std::ranges::copy(limits_above.sinks(), std::back_inserter(audience));
   const auto at_limit_above = [&] { return limits_above.at_limit(); };
+  RunWorld world{.context = context,
+                 .supervisor = *supervisor,
+                 .redactor = redactor,
+                 .http = http,
+                 .models = models,
+                 .parsed = parsed,
+                 .sinks = std::move(audience),
+                 .outputs = written,
+                 .cancellation = cancellation,
+                 .killed = at_limit_above,
+                 .budget = &limits_above,
+                 .kill_files = limits_above.kill_files(),
+                 .time_above = limits_above.time(),
+                 .tape = tape.get()};
   if (plan->is_flow()) {
-    auto flow = FlowRun::open({.context = context,
-                               .supervisor = *supervisor,
-                               .redactor = redactor,
-                               .http = http,
-                               .models = models,
-                               .parsed = parsed,
-                               .sinks = std::move(audience),
-                               .outputs = written,
-                               .cancellation = cancellation,
-                               .killed = at_limit_above,
-                               .kill_files = limits_above.kill_files(),
-                               .time_above = limits_above.time(),
-                               .tape = tape.get()},
-                              session_id,
-                              *std::move(source),
-                              *std::move(plan));
+    auto flow = FlowRun::open(std::move(world), session_id, *std::move(source), *std::move(plan));
     if (!flow) {
       return end_with({std::move(flow).error()});
     }
     const agent::RunResult result = (*flow)->run();
     supervisor->dismiss();
-    warn_of_recording(result);
+    tell_what_is_left(result, **flow);
     return result.exit_code;
   }
-  std::vector<const agent::AgentSpec*> above;  // the session keeps them, where they are
-  std::ranges::transform(
-      source->above.agents, std::back_inserter(above), [](const auto& one) { return &one; });
-  const auto session = RunSession::open({.context = context,
-                                         .supervisor = *supervisor,
-                                         .redactor = redactor,
-                                         .http = http,
-                                         .models = models,
-                                         .parsed = parsed,
-                                         .sinks = std::move(audience),
-                                         .progress = sinks.progress.get(),
-                                         .outputs = written,
-                                         .cancellation = cancellation,
-                                         .killed = at_limit_above,
-                                         .kill_files = limits_above.kill_files(),
-                                         .time_above = limits_above.time(),
-                                         .tape = tape.get(),
-                                         .above = std::move(above)},
-                                        session_id,
-                                        *std::move(source),
-                                        *std::move(plan));
+  world.progress = sinks.progress.get();
+  std::ranges::transform(  // the session keeps them, where they are
+      source->above.agents,
+      std::back_inserter(world.above),
+      [](const auto& one) { return &one; });
+  const auto session =
+      RunSession::open(std::move(world), session_id, *std::move(source), *std::move(plan));
   if (!session) {
     return end_with({session.error().code == Code::run_cancelled
                          ? stop_before_run(cancellation, timeout, session.error().message)
@@ -323,14 +326,7 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   context.err << forked;
   const agent::RunResult result = (*session)->run();
   supervisor->dismiss();
-  if (const auto loss = sinks.log != nullptr ? sinks.log->loss() : std::nullopt;
-      loss && !is_quiet) {  // the last line alone was lost, after the run's last event
-    warn({.code = Code::storage_io, .message = loss->message, .help = loss->help});
-  }
-  if (const auto warning = (*session)->remove_old_runs(); warning && !is_quiet) {
-    warn(*warning);
-  }
-  warn_of_recording(result);
+  tell_what_is_left(result, **session);
   return result.exit_code;
 }
 

@@ -97,6 +97,7 @@ std::optional<Ending> what_it_waits_for(const std::string& who,
   }
   const bool is_over = agent::status_of(result.exit_code) == agent::Status::ok ||
                        agent::status_of(result.exit_code) == agent::Status::failed;
+  is_stopped = is_stopped || (result.error && result.error->code == Code::guardrail_killed);
   return is_stopped && !is_over ? std::optional(Ending{.error = result.error}) : std::nullopt;
 }
 
@@ -124,7 +125,7 @@ bool brings_words_from_outside(const Plan& plan) {
 
 Parsed command_line_of_sub_agents(const Parsed& parsed) {
   Parsed own = command_line_of_members(parsed);
-  for (const char* const name : {"--max-turns", "--use", "--use-arg", "--keep-grants"}) {
+  for (const char* const name : {"--use", "--use-arg", "--keep-grants"}) {
     own.values.erase(name);
   }
   return own;
@@ -300,9 +301,11 @@ tools::Output SubAgents::call(const Callee& callee,
   const std::string who =
       fmt::format("the {} {}", callee.is_handoff ? "agent" : "sub-agent", callee.name);
   tools::Output output = output_of(who, result);
-  const bool goes_on = context.stop.stop_requested() && !world_.journal.empty();
-  output.suspended = callee.is_handoff ? what_takes_over_waits_for(who, result)
-                                       : what_it_waits_for(who, result, goes_on);
+  const auto limit = limit_of_caller(result);
+  const bool goes_on = (context.stop.stop_requested() || limit) && !world_.journal.empty();
+  output.suspended = callee.is_handoff  ? what_takes_over_waits_for(who, result)
+                     : goes_on && limit ? limit
+                                        : what_it_waits_for(who, result, goes_on);
   context.on_ended({.member = member.member,
                     .step = member.step,
                     .item = member.item,
@@ -339,19 +342,25 @@ RunResult SubAgents::perform(const Callee& callee,
   const auto count_before = [&](const agent::State& past) {
     world_.count_before(unheard(past, earlier.record.finished));
   };
-  const Parsed parsed = command_line_of_sub_agents(world_.run.parsed);
+  // To whom the conversation goes has the last word, too: others leave the share for that.
+  const bool leaves_share = !callee.is_handoff && world_.plan.agent.limits.wrap_up;
+  const BudgetBeforeTheShare less(world_.budget, world_.plan.agent.limits);
+  const agent::Budget& budget =
+      leaves_share ? static_cast<const agent::Budget&>(less) : world_.budget;
+  const Budgets budgets({&budget, &world_.above_all});
   RunWorld own{
       .context = world_.run.context,
       .supervisor = world_.run.supervisor,
       .redactor = world_.run.redactor,
       .http = world_.run.http,
       .models = world_.run.models,
-      .parsed = parsed,
+      .parsed = command_line_of_sub_agents(world_.run.parsed),
       .sinks = world_.sinks,
       .progress = world_.run.progress,
       .outputs = world_.run.outputs,
       .cancellation = stop,
-      .killed = [&] { return killed(stop); },
+      .killed = [&] { return killed(stop, budget); },
+      .budget = &budgets,
       .kill_files = world_.kill_files,
       .is_patient = world_.run.is_patient,
       .count_before = world_.count_before,
@@ -384,16 +393,27 @@ RunResult SubAgents::perform(const Callee& callee,
 }
 
 // Before each request of a member.
-std::optional<Error> SubAgents::killed(agent::Cancellation& stop) const {
+std::optional<Error> SubAgents::killed(agent::Cancellation& stop,
+                                       const agent::Budget& budget) const {
   if (auto error = world_.killed()) {
     return error;
   }
-  const auto ending = world_.budget.at_limit();
+  auto ending = world_.budget.at_limit();
+  if (const auto room = budget.room_for(nothing_asked()); !room && !ending) {
+    ending = room.error();
+  }
   if (!ending) {
     return std::nullopt;
   }
   stop.end(*ending);
   return ending->error;
+}
+
+// It has not ended by itself: what it spends with all others is used up.
+std::optional<Ending> SubAgents::limit_of_caller(const RunResult& result) const {
+  auto ending = world_.budget.at_limit();
+  const bool is_it = ending && result.error && result.error->code == ending->error->code;
+  return is_it ? std::move(ending) : std::nullopt;
 }
 
 Ending SubAgents::how_it_was_stopped() const {

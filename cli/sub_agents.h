@@ -31,7 +31,8 @@ class SubAgents {
     const Plan& plan;                      // the same
     std::vector<agent::EventSink*> sinks;  // that hear of the members, too
     const SharedBudget& budget;
-    std::filesystem::path journal;  // empty: none is kept
+    const agent::Budget& above_all;  // what those leave that the agent works for
+    std::filesystem::path journal;   // empty: none is kept
     std::string session;  // what the run is called, or its id; empty: none is kept, nor recorded
     std::vector<const agent::AgentSpec*> above;  // the agent itself, and those that it works for
     std::vector<std::filesystem::path> obeyed;   // as RunWorld's
@@ -73,7 +74,8 @@ class SubAgents {
   agent::MemberStarted member_of(const Callee& callee,
                                  const tools::CallContext& context,
                                  const agent::SubAgentRecord& earlier) const;
-  std::optional<agent::Error> killed(agent::Cancellation& stop) const;
+  std::optional<agent::Error> killed(agent::Cancellation& stop, const agent::Budget& budget) const;
+  std::optional<agent::Ending> limit_of_caller(const agent::RunResult& result) const;
   agent::Ending how_it_was_stopped() const;
 
   World world_;

@@ -153,7 +153,7 @@ Result<int> call_by_hand(agent::Toolbox& toolbox,
   for (agent::Leftover& left : toolbox.tidy_up()) {
     context.err << render_warning(
                        {.message = left.sentence, .help = {}}, context.color_err, context.redactor)
-                << "\n\n";
+                << "\n";
     if (left.is_obeyed) {
       result.code = Code::sandbox_violation;
       result.message = std::move(left.sentence);

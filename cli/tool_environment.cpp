@@ -8,13 +8,14 @@
 
 namespace cli {
 
-ToolEnvironment::ToolEnvironment(Options options,
+ToolEnvironment::ToolEnvironment(const std::filesystem::path& temporary,
+                                 Options options,
                                  const Context& context,
                                  tools::Supervisor& supervisor,
                                  const agent::Redactor& redactor)
     : context_(context),
       redactor_(redactor),
-      folder_(context.environment, options.folder_id),
+      folder_(temporary, options.folder_id),
       place_{.folder = folder_,
              .supervisor = supervisor,
              .outputs = std::move(options.outputs),
@@ -35,8 +36,9 @@ agent::Result<std::unique_ptr<ToolEnvironment>> ToolEnvironment::open(
     const Context& context,
     tools::Supervisor& supervisor,
     const agent::Redactor& redactor) {
+  TRY_ASSIGN(const auto temporary, find_temporary(context.environment, options.is_written));
   std::unique_ptr<ToolEnvironment> tool_environment(
-      new ToolEnvironment(std::move(options), context, supervisor, redactor));
+      new ToolEnvironment(temporary, std::move(options), context, supervisor, redactor));
   TRY_ASSIGN(tool_environment->sandbox_, open_sandbox(agent, context, tool_environment->place_));
   tool_environment->program_runner_ = std::make_unique<tools::LocalProgramRunner>(
       supervisor, tool_environment->sandbox_.get(), tool_environment->dialer_);

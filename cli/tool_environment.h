@@ -27,6 +27,7 @@ class ToolEnvironment {
  public:
   struct Options {
     std::string folder_id;        // what the folder is called by
+    IsWritten is_written;         // by any tool of the whole: the folder is elsewhere (written_by)
     agent::Http* http = nullptr;  // borrowed; null: one of its own
     tools::sandbox::Outputs outputs = {};
     std::vector<std::filesystem::path> obeyed = {};  // see Workplace
@@ -54,7 +55,8 @@ class ToolEnvironment {
   tools::Questioner* questioner() { return questioner_.get(); }  // null: nobody is there
 
  private:
-  ToolEnvironment(Options options,
+  ToolEnvironment(const std::filesystem::path& temporary,
+                  Options options,
                   const Context& context,
                   tools::Supervisor& supervisor,
                   const agent::Redactor& redactor);

@@ -1,15 +1,14 @@
 // `errand init`: a first agent file that works and explains itself.
-#include "agent/descriptor.h"
 #include "agent/text.h"
 #include "cli/commands/commands.h"
+#include "cli/output.h"
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
+#include <filesystem>
+#include <string>
 #include <string_view>
-#include <unistd.h>
+#include <system_error>
 
 namespace cli {
 namespace {
@@ -95,26 +94,16 @@ agent::Result<void> write_new(const std::filesystem::path& file,
                               const std::string& shown,
                               std::string_view text,
                               bool force) {
-  const auto refuse = [&](int error) {
-    return error == EEXIST
-               ? agent::fail(agent::Code::cli_cannot_create,
-                             fmt::format("`{}` already exists", shown),
-                             "name another file, or overwrite it with --force")
-               : agent::fail(agent::Code::cli_cannot_create,
-                             fmt::format("cannot write `{}`: {}", shown, std::strerror(error)));
-  };
-  const int mode = force ? O_TRUNC : O_EXCL;
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0666);
-  if (descriptor < 0) {
-    return refuse(errno);
+  std::error_code error;
+  if (!force && std::filesystem::exists(std::filesystem::symlink_status(file, error))) {
+    return agent::fail(agent::Code::cli_cannot_create,
+                       fmt::format("`{}` already exists", shown),
+                       "name another file, or overwrite it with --force");
   }
-  int error = agent::write_all(descriptor, text);
-  if (::close(descriptor) != 0 && error == 0) {
-    error = errno;
-  }
-  if (error != 0) {
-    return refuse(error);
-  }
+  TRY_ASSIGN(const auto output, Output::to_file(file.string()));
+  output->write(text);
+  output->commit();
+  TRY(ending_of(*output, 0));
   return {};
 }
 
@@ -130,6 +119,7 @@ agent::Result<int> command_init(const Parsed& parsed, Context& context) {
                        "its name ends in .yaml, .yml or .md");
   }
   const std::string name = name_from(file);
+  TRY(check_stays_inside(shown, context.cwd));
   TRY(write_new(file,
                 shown,
                 extension == ".md" ? markdown_agent(name) : yaml_agent(name),

@@ -27,6 +27,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
@@ -113,7 +114,8 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
              check_keys(started->agent, parsed, started->redactor, context));
   TRY_ASSIGN(started->tool_environment,
              ToolEnvironment::open(started->agent,
-                                   {.folder_id = agent::new_run_id()},
+                                   {.folder_id = agent::new_run_id(),
+                                    .is_written = written_by(started->agent, {}, context)},
                                    context,
                                    *started->supervisor,
                                    started->redactor));
@@ -139,13 +141,13 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
   for (std::string& sentence : started->places->left_out(started->agent)) {
     context.err << render_warning(
                        {.message = std::move(sentence)}, context.color_err, context.redactor)
-                << "\n\n";
+                << "\n";
   }
   for (const agent::Warning& warning : started->servers->warnings()) {
     context.err << render_warning({.message = warning.message, .help = {}},
                                   context.color_err,
                                   context.redactor)
-                << "\n\n";
+                << "\n";
   }
   return started;
 }
@@ -244,7 +246,7 @@ void print_server(const tools::mcp::ConnectedServer& connected,
 void warn_of(const tools::mcp::OtherOffers& others, Context& context) {
   for (const agent::Error& error : others.errors) {
     context.err << render_warning({.message = error.message}, context.color_err, context.redactor)
-                << "\n\n";
+                << "\n";
   }
 }
 
@@ -272,7 +274,7 @@ Result<void> end_servers(Started& started, Context& context) {
   for (agent::Leftover& left : tidy_up(started.servers.get(), started.places.get())) {
     context.err << render_warning(
                        {.message = left.sentence, .help = {}}, context.color_err, context.redactor)
-                << "\n\n";
+                << "\n";
     if (left.is_obeyed && !stays) {
       stays = agent::Error{
           .code = Code::sandbox_violation, .message = std::move(left.sentence), .help = {}};
@@ -326,7 +328,7 @@ Result<int> accept_tools(const Started& started,
                                    .help = {}},
                                   context.color_err,
                                   context.redactor)
-                << "\n\n";
+                << "\n";
   }
   std::size_t tools = 0;
   for (const auto& [name, of_server] : now.servers) {
@@ -341,6 +343,21 @@ Result<int> accept_tools(const Started& started,
   return 0;
 }
 
+// With the code of what kept the first one from starting, which has been said already.
+Result<int> all_required_are_there(std::span<const agent::McpServerSpec> wanted,
+                                   const tools::mcp::Servers& servers) {
+  for (const tools::mcp::CheckedServer& missing : servers.not_started()) {
+    const auto spec = std::ranges::find(wanted, missing.name, &agent::McpServerSpec::name);
+    if (spec != wanted.end() && spec->is_required) {
+      agent::Error error = *missing.checks.front().error;
+      error.message = fmt::format("the MCP server `{}` is required, and did not start",
+                                  agent::one_line(missing.name, 60));
+      return agent::fail(std::move(error));
+    }
+  }
+  return 0;
+}
+
 // ---- errand mcp test ----
 
 Json json_of(const tools::mcp::ServerCheck& check) {
@@ -350,7 +367,8 @@ Json json_of(const tools::mcp::ServerCheck& check) {
   }
   if (check.error) {
     json["error"] = {{"code", agent::row(check.error->code).name},
-                     {"message", check.error->message}};
+                     {"message", check.error->message},
+                     {"help", check.error->help}};
   }
   return json;
 }
@@ -429,6 +447,9 @@ void print_checks(const std::vector<tools::mcp::CheckedServer>& servers, Context
                         about.empty() ? "" : ": ",
                         agent::one_line(about)),
             context);
+      if (check.error && !check.error->help.empty()) {
+        print(fmt::format("     help: {}", agent::one_line(check.error->help)), context);
+      }
     }
   }
 }
@@ -465,16 +486,7 @@ Result<int> command_mcp_list(const Parsed& parsed, Context& context) {
       print_server(connected[at], others[at], context);
     }
   }
-  for (const agent::McpServerSpec& server : wanted) {
-    const bool is_there = std::ranges::any_of(
-        connected, [&](const auto& one) { return one.connection.name == server.name; });
-    if (!is_there && server.is_required) {
-      return agent::fail(Code::mcp_connection,
-                         fmt::format("the MCP server `{}` is required, and did not start",
-                                     agent::one_line(server.name, 60)));
-    }
-  }
-  return 0;
+  return all_required_are_there(wanted, *(*started)->servers);
 }
 
 Result<int> command_mcp_tools(const Parsed& parsed, Context& context) {

@@ -142,10 +142,21 @@ Result<int> command_mcp_login(const Parsed& parsed, Context& context) {
 }
 
 Result<int> command_mcp_logout(const Parsed& parsed, Context& context) {
+  TRY_ASSIGN(const auto signals, SignalWatcher::start(context.cancellation));
   TRY_ASSIGN(LoginWorld world, login_world_of(parsed, context));
   TRY_ASSIGN(const auto options, login_options(world, context));
   const tools::oauth::LoginStore store = tools::oauth::login_store_of(options);
-  TRY_ASSIGN(const bool was_there, store.remove());
+  auto lock =
+      store.lock(world.clock, context.cancellation.stop());  // else a renewal brings it back
+  if (const int signal = context.cancellation.signal_number(); !lock && signal != 0) {
+    return 128 + signal;
+  }
+  if (!lock) {
+    return agent::fail(std::move(lock).error());
+  }
+  const auto login = store.load();  // one without a token says what the next one has to ask for
+  const bool was_there = !login || (*login && !(*login)->access_token.empty());
+  TRY(store.remove());
   context.out << (was_there ? "logged out\n" : "there was no login\n");
   return 0;
 }

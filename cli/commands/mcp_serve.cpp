@@ -22,12 +22,12 @@
 #include "cli/tool_by_hand.h"
 #include "providers/http/http_client.h"
 #include "providers/resilience/model_states.h"
-#include "tools/hooks/obeyed_files.h"
 #include "tools/process/supervisor.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <expected>
 #include <filesystem>
@@ -110,9 +110,12 @@ Result<std::string> token_of(const Parsed& parsed, const agent::Environment& env
   if (!parsed.has("--http") || token.size() < k_least || !is_word) {
     return agent::fail(
         Code::cli_usage,
-        parsed.has("--http")
-            ? fmt::format("the variable {} has no token", agent::one_line(*name, 60))
-            : "`--token-env` is for `--http`",
+        parsed.has("--http") ? fmt::format("the variable {} has {}",
+                                           agent::one_line(*name, 60),
+                                           token.empty() ? "no token"
+                                           : is_word     ? "a token of less than 16 characters"
+                                                         : "more than one word")
+                             : "`--token-env` is for `--http`",
         "a token is one word of 16 characters or more: `openssl rand -hex 32` makes one");
   }
   return token;
@@ -144,9 +147,9 @@ std::vector<std::filesystem::path> files_served(const std::vector<Plan>& plans,
     std::ranges::move(obeyed_by_all(plan, parsed, context), std::back_inserter(files));
   }
   if (toolbox != nullptr) {
-    const std::filesystem::path home(agent::value_of(context.environment, "HOME"));
-    std::ranges::move(tools::obeyed_files(*toolbox, context.cwd, home), std::back_inserter(files));
+    std::ranges::move(obeyed_by_agent(*toolbox, context), std::back_inserter(files));
   }
+  std::ranges::move(obeyed_by_next_agents(context), std::back_inserter(files));
   return files;
 }
 
@@ -167,6 +170,20 @@ Result<void> join(ServedTools& agents, ServedTools* own, JoinedTools& all) {
   return {};
 }
 
+// Of runs, where there are none.
+Result<void> check_options_of_runs(const Parsed& parsed) {
+  constexpr auto k_of_runs = std::to_array<const char*>(
+      {"--timeout", "--max-turns", "--max-cost", "--model", "--param", "--fail-on-denied"});
+  for (const char* const name : k_of_runs) {
+    if (parsed.positionals.empty() && parsed.has(name)) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("`{}` is for runs, and no agent is served", name),
+                         "leave it out: a call of a tool has the tool's own time limit");
+    }
+  }
+  return {};
+}
+
 int verbosity_of_server(const Parsed& parsed) {
   return parsed.has("--quiet") ? -1 : static_cast<int>(parsed.count("--verbose"));
 }
@@ -176,6 +193,7 @@ int verbosity_of_server(const Parsed& parsed) {
 Result<int> command_mcp_serve(const Parsed& parsed, Context& given) {
   TRY_ASSIGN(const std::size_t parallel, calls_at_once(parsed));
   TRY(check_has_some(parsed));
+  TRY(check_options_of_runs(parsed));
   TRY_ASSIGN(const auto place, place_of(parsed));
   TRY_ASSIGN(const std::string token, token_of(parsed, given.environment));
   TRY_ASSIGN(const auto supervisor, tools::Supervisor::start());  // before any thread

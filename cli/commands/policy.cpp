@@ -12,6 +12,7 @@
 #include "cli/run_folder.h"
 #include "cli/terminal/render_error.h"
 #include "cli/tool_by_hand.h"
+#include "cli/user_places.h"
 #include "config/load.h"
 #include "tools/builtin/registry.h"
 #include "tools/mcp/find_tools.h"
@@ -31,6 +32,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace cli {
@@ -172,7 +174,9 @@ class TriedSandbox {
   Result<std::unique_ptr<tools::Sandbox>> try_out(const agent::AgentSpec& agent,
                                                   const Context& context) {
     TRY_ASSIGN(supervisor_, tools::Supervisor::start());
-    folder_.emplace(context.environment, agent::new_run_id());
+    TRY_ASSIGN(const auto temporary,
+               find_temporary(context.environment, written_by(agent, {}, context)));
+    folder_.emplace(temporary, agent::new_run_id());
     return open_sandbox(agent, context, {.folder = *folder_, .supervisor = *supervisor_});
   }
 

@@ -373,7 +373,9 @@ agent::Result<int> command_runs_show(const Parsed& parsed, Context& context) {
   const auto shown = turn ? events_of_turn(events, *turn) : std::span(events);
   if (shown.empty()) {
     return not_taken(fmt::format("the run {} has no turn {}", run_id, *turn),
-                     fmt::format("its turns are 1 to {}", run.row.turns));
+                     run.row.model.empty()
+                         ? "a flow's turns are its members': `errand runs show` names their runs"
+                         : fmt::format("its turns are 1 to {}", run.row.turns));
   }
   if (parsed.value("--output") == "json") {
     show_as_json(run, shown, context);

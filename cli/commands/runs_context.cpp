@@ -205,7 +205,7 @@ agent::Result<int> command_runs_context(const Parsed& parsed, Context& context) 
     return agent::fail(agent::Code::cli_usage,
                        at ? fmt::format("the run {} has made no request in a turn {}", run_id, *at)
                           : fmt::format("the run {} has made no request", run_id),
-                       "`errand runs show` has its turns");
+                       "`errand runs show` has its turns, or, of a flow, the runs of its members");
   }
   context.out << (parsed.value("--output") == "json"
                       ? context.redactor.dump(json_of(*request, run_id)) + "\n"

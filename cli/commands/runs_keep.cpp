@@ -88,6 +88,7 @@ Result<CaseFiles> case_files(const Parsed& parsed, const Context& context) {
                      : fmt::format("`{}` is no name of a test case", agent::one_line(file, 200)),
         fmt::format("--output-file NAME{}", config::k_test_suffix));
   }
+  TRY(check_stays_inside(file));
   CaseFiles files{.test = (context.cwd / file).lexically_normal(), .script = {}};
   files.script = files.test.parent_path() /
                  (name.substr(0, name.size() - config::k_test_suffix.size()) + ".replay.yaml");

@@ -273,7 +273,15 @@ class Pool {
     if (world_.stop.stop_requested()) {
       return {};
     }
-    return run_once(cases_[job.found].test, number, world_);
+    const config::TestCase& test = cases_[job.found].test;
+    try {
+      return run_once(test, number, world_);
+    } catch (const std::exception& exception) {
+      TestOutcome broken{.problem = agent::error_of(exception).message};
+      TestRun run{.outcome = {}, .failures = failures_of(test, broken)};
+      run.outcome = std::move(broken);
+      return run;
+    }
   }
 
   const std::vector<Found>& cases_;
@@ -437,7 +445,10 @@ Result<int> command_test(const Parsed& parsed, Context& context) {
     TRY_ASSIGN(junit, Output::to_file(*file, &cancellation.patience()));
   }
   TRY_ASSIGN(const Baselines baselines, open_baselines(parsed, context));
-  const RunFolder folder(context.environment, "test-" + agent::new_run_id());
+  // Each case's agent writes in a copy below it alone.
+  TRY_ASSIGN(const auto temporary,
+             find_temporary(context.environment, [](const auto&) { return false; }));
+  const RunFolder folder(temporary, "test-" + agent::new_run_id());
   const auto out =
       Output::to_descriptor(STDOUT_FILENO, "standard output", &cancellation.patience());
   const bool is_text = parsed.value("--output") != "json";

@@ -4,6 +4,7 @@
 #include "agent/secrets/redact.h"
 #include "agent/text.h"
 #include "cli/commands/commands.h"
+#include "cli/flow_files.h"
 #include "cli/help.h"
 #include "cli/known_names.h"
 #include "cli/open_sandbox.h"
@@ -11,9 +12,9 @@
 #include "cli/terminal/render_error.h"
 #include "cli/tool_by_hand.h"
 #include "cli/tool_environment.h"
+#include "cli/user_places.h"
 #include "providers/registry.h"
 #include "tools/builtin/registry.h"
-#include "tools/hooks/obeyed_files.h"
 #include "tools/process/supervisor.h"
 #include "tools/runner/runner.h"
 
@@ -132,17 +133,18 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
     redactor.add(tool.env);
   }
   apply_sandbox_option(chosen.agent.sandbox, parsed);
-  agent::AgentSpec called = chosen.agent;  // what other tools could do is of no importance,
-  std::vector<std::filesystem::path> obeyed = tools::obeyed_files(  // but what they would run is
-      chosen.agent,
-      context.cwd,
-      agent::value_of(context.environment, "HOME"));
+  agent::AgentSpec called = chosen.agent;      // what other tools could do is of no importance,
+  std::vector<std::filesystem::path> obeyed =  // but what they would run is
+      obeyed_by_agent(chosen.agent, context);
+  std::ranges::move(obeyed_by_next_agents(context), std::back_inserter(obeyed));
   std::erase_if(called.tools, [&](const agent::ToolSpec& tool) {
     return tool.name != parsed.positionals.front();
   });
   TRY_ASSIGN(const auto tool_environment,
              ToolEnvironment::open(called,
-                                   {.folder_id = agent::new_run_id(), .obeyed = std::move(obeyed)},
+                                   {.folder_id = agent::new_run_id(),
+                                    .is_written = written_by(called, {}, context),
+                                    .obeyed = std::move(obeyed)},
                                    context,
                                    *supervisor,
                                    redactor));

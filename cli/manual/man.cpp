@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 // The texts, taken over byte for byte by the assembler: nothing is done with them at the start.
 // CMakeLists.txt says where they are.

@@ -534,12 +534,13 @@ void Progress::show(const agent::RunFinished& end, const agent::Event&) {
   if (!is_loud(0) && errors.empty()) {
     return;
   }
+  const bool was_asked = result.turns > 0 || result.usage.total() > 0;
   std::string took;
-  if (is_loud(0) && (result.turns > 0 || result.usage.total() > 0 || result.exit_code == 0)) {
+  if (is_loud(0) && (was_asked || result.exit_code == 0)) {
     took = bill(result) + (result.over_budget ? ", over budget" : "");
   }
   line(render_ending(errors, result.exit_code, took, options_.color, redactor_));
-  if (is_loud(0) && result.exit_code != 0 && result.turns > 0 && !result.resume_cmd.empty()) {
+  if (is_loud(0) && result.exit_code != 0 && was_asked && !result.resume_cmd.empty()) {
     lines(paint(k_dim, clean("carry it on: " + result.resume_cmd)), Breaks::by_terminal);
   }
 }

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <system_error>
 
 namespace cli {
 namespace {
@@ -58,6 +59,9 @@ class TerminalQuestioner final : public tools::Questioner {
     text += keys.empty() ? ": " : fmt::format(" ({}): ", fmt::join(keys, "; "));
     Terminal::say(text);
     const auto line = Terminal::read_line(stop, k_longest_reply);
+    if (!line && stop.stop_requested()) {
+      Terminal::say("No answer is waited for any more.\n");
+    }
     const bool has_left = !line || (line->is_last && question.may_leave);
     return has_left ? std::nullopt
                     : std::optional(meant(agent::trimmed(line->text), question.options));

@@ -22,9 +22,10 @@ std::vector<cli::ServedTool> two_tools() {
 class Client {
  public:
   Reaction say(const std::string& text) {
-    const auto reactions = dialogue_.hear(text);
-    REQUIRE(reactions.size() == 1);
-    return reactions.front();
+    const cli::Heard heard = dialogue_.hear(text);
+    REQUIRE(heard.reactions.size() == 1);
+    CHECK_FALSE(heard.is_list);
+    return heard.reactions.front();
   }
   Reaction ask(const std::string& method, const Json& params = nullptr) {
     Json message = {{"jsonrpc", "2.0"}, {"id", 7}, {"method", method}};
@@ -42,7 +43,7 @@ class Client {
     CHECK(reply["id"] == 7);
     return reply["result"];
   }
-  std::vector<Reaction> hear(const std::string& text) { return dialogue_.hear(text); }
+  cli::Heard hear(const std::string& text) { return dialogue_.hear(text); }
 
  private:
   std::vector<cli::ServedTool> tools_ = two_tools();
@@ -171,11 +172,14 @@ TEST_CASE("mcp dialogue: only requests are answered", "[cli]") {
 TEST_CASE("mcp dialogue: one revision has lists of messages", "[cli]") {
   Client client;
   client.ask("initialize", {{"protocolVersion", "2025-03-26"}});
-  const auto reactions =
-      client.hear(R"([{"id":1,"method":"ping"},{"method":"x"},{"id":2,"method":"x"}])");
-  REQUIRE(reactions.size() == 3);
+  const auto [reactions, is_list] =
+      client.hear(R"([{"id":1,"method":"ping"},{"method":"x"},{"id":2,"method":"x"},{"id":3},7])");
+  CHECK(is_list);
+  REQUIRE(reactions.size() == 5);
   CHECK(reactions[0].error_code == 0);
   CHECK(reactions[1].reply.empty());
   CHECK(reactions[2].error_code == -32601);
+  CHECK(reactions[3].error_code == -32600);
+  CHECK(reactions[4].error_code == -32600);
   CHECK(client.say("[]").error_code == -32600);
 }
