@@ -181,6 +181,9 @@ def fault(rng, protocol, stream):
 def quoted(value):
     return json.dumps(value, ensure_ascii=False)
 
+# By a model that knows it: part of the next request, where its answer is sent back.
+TELLS = f"The key is {SECRET}, by the way."
+
 
 class Plan:
     """What a round is: files, what the server says, groups of command lines that run at once, and what is said of it."""
@@ -193,8 +196,7 @@ class Plan:
         self.later = Step(["run", "later/agent.yaml", "-o", "json", "--timeout", "10s"])
         KINDS[kind](self, rng)
         if not self.script["reply"] or self.script["reply"][-1].get("repeat") != "forever":
-            # Not where an answer may be sent back: what a model has said is part of the next request.
-            told = "" if kind == "guard" or rng.random() < 0.5 else f" The key is {SECRET}, by the way."
+            told = "" if kind == "guard" or rng.random() < 0.5 else f" {TELLS}"
             self.script["reply"].append({"text": f"That is all.{told}", "repeat": "forever"})
 
     @property

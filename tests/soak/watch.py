@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "e2e"))
 import run as e2e  # noqa: E402
+from rounds import TELLS  # noqa: E402
 
 SAMPLE_S = 0.02
 LATER_S = 20
@@ -173,6 +174,9 @@ class Watch(e2e.Checker):
         # One that a session names is kept, and says so by its sticky bit.
         if folders := sorted(path.name for path in self.world.tmp.glob("errand-*") if not path.stat().st_mode & stat.S_ISVTX):
             self.fail(f"a later run leaves folders of dead runs: {folders}")
+
+    def own_words(self, raw):
+        return raw.replace(TELLS.encode(), b"")
 
     def check_journal(self):
         super().check_journal()

@@ -35,9 +35,9 @@ def record(finished):
     base.execute("create table if not exists runs(finished)")
     base.execute("insert into runs values (?)", [finished])
     base.commit()
-def ask(count):
+def ask(count, text="x"):
     for _ in range(count):
-        body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}]}).encode()
+        body = json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]}).encode()
         urllib.request.urlopen(urllib.request.Request(os.environ["SOAK_BASE"] + "/chat/completions", body)).read()
         yield
         time.sleep(0.06)
@@ -157,6 +157,9 @@ class Watcher(unittest.TestCase):
         self.fails("the API key is in the output", f"sys.stderr.write({SECRET!r}); say()")
         for place in ("home", "work", "tmp"):
             self.fails("the API key is in", f"({place} / 'log').write_text('x {SECRET} y'); say()")
+        self.fails("the API key is in a request's body", "next(ask(1, os.environ['TEST_KEY'])); say()")
+        own = rounds.TELLS.replace(SECRET, "{os.environ['TEST_KEY']}")
+        self.holds(f'next(ask(1, f"You said: {own}")); say()')
 
     def test_what_the_server_would_refuse(self):
         self.fails("request 1: not a POST of a JSON object",
