@@ -100,6 +100,7 @@ tests/unit/config/hostile_test.cpp
 tests/unit/providers/http/address_filter_test.cpp
 tests/unit/providers/http/loopback_server.cpp
 tests/unit/providers/wire/attachments_test.cpp
+tests/unit/providers/wire/contradictions_test.cpp
 tests/unit/providers/wire/demands_test.cpp
 tests/unit/providers/wire/endings_test.cpp
 tests/unit/providers/wire/plain_reply_test.cpp

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""clang-tidy on the program's own sources, one by one; fails where it finds anything.
+"""clang-tidy on what is compiled of the program's own sources; fails where it finds anything.
 
     tests/check_tidy.py BUILD [JOBS]
 
-A source in which it found nothing is not looked at again for thirty days, unless the source, a header of this
-repository that it includes, its command, .clang-tidy or a package of the machine has changed."""
+What is compiled is a source or several together. Where it found nothing, that is not looked at again for thirty days,
+unless one of the sources, a header of this repository that they include, its command, .clang-tidy or a package of the
+machine has changed."""
 import concurrent.futures
 import hashlib
 import json
@@ -22,15 +23,19 @@ DAYS = 30
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
-def with_headers(source):
-    """The source and all of this repository that it includes."""
+def with_included(source):
+    """The source and all of this repository that it includes, by their paths in it."""
     found, left = {}, [source]
     while left:
-        name = left.pop()
+        name = os.path.relpath(ROOT / left.pop(), ROOT)
         if name not in found and (ROOT / name).is_file():
             found[name] = (ROOT / name).read_bytes()
             left += [inner.decode() for inner in INCLUDE.findall(found[name])]
-    return sorted(found.items())
+    return found
+
+
+def is_of_program(name):
+    return name.endswith(".cpp") and name.split("/")[0] in FOLDERS
 
 
 def digest(*parts):
@@ -68,10 +73,11 @@ def main():
     around, keys = machine(), {}
     for entry in json.loads((pathlib.Path(build) / "compile_commands.json").read_text()):
         source = os.path.relpath(entry["file"], ROOT)
-        if source.split("/")[0] in FOLDERS:
+        included = with_included(source)
+        if any(map(is_of_program, included)):
             command = entry["command"].replace(str(ROOT), "").encode()
-            keys[source] = digest(around, command, *(part for name, text in with_headers(source)
-                                                     for part in (name.encode(), text)))
+            texts = (text.replace(os.fsencode(ROOT), b"") for _, text in sorted(included.items()))
+            keys[source] = digest(around, command, *map(str.encode, sorted(included)), *texts)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         findings = [text for text in pool.map(lambda one: check(build, *one), keys.items()) if text]
     print("\n".join(findings), end="\n" if findings else "")

@@ -60,6 +60,16 @@ class Tidy(unittest.TestCase):
             change()
             self.assertEqual(self.check()[:2], (0, asked))
 
+    def test_sources_that_are_compiled_together(self):
+        for name in ("one", "other"):
+            self.write(f"build/{name}.cxx", f'#include "{self.tree}/{"tools/t" if name == "one" else "tests/x"}.cpp"\n')
+        self.write("compile_commands.json", json.dumps(
+            [{"file": str(self.tree / f"build/{name}.cxx"), "command": "c++"} for name in ("one", "other")]))
+        self.assertEqual(self.check(), (0, ["build/one.cxx"], ""))
+        self.assertEqual(self.check()[1], [])
+        self.write("tools/t.cpp", "// new")
+        self.assertEqual(self.check()[1], ["build/one.cxx"])
+
     def test_a_finding_is_not_forgotten(self):
         self.write("tools/t.cpp", "BAD")
         for asked in (["agent/a.cpp", "tools/t.cpp"], ["tools/t.cpp"]):

@@ -62,6 +62,13 @@ def expected_of_lead(case, code, said, rows):
     return f'exit = 0\n[[event]]\ntype = "tool.finished"\ncontent = \'~"exit_name": ?"{name}"\'\n'
 
 
+def session_of(case):
+    """What its agent says of the journal: that of the whole counts."""
+    file = case.folder / "agent.yaml"
+    lines = file.read_text().splitlines() if file.is_file() else []
+    return "".join(f"{line}\n" for line in lines if line.startswith("session:"))
+
+
 def with_files_of(case, folder):
     """All that the case gives the program, in a folder for another one."""
     (folder / "files").mkdir(parents=True)
@@ -81,11 +88,12 @@ def derived(case, top, rows):
     if isinstance(said.get("protocol"), str) and said["protocol"] != "all":
         keys.append("protocol")
     shared = 'formats = ["jsonl"]\n' + "".join(f"{key} = {json.dumps(said[key])}\n" for key in keys if key in said)
-    kinds = {"flow": ("errand run flow.yaml", {"flow.yaml": FLOW % json.dumps(prompt)}, f"exit = {code}\n")}
+    session = session_of(case)
+    kinds = {"flow": ("errand run flow.yaml", {"flow.yaml": FLOW % json.dumps(prompt) + session}, f"exit = {code}\n")}
     if case.name not in OTHERWISE_BELOW:
         kinds["lead"] = ('errand run lead.yaml "Lead on."',
-                         {"lead.yaml": LEAD, "lead-script.yaml": SCRIPT % json.dumps(prompt)},
-                         expected_of_lead(case, code, said, rows))
+                         {"lead.yaml": LEAD + session, "lead-script.yaml": SCRIPT % json.dumps(prompt)},
+                         f"exit = {code}\n" if session and code != 0 else expected_of_lead(case, code, said, rows))
     for kind, (command, files, expected) in kinds.items():
         folder = with_files_of(case, top / kind / case.name.replace("/", "-"))
         for name, text in files.items():

@@ -162,9 +162,11 @@ class Server:
         if behaviour == "hangs in the list":
             return
         if behaviour == "answers with what is no answer":
-            tools = [tool(name) for name in ("null", "nothing", "text", "both")]
+            tools = [tool(name) for name in ("null", "nothing", "text", "both", "two")]
         if behaviour == "answers with what is no content":
             tools = [tool(name) for name in mcp_offers.NO_RESULTS]
+        if behaviour == "promises what its results are":
+            tools = [tool(name, outputSchema=mcp_offers.PROMISED) for name in mcp_offers.PROMISES]
         if behaviour == "lists a schema that is too deep":
             deep = json.dumps({"tools": [tool("f", inputSchema="DEEP")]}).replace('"DEEP"', '{"items":' * 300 + "{}" + "}" * 300)
             self.write(f'{{"jsonrpc": "2.0", "id": {number}, "result": {deep}}}')
@@ -254,7 +256,8 @@ class Server:
         if behaviour in ("hangs in a call", "is deaf to signals", "has a grandchild"):
             return
         if behaviour == "refuses the call":
-            self.send(id=number, error={"code": -32602, "message": "n is \x1b[1mtoo large\nreally"})
+            self.send(id=number, error={"code": -32602, "message": "n is \x1b[1mtoo large\nreally",
+                                        "data": {"most": 7}})
         elif behaviour == "fails the call":
             self.send(id=number, result={**text, "isError": True})
         elif behaviour == "answers with what is no result":
@@ -263,13 +266,19 @@ class Server:
             self.send(id=number + 1000, result=text)
             self.send(id=str(number), result=text)
             self.send(id=None, error={"code": -32700, "message": "what?"})
+        elif behaviour == "answers in several lines":
+            self.write(json.dumps({"jsonrpc": "2.0", "id": number, "result": text}, indent=1))
         elif behaviour == "answers with what is no answer":
-            answers = {"null": {"result": None}, "nothing": {}, "text": {"error": "no \x1b[1mluck"}, "both": {"result": None, "error": 7}}
+            answers = {"null": {"result": None}, "nothing": {}, "text": {"error": "no \x1b[1mluck"}, "both": {"result": None, "error": 7},
+                       "two": {"result": text, "error": {"code": 1, "message": "no"}}}
             self.send(id=number, **answers[params["name"]])
         elif behaviour == "logs with the ids of calls":
             self.write(json.dumps({"id": number, "level": "info", "message": "a call"}))
             self.write(f'INFO {{"jsonrpc": "2.0", "id": {number}, "half')
             self.send(id=number, result=text)
+        elif behaviour == "answers with half a line":
+            sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {number}, "result": {{"cont')
+            sys.stdout.flush()
         elif behaviour == "answers with half of it":
             self.write(f'{{"jsonrpc": "2.0", "id": {number}, "result": {{"content": [}}}}')
         elif behaviour == "answers twice":
@@ -304,6 +313,11 @@ class Server:
                 answer = json.loads(sys.stdin.readline())
                 answers[str(answer["id"])] = "result" if "result" in answer else answer["error"]["code"]
             self.send(id=number, result={"content": [{"type": "text", "text": json.dumps(answers, sort_keys=True)}]})
+        elif behaviour == "asks the person too often":
+            for question in range(150):
+                self.send(id=f"q{question}", method="elicitation/create", params=QUESTION)
+            said = [json.loads(sys.stdin.readline())["result"]["action"] for _ in range(150)]
+            self.send(id=number, result={"content": [{"type": "text", "text": f"{said.count('decline')} times no"}]})
         elif behaviour.startswith("asks the person"):
             self.send(id="q", method="elicitation/create", params=QUESTION)
             answer = json.loads(sys.stdin.readline())
@@ -342,6 +356,8 @@ class Server:
             self.send(id=number, result=text)
         elif behaviour == "answers with what is no content":
             self.send(id=number, result=mcp_offers.NO_RESULTS[params["name"]][0])
+        elif behaviour == "promises what its results are":
+            self.send(id=number, result=mcp_offers.PROMISES[params["name"]][0])
         elif behaviour == "brings bytes that are no text":
             if params["name"] == "f":
                 sys.stdout.flush()
@@ -359,8 +375,10 @@ class Server:
         elif behaviour == "asks and does not read":
             for one in range(40_000):
                 self.send(id="x" * 4_000 + str(one), method="ping")
-        elif behaviour == "wants to be asked more":
-            self.send(id=number, result={"resultType": "input_required", "inputRequests": {}, "requestState": "x"})
+        elif behaviour.endswith("wants to be asked more"):
+            self.asked = getattr(self, "asked", 0) + 1
+            self.send(id=number, result={"resultType": "input_required", "inputRequests": {}, "requestState": "x",
+                                         "content": [{"type": "text", "text": f"asked {self.asked}"}]})
         elif behaviour == "tells its environment":
             self.send(id=number, result={"content": [{"type": "text", "text": ",".join(sorted(os.environ))}]})
         else:
@@ -399,7 +417,7 @@ ROWS = {
     "refuses": dict(code=69, said=r"refuses: not \x1b[31mtoday\nreally (-32000)"),
     "speaks an unknown revision": dict(code=69, said="`1999-01-01`"),
     "is of a later age": dict(code=69, said="2031-01-01"),
-    "hangs in the list": dict(code=69, said="did not answer within 1s", settings="timeouts: {start: 1s}"),
+    "hangs in the list": dict(code=69, said="`timeouts.start` of the server says how long", settings="timeouts: {start: 1s}"),
     "dies in the list": dict(code=69, said="ended with exit status 1"),
     "has no list": dict(code=69, said="without `tools`"),
     "lists without end": dict(code=69, said="has no last page"),
@@ -426,14 +444,14 @@ ROWS = {
         calls=["f", "h", "g"], results=["did f", "did h", "not_found"], tools=["mcp__s__f", "mcp__s__h"],
         said="the tool `g` is left out: it can only be run as a task"),
     "describes at length": dict(said="the schema of `g` is too large",
-                                listed=lambda tools: [one["description"] for one in tools] == ["ü" * 4_000]),
+                                listed=lambda tools: [one["description"] for one in tools] == ["ü" * 3_998 + "…"]),
     "has one tool more than is taken": dict(code=69, said="has 10001 tools, more than 10000"),
     "changes what git obeys when it ends": dict(
         results=["did f", "did g"], settings="sandbox: true",
         said="what git or errand obeys was changed while the MCP server `s` ran: `", left=".git.untrusted"),
     "hangs in a call": dict(calls=["f"], results=["did not answer within 1s"],
                             settings="timeouts: {call: 1s}", notes=["notifications/cancelled"]),
-    "makes another's progress": dict(calls=["f"], results=["has said nothing for 700ms"],
+    "makes another's progress": dict(calls=["f"], results=["has neither answered nor reported progress for 700ms"],
                                      settings="timeouts: {silence: 700ms}"),
     "makes progress": dict(calls=["f"], results=["did f"], settings=mcp_offers.SILENCE,
                            output="7 of 8: going"),
@@ -446,18 +464,29 @@ ROWS = {
     "closes its stdout in a call": dict(calls=["f"], results=["closed its stdout"]),
     "changes its tools when it is started again": dict(
         calls=["f", "f"], one_by_one=True, results=["exit status 7", "is another one now"]),
-    "refuses the call": dict(calls=["f"], results=["says: n is"], failed=["mcp.tool_call"], fenced=["n is"]),
+    "refuses the call": dict(calls=["f"], results=['really (-32602): {"most":7}'], failed=["mcp.tool_call"], fenced=["n is"]),
     "fails the call": dict(calls=["f"], results=["did f"], failed=["mcp.tool_call"], fenced=["did f"]),
     "answers with what is no result": dict(calls=["f"], results=["no result of a tool"], failed=["mcp.transport"]),
     "answers with what is no content": dict(
         calls=list(mcp_offers.NO_RESULTS), results=[why for _, why in mcp_offers.NO_RESULTS.values()],
-        failed=["mcp.transport"] * (len(mcp_offers.NO_RESULTS) - 3) + [None] * 3),
-    "answers with the wrong id": dict(calls=["f"], results=["has said nothing for 700ms"],
-                                      settings="timeouts: {silence: 700ms}"),
+        failed=["mcp.transport"] * (len(mcp_offers.NO_RESULTS) - 6) + [None] * 6),
+    "promises what its results are": dict(
+        calls=list(mcp_offers.PROMISES), results=[said for _, said in mcp_offers.PROMISES.values()],
+        failed=["mcp.tool_call"] * 3 + [None, None, "mcp.tool_call"]),
+    "answers with the wrong id": dict(
+        calls=["f"], settings="timeouts: {silence: 700ms}",
+        results=["has neither answered nor reported progress for 700ms; it answered a request that was never made, with the id 100"]),
+    "answers in several lines": dict(
+        calls=["f"], results=["has neither answered nor reported progress for 700ms; what it wrote is no message: {"],
+        settings="timeouts: {silence: 700ms}"),
     "answers with what is no answer": dict(
-        calls=["null", "nothing", "text", "both"], failed=["mcp.transport"] * 4, fenced=["luck"],
+        calls=["null", "nothing", "text", "both", "two"], failed=["mcp.transport"] * 5, fenced=["luck"],
         results=["cannot be used: its `result` is null", "it has neither a `result` nor an `error`",
-                 r"its `error` is no object: no \x1b[1mluck", "its `error` is no object: 7"]),
+                 r"its `error` is no object: no \x1b[1mluck", "its `error` is no object: 7",
+                 "it has both a `result` and an `error`"]),
+    "answers with half a line": dict(
+        calls=["f"], results=['has neither answered nor reported progress for 700ms; what it wrote is no message: {"jsonrpc"'],
+        settings="timeouts: {silence: 700ms}"),
     "answers with half of it": dict(calls=["f"], results=["cannot be used: it is not JSON"], failed=["mcp.transport"]),
     "answers the handshake with nothing": dict(code=69, said="answered to `initialize` cannot be used: its `result` is null"),
     "lists a schema that is too deep": dict(code=69, said="cannot be used: it nests deeper than 200 levels"),
@@ -479,6 +508,9 @@ ROWS = {
         calls=["f"], settings="elicitation: decline",
         results=['{"id": "q", "jsonrpc": "2.0", "result": {"action": "decline"}}'],
         said="the MCP server `s` asked once, and was told no: `elicitation: decline` said no"),
+    "asks the person too often": dict(
+        calls=["f"], results=["150 times no"],
+        said="the MCP server `s` asked 50 times, and was told no: it had asked too often before"),
     "is stateless, and asks the person": dict(
         calls=["f"], settings="elicitation: defaults", revision="2026-07-28", results=[
             '[true, {"who": {"action": "accept", "content": {"name": "Ada"}}}]']),
@@ -493,7 +525,8 @@ ROWS = {
     "brings structure alone": dict(calls=["f"], results=['{"deep":[1,"x"]}']),
     "floods notifications": dict(calls=["f"], results=["did f"]),
     "asks and does not read": dict(calls=["f"], results=["does not read what it is sent"]),
-    "wants to be asked more": dict(calls=["f"], results=["still asks after 10 answers"], failed=["mcp.tool_call"]),
+    "wants to be asked more": dict(calls=["f"], results=["asked 1"]),
+    "is stateless, and wants to be asked more": dict(calls=["f"], results=["still asks after 10 answers"], failed=["mcp.tool_call"]),
     "tells its environment": dict(calls=["f"], results=["GIVEN,"], never=["A_SECRET_TOKEN"],
                                   settings="env: {GIVEN: b}"),
     "stays when stdin is closed": dict(results=["did f", "did g"]),

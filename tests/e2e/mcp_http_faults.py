@@ -244,7 +244,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         name, id = asked.json["params"]["name"], asked.json["id"]
         done = self.text(f"did {name}")
-        if behaviour == "streams its answers":
+        forgets_at_work = behaviour == "forgets its session while it works"
+        if forgets_at_work and name == "f":
+            server.working.set()
+            server.answered.wait(PATIENCE_S)
+        elif forgets_at_work and server.sessions > 1:
+            server.answered.set()
+        if forgets_at_work and server.sessions == 1:
+            server.working.wait(PATIENCE_S)
+            server.sessions += 1
+            self.error(asked, -32001, "Session not found", status=404)
+        elif behaviour == "streams its answers":
             self.open_stream()
             self.wfile.write(b": hello\n\n")
             self.event({"method": "notifications/progress", "params": {
@@ -369,7 +379,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.asked, self.sessions, self.calls, self.resumed = [], 0, 0, 0
         self.listens = 0
         self.open_id = self.stream = None
-        self.called, self.answered, self.cut = (threading.Event() for _ in range(3))
+        self.called, self.working, self.answered, self.cut = (threading.Event() for _ in range(4))
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def has_sessions(self):
@@ -537,7 +547,7 @@ ROWS = {
     "wants a login": dict(code=77, said="wants a login", check=times("tools/list", 0)),
     "streams its answers": dict(GOOD, output="7 of 8: going"),
     "leaves out the end of its last event": dict(GOOD),
-    "drips comments in a call": dict(calls=["f"], results=["has said nothing for 700ms"], check=is_cut,
+    "drips comments in a call": dict(calls=["f"], results=["has neither answered nor reported progress for 700ms"], check=is_cut,
                                      settings="timeouts: {silence: 700ms}"),
     "cuts its answer": dict(calls=["f"], results=["broke off its answer"], failed=["mcp.transport"],
                             check=times("tools/call", 1)),
@@ -556,12 +566,14 @@ ROWS = {
                                 check=all_of(times("initialize", 2), times("tools/call", 3))),
     "forgets its session, and calls that a bad request": dict(
         calls=["f", "g"], one_by_one=True, results=["did f", "did g"], check=times("initialize", 2)),
+    "forgets its session while it works": dict(calls=["f", "g"], results=["did f", "did g"],
+                                               check=all_of(times("initialize", 2), times("tools/call", 3))),
     "forgets every session": dict(calls=["f"], results=["HTTP status 404"], failed=["mcp.transport"],
                                   check=times("tools/call", 2)),
     "has too many calls": dict(calls=["f"], results=["did f"], check=times("tools/call", 2)),
     "has too many calls for ever": dict(calls=["f"], results=["HTTP status 429: slow down"], failed=["mcp.transport"],
                                         check=times("tools/call", 4)),
-    "has too many calls until tomorrow": dict(calls=["f"], results=["HTTP status 429"], check=times("tools/call", 1)),
+    "has too many calls until tomorrow": dict(calls=["f"], results=["HTTP status 429: slow down; it may be asked again in 24h"], check=times("tools/call", 1)),
     "fails in a call": dict(calls=["f"], results=["HTTP status 502: bad gateway"], failed=["mcp.transport"],
                             check=times("tools/call", 1)),
     "forbids a call": dict(calls=["f"], results=["refuses with HTTP status 403"], failed=["mcp.auth"], check=times("tools/call", 1)),
@@ -571,7 +583,7 @@ ROWS = {
     "sends a page in a call": dict(calls=["f"], results=["neither JSON nor a stream of events"]),
     "answers with nothing": dict(calls=["f"], results=["ended its answer before the result"]),
     "answers that it has taken it": dict(calls=["f"], results=["ended its answer before the result"]),
-    "answers with the wrong id": dict(calls=["f"], results=["ended its answer before the result"]),
+    "answers with the wrong id": dict(calls=["f"], results=["ended its answer before the result; it answered a request that was never made, with the id"]),
     "refuses a call with a status": dict(calls=["f"], results=["says: n is too odd (-32602)"], failed=["mcp.tool_call"],
                                        fenced=["n is too odd"]),
     "asks back in an answer": dict(calls=["f"], results=["did f"], check=answers_a_ping),

@@ -7,15 +7,18 @@ and errand between them. Each row is one story, told by command lines; tokens mu
 """
 import base64
 import concurrent.futures
+import contextlib
 import hashlib
 import http.server
 import json
 import os
 import pathlib
 import secrets
+import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -79,7 +82,8 @@ class World:
                     self.refresh.pop(form.get("refresh_token"), None)
                 self.renewing.set()
                 self.client_is_gone.wait(PATIENCE_S)
-                return 503, {"error": "temporarily_unavailable"}
+                if self.behaviour["held"] != "a while":
+                    return 503, {"error": "temporarily_unavailable"}
             with self.lock:
                 scope = self.refresh.pop(form.get("refresh_token"), None)  # good once
             return (200, self.tokens(scope)) if scope is not None else (400, {"error": "invalid_grant"})
@@ -205,7 +209,7 @@ class Story:
         folder.mkdir()
         (folder / "agent.yaml").write_text(
             f"version: 1\nname: e2e\nmodel: openai/gpt-5\nmcp_servers:\n"
-            f"  crm: {{url: \"{world.url}/mcp\"{oauth}}}\n")
+            f"  crm: {{url: \"{world.url}/mcp\"{oauth}}}\npermissions: {{allow: [\"mcp__crm__*\"]}}\n")
         self.environment = {"HOME": str(folder), "PATH": os.environ["PATH"], "CI_SECRET": "a-secret-of-ci"}
 
     def run(self, *words):
@@ -287,13 +291,20 @@ def renewed_by_one(story):
     story.must(story.world.count("refresh_token") == 1, f"renewed {story.world.count('refresh_token')} times")
 
 
-def kill_in_a_renewal(story):
-    """The login is as it was, and nobody waits for what is left of the dead."""
+@contextlib.contextmanager
+def in_a_renewal(story):
+    """The process that renews the login, and waits for its new token."""
     story.log_in()
     story.run_out()
     with subprocess.Popen([story.errand, "mcp", "tools", "agent.yaml"], cwd=story.folder, env=story.environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         story.must(story.world.renewing.wait(PATIENCE_S), "it was not renewed")
+        yield process
+
+
+def kill_in_a_renewal(story):
+    """The login is as it was, and nobody waits for what is left of the dead."""
+    with in_a_renewal(story) as process:
         process.kill()
     story.world.client_is_gone.set()
     story.must([file.suffix for file in story.logins()] == [".json"], f"what is left: {story.logins()}")
@@ -311,6 +322,61 @@ def killed_before_it_has_the_new_token(story):
     story.expect(77, "tools", "agent.yaml", contains="`errand mcp login")
     story.log_in()
     story.expect(0, "tools", "agent.yaml", contains="mcp__crm__f")
+
+
+def stopped_in_a_renewal(story):
+    """It waits a moment for the new token, and not as long as for any other answer (15 s)."""
+    with in_a_renewal(story) as process:
+        process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        story.must(process.wait(PATIENCE_S) == -signal.SIGINT, f"it ended with {process.returncode}")
+        story.must(time.monotonic() - begin < 10, "it waited for the authorization server")
+    story.world.client_is_gone.set()
+    story.expect(0, "tools", "agent.yaml", contains="mcp__crm__f")
+
+
+def late_in_a_renewal(story):
+    """Whose time is over does not take the new token from those that come later."""
+    story.log_in()
+    (story.folder / "calls.replay.yaml").write_text(
+        "version: 1\nreplies:\n- {delay: 3s, tool_calls: [{mcp__crm__f: {}}]}\n- {delay: 3s, tool_calls: [{mcp__crm__f: {}}]}\n"
+        "- Done.\n")
+    with subprocess.Popen([story.errand, "run", "agent.yaml", "-m", "replay/calls.replay.yaml", "-o", "jsonl", "Go."],
+                          cwd=story.folder, env=story.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as process:
+        begin = process.stdout.readline()  # the servers are there
+        with story.world.lock:
+            story.world.access.clear()
+        story.must(story.world.renewing.wait(PATIENCE_S), f"it was not renewed: {begin}")
+        time.sleep(2)
+        story.world.client_is_gone.set()
+        out, _ = process.communicate(timeout=PATIENCE_S)
+    story.said.append(out)
+    story.must(process.returncode == 0, f"it ended with {process.returncode}: {out}")
+    story.must("is asked for a token, and has not answered" in out, f"nobody was late: {out}")
+    story.must("did it for [redacted]" in out, f"the second call has no token: {out}")
+    story.must(story.world.count("refresh_token") == 1, f"renewed {story.world.count('refresh_token')} times")
+
+
+def logout_in_a_renewal(story):
+    """It waits for the new token to be kept, which would bring the login back."""
+    with in_a_renewal(story), concurrent.futures.ThreadPoolExecutor(1) as pool:
+        done = pool.submit(story.run, "logout", "agent.yaml", "crm")
+        time.sleep(0.5)
+        story.world.client_is_gone.set()
+        out = done.result().stdout
+        story.must("logged out" in out, f"it says {out}")
+    story.must(not story.logins(), "the login is back")
+    story.expect(77, "tools", "agent.yaml")
+
+
+def silent_in_a_renewal(story):
+    story.log_in()
+    story.run_out()
+    story.expect(69, "tools", "agent.yaml",
+                 contains=f"{story.world.url}/token is asked for a token, and has not answered")
+    story.must("the MCP server `crm` did not answer within 500ms" in story.said[-1], "it is not said who waits")
+    story.world.client_is_gone.set()
 
 
 def damaged_login(story):
@@ -375,6 +441,10 @@ ROWS = {  # name: (story, oauth of the agent file, behaviour of the servers)
     "renewed by one of many": (renewed_by_one, "", {}),
     "killed in a renewal": (killed_in_a_renewal, "", {"held": "before"}),
     "killed behind a renewal": (killed_before_it_has_the_new_token, "", {"held": "behind"}),
+    "stopped in a renewal": (stopped_in_a_renewal, "", {"held": "before"}),
+    "late in a renewal": (late_in_a_renewal, ", timeouts: {call: 1s, silence: 1s}", {"held": "a while"}),
+    "logout in a renewal": (logout_in_a_renewal, "", {"held": "a while"}),
+    "silence in a renewal": (silent_in_a_renewal, ", timeouts: {start: 500ms}", {"held": "before"}),
     "damaged login": (damaged_login, "", {}),
     "refused token": (refused_token, "", {}),
     "step up": (step_up, "", {"call": True}),

@@ -10,7 +10,7 @@ PROGRESS_S = 0.5  # between two of eight: longer in all than the silence that is
 SILENCE = "timeouts: {silence: 3s}"
 NO_OUTPUT = "(no output)"
 TEXT = {"type": "text", "text": "x"}
-# Results of calls, and what is said of each; the last three are results.
+# Results of calls, and what is said of each; the last six are results.
 NO_RESULTS = {
     "empty": ({}, "no result of a tool: it has no `content`"),
     "word": ({"content": "no"}, "no result of a tool: its `content` is no list"),
@@ -28,7 +28,24 @@ NO_RESULTS = {
     "both": ({"content": "no", "structuredContent": {}}, "its `content` is no list"),
     "none": ({"content": []}, NO_OUTPUT),
     "blank": ({"content": [{"type": "text", "text": ""}], "isError": None}, NO_OUTPUT),
+    "described": ({"content": [{"type": "resource_link", "name": "a", "uri": "x://y", "description": "About a."}]},
+                  "[resource a at x://y: About a.]"),
+    "beside": ({"content": [TEXT], "structuredContent": {"a": 1}}, '{"a":1}'),
+    "twice": ({"content": [{"type": "text", "text": '{"a": 1.0}'}], "structuredContent": {"a": 1}},
+                                      '{"a": 1.0}'),
     "null": ({"content": None, "structuredContent": {"a": 1}}, '{"a":1}'),
+}
+# Of a tool that promises `{"a": NUMBER}`, what is said of its result; all but the first three and the last are as promised.
+# What stands beside a `$ref` counts, as in the draft that the protocol means.
+PROMISED = {"type": ["object", "null"], "required": ["a"], "properties": {"a": {"$ref": "#/$defs/n", "minimum": 1}},
+            "$defs": {"n": {"type": "number"}}}
+PROMISES = {
+    "other": ({"content": [TEXT], "structuredContent": {"a": "no"}}, "[not as `outputSchema` says: /a "),
+    "less": ({"content": [TEXT], "structuredContent": {"a": 0}}, "[not as `outputSchema` says: /a "),
+    "broken": ({"content": [TEXT]}, "[not as `outputSchema` says: there is no structured content]"),
+    "kept": ({"content": [TEXT], "structuredContent": {"a": 1}}, '{"a":1}'),
+    "null": ({"content": [TEXT], "structuredContent": None}, "x"),
+    "refused": ({"content": [TEXT], "isError": True}, "x"),
 }
 NOT_FOUND = {"code": -32002, "message": "Resource not found"}
 
@@ -113,7 +130,7 @@ def prompts(server, number, params):
     server.send(id=number, result=[
         {"prompts": [{"name": "greet", "description": "Says\x1b[1m hello.", "arguments": [
             {"name": "who", "required": True}, {"name": "tone"}]}, {"name": "talk"}], "nextCursor": "1"},
-        {"prompts": [{"name": name} for name in ("picture", "silent", "speaks-first", "garbage", "refuses", "hangs")]},
+        {"prompts": [{"name": name} for name in ("picture", "silent", "broken-picture", "speaks-first", "garbage", "refuses", "hangs")]},
     ][page])
 
 
@@ -137,8 +154,8 @@ def prompt(server, number, params):
                  said("user", text="Four."),
                  said("user", "resource", resource={"uri": "note://a", "text": "text of a"})],
         "picture": [said("user", text="What is this?"), said("user", "image", data=PICTURE, mimeType="image/png"),
-                    said("user", "image", data="%%%", mimeType="image/png"),
                     said("user", "audio", data="UklGRg==", mimeType="audio/wav")],
+        "broken-picture": [said("user", text="What is this?"), said("user", "image", data="%%%", mimeType="image/png")],
         "silent": [said("user", text="Begin."), said("assistant", text="I have begun.")],
         "speaks-first": [said("assistant", text="Hello.")],
     }[params["name"]]})

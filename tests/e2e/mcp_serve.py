@@ -11,6 +11,7 @@ import os
 import pathlib
 import queue
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -314,6 +315,17 @@ def an_ending_is_an_error_with_its_name(place):
     server.close()
 
 
+def a_time_limit_while_its_servers_start(place):
+    server = place.serve(place.agent(more="limits: {timeout: 500ms}\n"
+                                          "mcp_servers: {mute: {command: sleep, args: ['50']}}\n"))
+    server.begin()
+    result = server.call()["result"]
+    bill = result["_meta"]["errand/result"]
+    expect(result["isError"] and bill["exit_code"] == 124 and bill["duration_ms"] >= 500, bill)
+    expect("the MCP server `mute` had not answered yet" in result["content"][0]["text"], result)
+    server.close()
+
+
 def what_waits_for_a_yes_says_how(place):
     replies = "[{tool_calls: [{name: write_file, arguments: {path: a, content: b}}]}, Done.]"
     server = place.serve(place.agent(replies=replies,
@@ -436,6 +448,18 @@ def a_reader_that_goes_while_nothing_is_said(place):
     expect(run["exit_code"] in (141, 143), run)
 
 
+def a_signal_while_nobody_reads(place):
+    server = place.serve(place.agent(), is_read=False)
+    server.send("initialize", {"protocolVersion": "2025-11-25"}, 1)
+    expect(b"protocolVersion" in server.process.stdout.readline(), "the handshake")
+    for number in range(5_000):
+        server.send("tools/list", number=f"list {number}")
+        if select.select([], [server.process.stdin], [], 0.3)[1] == []:
+            break
+    server.process.send_signal(signal.SIGTERM)
+    server.wait(-signal.SIGTERM)
+
+
 def two_calls_at_once(place):
     server = place.serve(place.agent("slow", SLOW), place.agent("quick"))
     server.begin()
@@ -509,7 +533,30 @@ def a_list_of_messages(place):
     server = place.serve(place.agent())
     server.begin("2025-03-26")
     server.write('[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"ping"}]\n')
-    expect(server.answer("a")["result"] == {} and server.answer("b")["result"] == {}, "both")
+    expect([one["result"] for one in server.next()] == [{}, {}], "both")
+    call = {"jsonrpc": "2.0", "id": "c", "method": "tools/call",
+            "params": {"name": "greeter", "arguments": {"prompt": "Do it."}}}
+    server.write(json.dumps([call, 7, {"jsonrpc": "2.0", "method": "notifications/none"}, {"id": 3, "method": 4},
+                             {"jsonrpc": "2.0", "id": "d", "method": "ping"}]) + "\n")
+    answers = server.next()
+    expect([one.get("id") for one in answers] == [None, 3, "d", "c"], answers)
+    expect([one["error"]["code"] for one in answers[:2]] == [-32600, -32600], answers)
+    expect(answers[2]["result"] == {} and is_calls_text(answers[3], "Hello."), answers)
+    server.write('[{"jsonrpc":"2.0","method":"notifications/none"}]\n')
+    server.write('[]\n')
+    expect(server.next()["error"]["code"] == -32600, "the empty one")
+    server.close()
+
+
+def requests_that_cannot_be_read(place):
+    server = place.serve(place.agent())
+    server.begin()
+    for number, text in enumerate(('"method":7', '"params":{}', '"method":"x","params":' + "[" * 300 + "]" * 300,
+                                   '"method":"x\\ud800"', '"method":"x"')):
+        server.write('{"jsonrpc":"2.0","id":"%d",%s}\n' % (number, text))
+        expect("error" in server.answer(str(number)), text[:40])
+    server.write('{"jsonrpc":"2.0","id":null,"method":"ping"}\n')
+    expect(server.next()["error"]["code"] == -32600, "an id that is null")
     server.close()
 
 
@@ -576,7 +623,8 @@ def secrets_stay(place):
 def agents_that_do_not_load(place):
     (place.work / "broken.yaml").write_text("version: 1\nname: b\nmodl: x\n")
     for words, code in ((["broken.yaml"], 78), ([place.agent(), place.agent()], 2), ([], 2), (["missing.yaml"], 78),
-                        ([place.agent(), "-P", "nobody=1"], 2), ([place.agent(), "-j", "65"], 2)):
+                        ([place.agent(), "-P", "nobody=1"], 2), ([place.agent(), "-j", "65"], 2),
+                        ([place.agent("n", more="parameters: {n: {type: number, default: 1}}\n"), "-P", "n=abc"], 2)):
         ended = place.run("mcp", "serve", *words)
         expect(ended.returncode == code and ended.stdout == "" and "error" in ended.stderr, f"{words}: {ended}")
 
@@ -659,9 +707,13 @@ def a_tool_that_is_cancelled(place):
 def tools_that_cannot_be_served(place):
     hooks = "tools: [shell]\nhooks: {pre_tool_use: [{command: [sh, -c, 'true']}]}\n"
     for words, code in ((["--tools", place.agent("coder", more=hooks)], 78), (["--tools", "missing.yaml"], 78),
+                        (["--timeout", "2s", "--tools", place.agent("b", more="tools: [shell]\n")], 2),
                         (["--tools", place.agent("c", more="tools: [shell]\n"), place.agent("shell")], 2)):
         ended = place.run("mcp", "serve", *words)
         expect(ended.returncode == code and ended.stdout == "" and "error" in ended.stderr, f"{words}: {ended}")
+    alone = place.agent("d", more="tools: [shell]\nsub_agents: {kid: {description: x, instructions: x}}\n")
+    ended = place.run("mcp", "serve", "--tools", alone)
+    expect(ended.returncode == 0 and "the sub-agents of the agent are left out" in ended.stderr, ended)
 
 
 # ---- rows over HTTP ----
@@ -700,6 +752,8 @@ def http_without_a_session(place):
         expect(status == 400 and answer["error"]["code"] == -32020, f"{more}: {answer}")
     status, answer = web.ask_modern("tools/call", {"name": "greeter"}, Mcp_Name="other")
     expect(status == 400 and answer["error"]["code"] == -32020, answer)
+    status, answer = web.ask("tools/list", MCP_Protocol_Version="1999-01-01")
+    expect(status == 400 and answer["error"]["data"]["requested"] == "1999-01-01", answer)
     status, answer = web.ask("tools/list", MCP_Protocol_Version="2026-07-28", Mcp_Method="tools/list")
     expect(status == 400 and answer["error"]["code"] == -32602, answer)
     web.end()
@@ -744,6 +798,22 @@ def http_with_a_token(place):
                   ["--http", "example.com:80"]):
         ended = place.run("mcp", "serve", *words, agent)
         expect(ended.returncode == 2 and ended.stdout == "", f"{words}: {ended}")
+
+
+def http_for_clients_without_chunks(place):
+    """Of HTTP/1.0, as proxies speak it: the end of the connection is that of the answer."""
+    web = Web(place, place.agent())
+    body = json.dumps(web.request("tools/call", {"name": "greeter", "arguments": {"prompt": "x"}, "_meta": MODERN}))
+    head = {"Host": f"127.0.0.1:{web.port}", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call",
+            "Mcp-Name": "greeter", "Content-Length": len(body), **web.headers({})}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+    answer = web.raw(f"POST /mcp HTTP/1.0\r\n{lines}\r\n{body}".encode(), wanted="no such thing")
+    said, _, text = answer.partition("\r\n\r\n")
+    expect(" 200 " in said and "chunked" not in said, said)
+    data = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
+    expect(is_calls_text(data[-1], "Hello."), text)
+    expect(all(line.startswith(("data: ", "event: ", "id: ", ":")) for line in text.splitlines() if line), text)
+    web.end()
 
 
 def http_a_client_that_goes(place):

@@ -28,6 +28,7 @@ import time
 import tomllib
 import traceback
 import uuid
+import zlib
 
 sys.dont_write_bytecode = True  # a test run leaves nothing in the source tree
 import server as scripted  # noqa: E402
@@ -559,11 +560,19 @@ class Checker:
                 if event["type"] not in UNCOMPARED_EVENTS]
         if not kept or kept[-1]["type"] != "run.finished":
             return
+        if not outcome.said and self.is_early(result, kept[-1]["result"]):
+            return
         if kept[-1]["result"] != result:
             self.fail(f"the journal has another result: {kept[-1]['result']}")
         said = [event["type"] for event in outcome.said if event["type"] not in UNCOMPARED_EVENTS]
         if outcome.said and said != [event["type"] for event in kept]:
             self.fail(f"the journal has other events: {[event['type'] for event in kept]}")
+
+    def is_early(self, result, kept):
+        """It was to be carried on, and ended before that: it is what it was."""
+        bill = ("usage", "turns", "tool_calls", "denials", "cost_usd", "models", "members")
+        return result["exit_code"] != 0 and not result["text"] and result["error"] != kept["error"] and \
+            [result.get(key) for key in bill] == [kept.get(key) for key in bill]
 
     def events_kept(self, run, after):
         rows = self.journaled("select json from events where run_id = ? and seq > ? order by seq", run, after)
@@ -617,7 +626,8 @@ class Checker:
             self.member_lines(lines, {events[0]["run"], *members})
         if resumes:  # what came of the run before is in the journal
             events = [event for event in self.events_kept(events[0]["run"], 0) if event["seq"] <= resumes] + events
-        self.calls(events)
+        if not (resumes and types == ["run.started", "run.finished"] and outcome.code != 0):  # else calls stay open
+            self.calls(events)
         self.bill(events)
         self.turns(events, len(outcome.said))
 
@@ -872,8 +882,12 @@ class Checker:
             for path in folder.rglob("*"):
                 if path.is_file() and not path.is_symlink() and SECRET.encode() in path.read_bytes():
                     self.fail(f"the API key is in {path.relative_to(self.world.root)}")
-        if any(SECRET.encode() in request.raw for request in self.world.server.requests):
+        if any(SECRET.encode() in self.own_words(request.raw) for request in self.world.server.requests):
             self.fail("the API key is in a request's body")
+
+    def own_words(self, raw):
+        """Of a request, without what the server itself has said before."""
+        return raw
 
     def check_journal(self):
         """Whatever happened, the journal is whole, and what it holds of a run is that run."""
@@ -1009,8 +1023,8 @@ class Judged:
             event["code"] for event in events if event["type"] == "tool.finished" and event["code"]}
 
 
-def run_case(case, options, afterwards=None):
-    """All variants of a case; and then that all that it expects has been compared."""
+def run_case(case, options, afterwards=None, variants=None):
+    """All variants of a case, and then that all that it expects has been compared; or those variants alone."""
     judged, start = Judged(), time.monotonic()
     judged.wrong = list(case.mistakes)
     if judged.wrong:
@@ -1018,14 +1032,15 @@ def run_case(case, options, afterwards=None):
     judged.skipped = next((options.lacking[need] for need in case.needs if need in options.lacking), None)
     if judged.skipped:
         return judged
-    for variant in case.variants():
+    # They differ in little that a sanitizer sees.
+    for variant in variants or case.variants(all_of_them=not options.sanitized):
         checker = run_variant(case, variant, options, afterwards)
         options.scratch.hold()
         judged.skipped = judged.skipped or checker.refused
         judged.take_over(checker.outcomes)
         label = " ".join(str(part) for part in (variant[0] or "-", variant[1], "stream" if variant[2] else "whole"))
         judged.wrong += [f"[{label}] {problem}" for problem in checker.wrong]
-    if not judged.wrong:
+    if not judged.wrong and not options.sanitized and not variants:
         judged.wrong = case.uncompared()
     judged.seconds = time.monotonic() - start
     return judged
@@ -1064,13 +1079,16 @@ def make_certificate(folder):
     return files
 
 
-def chosen_cases(cases, patterns, tag):
-    """The cases that have one of the patterns in their name, and the tag. What chooses none is a mistake."""
+def chosen_cases(cases, options, tag=None):
+    """The cases that have one of the patterns in their name, and the tag; of all, a part. What chooses none is a
+    mistake."""
+    patterns = options.k
     for pattern in patterns:
         if not any(pattern in case.name for case in cases):
             sys.exit(f"e2e: no case has `{pattern}` in its name")
     chosen = [case for case in cases if not tag or tag in case.tags]
     chosen = [case for case in chosen if not patterns or any(pattern in case.name for pattern in patterns)]
+    chosen = [case for case in chosen if patterns or zlib.crc32(case.name.encode()) % options.every == 0]
     if not chosen:
         sys.exit(f"e2e: no case with such a name has the tag `{tag}`")
     return sorted(chosen, key=lambda case: "slow" not in case.tags)  # those that mostly wait start first
@@ -1135,7 +1153,7 @@ def run_all(chosen, strays, options):
         tally.say("FAIL", name, [problem])
     for case, judged in each(chosen, lambda case: run_case(case, options), options):
         tally.add(case, judged)
-    if not (options.k or options.tag or options.sanitized):
+    if not (options.k or options.tag or options.sanitized or options.every > 1):
         gaps = coverage(options, tally.reached, tally.codes)
         how = "ok" if not gaps else "skip" if tally.skipped else "FAIL"  # what was skipped may be what is missing
         tally.say(how, "coverage: a case for every exit code and every error code", gaps)
@@ -1172,6 +1190,7 @@ def add_options(parser):
     parser.add_argument("--errand", type=pathlib.Path, default=DEFAULT_ERRAND)
     parser.add_argument("-k", metavar="PATTERN", action="append", default=[],
                         help="only cases whose name has this; with several, one of them")
+    parser.add_argument("--every", metavar="N", type=int, default=1, help="one case of N; with -k, all")
     # Most cases wait most of the time: for a retry, a time limit, a signal.
     parser.add_argument("-j", "--jobs", type=int, default=4 * len(os.sched_getaffinity(0)))
     parser.add_argument("-v", "--verbose", action="store_true", help="show stderr of what failed")
@@ -1196,7 +1215,7 @@ def main_over_cases(description, work):
     add_options(parser)
     options = parser.parse_args()
     cases, _ = find_cases()
-    return with_errand(options, lambda: work(chosen_cases(cases, options.k, None), options))
+    return with_errand(options, lambda: work(chosen_cases(cases, options), options))
 
 
 def main():
@@ -1206,7 +1225,7 @@ def main():
     parser.add_argument("--slowest", metavar="N", type=int, default=0, help="say which cases took longest")
     options = parser.parse_args()
     cases, strays = find_cases()
-    chosen = chosen_cases(cases, options.k, options.tag)
+    chosen = chosen_cases(cases, options, options.tag)
     return with_errand(options, lambda: run_all(chosen, strays, options))
 
 

@@ -27,7 +27,7 @@ ERRAND = """#!/bin/sh
 # say OUT ERR CODE; run: the files that the test wrote; ask ADDRESS…: a request to each
 case $1 in
   say) printf %s "$2"; printf %s "$3" >&2; exit "${4:-0}" ;;
-  run) case $* in *jsonl*) cat events ;; *json*) cat result ;; *) echo Hello. ;; esac ;;
+  run) case $* in *jsonl*) cat events ;; *json*) cat result; exit "$(sed 's/.*"exit_code": \\([0-9]*\\).*/\\1/' result)" ;; *) echo Hello. ;; esac ;;
   ask) shift; exec python3 "${0%errand}ask.py" "$@" ;;
   sleep) exec sleep "$2" ;;
   hog) exec python3 -c 'hog = bytearray(50000000)' ;;
@@ -71,6 +71,13 @@ EVENTS = [{"type": "run.started", "schema": "errand.events/1"}, {"type": "turn.s
           {"type": "model.responded", "turn": 1, "text": "Hello.", "stop_reason": "end_turn", "tool_calls": [],
            "usage": {"input": 3}},
           {"type": "run.finished", "result": RESULT}]
+KEEP = """import json, os, sqlite3, sys
+base = sqlite3.connect(os.environ["HOME"] + "/journal.db")
+base.execute("create table events (run_id, seq, time, type, json)")
+finished = {"type": "run.finished", "result": json.load(open("kept"))}
+base.execute("insert into events values ('r', 1, 0, 'run.finished', ?)", [json.dumps(finished)])
+base.commit()
+"""
 HOLDS = "holds"  # what a case that is in order comes to
 
 
@@ -85,7 +92,7 @@ class Runner(unittest.TestCase):
         (self.top / "ask.py").write_text(ASK)
         self.options = types.SimpleNamespace(
             errand=program, version="1.0", certificate=None, sanitized=False, patience=1, verbose=False, scratch=scratch,
-            event_types={"run.started", "turn.started", "run.finished", "tool.started"}, lacking={},
+            fold=None, event_types={"run.started", "turn.started", "run.finished", "tool.started"}, lacking={},
             missing_layers=["mounts"], has_sandbox=True)
         self.made = 0
 
@@ -407,6 +414,20 @@ class Runner(unittest.TestCase):
         self.assertNotIn("Traceback", said)
         self.assertEqual([], list(shelf.iterdir()))
         self.assertEqual([], processes(str(shelf), shelf))
+
+    def test_what_is_said_is_what_was_kept(self):
+        ended = RESULT | {"run_id": "r", "status": "failed", "exit_code": 111, "error": {"code": "a"}}
+        early = ended | {"status": "error", "exit_code": 77, "text": "", "error": {"code": "b"}}
+        for kept, said, words in [(ended, ended, HOLDS), (ended, early, HOLDS),
+                                  (ended, ended | {"model": "m"}, "the journal has another result"),
+                                  (ended, early | {"turns": 2}, "the journal has another result"),
+                                  (ended, early | {"text": "More."}, "the journal has another result"),
+                                  (ended, early | {"error": ended["error"]}, "the journal has another result")]:
+            with self.subTest(said):
+                files = {"files/keep.py": KEEP, "files/kept": json.dumps(kept),
+                         "files/said": json.dumps(said) + "\n"}
+                self.assertIn(words, self.judge("sh python3 keep.py\nsh mv said result\nerrand run -o json",
+                                                f"exit = {said['exit_code']}", files=files))
 
     def test_what_was_never_done(self):
         self.assertIn("it was over before this: signal", self.judge("signal TERM after request 1\nerrand say"))
