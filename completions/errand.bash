@@ -147,8 +147,8 @@ _errand() {
       esac
       ;;
     'resume')
-      options='--last --agent --store --approve --reason --keep-grants --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --from --only --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|--agent|--store|--approve|--reason|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--from|--only|--log-file|--color|'
+      options='--last --agent --store --approve --reason --keep-grants --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|--agent|--store|--approve|--reason|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--log-file|--color|'
       _errand_scan
       case $option in
         --agent) _errand_agents ;;
@@ -168,8 +168,6 @@ _errand() {
         --output-file) _errand_files ;;
         --allow) : ;;
         --deny) : ;;
-        --from) : ;;
-        --only) : ;;
         --log-file) _errand_files ;;
         --color) _errand_words 'auto always never' ;;
         *) matched=no ;;
@@ -182,8 +180,8 @@ _errand() {
       esac
       ;;
     'fork')
-      options='--at --last --session --agent --store --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --from --only --quiet -q --verbose -v --log-file --color --help -h'
-      valued='|--at|--session|--agent|--store|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--from|--only|--log-file|--color|'
+      options='--at --last --session --agent --store --prompt-file -f --param -P --model -m --cwd -C --key-host --sandbox --timeout --max-turns --max-cost --output -o --output-file --allow --deny --yes --fail-on-denied --quiet -q --verbose -v --log-file --color --help -h'
+      valued='|--at|--session|--agent|--store|-f|--prompt-file|-P|--param|-m|--model|-C|--cwd|--key-host|--sandbox|--timeout|--max-turns|--max-cost|-o|--output|--output-file|--allow|--deny|--log-file|--color|'
       _errand_scan
       case $option in
         --at) : ;;
@@ -203,8 +201,6 @@ _errand() {
         --output-file) _errand_files ;;
         --allow) : ;;
         --deny) : ;;
-        --from) : ;;
-        --only) : ;;
         --log-file) _errand_files ;;
         --color) _errand_words 'auto always never' ;;
         *) matched=no ;;
