@@ -13,8 +13,14 @@ endif()
 
 set(ERRAND_SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread")
 if(ERRAND_SANITIZE)
-  add_compile_options(-fsanitize=${ERRAND_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  # -Og compiles as fast as -O0.
+  add_compile_options(-fsanitize=${ERRAND_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1 -Og)
   add_link_options(-fsanitize=${ERRAND_SANITIZE})
+endif()
+if(ERRAND_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # A description of each place that is checked makes a program slow to start. ASAN_OPTIONS=handle_sigill=1
+  # says where it was.
+  add_compile_options(-fsanitize-undefined-trap-on-error)
 endif()
 
 option(ERRAND_FUZZ "Builds the fuzz targets; needs clang" OFF)
