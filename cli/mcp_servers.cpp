@@ -3,13 +3,18 @@
 #include "agent/id.h"
 #include "agent/text.h"
 #include "cli/user_folders.h"
+#include "tools/hooks/script_files.h"
+#include "tools/hooks/user_command.h"
 #include "tools/oauth/oauth_authorizer.h"
 #include "tools/web/url.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <utility>
 
 namespace cli {
@@ -148,14 +153,29 @@ void hide_server_secrets(const agent::AgentSpec& agent,
 agent::Result<std::unique_ptr<tools::mcp::Servers>> start_mcp_servers(const agent::AgentSpec& agent,
                                                                       const UserPlaces& places,
                                                                       const McpWorld& world) {
-  const auto place_of = [&places, cwd = world.cwd](const agent::McpServerSpec& server) {
+  // Of those that run outside of the sandbox.
+  const auto watches = std::make_shared<std::map<std::string, tools::FileWatch>>();
+  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
+    if (const tools::UserPrograms programs = places.of(server.sandbox); programs.others_write) {
+      watches->emplace(server.name,
+                       tools::watch_of(tools::line_of(server.command),
+                                       programs,
+                                       tools::user_environment(programs, server.env)));
+    }
+  }
+  const auto place_of = [&places, cwd = world.cwd, watches](const agent::McpServerSpec& server) {
     tools::UserPrograms programs = places.of(server.sandbox);
     if (!server.sandbox.is_off) {
       programs.folder = cwd;
     }
+    const auto watch = watches->find(server.name);
     return tools::mcp::ServerPlace{.runner = programs.program_runner,
                                    .environment = tools::user_environment(programs, server.env),
-                                   .folder = programs.folder};
+                                   .folder = programs.folder,
+                                   .changed = [watches, watch] {
+                                     return watch == watches->end() ? std::filesystem::path()
+                                                                    : watch->second.changed();
+                                   }};
   };
   const auto authorizer_of =
       [&](const agent::McpServerSpec& server) -> std::unique_ptr<tools::mcp::Authorizer> {

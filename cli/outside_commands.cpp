@@ -27,7 +27,7 @@ fs::path written_program(const std::string& line,
                          const tools::CommandPlace& place,
                          const tools::Sandbox* rules) {
   for (const fs::path& file : tools::named_programs(line, place)) {
-    const auto names = tools::sandbox::names_on(tools::sandbox::way_to(file));
+    const auto names = tools::sandbox::deciding_on(tools::sandbox::way_to(file));
     const auto found =
         std::ranges::find_if(names, [&](const fs::path& path) { return can_write(rules, path); });
     if (found != names.end()) {
@@ -90,20 +90,48 @@ bool can_write(const tools::Sandbox* sandbox, const fs::path& path) {
   return verdict == tools::sandbox::Verdict::allowed || verdict == tools::sandbox::Verdict::locked;
 }
 
+bool starts_elsewhere(const fs::path& directory, const tools::Sandbox& rules) {
+  return can_write(&rules, directory) || rules.policy().writes_below(directory);
+}
+
+std::string reader_of_its_folder(const std::string& line) {
+  constexpr auto k_readers = std::to_array<std::string_view>(
+      {"bundle", "cargo",  "composer",   "docker-compose", "git",  "gmake",
+       "go",     "gradle", "just",       "make",           "mvn",  "npm",
+       "pnpm",   "poetry", "pre-commit", "rake",           "task", "terraform",
+       "tox",    "uv",     "yarn"});
+  const tools::CommandLine read(line, {});
+  for (const tools::ShellCommand* one : read.commands()) {
+    const std::string program =
+        one->words.empty() ? "" : fs::path(one->words.front()).filename().string();
+    const bool is_told = std::ranges::any_of(
+        one->words, [](const std::string& word) { return fs::path(word).is_absolute(); });
+    if (!is_told && std::ranges::find(k_readers, program) != k_readers.end()) {
+      return program;
+    }
+  }
+  return {};
+}
+
+tools::UserPrograms programs_outside(const agent::AgentSpec& agent,
+                                     const Context& context,
+                                     const tools::Sandbox* rules) {
+  return {.folder = agent.directory,
+          .directory = agent.directory,
+          .environment = context.environment,
+          .others_write = [rules](const fs::path& path) { return can_write(rules, path); },
+          .others_write_below =
+              [rules](const fs::path& path) {
+                return rules != nullptr && rules->policy().writes_below(path);
+              }};
+}
+
 tools::CommandPlace place_outside(const agent::AgentSpec& agent,
                                   const agent::Environment& own,
                                   const Context& context,
                                   const tools::Sandbox* rules) {
-  const agent::Environment told = tools::user_environment(
-      {.folder = agent.directory,
-       .directory = agent.directory,
-       .environment = context.environment,
-       .others_write = [rules](const fs::path& path) { return can_write(rules, path); },
-       .others_write_below =
-           [rules](const fs::path& path) {
-             return rules != nullptr && rules->policy().writes_below(path);
-           }},
-      own);
+  const agent::Environment told =
+      tools::user_environment(programs_outside(agent, context, rules), own);
   return {.directory = agent.directory,
           .home = agent::value_of(own.contains("HOME") ? own : context.environment, "HOME"),
           .search_path = tools::search_path_of(told)};
@@ -114,7 +142,11 @@ Result<void> check_outside(const std::string& line,
                            const tools::Sandbox& sandbox,
                            std::string_view way_in) {
   const tools::Sandbox* const rules = &sandbox;
-  if (const std::string why = tools::why_not_plain(line); !why.empty()) {
+  std::string why = tools::why_not_plain(line);
+  if (why.empty()) {
+    why = tools::why_fed(line, place);
+  }
+  if (!why.empty()) {
     return agent::fail(
         agent::Code::config_invalid,
         fmt::format(
@@ -124,9 +156,8 @@ Result<void> check_outside(const std::string& line,
             why),
         "put the line into a script where tools cannot write, and name the script by its path");
   }
-  const bool starts_elsewhere =
-      can_write(rules, place.directory) || rules->policy().writes_below(place.directory);
-  const std::string name = starts_elsewhere ? relative_name(line) : "";
+  const bool is_elsewhere = starts_elsewhere(place.directory, sandbox);
+  const std::string name = is_elsewhere ? relative_name(line) : "";
   if (!name.empty()) {
     return agent::fail(
         agent::Code::config_invalid,
@@ -140,7 +171,7 @@ Result<void> check_outside(const std::string& line,
         fmt::format("name the file by its whole path, and put it where tools cannot write, or {}",
                     way_in));
   }
-  if (starts_elsewhere) {
+  if (is_elsewhere) {
     place.directory.clear();  // in a folder of the run's own nothing is found
   }
   const auto folders = tools::folders_named(line, place.directory);

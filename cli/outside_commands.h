@@ -7,6 +7,7 @@
 #include "agent/spec.h"
 #include "cli/commands/commands.h"
 #include "tools/hooks/script_files.h"
+#include "tools/hooks/user_command.h"
 #include "tools/process/sandbox.h"
 
 #include <filesystem>
@@ -19,8 +20,20 @@ namespace cli {
 // What comes back of what is written there; null: nobody is kept from anything, false.
 bool can_write(const tools::Sandbox* sandbox, const std::filesystem::path& path);
 
-// Where such a command finds what it names, by what it is told; `own`: its `env`. `rules` are those
-// of the tools; null: there are none.
+// Whether such a command starts in a folder of the run's own, in which nothing is, and not in
+// `directory`, the agent file's.
+bool starts_elsewhere(const std::filesystem::path& directory, const tools::Sandbox& rules);
+
+// The first program of the line that looks for something in the folder where it starts, unless it
+// is told another one; empty: none.
+std::string reader_of_its_folder(const std::string& line);
+
+// What such a command is told; borrows `rules`, those of the tools (null: there are none).
+tools::UserPrograms programs_outside(const agent::AgentSpec& agent,
+                                     const Context& context,
+                                     const tools::Sandbox* rules);
+
+// Where such a command finds what it names, by what it is told; `own`: its `env`.
 tools::CommandPlace place_outside(const agent::AgentSpec& agent,
                                   const agent::Environment& own,
                                   const Context& context,

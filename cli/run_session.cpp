@@ -810,9 +810,8 @@ Result<void> RunSession::open_user_places() {
       warn(std::move(sentence));
     }
   }
-  for (std::string& sentence : user_places_->left_out(plan_.agent)) {
-    warn(std::move(sentence), "name a place in `env` that tools cannot write");
-  }
+  std::ranges::move(kept_from_outside(plan_.agent, world_.context, world_.others),
+                    std::back_inserter(plan_.warnings));
   for (tools::MissingProgram& missing : missing_programs(plan_.agent, world_.context)) {
     warn(std::move(missing.message), std::move(missing.help));
   }

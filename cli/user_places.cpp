@@ -101,6 +101,52 @@ std::vector<fs::path> not_opened(std::vector<fs::path> places,
   return places;
 }
 
+struct OutsideCommand {
+  std::string line;
+  const agent::Environment* env = nullptr;  // its own; borrowed from the agent
+  bool is_server = false;
+};
+
+std::vector<OutsideCommand> commands_outside(const agent::AgentSpec& agent,
+                                             const Context& context) {
+  std::vector<OutsideCommand> commands;
+  for (const agent::HookSpec& hook : agent.hooks.hooks) {
+    if (hook.sandbox.is_off) {
+      commands.push_back(
+          {.line = tools::hook_command(agent.hooks, hook, context.cwd), .env = &hook.env});
+    }
+  }
+  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+    if (check.kind == agent::GuardrailSpec::Kind::command && check.sandbox.is_off) {
+      commands.push_back({.line = check.what, .env = &check.env});
+    }
+  }
+  for (const agent::McpServerSpec& server : agent.mcp_servers) {
+    if (server.url.empty() && server.sandbox.is_off) {
+      std::vector<std::string> words = server.command;
+      std::ranges::replace(words, ".", "./");  // to a server, it is the folder that it starts in
+      commands.push_back({.line = tools::line_of(words), .env = &server.env, .is_server = true});
+    }
+  }
+  return commands;
+}
+
+// For what one command or agent can write, and another one must not run; null: nobody is kept from
+// anything, or there are no commands.
+Result<std::unique_ptr<tools::Sandbox>> rules_beside(const std::vector<OutsideCommand>& commands,
+                                                     const agent::AgentSpec& agent,
+                                                     const Context& context,
+                                                     const OtherAgents& others) {
+  if (commands.empty()) {
+    return nullptr;
+  }
+  agent::AgentSpec all = with_reach_of(agent, others);
+  for (const CommandSandbox& sandbox : wanted_by(agent)) {
+    std::ranges::copy(sandbox.write, std::back_inserter(all.sandbox.write));
+  }
+  return open_file_rules(all, context);
+}
+
 // Nobody knows where the others are. Those of the system are no tool's to write.
 bool has_other_names(const fs::path& file) {
   struct stat found{};
@@ -234,33 +280,6 @@ const tools::Sandbox* UserPlaces::sandbox() const {
   return found == places_.end() ? nullptr : found->second.sandbox.get();
 }
 
-std::vector<std::string> UserPlaces::left_out(const agent::AgentSpec& agent) const {
-  std::vector<std::string> sentences;
-  const auto add =
-      [&](std::string_view command, const CommandSandbox& sandbox, const agent::Environment& own) {
-        for (const std::string& name : tools::names_left_out(of(sandbox), own)) {
-          sentences.push_back(
-              fmt::format("`{}` runs outside of the sandbox, and {} names what tools can "
-                          "write: {}",
-                          agent::one_line(command, 100),
-                          name,
-                          name == "PATH" ? "it is told the rest" : "it is not told"));
-        }
-      };
-  for (const agent::HookSpec& hook : agent.hooks.hooks) {
-    add(hook.command, hook.sandbox, hook.env);
-  }
-  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
-    if (check.kind == agent::GuardrailSpec::Kind::command) {
-      add(check.what, check.sandbox, check.env);
-    }
-  }
-  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
-    add(server.command.front(), server.sandbox, server.env);
-  }
-  return sentences;
-}
-
 std::vector<agent::Leftover> UserPlaces::tidy_up() {
   std::vector<agent::Leftover> left;
   for (auto& [sandbox, place] : places_) {
@@ -272,45 +291,56 @@ std::vector<agent::Leftover> UserPlaces::tidy_up() {
 Result<void> check_unconfined(const agent::AgentSpec& agent,
                               const Context& context,
                               const OtherAgents& others) {
-  const std::set<CommandSandbox> wanted = wanted_by(agent);
-  if (std::ranges::none_of(wanted, &CommandSandbox::is_off)) {
-    return {};
-  }
-  // What one command or agent can write, another one must not run.
-  agent::AgentSpec all = with_reach_of(agent, others);
-  for (const CommandSandbox& sandbox : wanted) {
-    std::ranges::copy(sandbox.write, std::back_inserter(all.sandbox.write));
-  }
-  TRY_ASSIGN(const auto rules, open_file_rules(all, context));
-  if (!rules) {
-    return {};  // nobody is kept from anything
-  }
-  constexpr std::string_view k_way_in = "take `sandbox: off` out of the command";
-  for (const agent::HookSpec& hook : agent.hooks.hooks) {
-    if (!hook.sandbox.is_off) {
-      continue;
-    }
-    const auto place = place_outside(agent, hook.env, context, rules.get());
-    const std::string command = tools::hook_command(agent.hooks, hook, context.cwd);
-    TRY(check_outside(tools::with_home(command, place.home), place, *rules, k_way_in));
-  }
-  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
-    if (check.kind == agent::GuardrailSpec::Kind::command && check.sandbox.is_off) {
-      const auto place = place_outside(agent, check.env, context, rules.get());
-      TRY(check_outside(tools::with_home(check.what, place.home), place, *rules, k_way_in));
-    }
-  }
-  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
-    if (server.sandbox.is_off) {
-      std::vector<std::string> words = server.command;
-      std::ranges::replace(words, ".", "./");  // to a server, it is the folder that it starts in
-      TRY(check_outside(tools::line_of(words),
-                        place_outside(agent, server.env, context, rules.get()),
+  constexpr std::string_view k_commands_way = "take `sandbox: off` out of the command";
+  constexpr std::string_view k_servers_way = "confine the server by `sandbox: true`";
+  const std::vector<OutsideCommand> commands = commands_outside(agent, context);
+  TRY_ASSIGN(const auto rules, rules_beside(commands, agent, context, others));
+  for (const OutsideCommand& one : commands) {
+    if (rules) {
+      const auto place = place_outside(agent, *one.env, context, rules.get());
+      TRY(check_outside(one.is_server ? one.line : tools::with_home(one.line, place.home),
+                        place,
                         *rules,
-                        "confine the server by `sandbox: true`"));
+                        one.is_server ? k_servers_way : k_commands_way));
     }
   }
   return {};
+}
+
+std::vector<agent::Warning> kept_from_outside(const agent::AgentSpec& agent,
+                                              const Context& context,
+                                              const OtherAgents& others) {
+  std::vector<agent::Warning> warnings;
+  const std::vector<OutsideCommand> commands = commands_outside(agent, context);
+  const auto rules = rules_beside(commands, agent, context, others);
+  if (!rules || *rules == nullptr) {
+    return warnings;  // nothing, or the run ends with that
+  }
+  const tools::UserPrograms programs = programs_outside(agent, context, rules->get());
+  for (const OutsideCommand& one : commands) {
+    const std::string line = agent::one_line(one.line, 100);
+    for (const std::string& name : tools::names_left_out(programs, *one.env)) {
+      warnings.push_back(
+          {.message = fmt::format("`{}` runs outside of the sandbox, and {} names what tools can "
+                                  "write: {}",
+                                  line,
+                                  name,
+                                  name == "PATH" ? "it is told the rest" : "it is not told"),
+           .help = "name a place in `env` that tools cannot write"});
+    }
+    const std::string program = reader_of_its_folder(one.line);
+    if (!program.empty() && starts_elsewhere(agent.directory, **rules)) {
+      warnings.push_back({.message = fmt::format(
+                              "`{}` runs outside of the sandbox and starts in an empty folder, for "
+                              "tools can write in that of the agent file or below it: what `{}` "
+                              "looks for there is not found",
+                              line,
+                              program),
+                          .help = "leave out `sandbox: off`, or put the agent file and what its "
+                                  "commands need into a folder where tools cannot write"});
+    }
+  }
+  return warnings;
 }
 
 std::vector<tools::MissingProgram> missing_programs(const agent::AgentSpec& agent,

@@ -47,8 +47,6 @@ class UserPlaces {
   tools::UserPrograms of(const agent::CommandSandbox& sandbox) const;
   // The first one that commands run in; null: there is none.
   const tools::Sandbox* sandbox() const;
-  // In sentences: what a command asks for in `env` and is not told, since tools can write there.
-  std::vector<std::string> left_out(const agent::AgentSpec& agent) const;
   // After the last of them, as Toolbox::tidy_up().
   std::vector<agent::Leftover> tidy_up();
 
@@ -82,6 +80,12 @@ class UserPlaces {
 agent::Result<void> check_unconfined(const agent::AgentSpec& agent,
                                      const Context& context,
                                      const OtherAgents& others = {});
+
+// What commands outside of the sandbox are not given, since tools can write there: what they ask
+// for in `env`, and a start in the agent file's folder where they look for something in it.
+std::vector<agent::Warning> kept_from_outside(const agent::AgentSpec& agent,
+                                              const Context& context,
+                                              const OtherAgents& others = {});
 
 // Programs of command tools, hooks and guardrails that are not there, or not in the sandbox.
 std::vector<tools::MissingProgram> missing_programs(const agent::AgentSpec& agent,

@@ -145,7 +145,9 @@ class Checker {
                                   .message = std::move(sentence),
                                   .help = "name the script by a plain word: `sh hooks/policy.sh`"});
     }
-    for (agent::Warning& warning : exposed_commands(agent, context_)) {
+    auto warnings = exposed_commands(agent, context_);
+    std::ranges::move(kept_from_outside(agent, context_), std::back_inserter(warnings));
+    for (agent::Warning& warning : warnings) {
       checked.warnings.push_back({.code = Code::config_invalid,
                                   .message = std::move(warning.message),
                                   .help = std::move(warning.help)});

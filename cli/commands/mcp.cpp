@@ -138,9 +138,11 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
                                 .redactor = started->redactor,
                                 .environment = context.environment,
                                 .key_hosts = std::move(hosts)}));
-  for (std::string& sentence : started->places->left_out(started->agent)) {
+  for (agent::Warning& warning : kept_from_outside(started->agent, context)) {
     context.err << render_warning(
-                       {.message = std::move(sentence)}, context.color_err, context.redactor)
+                       {.message = std::move(warning.message), .help = std::move(warning.help)},
+                       context.color_err,
+                       context.redactor)
                 << "\n";
   }
   for (const agent::Warning& warning : started->servers->warnings()) {

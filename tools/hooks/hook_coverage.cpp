@@ -25,14 +25,14 @@ bool has_patches(std::span<const agent::ToolSpec> tools) {
 }
 
 // What a hook is told of, of the tools that change files.
-struct Coverage {
+struct Covered {
   std::vector<std::string_view> file_tools;
   bool has_patch = false;
 };
 
-Coverage coverage_of(const HookDialect& dialect, const agent::HookSpec& hook) {
+Covered covered_by_hook(const HookDialect& dialect, const agent::HookSpec& hook) {
   const NameMatcher matcher(hook.matcher);
-  Coverage coverage{.file_tools = {}, .has_patch = is_about(dialect, matcher, k_patch)};
+  Covered coverage{.file_tools = {}, .has_patch = is_about(dialect, matcher, k_patch)};
   for (const std::string_view tool : k_file_tools) {
     if (is_about(dialect, matcher, tool)) {
       coverage.file_tools.push_back(tool);
@@ -50,9 +50,9 @@ std::optional<agent::Error> missed_changes(const agent::HooksSpec& hooks,
   if (dialect == nullptr || !agent::is_about_a_call(hook.point) || !has_patches(tools)) {
     return std::nullopt;
   }
-  const Coverage own = coverage_of(*dialect, hook);
+  const Covered own = covered_by_hook(*dialect, hook);
   const bool is_made_up_for = std::ranges::any_of(hooks.hooks, [&](const agent::HookSpec& other) {
-    const Coverage coverage = coverage_of(*dialect, other);
+    const Covered coverage = covered_by_hook(*dialect, other);
     return other.point == hook.point && coverage.has_patch && coverage.file_tools.empty();
   });
   if (own.file_tools.empty() || own.has_patch || is_made_up_for) {

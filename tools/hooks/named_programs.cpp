@@ -1,7 +1,13 @@
 #include "tools/hooks/named_programs.h"
 
+#include "agent/text.h"
 #include "tools/permissions/command_line.h"
+#include "tools/permissions/program_options.h"
+#include "tools/permissions/shell_programs.h"
 #include "tools/permissions/shell_script.h"
+#include "tools/sandbox/way.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -54,22 +60,31 @@ std::vector<std::string> started_by(const fs::path& file) {
   return words;
 }
 
+// Where it is looked for.
+std::vector<fs::path> files_for(const std::string& word, const CommandPlace& place) {
+  std::vector<fs::path> files;
+  if (word.empty() || word.starts_with('-')) {
+    return files;
+  }
+  if (!place.directory.empty() || word.starts_with('/')) {
+    files.push_back(place.directory / word);
+  }
+  for (const fs::path& folder : place.search_path) {
+    if (!word.contains('/')) {
+      files.push_back(folder / word);
+    }
+  }
+  return files;
+}
+
 class ProgramFinder {
  public:
   explicit ProgramFinder(const CommandPlace& place) : place_(place) {}
 
   void look_at(const std::string& word, int depth = 0) {
-    if (word.empty() || word.starts_with('-')) {
-      return;
-    }
-    const bool is_path = word.contains('/');
-    if (!place_.directory.empty() || word.starts_with('/')) {
-      add(place_.directory / word, depth, depth > 0 && is_path);
-    }
-    for (const fs::path& folder : place_.search_path) {
-      if (!is_path) {
-        add(folder / word, depth, false);
-      }
+    const bool may_come = depth > 0 && word.contains('/');
+    for (const fs::path& file : files_for(word, place_)) {
+      add(file, depth, may_come);
     }
   }
 
@@ -93,7 +108,66 @@ class ProgramFinder {
   std::vector<fs::path> files_;
 };
 
+// Under this name, or behind a link: an interpreter. Empty: it is none.
+std::string interpreter_named(const std::string& word, const CommandPlace& place) {
+  const std::string name(base_name(word));
+  if (is_interpreter(name)) {
+    return name;
+  }
+  for (const fs::path& file : files_for(word, place)) {
+    std::error_code error;
+    const std::string real =
+        fs::is_symlink(file, error) ? fs::weakly_canonical(file, error).filename() : fs::path();
+    if (is_interpreter(real)) {
+      return real;
+    }
+  }
+  return {};
+}
+
+// A pipe, a descriptor, a terminal, behind whatever link.
+bool is_stream(const std::string& word, const CommandPlace& place) {
+  const fs::path path = place.directory / word;
+  std::error_code error;
+  if (path.is_relative() || word.starts_with('-')) {
+    return false;
+  }
+  const fs::file_type type = fs::status(path, error).type();
+  const std::vector<sandbox::WayPoint> way = sandbox::way_to(path);
+  const bool is_of_processes = std::ranges::any_of(
+      way, [](const auto& point) { return point.path.native().starts_with("/proc/"); });
+  return is_of_processes || type == fs::file_type::fifo ||
+         (type == fs::file_type::character && way.back().path != "/dev/null");
+}
+
 }  // namespace
+
+std::string why_fed(std::string_view command, const CommandPlace& place) {
+  const CommandLine line{std::string(command), {}};
+  for (const ShellCommand* one : line.commands()) {
+    const auto& words = one->words;
+    if (words.empty() || coverage_of(words).is_data) {
+      continue;
+    }
+    for (auto word = words.begin(); word != words.end(); ++word) {
+      const std::string name = interpreter_named(*word, place);
+      if (name.empty()) {
+        continue;
+      }
+      ShellCommand run{.words = {name}};
+      run.words.insert(run.words.end(), word + 1, words.end());
+      if (const Started started = started_by(run); !started.unclear.empty()) {
+        return started.unclear.front();
+      }
+      const auto stream = std::find_if(
+          word + 1, words.end(), [&](const auto& argument) { return is_stream(argument, place); });
+      if (stream != words.end()) {
+        return fmt::format("{} may run what `{}` brings", name, agent::one_line(*stream, 200));
+      }
+    }
+  }
+  return {};
+}
 
 std::vector<fs::path> named_programs(std::string_view command, const CommandPlace& place) {
   ProgramFinder finder(place);

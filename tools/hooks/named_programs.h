@@ -3,6 +3,7 @@
 #include "tools/hooks/script_files.h"
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,5 +16,9 @@ namespace tools {
 // `#!` also what is not there yet.
 std::vector<std::filesystem::path> named_programs(std::string_view command,
                                                   const CommandPlace& place);
+
+// Why a shell or another interpreter that the line names, wherever in it, may run something else
+// than a script that the line names: what it reads is told by strangers. Empty: none may.
+std::string why_fed(std::string_view command, const CommandPlace& place);
 
 }  // namespace tools

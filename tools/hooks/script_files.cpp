@@ -514,7 +514,7 @@ fs::path named_in(std::string_view command,
     if (path.is_relative()) {
       return;
     }
-    const std::vector<fs::path> names = sandbox::names_on(sandbox::way_to(path));
+    const std::vector<fs::path> names = sandbox::deciding_on(sandbox::way_to(path));
     const auto one = std::ranges::find_if(names, [&](const fs::path& point) {
       return meant.is(point) || (is_all && meant.is_above && meant.is_above(point));
     });

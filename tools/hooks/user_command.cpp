@@ -36,6 +36,14 @@ bool leads_to_others(const UserPrograms& programs, std::string_view name, const 
                                          programs.others_write_below(path.lexically_normal()));
 }
 
+// A program may make any path of it: `~/x`, `$PWD/x`; a shell of whatever its own file's name
+// holds.
+bool is_to_be_expanded(std::string_view name, std::string_view part) {
+  const bool is_shells = name == "BASH_ENV" || name == "ENV";
+  return part.starts_with('~') || (part.starts_with('$') && part.contains('/')) ||
+         (is_shells && part.find_first_of("$`") != std::string_view::npos);
+}
+
 bool names_what_others_write(const UserPrograms& programs,
                              std::string_view name,
                              std::string_view value) {
@@ -48,9 +56,11 @@ bool names_what_others_write(const UserPrograms& programs,
   while (!value.empty()) {
     const std::string_view part = value.substr(0, value.find_first_of(k_ends_of_paths));
     const std::size_t slash = part.find('/');
-    if (slash != std::string_view::npos &&
-        (leads_to_others(programs, name, programs.folder / part) ||
-         leads_to_others(programs, name, part.substr(slash)))) {  // `-I/folder`, `@/file`
+    if (is_to_be_expanded(name, part) || leads_to_others(programs, name, programs.folder / part)) {
+      return true;
+    }
+    if (slash != std::string_view::npos &&  // `-I/folder`, `@/file`
+        leads_to_others(programs, name, part.substr(slash))) {
       return true;
     }
     value.remove_prefix(std::min(part.size() + 1, value.size()));
@@ -79,21 +89,6 @@ agent::Environment out_of_reach(const UserPrograms& programs, agent::Environment
   return environment;
 }
 
-std::vector<fs::path> watched_files(std::string_view line,
-                                    const UserPrograms& programs,
-                                    const agent::Environment& environment) {
-  CommandPlace place{.directory = programs.directory,
-                     .home = agent::value_of(programs.environment, "HOME")};
-  std::vector<fs::path> files = read_scripts(line, place).files;
-  if (programs.others_write) {
-    place.search_path = search_path_of(environment);
-    std::ranges::copy_if(named_programs(line, place),
-                         std::back_inserter(files),
-                         [](const fs::path& file) { return !file.native().starts_with("/usr/"); });
-  }
-  return files;
-}
-
 }  // namespace
 
 std::vector<fs::path> search_path_of(const agent::Environment& environment) {
@@ -104,11 +99,26 @@ std::vector<fs::path> search_path_of(const agent::Environment& environment) {
   return folders;
 }
 
+FileWatch watch_of(std::string_view line,
+                   const UserPrograms& programs,
+                   const agent::Environment& environment) {
+  CommandPlace place{.directory = programs.directory,
+                     .home = agent::value_of(programs.environment, "HOME")};
+  std::vector<fs::path> files = read_scripts(line, place).files;
+  if (programs.others_write) {
+    place.search_path = search_path_of(environment);
+    std::ranges::copy_if(named_programs(line, place),
+                         std::back_inserter(files),
+                         [](const fs::path& file) { return !file.native().starts_with("/usr/"); });
+  }
+  return FileWatch(std::move(files));
+}
+
 UserCommand::UserCommand(std::string line,
                          std::string_view as_read,
                          const UserPrograms& programs,
                          const agent::Environment& environment)
-    : line_(std::move(line)), scripts_(watched_files(as_read, programs, environment)) {}
+    : line_(std::move(line)), scripts_(watch_of(as_read, programs, environment)) {}
 
 std::vector<std::string> names_left_out(const UserPrograms& programs,
                                         const agent::Environment& own) {

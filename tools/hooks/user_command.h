@@ -49,6 +49,12 @@ agent::Environment user_environment(const UserPrograms& programs, const agent::E
 std::vector<std::string> names_left_out(const UserPrograms& programs,
                                         const agent::Environment& own);
 
+// The files that the line names, and outside of the sandbox the programs that it leads to by the
+// PATH of `environment`, but for those of the system: as they are now.
+FileWatch watch_of(std::string_view line,
+                   const UserPrograms& programs,
+                   const agent::Environment& environment);
+
 class UserCommand {
  public:
   static constexpr std::size_t k_most_output = 1u << 20;  // of each stream; the rest is lost
@@ -60,9 +66,8 @@ class UserCommand {
     std::string errors;  // of stderr
   };
 
-  // `as_read`: the line with all that is known of it filled in; the files that it names have to
-  // stay what they are now, and outside of the sandbox the programs that it leads to by the PATH of
-  // `environment`, but for those of the system.
+  // `as_read`: the line with all that is known of it filled in; what watch_of() finds in it has to
+  // stay what it is now.
   UserCommand(std::string line,
               std::string_view as_read,
               const UserPrograms& programs,

@@ -397,6 +397,13 @@ Result<std::shared_ptr<Session>> Server::living_session(const std::stop_token& s
 // All attempts together have as long as the first start had: one that hangs is not waited for
 // again.
 Result<Server::Connected> Server::start_again(const std::stop_token& stop) {
+  const ServerPlace place = spec_.url.empty() ? options_.place_of(spec_) : ServerPlace();
+  const auto changed = place.changed ? place.changed() : std::filesystem::path();
+  if (!changed.empty()) {
+    return agent::fail(Code::tool_policy_blocked,
+                       fmt::format("`{}` has changed since the run began",
+                                   agent::one_line(changed.string(), 200)));
+  }
   const auto ends = Steady::now() + spec_.start;
   Milliseconds waited{0};
   for (int attempt = 1;; ++attempt) {

@@ -14,6 +14,7 @@
 #include "tools/runner/runner.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -33,6 +34,9 @@ struct ServerPlace {
   ProgramRunner* runner = nullptr;  // borrowed
   agent::Environment environment;
   std::filesystem::path folder;
+  // Of what it runs by what its line says, the first that is no longer what it was when the run
+  // began; empty: all is, or nobody has to know. Null: likewise.
+  std::function<std::filesystem::path()> changed = nullptr;
 };
 
 // How the start of one went.

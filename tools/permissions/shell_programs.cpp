@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <span>
 #include <utility>
 
@@ -87,22 +88,23 @@ constexpr auto k_shells = std::to_array<std::string_view>({"sh",
 
 // A program that takes a program in a language of its own: in its options, or from stdin.
 struct Interpreter {
-  std::string_view name;     // without a version
-  std::string_view letters;  // of options whose value is code
-  std::string_view words;    // the same, long, separated by blanks
+  std::string_view name;       // without a version
+  std::string_view letters;    // of options whose value is code
+  std::string_view words;      // the same, long, separated by blanks
+  std::string_view asks = {};  // letters with which it reads more behind its script, from stdin
 };
 constexpr auto k_interpreters = std::to_array<Interpreter>({
-    {"python", "c", ""},
-    {"pypy", "c", ""},
+    {"python", "c", "", "i"},
+    {"pypy", "c", "", "i"},
     {"perl", "eE", ""},
     {"ruby", "e", ""},
-    {"node", "ep", "--eval --print"},
-    {"nodejs", "ep", "--eval --print"},
+    {"node", "ep", "--eval --print", "i"},
+    {"nodejs", "ep", "--eval --print", "i"},
     {"bun", "ep", "--eval --print"},
     {"deno", "", "eval"},
     {"php", "rBRE", "--run"},
-    {"lua", "e", ""},
-    {"luajit", "e", ""},
+    {"lua", "e", "", "i"},
+    {"luajit", "e", "", "i"},
     {"tclsh", "", ""},
     {"expect", "c", ""},
     {"Rscript", "e", ""},
@@ -183,13 +185,15 @@ bool is_setting(std::string_view word) {
 
 // What a pipe or a descriptor brings.
 bool is_known_input(std::string_view word) {
-  return word == "-" || word.starts_with("/dev/std") || word.starts_with("/dev/fd") ||
-         word.starts_with("/proc/");
+  const std::string path = std::filesystem::path(word).lexically_normal();
+  return word == "-" || path.starts_with("/dev/std") || path.starts_with("/dev/fd") ||
+         path.starts_with("/proc/");
 }
 
 // A file that is no script of its own.
 bool is_input(std::string_view word) {
-  return is_known_input(word) || word.starts_with("/dev/") || word.contains(k_unknown);
+  const std::string path = std::filesystem::path(word).lexically_normal();
+  return is_known_input(word) || path.starts_with("/dev/") || word.contains(k_unknown);
 }
 
 // Programs to which their input is data, wherever a word names it; beside those that only show
@@ -392,6 +396,7 @@ class Reading {
 
   void read_shell_program() {
     bool is_command = false;
+    bool is_fed = false;  // `-s`: what stands behind are its arguments
     std::size_t at = 1;
     for (; at < words_.size(); ++at) {
       const std::string& word = words_[at];
@@ -403,6 +408,7 @@ class Reading {
         break;
       }
       is_command = is_command || (!word.starts_with("--") && word.contains('c'));
+      is_fed = is_fed || (!word.starts_with("--") && word.contains('s'));
       if (word.ends_with("o") || word.ends_with("O") || word == "--rcfile" ||
           word == "--init-file") {
         ++at;
@@ -410,6 +416,9 @@ class Reading {
     }
     if (at < words_.size() && (has_unknown(words_[at]) || is_input(words_[at])) && !is_command) {
       unclear("reads a program that is only known when it runs");
+    }
+    if (is_fed) {
+      unclear("reads its commands from elsewhere");
     }
     if (is_command) {
       started_.is_wrapper = at < words_.size();
@@ -496,6 +505,9 @@ class Reading {
       const bool is_long = word.starts_with("--") || !is_option(word);
       const bool has_code = is_long ? is_in(row.words, word.substr(0, word.find('=')))
                                     : word.find_first_of(row.letters, 1) != std::string::npos;
+      if (!is_long && word.find_first_of(row.asks, 1) != std::string::npos) {
+        unclear("reads its program from elsewhere");
+      }
       if (has_code || word == "-m") {
         if (has_code) {
           unclear("runs code that no rule can read");
@@ -548,6 +560,12 @@ class Reading {
 std::string_view base_name(std::string_view program) {
   const std::size_t slash = program.rfind('/');
   return slash == std::string_view::npos ? program : program.substr(slash + 1);
+}
+
+bool is_interpreter(std::string_view program) {
+  const std::string_view name = without_version(program);
+  return std::ranges::find(k_shells, name) != k_shells.end() ||
+         find_row(k_interpreters, name) != nullptr;
 }
 
 Started started_by(const ShellCommand& command) {

@@ -27,6 +27,10 @@ struct Started {
 
 Started started_by(const ShellCommand& command);
 
+// A shell, or another program that runs a script, or else what it reads; by its name without a
+// path.
+bool is_interpreter(std::string_view program);
+
 // "rm" of "/bin/rm".
 std::string_view base_name(std::string_view program);
 

@@ -1,6 +1,8 @@
 #include "tools/sandbox/way.h"
 
+#include <algorithm>
 #include <deque>
+#include <initializer_list>
 #include <system_error>
 #include <utility>
 
@@ -51,14 +53,27 @@ std::vector<WayPoint> way_to(const std::filesystem::path& path) {
   return way;
 }
 
-std::vector<std::filesystem::path> names_on(const std::vector<WayPoint>& way) {
-  std::vector<std::filesystem::path> names;
+namespace {
+
+std::vector<std::filesystem::path> paths_of(const std::vector<WayPoint>& way,
+                                            std::initializer_list<WayPoint::Kind> kinds) {
+  std::vector<std::filesystem::path> paths;
   for (const WayPoint& point : way) {
-    if (point.kind == WayPoint::Kind::link || point.kind == WayPoint::Kind::target) {
-      names.push_back(point.path);
+    if (std::ranges::find(kinds, point.kind) != kinds.end()) {
+      paths.push_back(point.path);
     }
   }
-  return names;
+  return paths;
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> names_on(const std::vector<WayPoint>& way) {
+  return paths_of(way, {WayPoint::Kind::link, WayPoint::Kind::target});
+}
+
+std::vector<std::filesystem::path> deciding_on(const std::vector<WayPoint>& way) {
+  return paths_of(way, {WayPoint::Kind::left_again, WayPoint::Kind::link, WayPoint::Kind::target});
 }
 
 }  // namespace tools::sandbox

@@ -25,5 +25,7 @@ std::vector<WayPoint> way_to(const std::filesystem::path& path);
 
 // Of these: what may be another file tomorrow by its name alone, the links and the target.
 std::vector<std::filesystem::path> names_on(const std::vector<WayPoint>& way);
+// And with the folders that it leaves again, in whose place there may be links.
+std::vector<std::filesystem::path> deciding_on(const std::vector<WayPoint>& way);
 
 }  // namespace tools::sandbox

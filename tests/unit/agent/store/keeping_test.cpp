@@ -176,7 +176,7 @@ TEST_CASE("keeping: runs of which nothing was heard are pruned, and no others", 
   CHECK(left->back().row.run_id == "day-2");
 }
 
-TEST_CASE("keeping: what a run needs that has still to be carried on stays with it", "[agent]") {
+TEST_CASE("keeping: what worked for a run stays with it", "[agent]") {
   const TemporaryFolder folder;
   const fs::path file = folder / "journal.db";
   const auto keep_run =
@@ -202,12 +202,12 @@ TEST_CASE("keeping: what a run needs that has still to be carried on stays with 
   keep_run("old/1", 4, 92, "old");
   keep_run("gone/1", 5, 0, "gone");
   const auto before = event("x", 0, agent::TurnStarted{}).time + std::chrono::days(7);
-  const Ids nobody_needs = {"old", "answered/1", "old/1", "gone/1"};
-  CHECK(agent::store::find_old_runs(file, {.before = before}).value() == nobody_needs);
+  const Ids alone = {"old", "old/1", "gone/1"};  // a member goes with its whole
+  CHECK(agent::store::find_old_runs(file, {.before = before}).value() == alone);
   CHECK(remove_runs(file, Ids{"answered/1", "parked/1"}, Traces::erase).error().code ==
         Code::cli_usage);
   CHECK(list_runs(file, {}).value().size() == 9);
-  CHECK(agent::store::prune(file, {.before = before}, Traces::erase)->run_ids == nobody_needs);
+  CHECK(agent::store::prune(file, {.before = before}, Traces::erase)->run_ids == alone);
   CHECK(remove_runs(file, Ids{"parked/1", "parked"}, Traces::erase)->run_ids ==
         Ids{"parked/1", "parked"});
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace fs = std::filesystem;
+using tools::sandbox::deciding_on;
 using tools::sandbox::names_on;
 using tools::sandbox::way_to;
 using Kind = tools::sandbox::WayPoint::Kind;
@@ -46,6 +47,8 @@ TEST_CASE("way: a folder before `..` is on it", "[tools]") {
   CHECK(left_again(top / "link/../../guard.sh") ==
         std::vector<fs::path>{top / "sub/deep", top / "sub"});
   CHECK(way_to(top / "link/../../guard.sh").back().path == top / "guard.sh");
+  CHECK(deciding_on(way_to(top / "link/../../guard.sh")) ==
+        std::vector<fs::path>{top / "link", top / "sub/deep", top / "sub", top / "guard.sh"});
 }
 
 TEST_CASE("way: a circle of links ends", "[tools]") {
