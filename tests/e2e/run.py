@@ -1142,9 +1142,20 @@ class Tally:
 
 
 def each(cases, work, options):
-    """(case, what came of the work) of each, several at a time."""
+    """(case, what came of the work) of each, several at a time. The first that fail are worked on once more, alone, and
+    that counts: beside others a case may be held up for longer than any that it waits for. It is said of each."""
+    failed = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        yield from zip(cases, pool.map(work, cases))
+        for case, judged in zip(cases, pool.map(work, cases)):
+            if len(failed) < options.again and judged.wrong and not judged.skipped:
+                failed.append((case, judged))
+            else:
+                yield case, judged
+    for case, first in failed:
+        judged = work(case)
+        if not judged.wrong:
+            print("\n    ".join([f"shaky {case.name}: it holds alone; beside others:", *first.wrong]), flush=True)
+        yield case, judged
 
 
 def run_all(chosen, strays, options):
@@ -1197,6 +1208,8 @@ def add_options(parser):
     parser.add_argument("--keep", action="store_true", help="keep the folders of the cases")
     parser.add_argument("--sanitized", action="store_true", help="the program is built with sanitizers")
     parser.add_argument("--patience", type=float, default=1, help="multiplies every time limit")
+    parser.add_argument("--again", metavar="N", type=int, default=0,
+                        help="work once more, alone, on the first N cases that fail beside others")
 
 
 def with_errand(options, work):

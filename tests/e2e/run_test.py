@@ -358,6 +358,21 @@ class Runner(unittest.TestCase):
                 self.assertNotEqual(0, done.returncode)
                 self.assertIn(said, done.stderr)
 
+    def test_what_fails_beside_others_is_worked_on_once_more(self):
+        def judged_in(again, ends):
+            left = {name: list(all_of_it) for name, all_of_it in ends.items()}
+            cases = [types.SimpleNamespace(name=name) for name in ends]
+
+            def work(case):
+                return types.SimpleNamespace(skipped=None, wrong=left[case.name].pop(0))
+            options = types.SimpleNamespace(jobs=2, again=again)
+            with unittest.mock.patch("builtins.print"):
+                return {case.name: judged.wrong for case, judged in run.each(cases, work, options)}
+        ends = {"good": [[]], "held up": [["late"], []], "bad": [["wrong"], ["wrong"]]}
+        self.assertEqual(judged_in(0, ends), {"good": [], "held up": ["late"], "bad": ["wrong"]})
+        self.assertEqual(judged_in(2, ends), {"good": [], "held up": [], "bad": ["wrong"]})
+        self.assertEqual(judged_in(1, ends), {"good": [], "held up": [], "bad": ["wrong"]})
+
     def test_attacks_that_prove_nothing(self):
         sys.path.append(str(HERE.parent / "attacks"))
         spec = importlib.util.spec_from_file_location("attacks", HERE.parent / "attacks" / "run.py")
