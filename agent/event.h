@@ -69,9 +69,9 @@ struct MadeFrom {
   std::string agent_folder;          // absolute: where paths in it start
   std::vector<std::string> options;  // of the command line: "--max-turns=5"; what outlives it
   std::string seal;                  // by which this user's errand knows that it made this
-  // Of the input of a batch that it works on; of a flow those of its agents, a line each, with the
-  // file; empty: of none.
-  std::string input_sha256 = {};
+  std::string input_sha256 = {};     // of the input of a batch that it works on; empty: of none
+  // Of the agents that work for it, a line each, with the file.
+  std::string agents_sha256 = {};
 
   static void fields(auto& self, auto& field) {
     field("agent_text", self.agent_text);
@@ -79,6 +79,7 @@ struct MadeFrom {
     field("options", self.options);
     field("seal", self.seal);
     field("input_sha256", self.input_sha256);
+    field("agents_sha256", self.agents_sha256);
   }
 };
 // Whose beginning a run has: the events until then are that run's, word for word.

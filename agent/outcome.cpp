@@ -87,6 +87,19 @@ Json to_json(const std::vector<ModelUse>& models) {
   return list;
 }
 
+Json to_json(const Cause& cause) {
+  return {{"code", row(cause.code).name}, {"message", cause.message}};
+}
+
+std::optional<Cause> cause_in(const Json& json, std::string_view key) {
+  const Json* const cause = find(json, key);
+  return cause == nullptr
+             ? std::nullopt
+             : std::optional(
+                   Cause{.code = code_from_name(text_at(*cause, "code")).value_or(Code::internal),
+                         .message = std::string(text_at(*cause, "message"))});
+}
+
 Json to_json(const std::vector<MemberResult>& members) {
   Json list = Json::array();
   for (const MemberResult& one : members) {
@@ -100,6 +113,7 @@ Json to_json(const std::vector<MemberResult>& members) {
              {"exit_code", one.exit_code ? Json(*one.exit_code) : Json(nullptr)},
              {"exit_name", name},
              {"exit_status", one.exit_status ? Json(*one.exit_status) : Json(nullptr)},
+             {"error", one.error ? to_json(*one.error) : Json(nullptr)},
              {"cost_usd", to_json(one.cost)},
              {"turns", one.turns},
              {"duration_ms", one.duration_ms}});
@@ -135,6 +149,7 @@ std::vector<MemberResult> members_from_json(const Json& list) {
                        .taken_from = std::string(text_at(json, "taken_from")),
                        .exit_code = number_at(json, "exit_code"),
                        .exit_status = number_at(json, "exit_status"),
+                       .error = cause_in(json, "error"),
                        .cost = money_at(json, "cost_usd"),
                        .turns = integer_at(json, "turns"),
                        .duration_ms = integer_at(json, "duration_ms"),
@@ -214,6 +229,9 @@ MemberResult member_result(std::string member, const RunResult& result) {
   return {.member = std::move(member),
           .run_id = result.run_id,
           .exit_code = result.exit_code,
+          .error = result.error ? std::optional(Cause{.code = result.error->code,
+                                                      .message = result.error->message})
+                                : std::nullopt,
           .cost = result.cost,
           .turns = result.turns,
           .duration_ms = result.duration_ms,
@@ -312,7 +330,7 @@ Json to_json(const Error& error) {
       {"cause", nullptr},
   };
   if (error.cause) {
-    json["cause"] = {{"code", row(error.cause->code).name}, {"message", error.cause->message}};
+    json["cause"] = to_json(*error.cause);
   }
   return json;
 }
@@ -352,10 +370,7 @@ Error error_from_json(const Json& json) {
   if (const Json* delay = find(json, "retry_after_s"); delay != nullptr && is_number(*delay)) {
     error.retry_after = std::chrono::milliseconds(std::llround(real_of(*delay) * 1000));
   }
-  if (const Json* cause = find(json, "cause")) {
-    error.cause = Cause{.code = code_from_name(text_at(*cause, "code")).value_or(Code::internal),
-                        .message = std::string(text_at(*cause, "message"))};
-  }
+  error.cause = cause_in(json, "cause");
   return error;
 }
 

@@ -103,6 +103,7 @@ struct MemberResult {
   // Of a command, as a shell says it: 128 and the signal's number, 124 where its time was over;
   // nullopt: it could not be run.
   std::optional<int> exit_status;
+  std::optional<Cause> error = {};      // why it did not end well
   std::optional<Money> cost = Money{};  // nullopt: unknown
   std::int64_t turns = 0;
   std::int64_t duration_ms = 0;

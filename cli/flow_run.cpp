@@ -16,6 +16,7 @@
 #include "cli/old_runs.h"
 #include "cli/open_sandbox.h"
 #include "cli/outside_input.h"
+#include "cli/plan_members.h"
 #include "cli/run_identity.h"
 #include "cli/run_inputs.h"
 #include "cli/run_seal.h"
@@ -64,31 +65,6 @@ Json inputs_of_flow(const Plan& plan, const std::string& prompt) {
     }
   }
   return inputs;
-}
-
-// Of all agents' files, a line each: where one of them is another, a flow is not carried on by
-// itself.
-std::string sums_of_agents(const Plan& plan) {
-  std::string all;
-  for (const Plan& member : plan.members) {
-    all += fmt::format("{} {}\n",
-                       agent::sha256_hex(agent::length_prefixed(
-                           {member.agent.source, member.agent.output.schema})),
-                       member.agent.file);
-    all += member.is_flow() ? sums_of_agents(member) : "";
-  }
-  return all;
-}
-
-// The first agent file that is not what it was; empty: all are.
-std::string changed_agent(const std::string& before, const std::string& now) {
-  const auto then = agent::split_lines(before);
-  for (const std::string_view line : agent::split_lines(now)) {
-    if (std::ranges::find(then, line) == then.end()) {
-      return std::string(line.substr(line.find(' ') + 1));
-    }
-  }
-  return before == now ? "" : "an agent of it";  // one more or less
 }
 
 RunResult bare_result(const Ending& ending) {
@@ -179,16 +155,8 @@ Result<std::unique_ptr<FlowRun>> FlowRun::open(RunWorld world,
   TRY(flow->open_io());
   if (auto& earlier = flow->source_.earlier) {
     TRY(check_is_own(*earlier, "begin the flow anew"));
-    const std::string changed =
-        changed_agent(earlier->begun.made_from.input_sha256, sums_of_agents(flow->plan_));
-    const bool takes_files = flow->world_.parsed.has("--agent") || !flow->world_.parent.empty();
-    if (!changed.empty() && !takes_files) {
-      return agent::fail(Code::cli_usage,
-                         fmt::format("{} is not what it was when the flow {} began",
-                                     agent::one_line(changed),
-                                     flow->run_id_),
-                         "`--agent FILE` with the flow's file takes the files as they are; or put "
-                         "them back");
+    if (!flow->world_.parsed.has("--agent") && flow->world_.parent.empty()) {
+      TRY(check_agents_are_recorded(flow->plan_, *earlier));
     }
     flow->recorded_ = earlier->past.state.members;
   }
@@ -344,7 +312,7 @@ agent::RunStarted FlowRun::beginning() const {
       .made_from = {.agent_text = world_.redactor.apply(plan_.agent.source),
                     .agent_folder = plan_.agent.directory,
                     .options = lasting_options(world_.parsed),
-                    .input_sha256 = sums_of_agents(plan_)},
+                    .agents_sha256 = sums_of_agents(plan_)},
       .worked_ms = earlier ? worked_until_now(*earlier, world_.context.environment).count() : 0};
   if (journal_) {
     for (std::string& option : started.made_from.options) {

@@ -1,5 +1,6 @@
 #include "cli/plan_members.h"
 
+#include "agent/sha256.h"
 #include "agent/text.h"
 #include "cli/agent_as_tool.h"
 #include "cli/agents_at_work.h"
@@ -352,6 +353,42 @@ Result<void> heed_givers(agent::AgentSpec& agent, const std::vector<agent::Agent
     }
   }
   return {};
+}
+
+std::string sums_of_agents(const Plan& plan) {
+  std::string all;
+  for (const Plan& member : plan.members) {
+    all += fmt::format("{} {}\n",
+                       agent::sha256_hex(agent::length_prefixed(
+                           {member.agent.source, member.agent.output.schema})),
+                       member.agent.file);
+    all += sums_of_agents(member);
+  }
+  return all;
+}
+
+Result<void> check_agents_are_recorded(const Plan& plan, const RecordedRun& run) {
+  const std::string now = sums_of_agents(plan);
+  const std::string& before = run.begun.made_from.agents_sha256;
+  if (before == now) {
+    return {};
+  }
+  const auto then = agent::split_lines(before);
+  std::string changed = "an agent of it";  // one less
+  for (const std::string_view line : agent::split_lines(now)) {
+    if (std::ranges::find(then, line) == then.end()) {
+      changed = agent::one_line(line.substr(line.find(' ') + 1));
+      break;
+    }
+  }
+  return agent::fail(agent::Code::cli_usage,
+                     fmt::format("{} is not what it was when the {} {} began",
+                                 changed,
+                                 plan.is_flow() ? "flow" : "run",
+                                 run.run_id),
+                     fmt::format("`--agent FILE` with the {} file takes the files as they are; or "
+                                 "put them back",
+                                 plan.is_flow() ? "flow's" : "agent's"));
 }
 
 }  // namespace cli

@@ -6,10 +6,12 @@
 #include "cli/flow_nesting.h"
 #include "cli/options.h"
 #include "cli/plan.h"
+#include "cli/recorded_run.h"
 #include "providers/recording/cassette.h"
 
 #include <expected>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace cli {
@@ -60,6 +62,12 @@ agent::Result<void> stay_below(Plan& member,
 // The records of members lie where that of the whole does: `store`, as session.store, with an
 // absolute path. Of one alone nobody could carry on what waits, or was cut off.
 void keep_members_with(const std::string& store, Plan& whole);
+
+// MadeFrom's `agents_sha256`.
+std::string sums_of_agents(const Plan& plan);
+// Whether they are those that the run was begun with: of their files nothing else is recorded.
+// cli.usage.
+agent::Result<void> check_agents_are_recorded(const Plan& plan, const RecordedRun& run);
 
 // Whether each rule about tools is about one that an agent of the whole has.
 agent::Result<void> check_rules_of_team(const Plan& plan, const Parsed& parsed);

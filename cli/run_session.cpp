@@ -19,6 +19,7 @@
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
 #include "cli/pinned_files.h"
+#include "cli/plan_members.h"
 #include "cli/prompt_input.h"
 #include "cli/run_inputs.h"
 #include "cli/run_seal.h"
@@ -166,6 +167,9 @@ Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
                                                      Plan plan) {
   if (!plan.key_requests.empty()) {
     return agent::fail(providers::refusal(plan.key_requests.front()));
+  }
+  if (source.earlier && source.is_by_record && world.parent.empty()) {
+    TRY(check_agents_are_recorded(plan, *source.earlier));
   }
   std::unique_ptr<RunSession> session(
       new RunSession(std::move(world), std::move(run_id), std::move(source), std::move(plan)));
@@ -1037,7 +1041,8 @@ agent::RunRequest RunSession::make_request() {
                   .made_from = {.agent_text = world_.redactor.apply(plan_.agent.source),
                                 .agent_folder = plan_.agent.directory,
                                 .options = lasting_options(world_.parsed),
-                                .input_sha256 = source_.input_sha256},
+                                .input_sha256 = source_.input_sha256,
+                                .agents_sha256 = sums_of_agents(plan_)},
                   .worked_ms = (worked_before() + started_in_).count()},
       .warnings = std::move(plan_.warnings),
       .past = earlier ? std::move(earlier->past) : agent::Past(),

@@ -221,9 +221,11 @@ agent::Result<void> check_parameter(const agent::ParameterSpec& parameter,
                     parameter.name,
                     parameter.type,
                     agent::one_line(value, 60)),
-        fmt::format("`--param {}={}`",
+        fmt::format("`--param {}=VALUE`, where VALUE is {}",
                     parameter.name,
-                    parameter.type == "boolean" ? "true" : "VALUE, where VALUE is a number"));
+                    parameter.type == "boolean"   ? "`true` or `false`"
+                    : parameter.type == "integer" ? "a whole number"
+                                                  : "a number"));
   }
   const auto& options = parameter.options;
   if (!options.empty() && std::ranges::find(options, value) == options.end()) {

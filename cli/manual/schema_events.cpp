@@ -137,6 +137,7 @@ Json member() {
               {"exit_code", nullable("integer")},
               {"exit_name", nullable("string")},
               {"exit_status", nullable("integer")},
+              {"error", nullable_reference("cause")},
               {"cost_usd", nullable("number")},
               {"turns", type("integer")},
               {"duration_ms", type("integer")}});

@@ -471,11 +471,12 @@ bool is_value_of_type(std::string_view text, std::string_view type) {
   Value value;
   value.text = text;
   value.kind = kind_of_plain(text);
-  if (type == "integer") {
-    return integer_of(value).has_value();
+  const auto number = number_of(value);
+  if (type == "integer") {  // of any size, and `3.0`: as JSON Schema has it
+    return value.kind == Kind::integer ||
+           (number && std::isfinite(*number) && std::trunc(*number) == *number);
   }
   if (type == "number") {
-    const auto number = number_of(value);
     return number && std::isfinite(*number);
   }
   return type != "boolean" || text == "true" || text == "false";

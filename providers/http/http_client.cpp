@@ -229,6 +229,14 @@ bool is_shortage(const TransferOutcome& outcome) {
   }
 }
 
+// The status says what happened; of the words about it, what has come is enough.
+bool is_refusal(const TransferOutcome& outcome, int status) {
+  const bool lacks_words = outcome.has_long_body || outcome.code == CURLE_FILESIZE_EXCEEDED ||
+                           outcome.code == CURLE_BAD_CONTENT_ENCODING ||
+                           outcome.code == CURLE_PARTIAL_FILE || outcome.code == CURLE_RECV_ERROR;
+  return status >= 400 && lacks_words && !outcome.is_cancelled && !is_shortage(outcome);
+}
+
 Error to_error(const Sent& sent, const TransferOutcome& outcome, int status) {
   if (is_shortage(outcome)) {
     return make(Code::os_failed,
@@ -378,7 +386,8 @@ agent::Result<HttpResponse> HttpClient::send(const HttpRequest& request,
   call.end();
 
   const auto& outcome = exchange.outcome;
-  if (call.is_enough() || outcome.code == CURLE_OK) {
+  if (call.is_enough() || outcome.code == CURLE_OK ||
+      is_refusal(outcome, exchange.response.status)) {
     return std::move(exchange.response);
   }
   if (outcome.is_cancelled) {
