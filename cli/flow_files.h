@@ -6,7 +6,7 @@
 #include "cli/parse.h"
 #include "cli/plan.h"
 #include "cli/user_places.h"
-#include "tools/hooks/script_files.h"
+#include "tools/hooks/file_watch.h"
 
 #include <filesystem>
 #include <map>

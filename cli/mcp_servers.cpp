@@ -3,6 +3,7 @@
 #include "agent/id.h"
 #include "agent/text.h"
 #include "cli/user_folders.h"
+#include "tools/hooks/file_watch.h"
 #include "tools/hooks/script_files.h"
 #include "tools/hooks/user_command.h"
 #include "tools/oauth/oauth_authorizer.h"

@@ -2,6 +2,7 @@
 
 #include "agent/text.h"
 #include "tools/hooks/named_programs.h"
+#include "tools/hooks/outside_words.h"
 #include "tools/hooks/user_command.h"
 #include "tools/permissions/command_line.h"
 #include "tools/permissions/shell_script.h"

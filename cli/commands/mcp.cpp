@@ -552,6 +552,11 @@ Result<int> command_mcp_test(const Parsed& parsed, Context& context) {
 Result<int> command_mcp_call(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(auto supervisor, tools::Supervisor::start());  // before any thread
   TRY_ASSIGN(agent::AgentSpec agent, agent_with_servers(parsed.positionals.front(), context));
+  const std::string& tool = parsed.positionals[1];
+  for (agent::McpServerSpec& server : agent.mcp_servers) {
+    const bool is_named = tool.starts_with(fmt::format("mcp__{}__", server.name));
+    server.is_required = server.is_required || is_named;  // there is no going on without it
+  }
   unblock_signals();  // what is read may be long in coming
   TRY_ASSIGN(const std::string arguments,
              arguments_by_hand(parsed.positionals.size() > 2 ? parsed.positionals[2] : "{}"));
@@ -565,7 +570,7 @@ Result<int> command_mcp_call(const Parsed& parsed, Context& context) {
                      (*started)->redactor));
   TRY_ASSIGN(const auto toolbox, runner_of(**started));
   return call_by_hand(*toolbox,
-                      {.id = "call_1", .name = parsed.positionals[1], .arguments = arguments},
+                      {.id = "call_1", .name = tool, .arguments = arguments},
                       (*started)->tool_environment->folder(),
                       parsed.value("--output") == "json",
                       context);

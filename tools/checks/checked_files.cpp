@@ -5,6 +5,7 @@
 #include "tools/files/glob.h"
 #include "tools/files/walk.h"
 #include "tools/hooks/named_programs.h"
+#include "tools/hooks/outside_words.h"
 #include "tools/permissions/command_line.h"
 #include "tools/permissions/shell_script.h"
 

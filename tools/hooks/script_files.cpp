@@ -1,8 +1,8 @@
 #include "tools/hooks/script_files.h"
 
 #include "agent/text.h"
-#include "tools/permissions/command_line.h"
 #include "tools/permissions/plain_command.h"
+#include "tools/permissions/shell_programs.h"
 #include "tools/permissions/shell_script.h"
 
 #include <fmt/format.h>
@@ -10,11 +10,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <fstream>
+#include <cstddef>
 #include <ranges>
 #include <span>
-#include <sys/stat.h>
 #include <system_error>
 #include <utility>
 
@@ -23,38 +21,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t k_longest_script = 16u << 20;  // what comes after it is data
-
-std::string content_of(const fs::path& file) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(file, error);
-  std::ifstream in(file, std::ios::binary);
-  std::string content(error ? 0 : std::min(size, k_longest_script), '\0');
-  in.read(content.data(), static_cast<std::streamsize>(content.size()));
-  content.resize(static_cast<std::size_t>(in.gcount()));
-  return content;
-}
-
 // Programs and builtins to which words are text or data, and never the name of what is to be run.
 constexpr auto k_take_text = std::to_array<std::string_view>(
     {":",       "[",     "basename", "cat",    "cmp",   "cp",   "cut",    "date", "diff",
      "dirname", "echo",  "exit",     "false",  "grep",  "head", "jq",     "kill", "local",
      "ls",      "mkdir", "mv",       "printf", "pwd",   "read", "return", "rm",   "shift",
      "sleep",   "tail",  "tee",      "test",   "touch", "tr",   "true",   "uniq", "wc"});
-constexpr auto k_shells =
-    std::to_array<std::string_view>({"ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"});
 // With these, the rest of the line is about another folder, or other names.
 constexpr auto k_turns = std::to_array<std::string_view>(
     {"alias", "cd", "chdir", "chroot", "enable", "hash", "popd", "pushd", "unalias"});
 // Behind them stands the folder that the rest is about.
 constexpr auto k_name_folders = std::to_array<std::string_view>(
     {"-C", "-D", "--chdir", "--cwd", "--directory", "--prefix", "--wd", "--working-directory"});
-static_assert(std::ranges::is_sorted(k_shells) && std::ranges::is_sorted(k_turns));
+static_assert(std::ranges::is_sorted(k_turns));
 
-constexpr int k_deepest = 4;                   // of `sh -c` in one another
-constexpr int k_most_turns = 8;                // folders that a line goes to, one after the other
-constexpr std::size_t k_most_folders = 32;     // that one command may name for what stands behind
-constexpr std::size_t k_longest_word = 1'000;  // of a line outside of the sandbox
+constexpr int k_deepest = 4;                // of `sh -c` in one another
+constexpr int k_most_turns = 8;             // folders that a line goes to, one after the other
+constexpr std::size_t k_most_folders = 32;  // that one command may name for what stands behind
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
@@ -187,7 +170,7 @@ class ScriptReader {
     }
     // Also behind programs that run another one: `timeout 60 sh t`.
     for (std::size_t at = 0; at < one.words.size() && !takes_text; ++at) {
-      if (is_one_of(k_shells, fs::path(one.words[at]).filename().native())) {
+      if (is_shell(base_name(one.words[at]))) {
         read_shell_at(one, at);
         break;
       }
@@ -219,7 +202,7 @@ class ScriptReader {
       directory_ = here / folder;
       for (std::size_t behind = at + 1; behind < one.words.size(); ++behind) {
         add_all(one.words[behind]);
-        if (is_one_of(k_shells, fs::path(one.words[behind]).filename().native())) {
+        if (is_shell(base_name(one.words[behind]))) {
           read_shell_at(one, behind);
         }
       }
@@ -366,48 +349,6 @@ class ScriptReader {
   int depth_ = 0;
 };
 
-constexpr std::string_view k_ends_of_names = ":,;'\") ";
-constexpr std::size_t k_longest_cluster = 8;  // of letters of options
-
-// `--file=X`, `-IX`, `a:X`, and what is quoted inside; a cluster of letters may end anywhere.
-bool may_begin_a_name(std::string_view word, std::size_t at) {
-  constexpr std::string_view k_openers = "=:,;'\"( ";
-  return at == 0 || word[at] == '/' || k_openers.contains(word[at - 1]) ||
-         (word.front() == '-' && at <= k_longest_cluster);
-}
-
-// Where what a word says begins: `X`, `--chdir=X`, `a:X`, `-CX`.
-std::vector<std::string_view> ends_of(std::string_view word) {
-  constexpr std::string_view k_openers = "=:,;'\"( ";
-  std::vector<std::string_view> ends{word};
-  for (std::size_t at = 1; at < word.size(); ++at) {
-    if (k_openers.contains(word[at - 1]) || (word.front() == '-' && at <= k_longest_cluster)) {
-      ends.push_back(word.substr(at));
-    }
-  }
-  return ends;
-}
-
-// `~`, `--file=~/x`: what it is, a shell or the program knows.
-bool holds_home(const std::string& word) {
-  return std::ranges::any_of(ends_of(word), [](auto end) { return end.starts_with('~'); });
-}
-
-// The text that a shell among them is to run, as of `env sh -ec TEXT`; empty: none.
-std::string text_for_shell(const std::vector<std::string>& words) {
-  const auto shell = std::ranges::find_if(words, [](const std::string& word) {
-    return is_one_of(k_shells, fs::path(word).filename().native());
-  });
-  bool has_text = false;
-  for (auto word = shell; word != words.end(); ++word) {
-    if (word != shell && !word->starts_with('-') && !word->starts_with('+')) {
-      return has_text ? *word : "";
-    }
-    has_text = has_text || (word != shell && !word->starts_with("--") && word->contains('c'));
-  }
-  return {};
-}
-
 }  // namespace
 
 Scripts read_scripts(std::string_view command, const CommandPlace& place) {
@@ -434,167 +375,6 @@ std::string with_home(std::string command, const fs::path& home) {
     RE2::GlobalReplace(&command, tilde, "\\1" + home.native() + "/");
   }
   return command;
-}
-
-std::string why_not_plain(std::string_view command) {
-  const auto plain = read_plain(command);
-  if (!plain) {
-    return plain.error();
-  }
-  for (const PlainCommand& one : *plain) {
-    std::string text = text_for_shell(one.words);
-    static const RE2 exec(R"((^|[;&|]\s*)exec\s+([A-Za-z0-9_./]))");  // what it runs is behind it
-    RE2::GlobalReplace(&text, exec, R"(\1\2)");
-    const std::string why = text.empty() ? "" : why_not_plain(text);
-    if (!why.empty()) {
-      return "in what it tells a shell, " + why;
-    }
-  }
-  const CommandLine line{std::string(command), {}};
-  if (!line.unclear().empty()) {
-    return line.unclear().front();
-  }
-  for (const ShellCommand* one : line.commands()) {
-    if (!one->words.empty() && (one->words.front() == "cd" || one->words.front() == "pushd")) {
-      return "it changes the folder";
-    }
-    if (std::ranges::any_of(one->words, has_unknown)) {
-      return "it holds a wildcard";
-    }
-    if (std::ranges::any_of(one->words, holds_home)) {
-      return "it holds a `~`: write the path of the folder in its place";
-    }
-    if (std::ranges::any_of(one->words,
-                            [](const auto& word) { return word.size() > k_longest_word; })) {
-      return "a word of it is too long";
-    }
-  }
-  return {};
-}
-
-std::optional<std::vector<fs::path>> folders_named(std::string_view command,
-                                                   const fs::path& directory) {
-  constexpr std::size_t k_most = 32;
-  const CommandLine line{std::string(command), {}};
-  std::vector<std::string> words;
-  for (const ShellCommand* one : line.commands()) {
-    for (const std::string& word : one->words) {
-      for (std::string_view end : ends_of(word)) {
-        words.emplace_back(end);
-      }
-    }
-  }
-  std::vector<fs::path> folders{directory};
-  for (std::size_t at = 0; at < folders.size(); ++at) {
-    for (const std::string& word : words) {
-      fs::path folder = folders[at] / word;
-      std::error_code error;
-      if (folder.is_relative() || !fs::is_directory(folder, error)) {
-        continue;
-      }
-      folder = fs::weakly_canonical(folder, error);
-      if (std::ranges::find(folders, folder) != folders.end()) {
-        continue;
-      }
-      if (folders.size() == k_most) {
-        return std::nullopt;
-      }
-      folders.push_back(std::move(folder));
-    }
-  }
-  return folders;
-}
-
-fs::path named_in(std::string_view command,
-                  const std::vector<fs::path>& folders,
-                  const Meant& meant) {
-  fs::path found;
-  const auto look_from = [&](const fs::path& folder, std::string_view name, bool is_all) {
-    const fs::path path = folder / name;  // `..` behind a link leads where the link does
-    if (path.is_relative()) {
-      return;
-    }
-    const std::vector<fs::path> names = sandbox::deciding_on(sandbox::way_to(path));
-    const auto one = std::ranges::find_if(names, [&](const fs::path& point) {
-      return meant.is(point) || (is_all && meant.is_above && meant.is_above(point));
-    });
-    if (one != names.end()) {
-      found = *one;
-    }
-  };
-  const auto look_at = [&](std::string_view name, bool is_all) {
-    for (const fs::path& folder : folders) {
-      if (!name.empty() && found.empty()) {
-        look_from(folder, name, is_all);
-      }
-    }
-  };
-  const auto look_into = [&](std::string_view word) {
-    const auto whole = ends_of(word);
-    for (std::size_t at = 0; at < word.size() && found.empty(); ++at) {
-      if (may_begin_a_name(word, at)) {
-        const std::string_view name = word.substr(at);
-        const std::string_view first = name.substr(0, name.find_first_of(k_ends_of_names));
-        const bool is_all = std::ranges::find(whole, name) != whole.end();
-        look_at(name, is_all);
-        look_at(first, is_all);  // `/folder:/mount`
-      }
-    }
-  };
-  const auto look = [&](std::string_view word) {
-    look_into(word);
-    if (word.contains('%')) {  // `file:///home/you/my%20project/x.mjs`
-      look_into(agent::percent_decoded(word));
-    }
-  };
-  const CommandLine line{std::string(command), {}};
-  for (const ShellCommand* one : line.commands()) {
-    std::ranges::for_each(one->words, look);
-    std::ranges::for_each(one->assignments, look);
-    for (const ShellFile& file : one->files) {
-      look(file.path);
-    }
-  }
-  return found;
-}
-
-FileWatch::FileWatch(std::vector<fs::path> files) {
-  for (fs::path& file : files) {
-    std::vector<sandbox::WayPoint> way = sandbox::way_to(file);
-    std::string content = content_of(file);
-    entries_.push_back(
-        {.path = std::move(file), .way = std::move(way), .content = std::move(content)});
-  }
-}
-
-std::vector<FileWatch::Mark> FileWatch::marks() const {
-  std::vector<Mark> marks;
-  for (const Entry& entry : entries_) {
-    struct stat status{};
-    const bool is_there = ::stat(entry.path.c_str(), &status) == 0;
-    constexpr std::int64_t k_second = 1'000'000'000;
-    marks.push_back(is_there ? Mark{static_cast<std::int64_t>(status.st_dev),
-                                    static_cast<std::int64_t>(status.st_ino),
-                                    status.st_ctim.tv_sec * k_second + status.st_ctim.tv_nsec}
-                             : Mark{});
-  }
-  return marks;
-}
-
-fs::path FileWatch::changed_since(const std::vector<Mark>& marks) const {
-  const std::vector<Mark> now = this->marks();
-  const auto [before, after] = std::ranges::mismatch(marks, now);
-  return before == marks.end() ? fs::path()
-                               : entries_[static_cast<std::size_t>(before - marks.begin())].path;
-}
-
-fs::path FileWatch::changed() const {
-  for (const Entry& entry : entries_) {
-    if (sandbox::way_to(entry.path) != entry.way || content_of(entry.path) != entry.content) {
-      return entry.path;
-    }
-  }
-  return {};
 }
 
 }  // namespace tools

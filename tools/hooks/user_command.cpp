@@ -2,6 +2,7 @@
 
 #include "agent/text.h"
 #include "tools/hooks/named_programs.h"
+#include "tools/hooks/script_files.h"
 #include "tools/process/closed_places.h"
 #include "tools/process/harmless_variables.h"
 #include "tools/process/program_environment.h"

@@ -3,7 +3,7 @@
 #pragma once
 #include "agent/environment.h"
 #include "agent/spec.h"
-#include "tools/hooks/script_files.h"
+#include "tools/hooks/file_watch.h"
 
 #include <cstddef>
 #include <expected>

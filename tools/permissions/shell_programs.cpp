@@ -257,7 +257,7 @@ class Reading {
     const std::string_view name = base_name(words_.front());
     if (name.starts_with(k_git_dash) && name.size() > k_git_dash.size()) {
       read_git_program(name.substr(k_git_dash.size()));
-    } else if (std::ranges::find(k_shells, without_version(name)) != k_shells.end()) {
+    } else if (is_shell(name)) {
       read_shell_program();
     } else if (name == "eval") {
       read_text(joined(operand()), How::runs);
@@ -562,10 +562,12 @@ std::string_view base_name(std::string_view program) {
   return slash == std::string_view::npos ? program : program.substr(slash + 1);
 }
 
+bool is_shell(std::string_view program) {
+  return std::ranges::find(k_shells, without_version(program)) != k_shells.end();
+}
+
 bool is_interpreter(std::string_view program) {
-  const std::string_view name = without_version(program);
-  return std::ranges::find(k_shells, name) != k_shells.end() ||
-         find_row(k_interpreters, name) != nullptr;
+  return is_shell(program) || find_row(k_interpreters, without_version(program)) != nullptr;
 }
 
 Started started_by(const ShellCommand& command) {

@@ -27,8 +27,10 @@ struct Started {
 
 Started started_by(const ShellCommand& command);
 
-// A shell, or another program that runs a script, or else what it reads; by its name without a
-// path.
+// By its name without a path, which may end with a version.
+bool is_shell(std::string_view program);
+
+// A shell, or another program that runs a script, or else what it reads; likewise.
 bool is_interpreter(std::string_view program);
 
 // "rm" of "/bin/rm".

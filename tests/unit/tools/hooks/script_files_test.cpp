@@ -5,8 +5,6 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 TEST_CASE("script files: the files that a command line names", "[tools]") {
   const tests::FileFolder folder;
@@ -41,39 +39,6 @@ TEST_CASE("script files: what compares numbers names no file", "[tools]") {
   CHECK(tools::read_scripts("test 3 -ge 2", place).files.empty());
   CHECK(tools::read_scripts("[ 3 -ge 2 ]", place).files.empty());
   CHECK(tools::read_scripts("test -f ge", place).files.size() == 1);
-}
-
-TEST_CASE("script files: one that was replaced and put back was changed", "[tools]") {
-  const tests::FileFolder folder;
-  folder.write("guard.sh", "exit 0");
-  const tools::FileWatch watch(
-      tools::read_scripts("sh guard.sh", {.directory = folder.path(), .home = {}}).files);
-  const auto marks = watch.marks();
-  CHECK(watch.changed_since(marks).empty());
-  std::this_thread::sleep_for(
-      std::chrono::milliseconds(30));  // files' times go by the kernel's ticks
-  folder.write("other.sh", "exit 1");
-  const auto name = [&](const char* file) { return folder.path() / file; };
-  std::filesystem::rename(name("guard.sh"), name("kept.sh"));
-  std::filesystem::rename(name("other.sh"), name("guard.sh"));
-  std::filesystem::rename(name("kept.sh"), name("guard.sh"));
-  CHECK(watch.changed().empty());
-  CHECK(watch.changed_since(marks).filename() == "guard.sh");
-  std::filesystem::remove(name("guard.sh"));
-  CHECK(watch.changed_since(marks).filename() == "guard.sh");
-}
-
-TEST_CASE("script files: another link on the way to a script is a change of it", "[tools]") {
-  const tests::FileFolder folder;
-  folder.write("one/guard.sh", "exit 0");
-  folder.write("two/guard.sh", "exit 0");
-  std::filesystem::create_directory_symlink("one", folder.path() / "hooks");
-  const tools::CommandPlace place{.directory = folder.path(), .home = {}};
-  const tools::FileWatch watch(tools::read_scripts("sh hooks/guard.sh", place).files);
-  CHECK(watch.changed().empty());
-  std::filesystem::remove(folder.path() / "hooks");
-  std::filesystem::create_directory_symlink("two", folder.path() / "hooks");
-  CHECK(watch.changed() == folder.path() / "hooks/guard.sh");
 }
 
 TEST_CASE("script files: a link that a command names is named, too", "[tools]") {
@@ -175,65 +140,6 @@ TEST_CASE("script files: what is not there yet is named where it may be looked f
   CHECK(is_named("sudo -D ci sh t", "ci/t"));
   CHECK(is_named("unshare --wd=ci sh t", "ci/t"));
   CHECK_FALSE(is_named("echo ci sh t", "ci/t"));
-}
-
-TEST_CASE("script files: a line outside of the sandbox names what is not there yet, too",
-          "[tools]") {
-  const auto is_of_work = [](const std::filesystem::path& path) {
-    return path.native().starts_with("/nowhere/work");
-  };
-  const std::string line = GENERATE(as<std::string>(),
-                                    "sh /nowhere/work/new.sh",
-                                    "make -s -C /nowhere/work/new",
-                                    "make -C/nowhere/work/new",
-                                    "awk -f/nowhere/work/new.awk",
-                                    "sh -c \"sh '/nowhere/work/new.sh'\"",
-                                    "tool --file=/nowhere/work/new",
-                                    "X=/nowhere/work/new true",
-                                    "cat <work/new",
-                                    "sh ../nowhere/work/new",
-                                    "sh -c 'sh /nowhere/wo\"rk/\"new.sh'",
-                                    "sh -c 'sh /nowhere/w\\ork/new.sh'",
-                                    "sh work/new",
-                                    "awk -nfwork/new",
-                                    "run -v /nowhere/work:/w box",
-                                    "run --mount type=bind,src=/nowhere/work,dst=/w box");
-  CAPTURE(line);
-  CHECK_FALSE(tools::named_in(line, {"/nowhere"}, {.is = is_of_work}).empty());
-  CHECK(tools::named_in("sh away/new --file=/nowhere/away/new", {"/nowhere"}, {.is = is_of_work})
-            .empty());
-}
-
-TEST_CASE("script files: a line outside of the sandbox is plain", "[tools]") {
-  const std::string plain = GENERATE(as<std::string>(),
-                                     "sh /opt/guard.sh --strict",
-                                     "jq -r .prompt | grep -q secret",
-                                     "notify-send 'errand is done' && true",
-                                     "cat /opt/token >/opt/seen; pwd >/opt/where",
-                                     "sh -c 'true; exec /opt/bin/guard --all'",
-                                     "/opt/bin/guard <rules");
-  CAPTURE(plain);
-  CHECK(tools::why_not_plain(plain).empty());
-
-  const std::string other = GENERATE(as<std::string>(),
-                                     "sh $HOME/new.sh",
-                                     "sh \"$PWD/new.sh\"",
-                                     "cd work && ./new.sh",
-                                     "cat <<X | sh\nwork/new.sh\nX",
-                                     "jq -r .cwd | xargs sh",
-                                     "curl x | sh",
-                                     "python3 -c 'import new'",
-                                     "perl -e 'do q(x)'",
-                                     "sh *.sh",
-                                     "eval \"x\"; `x`",
-                                     "sh -c 'cd work; ./new.sh'",
-                                     "sh -c 'exec /opt/$x'",
-                                     "env sh -ec \"exec /opt/$'\\x70'\"",
-                                     "sh -c 'sh ~/new.sh'",
-                                     "guard '~/rules'",
-                                     "guard --rules=~/rules");
-  CAPTURE(other);
-  CHECK_FALSE(tools::why_not_plain(other).empty());
 }
 
 TEST_CASE("script files: a file behind the letters of an option is one that is named", "[tools]") {
