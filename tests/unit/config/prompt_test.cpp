@@ -101,7 +101,10 @@ TEST_CASE("prompt: types of parameters", "[config]") {
                                          {"number", "-3e2", true},
                                          {"number", "1,5", false},
                                          {"integer", "-12", true},
-                                         {"integer", "99999999999999999999", false},
+                                         {"integer", "99999999999999999999", true},
+                                         {"integer", "3.0", true},
+                                         {"integer", "1e400", false},
+                                         {"integer", "1.5", false},
                                          {"string", "", true},
                                          {"string", "12", true}}));
   INFO(row.type << " " << row.value);
