@@ -101,43 +101,62 @@ std::vector<fs::path> not_opened(std::vector<fs::path> places,
   return places;
 }
 
-struct OutsideCommand {
-  std::string line;
-  const agent::Environment* env = nullptr;  // its own; borrowed from the agent
-  bool is_server = false;
+// A command line of the user's own; borrows from the agent.
+struct UserLine {
+  enum class Kind : std::uint8_t { hook, guardrail, server };
+  Kind kind = Kind::hook;
+  std::string what;  // "the hook `make`"
+  std::string text;
+  const CommandSandbox* sandbox = nullptr;
+  const agent::Environment* env = nullptr;  // its own
+  bool decides = false;                     // what tools may do
 };
 
-std::vector<OutsideCommand> commands_outside(const agent::AgentSpec& agent,
-                                             const Context& context) {
-  std::vector<OutsideCommand> commands;
+std::vector<UserLine> lines_of(const agent::AgentSpec& agent, const Context& context) {
+  std::vector<UserLine> lines;
   for (const agent::HookSpec& hook : agent.hooks.hooks) {
-    if (hook.sandbox.is_off) {
-      commands.push_back(
-          {.line = tools::hook_command(agent.hooks, hook, context.cwd), .env = &hook.env});
-    }
+    lines.push_back({.what = fmt::format("the hook `{}`", agent::one_line(hook.command, 100)),
+                     .text = tools::hook_command(agent.hooks, hook, context.cwd),
+                     .sandbox = &hook.sandbox,
+                     .env = &hook.env,
+                     .decides = hook.point == agent::HookPoint::pre_tool_use});
   }
   for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
-    if (check.kind == agent::GuardrailSpec::Kind::command && check.sandbox.is_off) {
-      commands.push_back({.line = check.what, .env = &check.env});
+    if (check.kind == agent::GuardrailSpec::Kind::command) {
+      lines.push_back({.kind = UserLine::Kind::guardrail,
+                       .what = fmt::format("the guardrail `{}`", agent::one_line(check.what, 100)),
+                       .text = check.what,
+                       .sandbox = &check.sandbox,
+                       .env = &check.env});
     }
   }
   for (const agent::McpServerSpec& server : agent.mcp_servers) {
-    if (server.url.empty() && server.sandbox.is_off) {
+    if (server.url.empty()) {
       std::vector<std::string> words = server.command;
       std::ranges::replace(words, ".", "./");  // to a server, it is the folder that it starts in
-      commands.push_back({.line = tools::line_of(words), .env = &server.env, .is_server = true});
+      lines.push_back({.kind = UserLine::Kind::server,
+                       .what = fmt::format("the MCP server `{}`", server.name),
+                       .text = tools::line_of(words),
+                       .sandbox = &server.sandbox,
+                       .env = &server.env});
     }
   }
-  return commands;
+  return lines;
+}
+
+std::vector<UserLine> lines_outside(const agent::AgentSpec& agent, const Context& context) {
+  std::vector<UserLine> lines = lines_of(agent, context);
+  std::erase_if(lines, [](const UserLine& one) { return !one.sandbox->is_off; });
+  return lines;
 }
 
 // For what one command or agent can write, and another one must not run; null: nobody is kept from
-// anything, or there are no commands.
-Result<std::unique_ptr<tools::Sandbox>> rules_beside(const std::vector<OutsideCommand>& commands,
+// anything, or there are no lines.
+Result<std::unique_ptr<tools::Sandbox>> rules_beside(const std::vector<UserLine>& lines,
                                                      const agent::AgentSpec& agent,
                                                      const Context& context,
                                                      const OtherAgents& others) {
-  if (commands.empty()) {
+  if (lines.empty()) {
     return nullptr;
   }
   agent::AgentSpec all = with_reach_of(agent, others);
@@ -172,6 +191,28 @@ agent::Warning beside_what_tools_write(std::string_view what,
                              right,
                              agent::one_line(file.string(), 200)),
       .help = "put it into a folder where tools cannot write"};
+}
+
+// What of these another name, or what lies beside it, may change; nullopt: nothing.
+std::optional<agent::Warning> exposed_file(std::string_view what,
+                                           const std::vector<fs::path>& files,
+                                           bool is_off,
+                                           std::string_view right,
+                                           const tools::Sandbox* rules) {
+  for (const fs::path& file : files) {
+    std::error_code error;
+    const fs::path real = fs::weakly_canonical(file, error);
+    if (error || !fs::is_regular_file(real, error)) {
+      continue;
+    }
+    if (is_off && has_other_names(real)) {
+      return by_another_name(what, file);
+    }
+    if (!is_off && !right.empty() && can_write(rules, real.parent_path())) {
+      return beside_what_tools_write(what, right, file);
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -293,15 +334,16 @@ Result<void> check_unconfined(const agent::AgentSpec& agent,
                               const OtherAgents& others) {
   constexpr std::string_view k_commands_way = "take `sandbox: off` out of the command";
   constexpr std::string_view k_servers_way = "confine the server by `sandbox: true`";
-  const std::vector<OutsideCommand> commands = commands_outside(agent, context);
-  TRY_ASSIGN(const auto rules, rules_beside(commands, agent, context, others));
-  for (const OutsideCommand& one : commands) {
+  const std::vector<UserLine> lines = lines_outside(agent, context);
+  TRY_ASSIGN(const auto rules, rules_beside(lines, agent, context, others));
+  for (const UserLine& one : lines) {
     if (rules) {
+      const bool is_server = one.kind == UserLine::Kind::server;
       const auto place = place_outside(agent, *one.env, context, rules.get());
-      TRY(check_outside(one.is_server ? one.line : tools::with_home(one.line, place.home),
+      TRY(check_outside(is_server ? one.text : tools::with_home(one.text, place.home),
                         place,
                         *rules,
-                        one.is_server ? k_servers_way : k_commands_way));
+                        is_server ? k_servers_way : k_commands_way));
     }
   }
   return {};
@@ -311,14 +353,14 @@ std::vector<agent::Warning> kept_from_outside(const agent::AgentSpec& agent,
                                               const Context& context,
                                               const OtherAgents& others) {
   std::vector<agent::Warning> warnings;
-  const std::vector<OutsideCommand> commands = commands_outside(agent, context);
-  const auto rules = rules_beside(commands, agent, context, others);
+  const std::vector<UserLine> lines = lines_outside(agent, context);
+  const auto rules = rules_beside(lines, agent, context, others);
   if (!rules || *rules == nullptr) {
     return warnings;  // nothing, or the run ends with that
   }
   const tools::UserPrograms programs = programs_outside(agent, context, rules->get());
-  for (const OutsideCommand& one : commands) {
-    const std::string line = agent::one_line(one.line, 100);
+  for (const UserLine& one : lines) {
+    const std::string line = agent::one_line(one.text, 100);
     for (const std::string& name : tools::names_left_out(programs, *one.env)) {
       warnings.push_back(
           {.message = fmt::format("`{}` runs outside of the sandbox, and {} names what tools can "
@@ -328,7 +370,7 @@ std::vector<agent::Warning> kept_from_outside(const agent::AgentSpec& agent,
                                   name == "PATH" ? "it is told the rest" : "it is not told"),
            .help = "name a place in `env` that tools cannot write"});
     }
-    const std::string program = reader_of_its_folder(one.line);
+    const std::string program = reader_of_its_folder(one.text);
     if (!program.empty() && starts_elsewhere(agent.directory, **rules)) {
       warnings.push_back({.message = fmt::format(
                               "`{}` runs outside of the sandbox and starts in an empty folder, for "
@@ -386,71 +428,35 @@ std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const C
 std::vector<agent::Warning> exposed_commands(const agent::AgentSpec& agent,
                                              const Context& context) {
   std::vector<agent::Warning> warnings;
-  auto servers = agent::programs_of(agent.mcp_servers);
-  if (!is_confined_writer(&agent) ||
-      (agent.hooks.hooks.empty() && agent.guardrails.checks.empty() && servers.empty())) {
+  const std::vector<UserLine> lines = lines_of(agent, context);
+  if (!is_confined_writer(&agent) || lines.empty()) {
     return warnings;
   }
-  const auto rules = open_file_rules(agent, context);
-  if (!rules) {
+  const auto opened = open_file_rules(agent, context);
+  if (!opened) {
     return warnings;  // the run ends with that
   }
+  const tools::Sandbox* const rules = opened->get();
   const fs::path home(agent::value_of(context.environment, "HOME"));
-  const auto look_at = [&](std::string_view what,
-                           std::string_view line,
-                           const CommandSandbox& own,
-                           const agent::Environment& environment,
-                           const fs::path& start) {
-    const std::string_view right = further_right(own, agent.sandbox);
+  for (const UserLine& one : lines) {
+    const bool is_off = one.sandbox->is_off;
+    const std::string_view right = further_right(*one.sandbox, agent.sandbox);
+    const fs::path start =
+        one.kind == UserLine::Kind::server ? context.cwd : fs::path(agent.directory);
     std::vector<fs::path> files =
-        tools::read_scripts(line, {.directory = start, .home = home}).files;
-    if (own.is_off) {
-      const auto place = place_outside(agent, environment, context, rules->get());
-      std::ranges::move(tools::named_programs(line, place), std::back_inserter(files));
+        tools::read_scripts(one.text, {.directory = start, .home = home}).files;
+    if (is_off) {
+      const auto place = place_outside(agent, *one.env, context, rules);
+      std::ranges::move(tools::named_programs(one.text, place), std::back_inserter(files));
     }
-    for (const fs::path& file : files) {
-      std::error_code error;
-      const fs::path real = fs::weakly_canonical(file, error);
-      if (error || !fs::is_regular_file(real, error)) {
-        continue;
-      }
-      if (own.is_off && has_other_names(real)) {
-        warnings.push_back(by_another_name(what, file));
-        return;
-      }
-      if (!own.is_off && !right.empty() && can_write(rules->get(), real.parent_path())) {
-        warnings.push_back(beside_what_tools_write(what, right, file));
-        return;
-      }
+    if (auto warning = exposed_file(one.what, files, is_off, right, rules)) {
+      warnings.push_back(*std::move(warning));
     }
-  };
-  for (const agent::HookSpec& hook : agent.hooks.hooks) {
-    const std::string what = fmt::format("the hook `{}`", agent::one_line(hook.command, 100));
-    const std::string line = tools::hook_command(agent.hooks, hook, context.cwd);
-    look_at(what, line, hook.sandbox, hook.env, agent.directory);
-    const bool weighs = hook.point == agent::HookPoint::pre_tool_use ||
-                        !further_right(hook.sandbox, agent.sandbox).empty();
-    if (weighs && !hook.sandbox.is_off) {
-      if (auto warning = unasked_for(what, line, agent.directory, rules->get())) {
-        warnings.push_back(*std::move(warning));
-      }
+    const bool weighs = one.kind == UserLine::Kind::hook && (one.decides || !right.empty());
+    if (auto warning =
+            weighs && !is_off ? unasked_for(one.what, one.text, start, rules) : std::nullopt) {
+      warnings.push_back(*std::move(warning));
     }
-  }
-  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
-    if (check.kind == agent::GuardrailSpec::Kind::command && check.sandbox.is_off) {
-      look_at(fmt::format("the guardrail `{}`", agent::one_line(check.what, 100)),
-              check.what,
-              check.sandbox,
-              check.env,
-              agent.directory);
-    }
-  }
-  for (const agent::McpServerSpec& server : servers) {
-    look_at(fmt::format("the MCP server `{}`", server.name),
-            tools::line_of(server.command),
-            server.sandbox,
-            server.env,
-            context.cwd);
   }
   return warnings;
 }

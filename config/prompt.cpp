@@ -215,17 +215,16 @@ agent::Result<void> add_mentioned_files(const Filled& prompt,
 agent::Result<void> check_parameter(const agent::ParameterSpec& parameter,
                                     const std::string& value) {
   if (!is_value_of_type(value, parameter.type)) {
-    return agent::fail(
-        agent::Code::cli_usage,
-        fmt::format("the parameter `{}` must be of type {}, not `{}`",
-                    parameter.name,
-                    parameter.type,
-                    agent::one_line(value, 60)),
-        fmt::format("`--param {}=VALUE`, where VALUE is {}",
-                    parameter.name,
-                    parameter.type == "boolean"   ? "`true` or `false`"
-                    : parameter.type == "integer" ? "a whole number"
-                                                  : "a number"));
+    return agent::fail(agent::Code::cli_usage,
+                       fmt::format("the parameter `{}` must be of type {}, not `{}`",
+                                   parameter.name,
+                                   parameter.type,
+                                   agent::one_line(value, 60)),
+                       fmt::format("`--param {}=VALUE`, where VALUE is {}",
+                                   parameter.name,
+                                   parameter.type == "boolean"   ? "`true` or `false`"
+                                   : parameter.type == "integer" ? "a whole number"
+                                                                 : "a number"));
   }
   const auto& options = parameter.options;
   if (!options.empty() && std::ranges::find(options, value) == options.end()) {

@@ -359,14 +359,15 @@ Result<std::vector<std::string>> find_old_runs(const fs::path& file, const OldRu
       }
     }
     std::set<std::string, std::less<>> old(run_ids.begin(), run_ids.end());
-    std::erase_if(run_ids, [&](const std::string& run_id) {  // the whole is begun before its members
-      const std::string whole = whole_of(database, run_id);
-      const bool stays = !whole.empty() && !old.contains(whole);
-      if (stays) {
-        old.erase(run_id);
-      }
-      return stays;
-    });
+    std::erase_if(run_ids,
+                  [&](const std::string& run_id) {  // the whole is begun before its members
+                    const std::string whole = whole_of(database, run_id);
+                    const bool stays = !whole.empty() && !old.contains(whole);
+                    if (stays) {
+                      old.erase(run_id);
+                    }
+                    return stays;
+                  });
     return run_ids;
   } catch (const SQLite::Exception& exception) {
     return failed("cannot read", file, exception);

@@ -1,6 +1,7 @@
 #include "tools/hooks/file_watch.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <fstream>
 #include <sys/stat.h>
 #include <system_error>
