@@ -1,5 +1,7 @@
 #include "agent/json.h"
 
+#include "agent/take_apart.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -137,6 +139,9 @@ class JsonBuilder {
  public:
   // `numerals` are those for which placeholders stand in the text.
   explicit JsonBuilder(std::span<const std::string> numerals = {}) : numerals_(numerals) {}
+  JsonBuilder(const JsonBuilder&) = delete;
+  JsonBuilder& operator=(const JsonBuilder&) = delete;
+  ~JsonBuilder() { take_apart(root_); }
 
   Json take() { return std::move(root_); }
   bool has_overflown() const { return has_overflown_; }
