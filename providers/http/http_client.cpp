@@ -386,6 +386,9 @@ agent::Result<HttpResponse> HttpClient::send(const HttpRequest& request,
   call.end();
 
   const auto& outcome = exchange.outcome;
+  if (outcome.code == CURLE_OK && exchange.response.status == 0 && !outcome.is_cancelled) {
+    return agent::fail(network_error({request, url, settings_}, outcome));  // within the head
+  }
   if (call.is_enough() || outcome.code == CURLE_OK ||
       is_refusal(outcome, exchange.response.status)) {
     return std::move(exchange.response);

@@ -1,5 +1,6 @@
 #include "providers/resilience/priced_provider.h"
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -13,6 +14,20 @@ std::optional<agent::Money> cost_of(const agent::Usage& usage, const agent::Pric
   return is_known ? std::optional(agent::cost(*price, usage)) : std::nullopt;
 }
 
+// What the server says counts, unless it is next to nothing beside the price: a gateway that counts
+// nothing, or its own fee alone, would put every limit out of force.
+void settle_cost(std::optional<agent::Money>& cost,
+                 const agent::Usage& usage,
+                 const agent::Price* price) {
+  constexpr std::int64_t k_next_to_nothing = 100;  // a hundredth
+  const auto by_price = cost_of(usage, price);
+  const bool is_believed =
+      cost && !(by_price && cost->picos() < by_price->picos() / k_next_to_nothing);
+  if (!is_believed) {
+    cost = by_price;
+  }
+}
+
 }  // namespace
 
 agent::Result<agent::Reply> PricedProvider::complete(const agent::ModelRequest& request,
@@ -20,14 +35,14 @@ agent::Result<agent::Reply> PricedProvider::complete(const agent::ModelRequest& 
                                                      std::stop_token stop) {
   const auto priced = [&](agent::EventBody event) {
     auto* const broken = std::get_if<agent::ModelBroken>(&event);
-    if (broken != nullptr && !broken->cost) {
-      broken->cost = cost_of(broken->counted(), tariff_.at(clock_.wall()));
+    if (broken != nullptr) {
+      settle_cost(broken->cost, broken->counted(), tariff_.at(clock_.wall()));
     }
     emit(std::move(event));
   };
   auto reply = inner_->complete(request, priced, std::move(stop));
-  if (reply && !reply->cost) {
-    reply->cost = cost_of(reply->counted(), tariff_.at(clock_.wall()));
+  if (reply) {
+    settle_cost(reply->cost, reply->counted(), tariff_.at(clock_.wall()));
   }
   return reply;
 }

@@ -3,6 +3,7 @@
 #include "agent/lenient_json.h"
 #include "agent/refusal.h"
 #include "agent/sse.h"
+#include "agent/take_apart.h"
 #include "agent/text.h"
 #include "providers/wire/classify.h"
 #include "providers/wire/event_stream.h"
@@ -217,6 +218,21 @@ Json* AnswerDecoder::object_in(Json& object, std::string_view key) {
   return member_in(object, key, Json::value_t::object);
 }
 
+bool AnswerDecoder::is_part(const Json& element, std::string_view list) {
+  if (!element.is_object()) {
+    refuse(fmt::format("a part of `{}` is no object: {}", list, excerpt(agent::dump(element))));
+  }
+  return element.is_object();
+}
+
+bool AnswerDecoder::has_failed(const Json& part) {
+  const Json* const error = agent::find(part, "error");
+  if (error != nullptr && !error_) {
+    error_ = error_in({{"error", *error}});
+  }
+  return error_.has_value();
+}
+
 Json* AnswerDecoder::member_in(Json& object, std::string_view key, Json::value_t type) {
   Json* member = agent::find(object, key);
   if (member == nullptr || member->type() == type) {
@@ -345,7 +361,7 @@ bool AnswerDecoder::on_event(const agent::StreamEvent& event, const agent::Emit&
     return false;
   }
   heard_ = std::max(heard_, take_event(event.name, *json, emit));
-  if (!flaw_.empty()) {
+  if (!error_ && !flaw_.empty()) {
     error_ = garbage(flaw_);
   }
   return !error_;
@@ -360,6 +376,7 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
   if (!json) {
     return agent::fail(is_cut_json(text) ? broken() : garbage_json(text));
   }
+  const agent::TakenApart taken_apart(*json);
   take_usage(*json);
   if (auto error = error_in(*json)) {
     return agent::fail(*std::move(error));
@@ -368,6 +385,9 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
   agent::give_up(body_);  // it may be large, and is read
   if (!take_document(*json, emit)) {
     return agent::fail(garbage(beginning));
+  }
+  if (error_) {
+    return agent::fail(*std::exchange(error_, std::nullopt));
   }
   if (!flaw_.empty()) {
     return agent::fail(garbage(flaw_));

@@ -87,6 +87,10 @@ class AnswerDecoder : public Decoder {
   // Likewise one that is a list, or an object; null: there is none.
   agent::Json* list_in(agent::Json& object, std::string_view key);
   agent::Json* object_in(agent::Json& object, std::string_view key);
+  // Of a list of the answer: one that is no object is refused.
+  bool is_part(const agent::Json& element, std::string_view list);
+  // Whether a part of the answer has an error of its own: then that is the answer's.
+  bool has_failed(const agent::Json& part);
   const std::string& text() const { return text_; }
   const std::string& reasoning() const { return reasoning_; }
 

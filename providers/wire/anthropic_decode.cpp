@@ -127,7 +127,11 @@ Heard AnthropicDecoder::take_event(std::string_view name, Json& data, const agen
     }
   } else if (type == "content_block_delta") {
     const Json* delta = object_in(data, "delta");
-    if (delta == nullptr || is_empty_delta(*delta)) {
+    if (delta == nullptr) {
+      refuse("a `content_block_delta` without a `delta`");
+      return Heard::nothing;
+    }
+    if (is_empty_delta(*delta)) {
       return Heard::nothing;
     }
     const auto block = places_.find(index);
@@ -203,7 +207,10 @@ void AnthropicDecoder::start_block(long long index, Json block, const agent::Emi
 
 void AnthropicDecoder::extend_block(Block& block, const Json& delta, const agent::Emit& emit) {
   const std::string_view type = agent::text_at(delta, "type");
-  if (type == "text_delta") {
+  const std::string_view kind = agent::text_at(block.json, "type");
+  if ((type == "text_delta" && kind != "text") || (type == "input_json_delta" && kind == "text")) {
+    refuse(fmt::format("a `{}` in a block of type `{}`", type, kind));
+  } else if (type == "text_delta") {
     append_text(block.json, "text", said(delta, "text"));
     add_text(agent::text_at(delta, "text"), emit);
   } else if (type == "input_json_delta") {

@@ -156,7 +156,7 @@ Heard GeminiDecoder::take_event(std::string_view /*name*/, Json& data, const age
   model_ = agent::text_at(data, "modelVersion", model_);
   if (Json* candidates = list_in(data, "candidates")) {
     for (Json& candidate : *candidates) {
-      if (agent::integer_at(candidate, "index") == 0) {
+      if (is_part(candidate, "candidates") && agent::integer_at(candidate, "index") == 0) {
         says_something = take_candidate(candidate, emit) || says_something;
       }
     }
@@ -234,14 +234,12 @@ void GeminiDecoder::take_call(Json part) {
   const bool has_name = !agent::text_at(call, "name").empty();
   const bool goes_on = agent::bool_at(call, "willContinue");
   const Json pieces = std::exchange(call["partialArgs"], nullptr);
-  if (has_name) {
+  const bool begins = has_name || !is_call_open_;
+  if (begins) {  // one without a name is told to the model as any other that there is not
     call.erase("willContinue");
     call.erase("partialArgs");
     parts_.push_back(std::move(part));
     is_call_open_ = goes_on;
-  }
-  if (!has_name && !is_call_open_) {
-    return;
   }
   if (pieces.is_array()) {
     Json& arguments = object_at(parts_.back(), "functionCall")["args"];
@@ -249,7 +247,7 @@ void GeminiDecoder::take_call(Json part) {
       apply_piece(arguments, piece);
     }
   }
-  if (!has_name && !goes_on) {
+  if (!begins && !goes_on) {
     is_call_open_ = false;
   }
 }

@@ -68,6 +68,10 @@ Heard OllamaDecoder::take_event(std::string_view /*name*/, Json& data, const age
   const auto before = text().size() + reasoning().size() + calls_.size();
   model_ = agent::text_at(data, "model", model_);
   created_ = agent::text_at(data, "created_at", created_);
+  if (data.contains("message") && agent::find(data, "message") == nullptr &&
+      !agent::bool_at(data, "done")) {
+    refuse("`message` is null before the end");
+  }
   if (Json* message = object_in(data, "message")) {
     add_reasoning(agent::text_at(*message, "thinking"), emit);
     add_text(said(*message, "content"), emit);

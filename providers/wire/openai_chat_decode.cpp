@@ -196,13 +196,16 @@ void OpenaiChatDecoder::take_chunk(Json& chunk,
     return;
   }
   for (Json& choice : *choices) {
-    if (agent::integer_at(choice, "index") != 0) {
+    if (!is_part(choice, "choices") || agent::integer_at(choice, "index") != 0) {
       continue;
     }
     const bool has_first = agent::find(choice, first) != nullptr;
     const std::string_view key = has_first ? first : second;
     if (Json* message = object_in(choice, key)) {
       take_message(*message, key == "message", emit);
+    }
+    if (has_failed(choice)) {
+      return;
     }
     take_finish_reason(said(choice, "finish_reason"));
     if (const auto reason = agent::text_at(choice, "native_finish_reason"); !reason.empty()) {

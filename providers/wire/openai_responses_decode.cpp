@@ -176,9 +176,14 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
     bool was_shown = false;  // deltas of it came
     bool is_whole = false;
     bool is_cut = false;  // the server says so
+    int parts = 0;        // of its text that are whole
   };
 
   void take_item(long long index, agent::Json item, bool is_whole, const agent::Emit& emit);
+  void take_whole_part(Item& known,
+                       long long part,
+                       std::string_view whole,
+                       const agent::Emit& emit);
   void settle_text(Item& known, std::string_view whole, const agent::Emit& emit);
   void take_response(const agent::Json& response);
   void take_output(agent::Json& response, const agent::Emit& emit);
@@ -208,6 +213,9 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
     items_[index].was_shown = true;
     items_[index].text += said(data, "delta");
     add_text(delta, emit);
+  } else if (type == "response.output_text.done") {
+    take_whole_part(
+        items_[index], agent::integer_at(data, "content_index"), said(data, "text"), emit);
   } else if (type == "response.reasoning_summary_text.delta" ||
              type == "response.reasoning_text.delta") {
     items_[index].was_shown = true;
@@ -265,6 +273,23 @@ void OpenaiResponsesDecoder::take_item(long long index,
   known.is_whole = is_whole;
 }
 
+// Of a text in several parts only the first one can be told from the others.
+void OpenaiResponsesDecoder::take_whole_part(Item& known,
+                                             long long part,
+                                             std::string_view whole,
+                                             const agent::Emit& emit) {
+  if (part == 0 && known.parts == 0) {
+    settle_text(known, whole, emit);
+    if (known.text.size() > whole.size()) {
+      refuse("a text that is said to be whole lacks some of its pieces");
+    }
+  } else if (!known.text.ends_with(whole)) {
+    refuse("the text of an item is another one than its pieces");
+  }
+  known.was_shown = true;
+  ++known.parts;
+}
+
 // What the pieces have left out is the rest of it.
 void OpenaiResponsesDecoder::settle_text(Item& known,
                                          std::string_view whole,
@@ -297,12 +322,12 @@ void OpenaiResponsesDecoder::take_usage(const Json& data) {
 
 // The last event has all items once more, or none of them: only what is missing is taken from it.
 void OpenaiResponsesDecoder::take_output(Json& response, const agent::Emit& emit) {
-  Json* output = agent::find(response, "output");
-  if (output == nullptr || !output->is_array()) {
+  Json* output = list_in(response, "output");
+  if (output == nullptr) {
     return;
   }
   for (std::size_t index = 0; index < output->size(); ++index) {
-    if ((*output)[index].is_object()) {
+    if (is_part((*output)[index], "output")) {
       take_item(static_cast<long long>(index), std::move((*output)[index]), true, emit);
     }
   }

@@ -43,6 +43,13 @@ TEST_CASE("priced provider: a reply gets its cost, unless it brings one", "[prov
   CHECK(cost_of({.usage = usage}, tariff("2")) == Money::parse("2"));
   CHECK(cost_of({.usage = usage, .cost = Money::parse("1.5")}, tariff("2")) == Money::parse("1.5"));
   CHECK(cost_of({.usage = usage}, {}) == std::nullopt);
+  CHECK(cost_of({.usage = usage, .cost = Money{}}, {}) == Money{});
+  CHECK(cost_of({.usage = usage, .cost = Money::parse("0.02")}, tariff("2")) ==
+        Money::parse("0.02"));
+  for (const char* next_to_nothing : {"0", "0.0199", "0.000001"}) {
+    CHECK(cost_of({.usage = usage, .cost = Money::parse(next_to_nothing)}, tariff("2")) ==
+          Money::parse("2"));
+  }
 }
 
 TEST_CASE("priced provider: an estimate is charged in place of what cannot be", "[providers]") {

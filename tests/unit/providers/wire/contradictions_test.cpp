@@ -49,6 +49,7 @@ TEST_CASE("contradictions: a part of an answer that is of the wrong type", "[pro
        {R"({"choices":[{"delta":{"content":42}}]})",
         R"({"choices":[{"delta":{"content":[7]}}]})",
         R"({"choices":"x"})",
+        R"({"choices":[null]})",
         R"({"choices":[{"delta":"x"}]})",
         R"({"choices":[{"delta":{"tool_calls":{}}}]})",
         R"({"error":5})",
@@ -62,6 +63,8 @@ TEST_CASE("contradictions: a part of an answer that is of the wrong type", "[pro
         R"({"type":"message_stop"})"},
        {R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":7}})",
         R"({"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"b"}})",
+        R"({"type":"content_block_delta","index":0,"delta":null})",
+        R"({"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}})",
         R"({"type":"content_block_start","index":1,"content_block":7})",
         R"({"type":"message_start","message":{"id":"n"}})",
         R"({"type":"message_delta","delta":{"stop_reason":1}})"}},
@@ -71,11 +74,14 @@ TEST_CASE("contradictions: a part of an answer that is of the wrong type", "[pro
        {R"({"candidates":[{"content":{"parts":[{"text":12}]}}]})",
         R"({"candidates":[{"content":{"parts":["b"]}}]})",
         R"({"candidates":{"content":{}}})",
+        R"({"candidates":[null]})",
         R"({"candidates":[{"finishReason":1}]})"}},
       {"ollama",
        {R"({"message":{"content":"a"},"done":false})"},
        {R"({"done":true,"done_reason":"stop"})"},
-       {R"({"message":{"content":7},"done":false})", R"({"done":true,"done_reason":1})"}},
+       {R"({"message":{"content":7},"done":false})",
+        R"({"message":null,"done":false})",
+        R"({"done":true,"done_reason":1})"}},
   };
   for (const Protocol& one : protocols) {
     const auto wire = wire_of(one.name);
@@ -88,6 +94,34 @@ TEST_CASE("contradictions: a part of an answer that is of the wrong type", "[pro
             "provider.bad_response");
     }
   }
+}
+
+TEST_CASE("contradictions: an error beside a part of the answer is that of the answer",
+          "[providers]") {
+  const std::string error = R"("error":{"code":502,"message":"Provider returned error"})";
+  const std::string half = R"({"content":"half"})";
+  for (const std::string_view reason : {"null", R"("stop")"}) {
+    const std::string choice =
+        fmt::format(R"({{"choices":[{{"delta":{},"finish_reason":{},{}}}]}})", half, reason, error);
+    CHECK(tests::failure(*wire_of("chat"), stream_of("chat", {choice, "[DONE]"})) ==
+          "provider.unavailable");
+    CHECK(tests::failure(*wire_of("chat"),
+                         fmt::format(R"({{"choices":[{{"message":{},"finish_reason":{},{}}}]}})",
+                                     half,
+                                     reason,
+                                     error)) == "provider.unavailable");
+  }
+}
+
+TEST_CASE("contradictions: a call without a name is one all the same", "[providers]") {
+  const agent::Reply reply = tests::read(
+      *wire_of("gemini"),
+      stream_of(
+          "gemini",
+          {R"({"candidates":[{"content":{"parts":[{"text":"a"},{"functionCall":{"args":{}}}]},)"
+           R"("finishReason":"STOP"}]})"}));
+  CHECK(reply.tool_calls.size() == 1);
+  CHECK(reply.stop_reason == StopReason::tool_use);
 }
 
 TEST_CASE("contradictions: that an answer is cut is not taken back", "[providers]") {
