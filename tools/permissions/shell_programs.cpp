@@ -93,13 +93,15 @@ struct Interpreter {
   std::string_view words;      // the same, long, separated by blanks
   std::string_view asks = {};  // letters with which it reads more behind its script, from stdin
 };
+constexpr std::string_view k_of_node =
+    "--eval --print --require --import --loader --experimental-loader";
 constexpr auto k_interpreters = std::to_array<Interpreter>({
     {"python", "c", "", "i"},
     {"pypy", "c", "", "i"},
     {"perl", "eE", ""},
     {"ruby", "e", ""},
-    {"node", "ep", "--eval --print", "i"},
-    {"nodejs", "ep", "--eval --print", "i"},
+    {"node", "epr", k_of_node, "i"},
+    {"nodejs", "epr", k_of_node, "i"},
     {"bun", "ep", "--eval --print"},
     {"deno", "", "eval"},
     {"php", "rBRE", "--run"},
@@ -110,7 +112,37 @@ constexpr auto k_interpreters = std::to_array<Interpreter>({
     {"Rscript", "e", ""},
     {"guile", "c", ""},
     {"osascript", "e", ""},
+    {"ts-node", "ep", k_of_node},
+    {"tsx", "ep", k_of_node},
+    {"ipython", "c", ""},
+    {"R", "e", ""},
+    {"julia", "eE", "--eval --print"},
+    {"octave", "", "--eval"},
+    {"elixir", "e", "--eval"},
+    {"erl", "", "-eval -s -run"},
+    {"groovy", "e", ""},
+    {"scala", "e", ""},
+    {"clojure", "e", "--eval"},
+    {"sbcl", "", "--eval --load"},
+    {"racket", "e", "--eval"},
+    {"ghc", "e", ""},
+    {"pwsh", "c", "-Command -c -EncodedCommand -e"},
+    {"powershell", "c", "-Command -c -EncodedCommand -e"},
+    {"xonsh", "c", ""},
+    {"elvish", "c", ""},
+    {"nu", "c", "--commands"},
 });
+// Modules of Python that run code which they are told, or read.
+constexpr auto k_code_modules = std::to_array<std::string_view>({"IPython",
+                                                                 "bdb",
+                                                                 "cProfile",
+                                                                 "code",
+                                                                 "doctest",
+                                                                 "pdb",
+                                                                 "profile",
+                                                                 "runpy",
+                                                                 "timeit",
+                                                                 "trace"});
 
 // Options, or commands, by which a program that is none of the above runs code all the same.
 struct CodeOption {
@@ -508,8 +540,11 @@ class Reading {
       if (!is_long && word.find_first_of(row.asks, 1) != std::string::npos) {
         unclear("reads its program from elsewhere");
       }
+      const bool is_module = word == "-m" && at + 1 < words_.size();
+      const bool is_of_code =
+          is_module && std::ranges::find(k_code_modules, words_[at + 1]) != k_code_modules.end();
       if (has_code || word == "-m") {
-        if (has_code) {
+        if (has_code || is_of_code) {
           unclear("runs code that no rule can read");
         }
         return;
