@@ -25,6 +25,7 @@ std::vector<fs::path> files_named(const std::string& command, const Context& con
   tools::Scripts named = tools::read_scripts(
       command, {.directory = context.cwd, .home = agent::value_of(context.environment, "HOME")});
   std::ranges::move(named.more, std::back_inserter(named.files));
+  std::ranges::move(named.modules, std::back_inserter(named.files));
   return std::move(named.files);
 }
 

@@ -127,7 +127,8 @@ std::vector<UserLine> lines_of(const agent::AgentSpec& agent, const Context& con
                        .what = fmt::format("the guardrail `{}`", agent::one_line(check.what, 100)),
                        .text = check.what,
                        .sandbox = &check.sandbox,
-                       .env = &check.env});
+                       .env = &check.env,
+                       .decides = true});
     }
   }
   for (const agent::McpServerSpec& server : agent.mcp_servers) {
@@ -452,7 +453,7 @@ std::vector<agent::Warning> exposed_commands(const agent::AgentSpec& agent,
     if (auto warning = exposed_file(one.what, files, is_off, right, rules)) {
       warnings.push_back(*std::move(warning));
     }
-    const bool weighs = one.kind == UserLine::Kind::hook && (one.decides || !right.empty());
+    const bool weighs = one.kind != UserLine::Kind::server && (one.decides || !right.empty());
     if (auto warning =
             weighs && !is_off ? unasked_for(one.what, one.text, start, rules) : std::nullopt) {
       warnings.push_back(*std::move(warning));

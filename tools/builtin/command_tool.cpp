@@ -2,6 +2,7 @@
 
 #include "agent/json.h"
 #include "tools/process/closed_places.h"
+#include "tools/process/module_files.h"
 #include "tools/process/program_environment.h"
 #include "tools/process/program_result.h"
 
@@ -106,8 +107,10 @@ class CommandTool final : public Tool {
     if (context.program_runner == nullptr) {
       return failure(Code::tool_failed, "programs cannot be started here");
     }
+    agent::Environment environment = tool_environment(context, spec_.env);
+    keep_no_modules(module_files(spec_.command, context.cwd), environment);
     const ProgramRequest request{.argv = spec_.command,
-                                 .environment = tool_environment(context, spec_.env),
+                                 .environment = std::move(environment),
                                  .cwd = context.cwd,
                                  .temporary = context.temporary,
                                  .input = agent::dump(arguments) + "\n",

@@ -139,8 +139,11 @@ std::vector<fs::path> folders_of(const std::vector<const ShellCommand*>& command
 
 void add_named(const std::string& text, const CheckPlace& place, FileSums& sums) {
   const CommandPlace& start = place.command;
-  for (const fs::path& file : read_scripts(text, start).files) {
-    sums.emplace(file.lexically_normal().string(), sum_of(file));
+  const Scripts named = read_scripts(text, start);
+  for (const auto* files : {&named.files, &named.modules}) {
+    for (const fs::path& file : *files) {
+      sums.emplace(file.lexically_normal().string(), sum_of(file));
+    }
   }
   for (const fs::path& file : named_programs(text, start)) {
     if (do_tools_write(place, file)) {
@@ -160,9 +163,9 @@ void add_named(const std::string& text, const CheckPlace& place, FileSums& sums)
         add_makefile(folder_of_make(one->words, folder), sums);
       }
       // By whatever option it is told of a folder, `make -kC x`, `env -C x make`.
-      const auto named = folders_named(text, start.directory);
-      for (std::size_t at = 1; named && at < named->size(); ++at) {
-        add_makefile((*named)[at], sums);
+      const auto folders = folders_named(text, start.directory);
+      for (std::size_t at = 1; folders && at < folders->size(); ++at) {
+        add_makefile((*folders)[at], sums);
       }
     }
   }

@@ -3,6 +3,7 @@
 #include "agent/text.h"
 #include "tools/hooks/hooks.h"
 #include "tools/permissions/shell_script.h"
+#include "tools/process/module_files.h"
 
 #include <fmt/format.h>
 
@@ -93,7 +94,12 @@ class Finder {
     const bool runs_file = words.size() > 1 && !words[1].empty() && words[1].front() != '-' &&
                            !has_unknown(words[1]) &&
                            is_among(k_interpreters, fs::path(words.front()).filename().native());
-    if (runs_file) {
+    const auto modules = runs_file ? module_files(words, starter.folder) : std::vector<fs::path>();
+    const bool is_by_name = std::ranges::any_of(modules, [](const fs::path& file) {
+      std::error_code error;
+      return fs::is_regular_file(file, error);
+    });
+    if (runs_file && !is_by_name) {
       if (const auto why = why_not(starter.folder / words[1], starter, R_OK); !why.empty()) {
         say(starter, words[1], why);
       }

@@ -110,13 +110,13 @@ class ProgramFinder {
 
 // Under this name, or behind a link: an interpreter. Empty: it is none.
 std::string interpreter_named(const std::string& word, const CommandPlace& place) {
-  const std::string name(base_name(word));
+  std::string name(base_name(word));
   if (is_interpreter(name)) {
     return name;
   }
   for (const fs::path& file : files_for(word, place)) {
     std::error_code error;
-    const std::string real =
+    std::string real =
         fs::is_symlink(file, error) ? fs::weakly_canonical(file, error).filename() : fs::path();
     if (is_interpreter(real)) {
       return real;

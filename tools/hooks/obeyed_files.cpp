@@ -102,8 +102,9 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
     }
   }
   for (const auto& [command, directory] : all_commands(agent, cwd)) {
-    std::ranges::move(read_scripts(command, {.directory = directory, .home = home}).files,
-                      std::back_inserter(files));
+    Scripts named = read_scripts(command, {.directory = directory, .home = home});
+    std::ranges::move(named.files, std::back_inserter(files));
+    std::ranges::move(named.modules, std::back_inserter(files));
   }
   std::ranges::move(replays_of(agent), std::back_inserter(files));
   return files;
@@ -124,6 +125,7 @@ std::vector<fs::path> run_outside(const agent::AgentSpec& agent,
     Scripts named = read_scripts(command, {.directory = directory, .home = home});
     std::ranges::move(named.files, std::back_inserter(files));
     std::ranges::move(named.more, std::back_inserter(files));
+    std::ranges::move(named.modules, std::back_inserter(files));
   }
   return files;
 }

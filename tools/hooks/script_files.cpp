@@ -4,6 +4,7 @@
 #include "tools/permissions/plain_command.h"
 #include "tools/permissions/shell_programs.h"
 #include "tools/permissions/shell_script.h"
+#include "tools/process/module_files.h"
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -125,6 +126,7 @@ class ScriptReader {
         note(file, scripts_.more);
       }
     }
+    add_to_modules(named.modules);
   }
 
   void read_command(const ShellCommand& one) {
@@ -175,6 +177,7 @@ class ScriptReader {
         break;
       }
     }
+    add_modules(one, 0);
     if (!takes_text) {
       read_in_folders(one);
     }
@@ -200,6 +203,7 @@ class ScriptReader {
       const bool is_sure = is_told || word.starts_with("-C") || word.starts_with("--");
       auto* const found = std::exchange(found_, is_sure ? found_ : &scripts_.more);
       directory_ = here / folder;
+      add_modules(one, at + 1);
       for (std::size_t behind = at + 1; behind < one.words.size(); ++behind) {
         add_all(one.words[behind]);
         if (is_shell(base_name(one.words[behind]))) {
@@ -218,6 +222,19 @@ class ScriptReader {
            : word.starts_with("-C")                              ? word.substr(2)
            : word.starts_with('-')                               ? std::string()
                                                                  : word;
+  }
+
+  // Of the interpreters among the words from there on.
+  void add_modules(const ShellCommand& one, std::size_t from) {
+    for (std::size_t at = from; at < one.words.size(); ++at) {
+      add_to_modules(module_files(std::span(one.words).subspan(at), directory_));
+    }
+  }
+
+  void add_to_modules(const std::vector<fs::path>& files) {
+    for (const fs::path& file : files) {
+      note(file, scripts_.modules);
+    }
   }
 
   // A variable in small letters is the line's own, and no program's.

@@ -23,6 +23,8 @@ struct Scripts {
   // Beside these: what its words name in the folder where nothing stands yet (those with a `.` or a
   // `/`, and what a shell is to run), and what is named in a line that is not understood.
   std::vector<std::filesystem::path> more;
+  // Where interpreters look for what is named there without a path, there already or not.
+  std::vector<std::filesystem::path> modules;
   std::string unclear;  // why there may be others; empty: there are not
 };
 

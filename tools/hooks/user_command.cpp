@@ -5,6 +5,7 @@
 #include "tools/hooks/script_files.h"
 #include "tools/process/closed_places.h"
 #include "tools/process/harmless_variables.h"
+#include "tools/process/module_files.h"
 #include "tools/process/program_environment.h"
 #include "tools/process/program_result.h"
 
@@ -105,7 +106,9 @@ FileWatch watch_of(std::string_view line,
                    const agent::Environment& environment) {
   CommandPlace place{.directory = programs.directory,
                      .home = agent::value_of(programs.environment, "HOME")};
-  std::vector<fs::path> files = read_scripts(line, place).files;
+  Scripts named = read_scripts(line, place);
+  std::vector<fs::path> files = std::move(named.files);
+  std::ranges::move(named.modules, std::back_inserter(files));
   if (programs.others_write) {
     place.search_path = search_path_of(environment);
     std::ranges::copy_if(named_programs(line, place),
@@ -119,7 +122,12 @@ UserCommand::UserCommand(std::string line,
                          std::string_view as_read,
                          const UserPrograms& programs,
                          const agent::Environment& environment)
-    : line_(std::move(line)), scripts_(watch_of(as_read, programs, environment)) {}
+    : line_(std::move(line)),
+      scripts_(watch_of(as_read, programs, environment)),
+      modules_(read_scripts(as_read,
+                            {.directory = programs.directory,
+                             .home = agent::value_of(programs.environment, "HOME")})
+                   .modules) {}
 
 std::vector<std::string> names_left_out(const UserPrograms& programs,
                                         const agent::Environment& own) {
@@ -171,8 +179,10 @@ std::expected<UserCommand::Done, std::string> UserCommand::run(
   if (const auto file = scripts_.changed(); !file.empty()) {
     return std::unexpected(fmt::format("`{}` has changed since the run began", file.string()));
   }
+  agent::Environment told = environment;
+  keep_no_modules(modules_, told);
   const ProgramRequest request{.argv = {"/bin/sh", "-c", line_},
-                               .environment = environment,
+                               .environment = std::move(told),
                                .cwd = programs.folder,
                                .temporary = programs.temporary,
                                .input = std::move(input),

@@ -83,6 +83,7 @@ class UserCommand {
  private:
   std::string line_;
   FileWatch scripts_;
+  std::vector<std::filesystem::path> modules_;  // as Scripts'
 };
 
 }  // namespace tools
