@@ -38,6 +38,51 @@ fs::path written_program(const std::string& line,
   return {};
 }
 
+// Programs that run what an earlier run has left in a folder of the user's own.
+struct Keeper {
+  std::string_view program;
+  std::string_view folder;  // below the home folder
+};
+constexpr auto k_keepers = std::to_array<Keeper>({
+    {"bun", ".bun"},
+    {"bunx", ".bun"},
+    {"cargo", ".cargo"},
+    {"deno", ".cache/deno"},
+    {"deno", ".deno"},
+    {"go", "go"},
+    {"npm", ".npm"},
+    {"npx", ".npm"},
+    {"pipx", ".local"},
+    {"pnpm", ".cache/pnpm"},
+    {"pnpm", ".local/share/pnpm"},
+    {"pnpx", ".cache/pnpm"},
+    {"uv", ".cache/uv"},
+    {"uv", ".local/share/uv"},
+    {"uvx", ".cache/uv"},
+    {"uvx", ".local/share/uv"},
+    {"yarn", ".cache/yarn"},
+    {"yarn", ".yarn"},
+});
+
+// Such a folder of one of its programs, which tools can write; empty: none.
+fs::path written_store(const std::string& line,
+                       const tools::CommandPlace& place,
+                       const tools::Sandbox& rules) {
+  const tools::CommandLine read(line, {});
+  for (const tools::ShellCommand* one : read.commands()) {
+    for (const std::string& word : one->words) {
+      for (const Keeper& keeper : k_keepers) {
+        const fs::path folder = place.home / keeper.folder;
+        const bool is_its = fs::path(word).filename() == keeper.program && !place.home.empty();
+        if (is_its && (can_write(&rules, folder) || rules.policy().writes_below(folder))) {
+          return folder;
+        }
+      }
+    }
+  }
+  return {};
+}
+
 bool is_from_here(const std::string& word) {
   return word == ".." || word.starts_with("./") || word.starts_with("../");
 }
@@ -190,7 +235,16 @@ Result<void> check_outside(const std::string& line,
        .is_above = [&](const fs::path& path) { return rules->policy().writes_below(path); }});
   const fs::path run = named.empty() ? written_program(line, place, rules) : fs::path();
   if (named.empty() && run.empty()) {
-    return {};
+    const fs::path store = written_store(line, place, sandbox);
+    return store.empty()
+               ? Result<void>()
+               : agent::fail(
+                     agent::Code::config_invalid,
+                     fmt::format("the command `{}` runs outside of the sandbox what lies in `{}`, "
+                                 "which tools can write",
+                                 agent::one_line(line),
+                                 store.string()),
+                     fmt::format("take the folder out of `sandbox.write`, or {}", way_in));
   }
   return agent::fail(
       agent::Code::config_invalid,
@@ -215,13 +269,19 @@ std::optional<agent::Warning> unasked_for(std::string_view what,
     if (program.starts_with("python") && !has("-I") && !has("-P")) {
       for (const std::string& word : one->words) {
         const fs::path script = directory / word;
-        if (word.ends_with(".py") && can_write(rules, script.parent_path() / "json.py")) {
+        const bool is_module = word == "-m";
+        if ((word.ends_with(".py") || is_module) &&
+            can_write(rules, script.parent_path() / "json.py")) {
           return agent::Warning{
-              .message = fmt::format("{} says what tools may do, and Python loads modules from "
-                                     "beside `{}`, where they can write",
-                                     what,
-                                     agent::one_line(word, 200)),
-              .help = fmt::format("`{} -I` loads none from there", program)};
+              .message =
+                  fmt::format("{} says what tools may do, and Python loads modules from {}, where "
+                              "they can write",
+                              what,
+                              is_module ? "the folder where it starts"
+                                        : fmt::format("beside `{}`", agent::one_line(word, 200))),
+              .help = is_module
+                          ? "`python3 -I SCRIPT`, with the script's path, loads none from there"
+                          : fmt::format("`{} -I` loads none from there", program)};
         }
       }
     }
