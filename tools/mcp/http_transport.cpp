@@ -68,7 +68,8 @@ bool is_about_rights(int status) {
 
 // The form before Streamable HTTP says so to a request of the newer one.
 bool may_be_older_form(int status) {
-  return status >= 400 && status < 500 && !is_about_rights(status);
+  constexpr int k_too_many_requests = 429;
+  return status >= 400 && status < 500 && !is_about_rights(status) && status != k_too_many_requests;
 }
 
 std::optional<Milliseconds> retry_after(const Headers& headers) {

@@ -113,11 +113,15 @@ bool has_blanks(std::string_view uri) {
 
 bool climbs(std::string_view uri) {
   std::string part;
+  bool has_scheme = false;
   for (const char one : agent::percent_decoded(uri) + "/") {
     if (is_blank_or_control(one)) {
       continue;  // parsers drop these
     }
-    if (one != '/' && one != '\\' && one != '?' && one != '#') {
+    if (one == ':' && !has_scheme) {  // `note:../x` has a path, too
+      has_scheme = true;
+      part.clear();
+    } else if (one != '/' && one != '\\' && one != '?' && one != '#') {
       part += one;
     } else if (part == "..") {
       return true;

@@ -164,7 +164,15 @@ Result<std::unique_ptr<Transport>> Server::open(Transport::Listener&& listener) 
 
 Result<void> Server::start(const std::stop_token& stop) {
   const auto ends = Steady::now() + spec_.start;
-  TRY_ASSIGN(Connected connected, connect(spec_.start, stop));
+  auto connected_at_last = connect(spec_.start, stop);
+  while (!connected_at_last && connected_at_last.error().retry_after) {  // as it has asked for
+    const Milliseconds pause = *connected_at_last.error().retry_after;
+    if (Steady::now() + pause >= ends || !options_.clock->sleep_for(pause, stop)) {
+      break;
+    }
+    connected_at_last = connect(std::chrono::ceil<Milliseconds>(ends - Steady::now()), stop);
+  }
+  TRY_ASSIGN(Connected connected, std::move(connected_at_last));
   session_ = std::move(connected.session);
   TRY(read_tools(connected.tools, std::max(ends, Steady::now() + k_to_read), stop));
   note_idle_patterns();

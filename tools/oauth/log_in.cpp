@@ -77,7 +77,7 @@ Result<Login> fetch(const OAuthOptions& options,
                                answer.error,
                                answer.description));
   }
-  Login login{.server = options.server.text(),
+  Login login{.server = options.server.without_query(),
               .issuer = found.server.issuer,
               .resource = found.resource.resource,
               .token_endpoint = found.server.token_endpoint,

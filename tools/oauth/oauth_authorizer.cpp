@@ -340,7 +340,7 @@ void OAuthAuthorizer::remember(const std::vector<std::string>& wanted,
   if (!lock || !load()) {
     return;
   }
-  login_.server = options_.server.text();
+  login_.server = options_.server.without_query();  // which may hold a secret
   login_.wanted = wanted;
   [[maybe_unused]] const auto saved = store_.save(login_);
 }

@@ -18,6 +18,7 @@ struct Url {
 
   std::string origin() const;  // "https://host", and the port where it is not the scheme's
   std::string text() const { return origin() + path; }
+  std::string without_query() const { return origin() + path.substr(0, path.find('?')); }
   bool has_standard_port() const { return port == (scheme == "https" ? 443 : 80); }
 
   bool operator==(const Url&) const = default;
