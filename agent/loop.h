@@ -63,8 +63,7 @@ struct RunRequest {
   ResumeCommand resume = {};           // carries this one on
   std::map<std::string, GivenAnswer> answers = {};  // to parked calls of `past`, by call id
   std::optional<TimeAbove> time_above = {};         // nullopt: it has its own alone
-  // Where a new message stands: sub-agents that were at work when the last process ended, and that
-  // nobody goes on with: what they had come to.
+  // Sub-agents that were at work when the last process ended: what they had come to.
   std::vector<MemberFinished> left_off = {};
 };
 

@@ -225,6 +225,30 @@ bool is_meant_for_all(const RunResult& member) {
          code == Code::tool_policy_blocked;
 }
 
+ModelUse& use_of_model(std::vector<ModelUse>& models, const std::string& model) {
+  const auto found = std::ranges::find(models, model, &ModelUse::model);
+  return found != models.end() ? *found : models.emplace_back(ModelUse{.model = model});
+}
+
+std::vector<ModelUse> uses_since(const std::vector<ModelUse>& before, std::vector<ModelUse> uses) {
+  for (ModelUse& use : uses) {
+    const auto same = std::ranges::find(before, use.model, &ModelUse::model);
+    if (same != before.end()) {
+      use -= *same;
+    }
+  }
+  return uses;
+}
+
+void add_uses(RunResult& result, const std::vector<ModelUse>& more) {
+  for (const ModelUse& use : more) {
+    use_of_model(result.models, use.model) += use;
+    result.usage += use.usage;
+    result.cost = sum_of(result.cost, use.cost);
+    result.usage_estimated = result.usage_estimated || use.usage_estimated;
+  }
+}
+
 MemberResult member_result(std::string member, const RunResult& result) {
   return {.member = std::move(member),
           .run_id = result.run_id,

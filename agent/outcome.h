@@ -82,6 +82,10 @@ struct ModelUse {
   bool operator==(const ModelUse&) const = default;
 };
 
+ModelUse& use_of_model(std::vector<ModelUse>& models, const std::string& model);
+// What of them is not in those before, by model.
+std::vector<ModelUse> uses_since(const std::vector<ModelUse>& before, std::vector<ModelUse> uses);
+
 // One model took the place of another that had failed, so many times for this reason.
 struct Fallback {
   std::string from;  // provider/model
@@ -138,6 +142,9 @@ struct RunResult {
   // MCP servers that the run, or one of its members, went without.
   std::vector<std::string> missing_servers;
 };
+
+// More on its bill.
+void add_uses(RunResult& result, const std::vector<ModelUse>& more);
 // Whether a member's ending is meant for all that it works for: a kill switch, a person's stop,
 // `--fail-on-denied`.
 bool is_meant_for_all(const RunResult& member);

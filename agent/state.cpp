@@ -188,11 +188,6 @@ void fold(State& state, const ModelRequested& event) {
   state.model = event.model;
 }
 
-ModelUse& use_of_model(std::vector<ModelUse>& models, const std::string& model) {
-  const auto found = std::ranges::find(models, model, &ModelUse::model);
-  return found != models.end() ? *found : models.emplace_back(ModelUse{.model = model});
-}
-
 void count_use(State& state, const ModelUse& more) {
   use_of_model(state.models, more.model) += more;
   state.usage += more.usage;
@@ -556,16 +551,6 @@ void fold(State& state, const MemberStarted& event) {
 }
 
 // One that was carried on tells its whole bill once more: what is new of it counts.
-std::vector<ModelUse> uses_since(const RunResult& before, std::vector<ModelUse> uses) {
-  for (ModelUse& use : uses) {
-    const auto same = std::ranges::find(before.models, use.model, &ModelUse::model);
-    if (same != before.models.end()) {
-      use -= *same;
-    }
-  }
-  return uses;
-}
-
 // Turns and calls of a sub-agent are its own: the limits that count them are each agent's.
 void fold(State& state, const MemberFinished& event) {
   MemberRecord& record = record_of(state, event);
@@ -578,7 +563,7 @@ void fold(State& state, const MemberFinished& event) {
   if (event.taken_from) {
     return;  // another run has paid for it
   }
-  for (const ModelUse& use : uses_since(before, event.result.models)) {
+  for (const ModelUse& use : uses_since(before.models, event.result.models)) {
     count_use(state, use);
   }
   state.denials += event.result.denials - before.denials;

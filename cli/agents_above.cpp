@@ -86,6 +86,14 @@ void add(Spending& all, const Spending& more) {
   all.cost = agent::sum_of(all.cost, more.cost);
 }
 
+void add(std::vector<agent::ModelUse>& all, const std::vector<agent::ModelUse>& more) {
+  for (const agent::ModelUse& use : more) {
+    if (use != agent::ModelUse{.model = use.model}) {
+      agent::use_of_model(all, use.model) += use;
+    }
+  }
+}
+
 RunAbove run_above(const RecordedRun& above,
                    const RecordedRun& run,
                    const agent::Environment& environment) {
@@ -95,7 +103,7 @@ RunAbove run_above(const RecordedRun& above,
                .limits = above.begun.plan.limits,
                .spent = {.tokens = above.past.state.usage.total(), .cost = above.past.state.cost},
                .worked = agent::Milliseconds{above.worked_ms} + unheard.worked(above)};
-  add(all.spent, unheard.spent);
+  add(all.spent, unheard.spent());
   all.is_over = !waits_for(above, run);
   all.resume = resume_of(above, environment);
   return all;
@@ -117,7 +125,7 @@ void add_fork(const RecordedRun& run, const agent::Environment& environment, Run
   }
   const Unheard unheard = unheard_of_members(run, environment);
   add(above.spent, {.tokens = run.past.state.usage.total(), .cost = run.past.state.cost});
-  add(above.spent, unheard.spent);
+  add(above.spent, unheard.spent());
   above.worked += agent::Milliseconds{run.worked_ms} + unheard.worked(run);
 }
 
@@ -183,8 +191,11 @@ Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& env
       continue;  // what nobody has a record of, nobody can count
     }
     const Unheard below = unheard_of_members(*own, environment);
-    add(all.spent, unheard(own->past.state, member->finished));
-    add(all.spent, below.spent);
+    add(all.uses,
+        agent::uses_since(
+            member->finished ? member->finished->result.models : std::vector<agent::ModelUse>(),
+            own->past.state.models));
+    add(all.uses, below.uses);
     all.turns += own->past.state.turns + (own->begun.plan.is_flow ? below.turns : 0);
     all.turns -= member->finished ? member->finished->result.turns : 0;
     bool is_by_itself = !is_cut_off || member->finished;
@@ -203,6 +214,14 @@ Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& env
     }
   }
   return all;
+}
+
+Spending Unheard::spent() const {
+  Spending spent;
+  for (const agent::ModelUse& use : uses) {
+    add(spent, {.tokens = use.usage.total(), .cost = use.cost});
+  }
+  return spent;
 }
 
 agent::Milliseconds Unheard::worked(const RecordedRun& run) const {

@@ -50,13 +50,14 @@ bool waits_for_a_person(const RecordedRun& run, const agent::Environment& enviro
 
 // What the members of a run, and theirs, have spent and worked of which its record has not heard.
 struct Unheard {
-  Spending spent;
+  std::vector<agent::ModelUse> uses;
   std::int64_t turns = 0;  // those of a sub-agent are no turns of who called it
   // Its last process was at work until then: where it was cut off, its members may have been
   // at work behind the last event of its own.
   std::chrono::system_clock::time_point end;
   agent::Milliseconds by_itself{0};  // of members that were carried on since, each by itself
 
+  Spending spent() const;
   agent::Milliseconds worked(const RecordedRun& run) const;
 };
 Unheard unheard_of_members(const RecordedRun& run, const agent::Environment& environment);

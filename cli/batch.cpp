@@ -384,7 +384,7 @@ std::optional<Batch::Ended> Batch::ended_earlier(const RunSource& source) {
   const agent::State& state = source.earlier->past.state;
   add_cost(state.cost);
   if (!state.finished || was_cut_short(*state.finished)) {
-    add_cost(unheard_of_members(*source.earlier, world_.context.environment).spent.cost);
+    add_cost(unheard_of_members(*source.earlier, world_.context.environment).spent().cost);
   }
   return state.finished && !was_cut_short(*state.finished)
              ? std::optional(Ended{.result = *state.finished, .is_earlier = true})

@@ -103,8 +103,6 @@ class FlowRun {
   std::string place_of(const Member& member) const;
   std::string session_of(const Member& member) const;
   std::optional<agent::MemberFinished> heard_of(const Member& member) const;
-  void count_earlier(const Assignment& work, const agent::State& member);
-  void count_before(const Spending& spending);
   std::optional<agent::Error> killed(agent::Cancellation& stop);
 
   RunWorld world_;

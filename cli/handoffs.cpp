@@ -21,12 +21,16 @@ using agent::OpeningMessage;
 
 constexpr std::string_view k_message = "message";
 
-std::string names_of(std::span<const Plan* const> had) {
+std::string names_of(std::span<const agent::AgentSpec* const> had) {
   std::string names;
-  for (const Plan* one : had) {
-    names += (names.empty() ? "" : ", ") + one->agent.name;
+  for (const agent::AgentSpec* one : had) {
+    names += (names.empty() ? "" : ", ") + one->name;
   }
   return names;
+}
+
+std::filesystem::path file_of(const agent::AgentSpec& agent) {
+  return std::filesystem::path(agent.directory) / std::filesystem::path(agent.file).filename();
 }
 
 void add_text(std::string& all, std::string_view text) {
@@ -70,10 +74,13 @@ const Plan* agent_handed_to(const Plan& first,
   return found != team.end() ? &*found : is_it(first) ? &first : nullptr;
 }
 
-std::optional<agent::Ending> at_handoff_limit(std::span<const Plan* const> had, const Plan& next) {
-  const auto most = had.front()->agent.limits.max_handoffs;
+std::optional<agent::Ending> at_handoff_limit(std::span<const agent::AgentSpec* const> had,
+                                              const agent::AgentSpec& next) {
+  const auto most = had.front()->limits.max_handoffs;
   const auto so_far = static_cast<std::int64_t>(had.size()) - 1;
-  if (most ? so_far < *most : std::ranges::find(had, &next) == had.end()) {
+  const bool had_it = std::ranges::any_of(
+      had, [&](const agent::AgentSpec* one) { return file_of(*one) == file_of(next); });
+  if (most ? so_far < *most : !had_it) {
     return std::nullopt;
   }
   return agent::stopped_at(
@@ -85,7 +92,7 @@ std::optional<agent::Ending> at_handoff_limit(std::span<const Plan* const> had, 
                          so_far == 1 ? "" : "s",
                          names_of(had))
            : fmt::format("the conversation would come back to {}, which had it: {}",
-                         next.agent.name,
+                         next.name,
                          names_of(had)));
 }
 

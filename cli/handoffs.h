@@ -25,7 +25,8 @@ const Plan* agent_handed_to(const Plan& first,
 
 // Why the conversation, which `had` have had, the first agent first, may not go to the next one;
 // nullopt: it may.
-std::optional<agent::Ending> at_handoff_limit(std::span<const Plan* const> had, const Plan& next);
+std::optional<agent::Ending> at_handoff_limit(std::span<const agent::AgentSpec* const> had,
+                                              const agent::AgentSpec& next);
 
 // What a call takes: the parameters of the agent, and a message to it. team.invalid where they have
 // one name.

@@ -104,9 +104,6 @@ Result<agent::RunResult> begin_or_carry_on(RunWorld world,
                                            Plan plan,
                                            const OutsideInput& said) {
   TRY_ASSIGN(RunSource source, source_of(member, plan, world.context));
-  if (source.earlier && member.count_earlier) {
-    member.count_earlier(source.earlier->past.state);
-  }
   if (auto answer = source.earlier ? answer_of(source.earlier->past.state) : std::nullopt) {
     return *std::move(answer);
   }
@@ -158,8 +155,7 @@ Result<agent::RunResult> left_off(const MemberRun& member,
     result = std::move(heard);
   }
   if (recorded) {
-    result.cost =
-        agent::sum_of(result.cost, unheard_of_members(*recorded, context.environment).spent.cost);
+    agent::add_uses(result, unheard_of_members(*recorded, context.environment).uses);
   }
   result.run_id = member.run_id;
   return result;

@@ -22,8 +22,6 @@ struct MemberRun {
   std::optional<agent::MemberFinished> heard = std::nullopt;  // of it, by that
   std::filesystem::path journal;                              // of that; empty: none is kept
   std::string anew;  // what may be done where it cannot be carried on
-  // Is told what an earlier process had done of it; null: nobody wants to know.
-  std::function<void(const agent::State&)> count_earlier = nullptr;
 };
 
 // Begins it, or carries it on from its record; one that has its answer there is not run again.

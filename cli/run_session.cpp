@@ -168,7 +168,10 @@ Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
   if (!plan.key_requests.empty()) {
     return agent::fail(providers::refusal(plan.key_requests.front()));
   }
-  if (source.earlier && source.is_by_record && world.parent.empty()) {
+  // A member's plan was made by those above it, who knew its team.
+  const bool is_of_another =
+      !world.parent.empty() || (source.earlier && !source.earlier->parent.empty());
+  if (source.earlier && source.is_by_record && !is_of_another) {
     TRY(check_agents_are_recorded(plan, *source.earlier));
   }
   std::unique_ptr<RunSession> session(
@@ -195,6 +198,9 @@ RunSession::RunSession(RunWorld world, std::string run_id, RunSource source, Pla
       sinks_(world_.sinks),
       above_({world_.budget}, &world_.cancellation),
       budget_(plan_.agent.limits, "the run and its sub-agents") {
+  if (world_.had.empty()) {
+    world_.givers = source_.above.givers;
+  }
   if (source_.earlier) {
     if (world_.progress != nullptr && world_.parent.empty()) {
       world_.progress->recall(source_.earlier->past.state.open_calls);
@@ -539,19 +545,13 @@ Result<void> RunSession::open_sub_agents(std::vector<tools::ConfiguredTool>& too
                          .above = {&plan_.agent},
                          .obeyed = obeyed_,
                          .killed = [this] { return killed(); },
-                         .kill_files = kill_files(),
-                         .count_before =
-                             [this](const Spending& spending) {
-                               budget_.add(spending);
-                               if (world_.count_before) {
-                                 world_.count_before(spending);
-                               }
-                             }};
+                         .kill_files = kill_files()};
   world.sinks.push_back(&budget_);
   std::ranges::copy(world_.above, std::back_inserter(world.above));
   if (source_.earlier && !source_.earlier->forked_from) {
     const agent::State& past = source_.earlier->past.state;
     budget_.begin_with(past.usage.total(), past.cost);
+    budget_.add(unheard_of_members(*source_.earlier, world_.context.environment).spent());
   }
   sub_agents_ = std::make_unique<SubAgents>(std::move(world));
   TRY_ASSIGN(auto more, sub_agents_->tools());
@@ -981,13 +981,14 @@ agent::ApprovalSetting RunSession::approval_setting() const {
                                           .agent_folder = plan_.agent.directory}});
 }
 
-// Sub-agents that were at work when the last process ended, where the person says something new
-// now.
+// Sub-agents that were at work when the last process ended, with what they had spent: nobody goes
+// on with them where the person says something new now, and else not before their turn comes.
 std::vector<agent::MemberFinished> RunSession::left_off_members() const {
   std::vector<agent::MemberFinished> members;
-  if (!source_.earlier || plan_.text.prompt.empty()) {
+  if (!source_.earlier || source_.earlier->forked_from) {
     return members;
   }
+  const bool has_news = !plan_.text.prompt.empty();
   for (const auto& [key, sub_agent] : source_.earlier->past.state.sub_agents) {
     const std::string& run_id = sub_agent.record.run_id;
     if (run_id.empty() || sub_agent.record.finished) {
@@ -997,7 +998,8 @@ std::vector<agent::MemberFinished> RunSession::left_off_members() const {
         {.run_id = run_id, .is_recorded = true, .journal = source_.earlier->store, .anew = {}},
         world_.context,
         {.code = agent::Code::run_cancelled,
-         .message = "the process ended while it was at work, and a new message came then",
+         .message = fmt::format("the process ended while it was at work{}",
+                                has_news ? ", and a new message came then" : ""),
          .help = {}});
     if (result) {
       result->exit_code = 128 + SIGTERM;  // nobody knows by what
@@ -1005,7 +1007,8 @@ std::vector<agent::MemberFinished> RunSession::left_off_members() const {
                          .step = sub_agent.member.substr(0, sub_agent.member.find('[')),
                          .item = sub_agent.number,
                          .result = *std::move(result),
-                         .call_id = key.second});
+                         .call_id = key.second,
+                         .suspended = !has_news});
     }
   }
   return members;

@@ -34,6 +34,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,9 +60,7 @@ struct RunWorld {
   std::vector<std::filesystem::path> kill_files = {};
   // The least time that those have left which it is not carried on with; nullopt: no such limit.
   std::optional<agent::TimeAbove> time_above = {};
-  bool is_patient = false;  // waits while all of its models are known to be down
-  // Is told what members have spent before, and nobody has heard of; null: nobody wants to know.
-  std::function<void(const Spending&)> count_before = nullptr;
+  bool is_patient = false;          // waits while all of its models are known to be down
   providers::Tape* tape = nullptr;  // of the whole; null: it is neither recorded nor replayed
   std::string parent = {};          // Event's
   std::string member = {};          // the step's name, the sub-agent's, … that it is a run of
@@ -71,6 +70,8 @@ struct RunWorld {
   // Of one to whom a conversation was handed over: the plans that had it, in that order, its own
   // the last.
   std::vector<const Plan*> had = {};
+  // Before those, by the record: the nearest first. Borrowed.
+  std::span<const agent::AgentSpec> givers = {};
   // What the whole obeys that this run is of, and what is served beside it.
   std::vector<std::filesystem::path> obeyed = {};
   // All that come to work in the whole; empty: it is the whole, and finds them.

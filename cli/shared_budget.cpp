@@ -6,17 +6,6 @@
 
 namespace cli {
 
-Spending unheard(const agent::State& member, const std::optional<agent::MemberFinished>& heard) {
-  Spending spending{.tokens = member.usage.total(), .cost = member.cost};
-  if (heard) {
-    const agent::RunResult& before = heard->result;
-    spending.tokens -= before.usage.total();
-    spending.cost =
-        spending.cost && before.cost ? std::optional(*spending.cost - *before.cost) : std::nullopt;
-  }
-  return spending;
-}
-
 agent::Asking nothing_asked() {
   static const std::string k_any_model;
   static const std::map<std::string, agent::Price> k_no_prices;

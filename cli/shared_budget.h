@@ -22,10 +22,6 @@ namespace cli {
 
 using agent::Spending;
 
-// What a member has spent before, of which the run that it is of has not heard: `heard` is what its
-// log says last of how the member ended.
-Spending unheard(const agent::State& member, const std::optional<agent::MemberFinished>& heard);
-
 // No request: whether anything is left.
 agent::Asking nothing_asked();
 

@@ -94,7 +94,7 @@ std::optional<ComeTo> earlier_of(const RunSource& source, const agent::Environme
   agent::RunResult result = finished ? *finished : agent::make_result(run.past.state, {});
   result.run_id = run.run_id;
   const Unheard unheard = unheard_of_members(run, environment);
-  result.cost = agent::sum_of(result.cost, unheard.spent.cost);
+  agent::add_uses(result, unheard.uses);
   result.turns += run.begun.plan.is_flow ? unheard.turns : 0;
   result.text.clear();  // whoever carries it on has heard of that
   result.output.clear();

@@ -224,6 +224,17 @@ std::vector<const Plan*> SubAgents::had() const {
   return world_.run.had.empty() ? std::vector{&world_.plan} : world_.run.had;
 }
 
+std::optional<agent::Ending> SubAgents::at_limit_of_handoffs(const Callee& callee) const {
+  std::vector<const agent::AgentSpec*> all;
+  for (const agent::AgentSpec& giver : world_.run.givers | std::views::reverse) {
+    all.push_back(&giver);
+  }
+  for (const Plan* const one : had()) {
+    all.push_back(&one->agent);
+  }
+  return at_handoff_limit(all, callee.plan.agent);
+}
+
 agent::Result<std::vector<tools::ConfiguredTool>> SubAgents::tools() {
   TRY_ASSIGN(callees_, callees());
   std::vector<tools::ConfiguredTool> all;
@@ -269,7 +280,7 @@ std::optional<tools::Output> SubAgents::why_not_handed_over(const Callee& callee
       break;
     }
   }
-  if (auto ending = at_handoff_limit(had(), callee.plan)) {
+  if (auto ending = at_limit_of_handoffs(callee)) {
     tools::Output output = tools::failure(Code::team_handoff_limit, ending->error->message);
     output.suspended = std::move(ending);
     return output;
@@ -339,9 +350,6 @@ RunResult SubAgents::perform(const Callee& callee,
     const int signal = world_.run.cancellation.signal_number();
     stop.signal(signal != 0 ? signal : SIGTERM);  // behind the first word: at once
   });
-  const auto count_before = [&](const agent::State& past) {
-    world_.count_before(unheard(past, earlier.record.finished));
-  };
   // To whom the conversation goes has the last word, too: others leave the share for that.
   const bool leaves_share = !callee.is_handoff && world_.plan.agent.limits.wrap_up;
   const BudgetBeforeTheShare less(world_.budget, world_.plan.agent.limits);
@@ -363,7 +371,6 @@ RunResult SubAgents::perform(const Callee& callee,
       .budget = &budgets,
       .kill_files = world_.kill_files,
       .is_patient = world_.run.is_patient,
-      .count_before = world_.count_before,
       .tape = world_.run.tape,
       .parent = world_.run_id,
       .member = callee.name,
@@ -371,6 +378,7 @@ RunResult SubAgents::perform(const Callee& callee,
       // What the first one may not, none of those may to whom the conversation comes.
       .above = callee.is_handoff && !world_.run.had.empty() ? world_.run.above : world_.above,
       .had = std::move(had),
+      .givers = callee.is_handoff ? world_.run.givers : std::span<const agent::AgentSpec>(),
       .obeyed = world_.obeyed,
       .others = world_.run.others};
   const MemberRun run{
@@ -379,8 +387,7 @@ RunResult SubAgents::perform(const Callee& callee,
       .is_recorded = has_begun(earlier),
       .heard = earlier.record.finished,
       .journal = world_.journal,
-      .anew = "call it once more",
-      .count_earlier = count_before};
+      .anew = "call it once more"};
   try {
     const OutsideInput said = callee.is_handoff
                                   ? input_of_handoff(arguments, world_.plan.agent, plan.agent)

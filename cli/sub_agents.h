@@ -38,7 +38,6 @@ class SubAgents {
     std::vector<std::filesystem::path> obeyed;   // as RunWorld's
     std::function<std::optional<agent::Error>()> killed;  // as RunWorld's
     std::vector<std::filesystem::path> kill_files;        // the agent's own, too
-    std::function<void(const Spending&)> count_before;    // as RunWorld's
   };
 
   explicit SubAgents(World world) : world_(std::move(world)) {}
@@ -60,6 +59,7 @@ class SubAgents {
 
   agent::Result<std::vector<Callee>> callees() const;
   std::vector<const Plan*> had() const;
+  std::optional<agent::Ending> at_limit_of_handoffs(const Callee& callee) const;
   std::optional<tools::Output> why_not_handed_over(const Callee& callee,
                                                    const tools::CallContext& context) const;
 

@@ -133,3 +133,23 @@ TEST_CASE("error: the object says whether to try again, and when", "[agent]") {
   error.server_says_retry = false;
   CHECK(agent::to_json(error)["retryable"] == false);
 }
+
+TEST_CASE("outcome: what a bill lacks is added to it, by model", "[agent]") {
+  using agent::ModelUse;
+  const auto use = [](const char* model, std::int64_t tokens, const char* cost) {
+    return ModelUse{
+        .model = model, .turns = 1, .usage = {.input = tokens}, .cost = agent::Money::parse(cost)};
+  };
+  const std::vector<ModelUse> more =
+      agent::uses_since({use("a", 10, "0.1")}, {use("a", 30, "0.3"), use("b", 5, "0.5")});
+  CHECK(more.front().usage.input == 20);
+  CHECK(more.front().turns == 0);
+  agent::RunResult result{.usage = {.input = 10}, .cost = agent::Money::parse("0.1")};
+  result.models = {use("a", 10, "0.1")};
+  agent::add_uses(result, more);
+  CHECK(result.usage.input == 35);
+  CHECK(result.cost == agent::Money::parse("0.8"));
+  CHECK(result.models == std::vector<ModelUse>{use("a", 30, "0.3"), use("b", 5, "0.5")});
+  agent::add_uses(result, {ModelUse{.model = "c", .cost = std::nullopt}});
+  CHECK_FALSE(result.cost);
+}

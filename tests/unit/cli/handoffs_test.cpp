@@ -9,10 +9,11 @@ namespace {
 
 using agent::OpeningMessage;
 
-cli::Plan plan_of(std::string name) {
-  cli::Plan plan;
-  plan.agent.name = std::move(name);
-  return plan;
+agent::AgentSpec agent_called(const std::string& name) {
+  agent::AgentSpec agent;
+  agent.name = name;
+  agent.file = name + ".yaml";
+  return agent;
 }
 
 }  // namespace
@@ -39,15 +40,15 @@ TEST_CASE("handoffs: what was said, in words, and who said it", "[cli]") {
 }
 
 TEST_CASE("handoffs: once around, or so often as the first agent says", "[cli]") {
-  cli::Plan first = plan_of("first");
-  const cli::Plan second = plan_of("second");
-  CHECK_FALSE(cli::at_handoff_limit(std::vector<const cli::Plan*>{&first}, second));
-  CHECK(cli::at_handoff_limit(std::vector<const cli::Plan*>{&first, &second}, first));
+  using Had = std::vector<const agent::AgentSpec*>;
+  agent::AgentSpec first = agent_called("first");
+  const agent::AgentSpec second = agent_called("second");
+  CHECK_FALSE(cli::at_handoff_limit(Had{&first}, second));
+  CHECK(cli::at_handoff_limit(Had{&first, &second}, first));
 
-  first.agent.limits.max_handoffs = 2;
-  CHECK_FALSE(cli::at_handoff_limit(std::vector<const cli::Plan*>{&first, &second}, first));
-  const auto ending =
-      cli::at_handoff_limit(std::vector<const cli::Plan*>{&first, &second, &first}, second);
+  first.limits.max_handoffs = 2;
+  CHECK_FALSE(cli::at_handoff_limit(Had{&first, &second}, first));
+  const auto ending = cli::at_handoff_limit(Had{&first, &second, &first}, second);
   REQUIRE(ending);
   CHECK(agent::exit_code(*ending) == 87);
   CHECK(ending->stop->used == 2);
