@@ -23,7 +23,9 @@
 #include "cli/run_session.h"
 #include "cli/run_sinks.h"
 #include "cli/user_folders.h"
+#include "tools/hooks/script_files.h"
 #include "tools/hooks/user_command.h"
+#include "tools/process/module_files.h"
 #include "tools/process/program_result.h"
 
 #include <fmt/format.h>
@@ -33,6 +35,7 @@
 #include <csignal>
 #include <exception>
 #include <iterator>
+#include <ranges>
 #include <system_error>
 #include <tuple>
 
@@ -65,6 +68,16 @@ Json inputs_of_flow(const Plan& plan, const std::string& prompt) {
     }
   }
   return inputs;
+}
+
+// That is not blank; on one line.
+std::string last_line(std::string_view text) {
+  for (const std::string_view line : agent::split_lines(text) | std::views::reverse) {
+    if (!agent::trimmed(line).empty()) {
+      return agent::one_line(agent::trimmed(line), 200);
+    }
+  }
+  return {};
 }
 
 RunResult bare_result(const Ending& ending) {
@@ -341,8 +354,10 @@ RunResult FlowRun::run() {
   const agent::RunStarted started = beginning();
   agent::Past past;
   if (source_.earlier) {
+    const Unheard unheard = unheard_of_members(*source_.earlier, world_.context.environment);
     past = std::move(source_.earlier->past);
     budget_.begin_with(past.state.usage.total(), past.state.cost);
+    budget_.add(unheard.spent());
   }
   auto sinks = sinks_.sinks();
   if (agent::EventSink* watcher = io_->watcher()) {
@@ -772,36 +787,33 @@ Result<RunResult> FlowRun::run_agent(const Assignment& work, agent::Cancellation
   auto sinks = sinks_.sinks();
   sinks.push_back(&budget_);
   const Budgets budgets({&budget_, &above_});
-  return run_member(
-      {.context = world_.context,
-       .supervisor = world_.supervisor,
-       .redactor = world_.redactor,
-       .http = world_.http,
-       .models = world_.models,
-       .parsed = command_line_of_members(world_.parsed),
-       .sinks = std::move(sinks),
-       .outputs = world_.outputs,
-       .cancellation = stop,
-       .killed = [&] { return killed(stop); },
-       .budget = &budgets,
-       .kill_files = world_.kill_files,
-       .count_before = [&](const Spending& spending) { count_before(spending); },
-       .tape = world_.tape,
-       .parent = run_id_,
-       .member = step_of(work.member).name,
-       .path = work.path,
-       .obeyed = obeyed_files(),
-       .others = world_.others,
-       .watched = world_.watched},
-      {.run_id = work.run_id,
-       .session = work.session,
-       .is_recorded = recorded_.contains(key_of(work.member)),
-       .heard = heard_of(work.member),
-       .journal = journal_file_,
-       .anew = "begin the flow anew",
-       .count_earlier = [&](const agent::State& state) { count_earlier(work, state); }},
-      plan_.members[work.member.step],
-      said);
+  return run_member({.context = world_.context,
+                     .supervisor = world_.supervisor,
+                     .redactor = world_.redactor,
+                     .http = world_.http,
+                     .models = world_.models,
+                     .parsed = command_line_of_members(world_.parsed),
+                     .sinks = std::move(sinks),
+                     .outputs = world_.outputs,
+                     .cancellation = stop,
+                     .killed = [&] { return killed(stop); },
+                     .budget = &budgets,
+                     .kill_files = world_.kill_files,
+                     .tape = world_.tape,
+                     .parent = run_id_,
+                     .member = step_of(work.member).name,
+                     .path = work.path,
+                     .obeyed = obeyed_files(),
+                     .others = world_.others,
+                     .watched = world_.watched},
+                    {.run_id = work.run_id,
+                     .session = work.session,
+                     .is_recorded = recorded_.contains(key_of(work.member)),
+                     .heard = heard_of(work.member),
+                     .journal = journal_file_,
+                     .anew = "begin the flow anew"},
+                    plan_.members[work.member.step],
+                    said);
 }
 
 // Of a command that has more than the agents have: what it names is what it was when the outermost
@@ -830,8 +842,12 @@ Result<FlowRun::MemberEnd> FlowRun::run_command(const Assignment& work, agent::C
                                      .temporary = workshop_->folder().path(),
                                      .environment = world_.context.environment,
                                      .program_runner = &runner};
+  agent::Environment environment = tools::user_environment(programs, {});
+  tools::keep_no_modules(
+      tools::read_scripts(step.command, {.directory = world_.context.cwd, .home = {}}).modules,
+      environment);
   const tools::ProgramRequest request{.argv = {"/bin/sh", "-c", step.command},
-                                      .environment = tools::user_environment(programs, {}),
+                                      .environment = std::move(environment),
                                       .cwd = world_.context.cwd,
                                       .temporary = workshop_->folder().path(),
                                       .timeout = step.timeout.value_or(k_command_timeout),
@@ -844,23 +860,26 @@ Result<FlowRun::MemberEnd> FlowRun::run_command(const Assignment& work, agent::C
   const bool has_exited = result.has_exited_cleanly();
   const bool is_well = has_exited && result.exit_status == 0;
   MemberEnd end{.result = {}, .exit_status = status_in_a_shell(result)};
-  if (!is_well) {
-    const std::string how = has_exited ? fmt::format("exit status {}", result.exit_status)
-                                       : tools::failed_end(result, request).message;
-    end.result = bare_result(
-        {.error = Error{.code = Code::team_member_failed,
-                        .message = fmt::format("the command failed: {}", how),
-                        .help = "see what it says",
-                        .cause = agent::Cause{.code = Code::tool_failed, .message = how}}});
-  }
   const auto without_secrets = [&](const std::string& text) {
     return plan_.agent.guardrails.redact_secrets ? world_.redactor.guessing().apply(text)
                                                  : world_.redactor.apply(text);
   };
-  end.result.partial = !result.output.is_whole;
-  end.result.text = without_secrets(agent::to_valid_utf8(io_->said(result.output.text)));
+  const std::string said = without_secrets(agent::to_valid_utf8(io_->said(result.output.text)));
   end.errors = without_secrets(
       agent::head_and_tail(agent::to_valid_utf8(io_->said(result.errors.text)), k_most_errors));
+  if (!is_well) {
+    const std::string how = has_exited ? fmt::format("exit status {}", result.exit_status)
+                                       : tools::failed_end(result, request).message;
+    const std::string last = last_line(agent::trimmed(end.errors).empty() ? said : end.errors);
+    end.result = bare_result(
+        {.error = Error{.code = Code::team_member_failed,
+                        .message = fmt::format(
+                            "the command failed: {}{}", how, last.empty() ? "" : ": " + last),
+                        .help = "see what it says",
+                        .cause = agent::Cause{.code = Code::tool_failed, .message = how}}});
+  }
+  end.result.partial = !result.output.is_whole;
+  end.result.text = said;
   return end;
 }
 
@@ -868,19 +887,6 @@ Result<FlowRun::MemberEnd> FlowRun::run_command(const Assignment& work, agent::C
 std::optional<agent::MemberFinished> FlowRun::heard_of(const Member& member) const {
   const auto found = recorded_.find(key_of(member));
   return found == recorded_.end() ? std::nullopt : found->second.finished;
-}
-
-// What a member has used that the flow's record has not heard of: before it was cut off, or while
-// another process carried it on.
-void FlowRun::count_earlier(const Assignment& work, const agent::State& member) {
-  count_before(unheard(member, heard_of(work.member)));
-}
-
-void FlowRun::count_before(const Spending& spending) {
-  budget_.add(spending);
-  if (world_.count_before) {
-    world_.count_before(spending);
-  }
 }
 
 // Before each request of any member.

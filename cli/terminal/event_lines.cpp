@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 namespace cli {
 namespace {
 
@@ -175,7 +178,28 @@ std::string member_words(const agent::MemberFinished& member) {
   if (result.turns > 0) {
     how += ", " + plural(result.turns, "turn") + price_tag(result.cost);
   }
-  return fmt::format("{}, {}", how, duration_words(result.duration_ms));
+  how += ", " + duration_words(result.duration_ms);
+  const bool is_told_below = member.exit_status.has_value();  // by last_words()
+  return result.error && !is_told_below
+             ? fmt::format("{}: {}", how, excerpt(result.error->message, 2 * k_excerpt_bytes))
+             : how;
+}
+
+std::vector<std::string> last_words(const agent::MemberFinished& member) {
+  constexpr std::size_t k_most = 8;  // of each stream
+  std::vector<std::string> lines;
+  if (!member.exit_status || member.result.exit_code == 0 || member.taken_from) {
+    return lines;
+  }
+  for (const std::string* text : {&member.result.text, member.errors ? &*member.errors : nullptr}) {
+    auto said = text == nullptr ? std::vector<std::string_view>() : agent::split_lines(*text);
+    std::erase_if(said, [](std::string_view line) { return agent::trimmed(line).empty(); });
+    const std::size_t begin = said.size() - std::min(said.size(), k_most);
+    for (const std::string_view line : std::span(said).subspan(begin)) {
+      lines.push_back("    " + excerpt(line, 2 * k_excerpt_bytes));
+    }
+  }
+  return lines;
 }
 
 std::string compacted_line(const agent::ContextCompacted& compacted) {

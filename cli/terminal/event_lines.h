@@ -32,8 +32,10 @@ std::string bill_of(const agent::ModelUse& use);
 std::string added_line(const agent::ToolsAdded& added);
 // "plan: planner.yaml"
 std::string member_line(const agent::MemberStarted& member);
-// What came of it, and its bill.
+// What came of it, its bill, and why it did not end well.
 std::string member_words(const agent::MemberFinished& member);
+// Of a command that failed: the last lines of what it said. Without escapes.
+std::vector<std::string> last_words(const agent::MemberFinished& member);
 std::string compacted_line(const agent::ContextCompacted& compacted);
 bool is_quiet(const agent::HookRan& hook);
 

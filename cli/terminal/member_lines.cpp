@@ -50,17 +50,18 @@ std::optional<MemberLines::Line> MemberLines::add(const agent::Event& event) {
     begin(*started, event.run_id);
   } else if (const auto* ended = std::get_if<agent::MemberFinished>(&event.body)) {
     end(*ended, event.run_id);
-    return line(fmt::format("{}: {}", ended->member, member_words(*ended)),
-                ended->result.exit_code != 0);
+    std::string text = fmt::format("{}: {}", ended->member, member_words(*ended));
+    for (const std::string& words : last_words(*ended)) {
+      text += "\n" + words;
+    }
+    return line(std::move(text), ended->result.exit_code != 0);
   }
   if (const auto* turn = std::get_if<agent::TurnStarted>(&event.body)) {
     member.turn = turn->turn;
     member.doing = "the model";
   } else if (const auto* started = std::get_if<agent::ToolStarted>(&event.body)) {
     member.doing = shown_(started->name, started->arguments);
-    Line shown = line("▸ " + member.doing, false);
-    shown.is_quiet = true;
-    return shown;
+    return line("▸ " + member.doing, false);
   } else if (std::holds_alternative<agent::ApprovalRequested>(event.body)) {
     member.doing = "waits for approval";
   } else if (const auto* finished = std::get_if<agent::ToolFinished>(&event.body)) {

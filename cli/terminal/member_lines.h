@@ -24,7 +24,6 @@ class MemberLines {
   struct Line {
     std::string text;
     bool is_trouble = false;
-    bool is_quiet = false;  // where the live lines say it, nothing else has to
   };
 
   explicit MemberLines(Shown shown) : shown_(std::move(shown)) {}

@@ -477,18 +477,19 @@ void Progress::show(const agent::MemberFinished& member, const agent::Event& eve
   if (is_loud(0)) {
     note(member.result.exit_code == 0 ? k_dim : k_yellow,
          fmt::format("  {}: {}", name_of(name), member_words(member)));
+    for (const std::string& words : last_words(member)) {
+      note(k_dim, words);
+    }
   }
 }
 
-// Where there are live lines, they show what goes well.
 void Progress::show_of_member(const agent::Event& event) {
   if (std::holds_alternative<agent::ToolOutput>(event.body)) {
     return;
   }
   erase();
   say_that_it_stops();
-  if (const auto line = members_.add(event);
-      line && is_loud(line->is_quiet && options_.live ? 1 : 0)) {
+  if (const auto line = members_.add(event); line && is_loud(0)) {
     note(line->is_trouble ? k_yellow : std::string_view(), line->text);
   }
   draw();

@@ -215,6 +215,9 @@ class Account {
   void show(const agent::MemberFinished& member, const agent::Event&) {
     note(member.result.exit_code == 0 ? k_quiet_style : k_warning_style,
          fmt::format("  {}: {}", name_of(member.member), member_words(member)));
+    for (const std::string& words : last_words(member)) {
+      note(k_quiet_style, words);
+    }
   }
   void show(const agent::LimitWarning& limit, const agent::Event&) {
     note(k_warning_style,
