@@ -24,7 +24,10 @@ void add_python(const fs::path& folder, const std::string& name, std::vector<fs:
     files.push_back(folder / (name + std::string(suffix)));
   }
   for (int version = k_first_python; version <= k_last_python; ++version) {
-    files.push_back(folder / fmt::format("{}.cpython-3{}-x86_64-linux-gnu.so", name, version));
+    for (const std::string_view machine : {"x86_64", "aarch64"}) {
+      files.push_back(folder /
+                      fmt::format("{}.cpython-3{}-{}-linux-gnu.so", name, version, machine));
+    }
   }
 }
 
@@ -44,10 +47,13 @@ void add_module(const fs::path& folder, std::string_view module, std::vector<fs:
   add_python(at, "__main__", files);
 }
 
-// Python begins with the folder where it starts, unless `-I` or `-P` keeps it from that.
+// What `python3 -m X` or a folder in the place of a script names. Python begins with the folder
+// where it starts, unless `-I` or `-P` keeps it from that.
 void add_of_python(std::span<const std::string> words,
                    const fs::path& folder,
                    std::vector<fs::path>& files) {
+  constexpr std::string_view k_with_value = "WXQ";
+  bool is_alone = false;
   for (std::size_t at = 1; at < words.size(); ++at) {
     const std::string_view word = words[at];
     if (!word.starts_with('-')) {
@@ -57,22 +63,24 @@ void add_of_python(std::span<const std::string> words,
       }
       return;
     }
-    const std::size_t m = word.starts_with("--") ? std::string_view::npos : word.find('m', 1);
-    if (m == std::string_view::npos && word.find_first_of("IP", 1) == std::string_view::npos) {
-      continue;
+    at += word == "--check-hash-based-pycs" ? 1 : 0;
+    const std::string_view letters = word.starts_with("--") ? "" : word.substr(1);
+    for (std::size_t letter = 0; letter < letters.size(); ++letter) {
+      const std::string_view rest = letters.substr(letter + 1);
+      const std::string_view value =
+          !rest.empty() || at + 1 == words.size() ? rest : std::string_view(words[at + 1]);
+      if (letters[letter] == 'm' && !is_alone) {
+        add_module(folder, value, files);
+      }
+      if (letters[letter] == 'm' || letters[letter] == 'c') {
+        return;
+      }
+      if (k_with_value.contains(letters[letter])) {
+        at += rest.empty() ? 1 : 0;
+        break;
+      }
+      is_alone = is_alone || letters[letter] == 'I' || letters[letter] == 'P';
     }
-    if (m == std::string_view::npos) {
-      return;
-    }
-    const std::string_view rest = word.substr(m + 1);
-    const bool is_alone = word.substr(1, m - 1).find_first_of("IP") != std::string_view::npos;
-    const std::string_view module = !rest.empty()           ? rest
-                                    : at + 1 < words.size() ? words[at + 1]
-                                                            : std::string_view();
-    if (!is_alone) {
-      add_module(folder, module, files);
-    }
-    return;
   }
 }
 
