@@ -6,6 +6,7 @@
 #include "providers/wire/tool_call_assembler.h"
 #include "providers/wire/wire_text.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
