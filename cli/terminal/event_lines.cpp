@@ -43,6 +43,9 @@ std::string name_of(std::string_view name) {
 }
 
 std::string start_line(const agent::RunStarted& run, const std::string& run_id) {
+  if (run.plan.is_flow) {
+    return fmt::format("flow {}, run {}", name_of(run.agent_name), run_id);
+  }
   std::string files;
   for (const agent::Attachment& one : run.attachments) {
     files += fmt::format(", {} ({})", one.name, one.media_type);
