@@ -535,8 +535,8 @@ class Reading {
     for (; at < words_.size() && (is_option(words_[at]) || is_in(row.words, words_[at])); ++at) {
       const std::string& word = words_[at];
       const bool is_long = word.starts_with("--") || !is_option(word);
-      const bool has_code = is_long ? is_in(row.words, word.substr(0, word.find('=')))
-                                    : word.find_first_of(row.letters, 1) != std::string::npos;
+      const bool has_code = is_in(row.words, word.substr(0, word.find('='))) ||
+                            (!is_long && word.find_first_of(row.letters, 1) != std::string::npos);
       if (!is_long && word.find_first_of(row.asks, 1) != std::string::npos) {
         unclear("reads its program from elsewhere");
       }
