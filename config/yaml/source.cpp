@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <fcntl.h>
 #include <iterator>
 #include <optional>
@@ -166,6 +167,38 @@ agent::Result<std::string> read_opened(const agent::Descriptor& descriptor,
   return read_all(descriptor.get(), file, limit, static_cast<std::size_t>(status.st_size));
 }
 
+std::optional<unsigned> unit_at(std::string_view text, std::size_t at) {
+  constexpr std::string_view k_begin = "\\u";
+  unsigned unit = 0;
+  const std::string_view digits =
+      text.substr(std::min(at + k_begin.size(), text.size())).substr(0, 4);
+  const auto [end, failure] = std::from_chars(digits.begin(), digits.end(), unit, 16);
+  const bool is_one = text.substr(std::min(at, text.size())).starts_with(k_begin) &&
+                      failure == std::errc() && end == digits.end() && digits.size() == 4;
+  return is_one ? std::optional(unit) : std::nullopt;
+}
+
+// JSON writes what is beyond U+FFFF as two escapes; YAML, as which it is read, has one for that.
+std::string with_whole_characters(std::string_view text) {
+  constexpr std::size_t k_escape = 6;  // bytes of one
+  std::string whole;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto high = unit_at(text, at);
+    const auto low = high ? unit_at(text, at + k_escape) : std::nullopt;
+    const bool are_pair =
+        low && *high >= 0xD800 && *high < 0xDC00 && *low >= 0xDC00 && *low < 0xE000;
+    if (are_pair) {
+      whole += fmt::format("\\U{:08x}", 0x10000 + ((*high - 0xD800) << 10) + (*low - 0xDC00));
+      at += 2 * k_escape;
+    } else {
+      const std::size_t length = text[at] == '\\' ? 2 : 1;  // an escaped backslash begins nothing
+      whole += text.substr(at, length);
+      at += length;
+    }
+  }
+  return whole;
+}
+
 }  // namespace
 
 Source::Source(std::string text, std::string file)
@@ -180,6 +213,9 @@ Source::Source(std::string text, std::string file)
 agent::Result<Source> Source::create(std::string text, std::string file) {
   if (text.starts_with(k_byte_order_mark)) {
     text.erase(0, k_byte_order_mark.size());
+  }
+  if (file.ends_with(".json")) {
+    text = with_whole_characters(text);
   }
   const bool is_utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
   Source source(std::move(text), std::move(file));
