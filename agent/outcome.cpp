@@ -237,6 +237,11 @@ std::vector<ModelUse> uses_since(const std::vector<ModelUse>& before, std::vecto
       use -= *same;
     }
   }
+  for (const ModelUse& one : before) {
+    if (std::ranges::find(uses, one.model, &ModelUse::model) == uses.end()) {
+      uses.emplace_back(ModelUse{.model = one.model}) -= one;
+    }
+  }
   return uses;
 }
 

@@ -158,8 +158,11 @@ Result<RunSource> carried_on(RecordedRun run,
       .session = run.begun.session,
       .paths_from = context.cwd,
       .input_sha256 = run.begun.made_from.input_sha256};
-  if (!agent_file) {
-    TRY_ASSIGN(source.above, agents_above(run, parsed, context.environment));
+  auto above = agents_above(run, parsed, context.environment);
+  if (above) {
+    source.above = *std::move(above);
+  } else if (!agent_file) {  // else that file's own rights and limits are all that is known
+    return agent::fail(std::move(above).error());
   }
   if (run.is_own) {
     TRY(take_over_options(run, parsed));

@@ -168,6 +168,13 @@ Result<std::unique_ptr<FlowRun>> FlowRun::open(RunWorld world,
   TRY(flow->open_io());
   if (auto& earlier = flow->source_.earlier) {
     TRY(check_is_own(*earlier, "begin the flow anew"));
+    if (!earlier->begun.plan.is_flow) {
+      return agent::fail(Code::cli_usage,
+                         fmt::format("the run {} is one of an agent, and {} is a flow's file",
+                                     flow->run_id_,
+                                     agent::one_line(flow->plan_.agent.file, 200)),
+                         "`--agent FILE` takes the agent's file");
+    }
     if (!flow->world_.parsed.has("--agent") && flow->world_.parent.empty()) {
       TRY(check_agents_are_recorded(flow->plan_, *earlier));
     }

@@ -367,23 +367,33 @@ std::string sums_of_agents(const Plan& plan) {
   return all;
 }
 
+namespace {
+
+// The first file of a line that is not among the others; empty: all are.
+std::string first_not_in(std::string_view lines, std::string_view others) {
+  const auto known = agent::split_lines(others);
+  for (const std::string_view line : agent::split_lines(lines)) {
+    if (std::ranges::find(known, line) == known.end()) {
+      return std::string(line.substr(line.find(' ') + 1));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> check_agents_are_recorded(const Plan& plan, const RecordedRun& run) {
   const std::string now = sums_of_agents(plan);
   const std::string& before = run.begun.made_from.agents_sha256;
-  if (before == now) {
+  // The team of one to whom was handed over is that of the first, whose record has it.
+  const std::string changed =
+      first_not_in(run.parent.empty() ? now : before, run.parent.empty() ? before : now);
+  if (before == now || (changed.empty() && !run.parent.empty())) {
     return {};
-  }
-  const auto then = agent::split_lines(before);
-  std::string changed = "an agent of it";  // one less
-  for (const std::string_view line : agent::split_lines(now)) {
-    if (std::ranges::find(then, line) == then.end()) {
-      changed = agent::one_line(line.substr(line.find(' ') + 1));
-      break;
-    }
   }
   return agent::fail(agent::Code::cli_usage,
                      fmt::format("{} is not what it was when the {} {} began",
-                                 changed,
+                                 changed.empty() ? "an agent of it" : agent::one_line(changed),
                                  plan.is_flow() ? "flow" : "run",
                                  run.run_id),
                      fmt::format("`--agent FILE` with the {} file takes the files as they are; or "

@@ -168,11 +168,15 @@ Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
   if (!plan.key_requests.empty()) {
     return agent::fail(providers::refusal(plan.key_requests.front()));
   }
-  // A member's plan was made by those above it, who knew its team.
-  const bool is_of_another =
-      !world.parent.empty() || (source.earlier && !source.earlier->parent.empty());
-  if (source.earlier && source.is_by_record && !is_of_another) {
+  if (source.earlier && source.is_by_record && world.parent.empty()) {
     TRY(check_agents_are_recorded(plan, *source.earlier));
+  }
+  if (source.earlier && source.earlier->begun.plan.is_flow) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("the run {} is one of a flow, and {} is an agent's file",
+                                   run_id,
+                                   agent::one_line(plan.agent.file, 200)),
+                       "`--agent FILE` takes the flow's file");
   }
   std::unique_ptr<RunSession> session(
       new RunSession(std::move(world), std::move(run_id), std::move(source), std::move(plan)));

@@ -144,6 +144,10 @@ TEST_CASE("outcome: what a bill lacks is added to it, by model", "[agent]") {
       agent::uses_since({use("a", 10, "0.1")}, {use("a", 30, "0.3"), use("b", 5, "0.5")});
   CHECK(more.front().usage.input == 20);
   CHECK(more.front().turns == 0);
+  const std::vector<ModelUse> others =
+      agent::uses_since({use("b", 5, "0.5")}, {use("a", 1, "0.1")});
+  CHECK(others.size() == 2);
+  CHECK(others.back().usage.input == -5);  // another one is to bring it
   agent::RunResult result{.usage = {.input = 10}, .cost = agent::Money::parse("0.1")};
   result.models = {use("a", 10, "0.1")};
   agent::add_uses(result, more);
