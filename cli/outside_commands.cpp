@@ -5,6 +5,7 @@
 #include "tools/hooks/outside_words.h"
 #include "tools/hooks/user_command.h"
 #include "tools/permissions/command_line.h"
+#include "tools/permissions/shell_programs.h"
 #include "tools/permissions/shell_script.h"
 #include "tools/sandbox/places.h"
 #include "tools/sandbox/policy.h"
@@ -26,11 +27,11 @@ namespace fs = std::filesystem;
 // write; empty: none.
 fs::path written_program(const std::string& line,
                          const tools::CommandPlace& place,
-                         const tools::Sandbox* rules) {
+                         const tools::Sandbox& rules) {
   for (const fs::path& file : tools::named_programs(line, place)) {
     const auto names = tools::sandbox::deciding_on(tools::sandbox::way_to(file));
     const auto found =
-        std::ranges::find_if(names, [&](const fs::path& path) { return can_write(rules, path); });
+        std::ranges::find_if(names, [&](const fs::path& path) { return can_write(&rules, path); });
     if (found != names.end()) {
       return *found;
     }
@@ -90,8 +91,6 @@ bool is_from_here(const std::string& word) {
 // What the line plainly means from where it starts: a path with a dot in front, the program, the
 // script of an interpreter. Empty: nothing.
 std::string relative_name(const std::string& line) {
-  constexpr auto k_interpreters = std::to_array<std::string_view>(
-      {"ash", "bash", "dash", "ksh", "sh", "zsh", "python", "python3", "node", "perl", "ruby"});
   const tools::ShellScript top = tools::read_shell(line);
   for (const tools::ShellCommand& one : top.commands) {
     std::string program = one.words.empty() ? "" : one.words.front();
@@ -102,7 +101,6 @@ std::string relative_name(const std::string& line) {
   const tools::CommandLine read(line, {});  // what wrappers start, too, which may be no file's name
   for (const tools::ShellCommand* one : read.commands()) {
     const auto& words = one->words;
-    const std::string program = words.empty() ? "" : words.front();
     if (const auto here = std::ranges::find_if(words, is_from_here); here != words.end()) {
       return *here;
     }
@@ -114,8 +112,7 @@ std::string relative_name(const std::string& line) {
                          std::find(words.begin(), script, "-m") == script &&
                          std::find(words.begin(), script, "-c") == script;
     if (is_told && !script->starts_with('/') &&
-        std::ranges::find(k_interpreters, fs::path(program).filename().string()) !=
-            k_interpreters.end()) {
+        tools::runs_its_first_word(tools::base_name(words.front()))) {
       return *script;
     }
   }
@@ -185,9 +182,8 @@ tools::CommandPlace place_outside(const agent::AgentSpec& agent,
 
 Result<void> check_outside(const std::string& line,
                            tools::CommandPlace place,
-                           const tools::Sandbox& sandbox,
+                           const tools::Sandbox& rules,
                            std::string_view way_in) {
-  const tools::Sandbox* const rules = &sandbox;
   std::string why = tools::why_not_plain(line);
   if (why.empty()) {
     why = tools::why_fed(line, place);
@@ -202,7 +198,7 @@ Result<void> check_outside(const std::string& line,
             why),
         "put the line into a script where tools cannot write, and name the script by its path");
   }
-  const bool is_elsewhere = starts_elsewhere(place.directory, sandbox);
+  const bool is_elsewhere = starts_elsewhere(place.directory, rules);
   const std::string name = is_elsewhere ? relative_name(line) : "";
   if (!name.empty()) {
     return agent::fail(
@@ -211,7 +207,7 @@ Result<void> check_outside(const std::string& line,
             "the command `{}` runs outside of the sandbox and names `{}`, {}",
             agent::one_line(line),
             agent::one_line((place.directory / name).lexically_normal().string(), 200),
-            can_write(rules, place.directory / name)
+            can_write(&rules, place.directory / name)
                 ? "which tools can write"
                 : "and starts in another folder, for tools can write below the agent file's"),
         fmt::format("name the file by its whole path, and put it where tools cannot write, or {}",
@@ -231,11 +227,11 @@ Result<void> check_outside(const std::string& line,
   const fs::path named = tools::named_in(
       line,
       *folders,
-      {.is = [&](const fs::path& path) { return can_write(rules, path); },
-       .is_above = [&](const fs::path& path) { return rules->policy().writes_below(path); }});
+      {.is = [&](const fs::path& path) { return can_write(&rules, path); },
+       .is_above = [&](const fs::path& path) { return rules.policy().writes_below(path); }});
   const fs::path run = named.empty() ? written_program(line, place, rules) : fs::path();
   if (named.empty() && run.empty()) {
-    const fs::path store = written_store(line, place, sandbox);
+    const fs::path store = written_store(line, place, rules);
     return store.empty()
                ? Result<void>()
                : agent::fail(

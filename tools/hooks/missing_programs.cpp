@@ -2,6 +2,7 @@
 
 #include "agent/text.h"
 #include "tools/hooks/hooks.h"
+#include "tools/permissions/shell_programs.h"
 #include "tools/permissions/shell_script.h"
 #include "tools/process/module_files.h"
 
@@ -31,19 +32,6 @@ constexpr auto k_shell_words = std::to_array<std::string_view>(
      "source",   "test",    "time",    "times",    "trap",    "true",   "type",  "typeset",
      "ulimit",   "umask",   "unalias", "unset",    "until",   "wait",   "while", "{",
      "("});
-// Their first word, where it is no option, is a file that they run.
-constexpr auto k_interpreters = std::to_array<std::string_view>({"ash",
-                                                                 "bash",
-                                                                 "dash",
-                                                                 "ksh",
-                                                                 "node",
-                                                                 "perl",
-                                                                 "php",
-                                                                 "python",
-                                                                 "python3",
-                                                                 "ruby",
-                                                                 "sh",
-                                                                 "zsh"});
 constexpr std::string_view k_standard_path = "/usr/local/bin:/usr/bin:/bin";
 
 bool is_among(std::span<const std::string_view> names, std::string_view name) {
@@ -92,8 +80,7 @@ class Finder {
     }
     look_for(words.front(), starter);
     const bool runs_file = words.size() > 1 && !words[1].empty() && words[1].front() != '-' &&
-                           !has_unknown(words[1]) &&
-                           is_among(k_interpreters, fs::path(words.front()).filename().native());
+                           !has_unknown(words[1]) && runs_its_first_word(base_name(words.front()));
     const auto modules = runs_file ? module_files(words, starter.folder) : std::vector<fs::path>();
     const bool is_by_name = std::ranges::any_of(modules, [](const fs::path& file) {
       std::error_code error;

@@ -601,6 +601,13 @@ bool is_shell(std::string_view program) {
   return std::ranges::find(k_shells, without_version(program)) != k_shells.end();
 }
 
+bool runs_its_first_word(std::string_view program) {
+  constexpr auto k_have_commands = std::to_array<std::string_view>({"bun", "deno", "erl", "ghc"});
+  const bool has_commands =
+      std::ranges::find(k_have_commands, without_version(program)) != k_have_commands.end();
+  return is_interpreter(program) && !has_commands;
+}
+
 bool is_interpreter(std::string_view program) {
   return is_shell(program) || find_row(k_interpreters, without_version(program)) != nullptr;
 }

@@ -30,6 +30,10 @@ Started started_by(const ShellCommand& command);
 // By its name without a path, which may end with a version.
 bool is_shell(std::string_view program);
 
+// A shell, or another one whose first word that is no option is a script, and no command of its
+// own; likewise.
+bool runs_its_first_word(std::string_view program);
+
 // A shell, or another program that runs a script, or else what it reads; likewise.
 bool is_interpreter(std::string_view program);
 
