@@ -91,6 +91,26 @@ agent::Environment out_of_reach(const UserPrograms& programs, agent::Environment
   return environment;
 }
 
+CommandPlace place_of(const UserPrograms& programs) {
+  return {.directory = programs.directory, .home = agent::value_of(programs.environment, "HOME")};
+}
+
+FileWatch watch_named(Scripts named,
+                      std::string_view line,
+                      const UserPrograms& programs,
+                      const agent::Environment& environment) {
+  std::vector<fs::path> files = std::move(named.files);
+  std::ranges::move(named.modules, std::back_inserter(files));
+  if (programs.others_write) {
+    CommandPlace place = place_of(programs);
+    place.search_path = search_path_of(environment);
+    std::ranges::copy_if(named_programs(line, place),
+                         std::back_inserter(files),
+                         [](const fs::path& file) { return !file.native().starts_with("/usr/"); });
+  }
+  return FileWatch(std::move(files));
+}
+
 }  // namespace
 
 std::vector<fs::path> search_path_of(const agent::Environment& environment) {
@@ -104,30 +124,18 @@ std::vector<fs::path> search_path_of(const agent::Environment& environment) {
 FileWatch watch_of(std::string_view line,
                    const UserPrograms& programs,
                    const agent::Environment& environment) {
-  CommandPlace place{.directory = programs.directory,
-                     .home = agent::value_of(programs.environment, "HOME")};
-  Scripts named = read_scripts(line, place);
-  std::vector<fs::path> files = std::move(named.files);
-  std::ranges::move(named.modules, std::back_inserter(files));
-  if (programs.others_write) {
-    place.search_path = search_path_of(environment);
-    std::ranges::copy_if(named_programs(line, place),
-                         std::back_inserter(files),
-                         [](const fs::path& file) { return !file.native().starts_with("/usr/"); });
-  }
-  return FileWatch(std::move(files));
+  return watch_named(read_scripts(line, place_of(programs)), line, programs, environment);
 }
 
 UserCommand::UserCommand(std::string line,
                          std::string_view as_read,
                          const UserPrograms& programs,
                          const agent::Environment& environment)
-    : line_(std::move(line)),
-      scripts_(watch_of(as_read, programs, environment)),
-      modules_(read_scripts(as_read,
-                            {.directory = programs.directory,
-                             .home = agent::value_of(programs.environment, "HOME")})
-                   .modules) {}
+    : line_(std::move(line)) {
+  Scripts named = read_scripts(as_read, place_of(programs));
+  modules_ = named.modules;
+  scripts_ = watch_named(std::move(named), as_read, programs, environment);
+}
 
 std::vector<std::string> names_left_out(const UserPrograms& programs,
                                         const agent::Environment& own) {

@@ -83,7 +83,7 @@ class UserCommand {
  private:
   std::string line_;
   FileWatch scripts_;
-  std::vector<std::filesystem::path> modules_;  // as Scripts'
+  std::vector<std::filesystem::path> modules_;  // of Scripts
 };
 
 }  // namespace tools
