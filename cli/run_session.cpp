@@ -818,8 +818,7 @@ Result<void> RunSession::open_user_places() {
       warn(std::move(sentence));
     }
   }
-  std::ranges::move(kept_from_outside(plan_.agent, world_.context, world_.others),
-                    std::back_inserter(plan_.warnings));
+  std::ranges::move(user_places_->take_warnings(), std::back_inserter(plan_.warnings));
   for (tools::MissingProgram& missing : missing_programs(plan_.agent, world_.context)) {
     warn(std::move(missing.message), std::move(missing.help));
   }

@@ -216,6 +216,41 @@ std::optional<agent::Warning> exposed_file(std::string_view what,
   return std::nullopt;
 }
 
+constexpr std::string_view k_commands_way = "take `sandbox: off` out of the command";
+constexpr std::string_view k_servers_way = "confine the server by `sandbox: true`";
+
+// What a command outside of the sandbox asks for and is not given, since tools can write there.
+std::vector<agent::Warning> not_given(const UserLine& one,
+                                      const agent::AgentSpec& agent,
+                                      const Context& context,
+                                      const tools::Sandbox& rules) {
+  std::vector<agent::Warning> warnings;
+  const std::string line = agent::one_line(one.text, 100);
+  const tools::UserPrograms programs = programs_outside(agent, context, &rules);
+  for (const std::string& name : tools::names_left_out(programs, *one.env)) {
+    warnings.push_back(
+        {.message = fmt::format("`{}` runs outside of the sandbox, and {} names what tools can "
+                                "write: {}",
+                                line,
+                                name,
+                                name == "PATH" ? "it is told the rest" : "it is not told"),
+         .help = "name a place in `env` that tools cannot write"});
+  }
+  const std::string program = reader_of_its_folder(one.text);
+  if (!program.empty() && starts_elsewhere(agent.directory, rules)) {
+    warnings.push_back(
+        {.message = fmt::format("`{}` runs outside of the sandbox and starts in an empty folder, "
+                                "for tools can write in that of the agent file or below it: what "
+                                "`{}` looks for there is not found",
+                                line,
+                                program),
+         .help = fmt::format("{}, or put the agent file and what its commands need into a folder "
+                             "where tools cannot write",
+                             one.kind == UserLine::Kind::server ? k_servers_way : k_commands_way)});
+  }
+  return warnings;
+}
+
 }  // namespace
 
 bool is_confined_writer(const agent::AgentSpec* agent) {
@@ -252,9 +287,10 @@ Result<std::unique_ptr<UserPlaces>> UserPlaces::open(const agent::AgentSpec& age
                                                      ToolEnvironment& tools,
                                                      const tools::DeniedPlaces& denied,
                                                      const OtherAgents& others) {
-  TRY(check_unconfined(agent, context, others));
+  TRY_ASSIGN(auto warnings, check_unconfined(agent, context, others));
   std::unique_ptr<UserPlaces> places(
       new UserPlaces(std::move(environment), agent.directory, tools.folder().path()));
+  places->warnings_ = std::move(warnings);
   std::error_code error;
   const fs::path directory = fs::weakly_canonical(agent.directory, error);
   places->tools_ = tools.sandbox();
@@ -330,58 +366,23 @@ std::vector<agent::Leftover> UserPlaces::tidy_up() {
   return left;
 }
 
-Result<void> check_unconfined(const agent::AgentSpec& agent,
-                              const Context& context,
-                              const OtherAgents& others) {
-  constexpr std::string_view k_commands_way = "take `sandbox: off` out of the command";
-  constexpr std::string_view k_servers_way = "confine the server by `sandbox: true`";
-  const std::vector<UserLine> lines = lines_outside(agent, context);
-  TRY_ASSIGN(const auto rules, rules_beside(lines, agent, context, others));
-  for (const UserLine& one : lines) {
-    if (rules) {
-      const bool is_server = one.kind == UserLine::Kind::server;
-      const auto place = place_outside(agent, *one.env, context, rules.get());
-      TRY(check_outside(is_server ? one.text : tools::with_home(one.text, place.home),
-                        place,
-                        *rules,
-                        is_server ? k_servers_way : k_commands_way));
-    }
-  }
-  return {};
-}
-
-std::vector<agent::Warning> kept_from_outside(const agent::AgentSpec& agent,
-                                              const Context& context,
-                                              const OtherAgents& others) {
+Result<std::vector<agent::Warning>> check_unconfined(const agent::AgentSpec& agent,
+                                                     const Context& context,
+                                                     const OtherAgents& others) {
   std::vector<agent::Warning> warnings;
   const std::vector<UserLine> lines = lines_outside(agent, context);
-  const auto rules = rules_beside(lines, agent, context, others);
-  if (!rules || *rules == nullptr) {
-    return warnings;  // nothing, or the run ends with that
+  TRY_ASSIGN(const auto rules, rules_beside(lines, agent, context, others));
+  if (!rules) {
+    return warnings;
   }
-  const tools::UserPrograms programs = programs_outside(agent, context, rules->get());
   for (const UserLine& one : lines) {
-    const std::string line = agent::one_line(one.text, 100);
-    for (const std::string& name : tools::names_left_out(programs, *one.env)) {
-      warnings.push_back(
-          {.message = fmt::format("`{}` runs outside of the sandbox, and {} names what tools can "
-                                  "write: {}",
-                                  line,
-                                  name,
-                                  name == "PATH" ? "it is told the rest" : "it is not told"),
-           .help = "name a place in `env` that tools cannot write"});
-    }
-    const std::string program = reader_of_its_folder(one.text);
-    if (!program.empty() && starts_elsewhere(agent.directory, **rules)) {
-      warnings.push_back({.message = fmt::format(
-                              "`{}` runs outside of the sandbox and starts in an empty folder, for "
-                              "tools can write in that of the agent file or below it: what `{}` "
-                              "looks for there is not found",
-                              line,
-                              program),
-                          .help = "leave out `sandbox: off`, or put the agent file and what its "
-                                  "commands need into a folder where tools cannot write"});
-    }
+    const bool is_server = one.kind == UserLine::Kind::server;
+    const auto place = place_outside(agent, *one.env, context, rules.get());
+    TRY(check_outside(is_server ? one.text : tools::with_home(one.text, place.home),
+                      place,
+                      *rules,
+                      is_server ? k_servers_way : k_commands_way));
+    std::ranges::move(not_given(one, agent, context, *rules), std::back_inserter(warnings));
   }
   return warnings;
 }

@@ -47,6 +47,8 @@ class UserPlaces {
   tools::UserPrograms of(const agent::CommandSandbox& sandbox) const;
   // The first one that commands run in; null: there is none.
   const tools::Sandbox* sandbox() const;
+  // check_unconfined()'s, once.
+  std::vector<agent::Warning> take_warnings() { return std::exchange(warnings_, {}); }
   // After the last of them, as Toolbox::tidy_up().
   std::vector<agent::Leftover> tidy_up();
 
@@ -66,6 +68,7 @@ class UserPlaces {
   bool others_write(const std::filesystem::path& path) const;
   bool others_write_below(const std::filesystem::path& folder) const;
 
+  std::vector<agent::Warning> warnings_;
   agent::Environment environment_;
   std::filesystem::path directory_;         // the agent file's
   std::filesystem::path temporary_;         // the run's own folder
@@ -76,16 +79,11 @@ class UserPlaces {
 };
 
 // Whether no command that runs outside of the sandbox names what tools can write, also those of
-// other agents: else who writes there says what runs. config.invalid.
-agent::Result<void> check_unconfined(const agent::AgentSpec& agent,
-                                     const Context& context,
-                                     const OtherAgents& others = {});
-
-// What commands outside of the sandbox are not given, since tools can write there: what they ask
-// for in `env`, and a start in the agent file's folder where they look for something in it.
-std::vector<agent::Warning> kept_from_outside(const agent::AgentSpec& agent,
-                                              const Context& context,
-                                              const OtherAgents& others = {});
+// other agents: else who writes there says what runs. config.invalid. What such a command is not
+// given for that reason, of its `env` and of the agent file's folder, is warned of.
+agent::Result<std::vector<agent::Warning>> check_unconfined(const agent::AgentSpec& agent,
+                                                            const Context& context,
+                                                            const OtherAgents& others = {});
 
 // Programs of command tools, hooks and guardrails that are not there, or not in the sandbox.
 std::vector<tools::MissingProgram> missing_programs(const agent::AgentSpec& agent,

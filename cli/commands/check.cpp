@@ -137,8 +137,9 @@ class Checker {
       check_model(model, agent, keys, checked);
     }
     std::ranges::move(refusals(keys.take(), context_.redactor), std::back_inserter(checked.errors));
-    if (const auto done = check_unconfined(agent, context_); !done) {
-      checked.errors.push_back(in_file(done.error(), checked.file));
+    auto unconfined = check_unconfined(agent, context_);
+    if (!unconfined) {
+      checked.errors.push_back(in_file(unconfined.error(), checked.file));
     }
     for (std::string& sentence : unclear_commands(agent, context_)) {
       checked.warnings.push_back({.code = Code::config_invalid,
@@ -146,7 +147,9 @@ class Checker {
                                   .help = "name the script by a plain word: `sh hooks/policy.sh`"});
     }
     auto warnings = exposed_commands(agent, context_);
-    std::ranges::move(kept_from_outside(agent, context_), std::back_inserter(warnings));
+    if (unconfined) {
+      std::ranges::move(*unconfined, std::back_inserter(warnings));
+    }
     for (agent::Warning& warning : warnings) {
       checked.warnings.push_back({.code = Code::config_invalid,
                                   .message = std::move(warning.message),

@@ -138,7 +138,7 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
                                 .redactor = started->redactor,
                                 .environment = context.environment,
                                 .key_hosts = std::move(hosts)}));
-  for (agent::Warning& warning : kept_from_outside(started->agent, context)) {
+  for (agent::Warning& warning : started->places->take_warnings()) {
     context.err << render_warning(
                        {.message = std::move(warning.message), .help = std::move(warning.help)},
                        context.color_err,
