@@ -84,7 +84,8 @@ void add_of_python(std::span<const std::string> words,
   }
 }
 
-// The first one that is there counts; `package.json` may name any other.
+// The first one that is there counts; `package.json` may name any other. A word with the ending of
+// a script is that file's name.
 void add_of_node(std::span<const std::string> words,
                  const fs::path& folder,
                  std::vector<fs::path>& files) {
@@ -93,7 +94,10 @@ void add_of_node(std::span<const std::string> words,
   for (std::size_t at = 1; at < words.size(); ++at) {
     const std::string_view word = words[at];
     std::error_code error;
-    if (word.starts_with('-') || fs::is_regular_file(folder / word, error)) {
+    const bool is_whole = std::ranges::any_of(k_suffixes, [&](std::string_view suffix) {
+      return !suffix.empty() && word.ends_with(suffix);
+    });
+    if (word.starts_with('-') || is_whole || fs::is_regular_file(folder / word, error)) {
       continue;
     }
     for (const std::string_view suffix : k_suffixes) {

@@ -59,4 +59,5 @@ TEST_CASE("module files: of Node, without its ending", "[tools]") {
   }
   CHECK(names({"bun", "ci"}, at, "ci/index.ts"));
   CHECK(tools::module_files(Words{"node", "whole.js"}, at).empty());
+  CHECK(tools::module_files(Words{"node", "to-be-made.js"}, at).empty());
 }
