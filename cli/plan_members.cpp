@@ -386,9 +386,9 @@ Result<void> check_agents_are_recorded(const Plan& plan, const RecordedRun& run)
   const std::string now = sums_of_agents(plan);
   const std::string& before = run.begun.made_from.agents_sha256;
   // The team of one to whom was handed over is that of the first, whose record has it.
-  const std::string changed =
-      first_not_in(run.parent.empty() ? now : before, run.parent.empty() ? before : now);
-  if (before == now || (changed.empty() && !run.parent.empty())) {
+  const bool is_member = !run.parent.empty();
+  const std::string changed = is_member ? first_not_in(before, now) : first_not_in(now, before);
+  if (changed.empty() && (is_member || before == now)) {
     return {};
   }
   return agent::fail(agent::Code::cli_usage,
