@@ -228,6 +228,11 @@ void RunSession::tell_what_is_carried_on() {
                      agent::one_line(model, 100)));
   }
   if (!source_.is_by_record) {
+    if (!source_.earlier->parent.empty() && world_.parent.empty() && source_.above.runs.empty()) {
+      warn(
+          "the run that this one worked for is not there any more: of rights and limits, those of "
+          "the file alone count");
+    }
     return;
   }
   if (auto warning = warning_of_change(source_.earlier->begun, world_.context.cwd)) {
