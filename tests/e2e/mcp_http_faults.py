@@ -119,6 +119,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.open_stream()
             while True:
                 self.wfile.write(b"data: " + b"x" * 1_000_000)
+        elif behaviour == "is busy for ever" or (behaviour == "is busy at first" and len(self.server.asked) <= 2):
+            self.send(429, b"busy", Retry_After="0")
+        elif behaviour == "is busy until tomorrow":
+            self.send(429, b"busy", Retry_After="86400")
         elif behaviour.startswith("is of 2024"):
             self.answer_older_form(asked)
         elif asked.method == "GET":
@@ -470,6 +474,13 @@ def is_cut(row):
     return None if SERVERS[row.behaviour].cut.wait(5) else "the connection of the call was not closed"
 
 
+def is_asked(times):
+    def check(row):
+        found = [one.name for one in SERVERS[row.behaviour].asked]
+        return None if len(found) == times else f"it was asked {found}"
+    return check
+
+
 def is_never_asked_again(row):
     found = [(one.method, one.path) for one in SERVERS[row.behaviour].asked]
     return None if {path for _, path in found} == {"/mcp"} else f"it was asked {found}"
@@ -541,6 +552,9 @@ ROWS = {
     "accepts and says nothing": dict(code=69, said="did not answer within 1s", settings=START),
     "drips its headers": dict(code=69, said="did not answer within 1s", settings=START),
     "answers 500 to everything": dict(code=69, said=r"HTTP status 500: out of cheese\n\x1b[31mreally"),
+    "is busy at first": dict(GOOD),
+    "is busy for ever": dict(code=69, said="HTTP status 429: busy", check=is_asked(4)),
+    "is busy until tomorrow": dict(code=69, said="it may be asked again in 24h", check=is_asked(1)),
     "answers with a page": dict(code=69, said="neither JSON nor a stream of events"),
     "answers without end": dict(code=69, said="a message of more than 67108864 bytes", settings="timeouts: {start: 30s}"),
     "redirects": dict(code=69, said="sends the request to http://127.0.0.2:9/mcp", check=is_never_asked_again),

@@ -139,6 +139,26 @@ Result<Server::Connected> Server::connect(Milliseconds start, const std::stop_to
   return Connected{.session = std::move(session), .tools = std::move(tools)};
 }
 
+// All attempts together have as long as one may take: one that hangs is not waited for again.
+Result<Server::Connected> Server::connect_in_time(
+    const std::stop_token& stop, const std::function<bool(const agent::Error&)>& may_be_again) {
+  const auto ends = Steady::now() + spec_.start;
+  Milliseconds waited{0};
+  for (int attempt = 1;; ++attempt) {
+    const auto left = std::chrono::ceil<Milliseconds>(ends - Steady::now());
+    auto connected = connect(attempt == 1 ? spec_.start : left, stop);
+    if (connected || connected.error().code == Code::run_cancelled ||
+        !may_be_again(connected.error())) {
+      return connected;
+    }
+    const auto delay = agent::next_delay(options_.retry, attempt, waited, connected.error(), rng_);
+    if (!delay || Steady::now() + *delay >= ends || !options_.clock->sleep_for(*delay, stop)) {
+      return connected;
+    }
+    waited += *delay;
+  }
+}
+
 Result<std::unique_ptr<Transport>> Server::open(Transport::Listener&& listener) const {
   if (!spec_.url.empty()) {
     return open_http({.url = spec_.url,
@@ -164,15 +184,9 @@ Result<std::unique_ptr<Transport>> Server::open(Transport::Listener&& listener) 
 
 Result<void> Server::start(const std::stop_token& stop) {
   const auto ends = Steady::now() + spec_.start;
-  auto connected_at_last = connect(spec_.start, stop);
-  while (!connected_at_last && connected_at_last.error().retry_after) {  // as it has asked for
-    const Milliseconds pause = *connected_at_last.error().retry_after;
-    if (Steady::now() + pause >= ends || !options_.clock->sleep_for(pause, stop)) {
-      break;
-    }
-    connected_at_last = connect(std::chrono::ceil<Milliseconds>(ends - Steady::now()), stop);
-  }
-  TRY_ASSIGN(Connected connected, std::move(connected_at_last));
+  TRY_ASSIGN(Connected connected, connect_in_time(stop, [](const agent::Error& error) {
+               return error.retry_after.has_value();  // it asks for time
+             }));
   session_ = std::move(connected.session);
   TRY(read_tools(connected.tools, std::max(ends, Steady::now() + k_to_read), stop));
   note_idle_patterns();
@@ -402,8 +416,6 @@ Result<std::shared_ptr<Session>> Server::living_session(const std::stop_token& s
   return session_;
 }
 
-// All attempts together have as long as the first start had: one that hangs is not waited for
-// again.
 Result<Server::Connected> Server::start_again(const std::stop_token& stop) {
   const ServerPlace place = spec_.url.empty() ? options_.place_of(spec_) : ServerPlace();
   const auto changed = place.changed ? place.changed() : std::filesystem::path();
@@ -412,20 +424,7 @@ Result<Server::Connected> Server::start_again(const std::stop_token& stop) {
                        fmt::format("`{}` has changed since the run began",
                                    agent::one_line(changed.string(), 200)));
   }
-  const auto ends = Steady::now() + spec_.start;
-  Milliseconds waited{0};
-  for (int attempt = 1;; ++attempt) {
-    const auto left = std::chrono::ceil<Milliseconds>(ends - Steady::now());
-    auto connected = connect(attempt == 1 ? spec_.start : left, stop);
-    if (connected || connected.error().code == Code::run_cancelled) {
-      return connected;
-    }
-    const auto delay = agent::next_delay(options_.retry, attempt, waited, connected.error(), rng_);
-    if (!delay || Steady::now() + *delay >= ends || !options_.clock->sleep_for(*delay, stop)) {
-      return connected;
-    }
-    waited += *delay;
-  }
+  return connect_in_time(stop, [](const agent::Error&) { return true; });
 }
 
 void Server::take_changes() {

@@ -102,6 +102,9 @@ class Server {
     std::vector<agent::Json> tools;
   };
   agent::Result<Connected> connect(agent::Milliseconds start, const std::stop_token& stop);
+  // `may_be_again`: whether it is tried again after that error.
+  agent::Result<Connected> connect_in_time(
+      const std::stop_token& stop, const std::function<bool(const agent::Error&)>& may_be_again);
   agent::Result<std::unique_ptr<Transport>> open(Transport::Listener&& listener) const;
   agent::Result<std::shared_ptr<Session>> living_session(const std::stop_token& stop);
   agent::Result<Connected> start_again(const std::stop_token& stop);

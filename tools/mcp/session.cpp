@@ -177,7 +177,9 @@ Result<bool> Session::accept(const Answered& answer,
                              bool is_handshake,
                              const std::stop_token& stop) {
   const auto& failure = answer.open.failure;
-  if (failure && (is_handshake || failure->http_status == 0 || failure->code == Code::mcp_auth)) {
+  const bool says_no_kind = failure && (failure->http_status == 0 || failure->retry_after ||
+                                        failure->code == Code::mcp_auth);
+  if (says_no_kind || (failure && is_handshake)) {
     return agent::fail(as_of_start(*failure));
   }
   if (failure) {
