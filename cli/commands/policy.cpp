@@ -189,12 +189,16 @@ class TriedSandbox {
 class ForeignTool final : public tools::Tool {
  public:
   using AccessOf = tools::Access (*)(const Json& arguments);
+  using Check = Result<void> (*)(const Json& arguments);
 
-  ForeignTool(agent::ToolInfo info, AccessOf access_of)
-      : info_(std::move(info)), access_of_(access_of) {}
+  ForeignTool(agent::ToolInfo info, AccessOf access_of, Check own_check = nullptr)
+      : info_(std::move(info)), access_of_(access_of), check_(own_check) {}
 
   const agent::ToolInfo& info() const override { return info_; }
   tools::Access access(const Json& arguments) const override { return access_of_(arguments); }
+  Result<void> check_arguments(const Json& arguments) const override {
+    return check_ == nullptr ? Result<void>() : check_(arguments);
+  }
   tools::Output call(const Json& /*arguments*/, const tools::CallContext& /*context*/) override {
     return tools::failure(Code::tool_failed, "it is not called here");
   }
@@ -202,6 +206,7 @@ class ForeignTool final : public tools::Tool {
  private:
   agent::ToolInfo info_;
   AccessOf access_of_;
+  Check check_;  // null: the schema says it all
 };
 
 // Of an MCP server, by its name alone: whether the server has it, and what it takes, is not asked.
@@ -209,6 +214,19 @@ std::unique_ptr<tools::Tool> tool_of_server(const std::string& name, ForeignTool
   return std::make_unique<ForeignTool>(
       agent::ToolInfo{.name = name, .description = {}, .parameters = R"({"type": "object"})"},
       access);
+}
+
+std::unique_ptr<tools::Tool> resource_reader(const agent::AgentSpec& agent) {
+  std::vector<std::string> servers;
+  for (const agent::McpServerSpec& server : agent.mcp_servers) {
+    servers.push_back(server.name);
+  }
+  return std::make_unique<ForeignTool>(
+      agent::ToolInfo{.name = std::string(tools::mcp::k_resource_reader),
+                      .description = {},
+                      .parameters = tools::mcp::resource_parameters(servers)},
+      tools::mcp::access_to_resource,
+      tools::mcp::check_resource_call);
 }
 
 tools::Access access_to_server(const Json& arguments) {
@@ -233,7 +251,7 @@ Result<std::unique_ptr<tools::Tool>> tool_of(const agent::AgentSpec& agent,
     return tool_of_server(name, access_to_server);
   }
   if (!agent.mcp_servers.empty() && name == tools::mcp::k_resource_reader) {
-    return tool_of_server(name, tools::mcp::access_to_resource);
+    return resource_reader(agent);
   }
   if (!agent.mcp_servers.empty() && name == tools::mcp::k_tool_finder) {
     return tool_of_server(name, access_to_nothing);

@@ -20,38 +20,31 @@ namespace {
 using agent::Code;
 using agent::Json;
 
-std::string parameters_for(const std::vector<Server*>& servers) {
-  Json names = Json::array();
+std::vector<std::string> names_of(const std::vector<Server*>& servers) {
+  std::vector<std::string> names;
   for (const Server* const server : servers) {
     names.push_back(server->spec().name);
   }
-  const auto text = [](std::string_view description, std::size_t longest) {
-    return Json{{"type", "string"}, {"maxLength", longest}, {"description", description}};
-  };
-  const Json operation = {
-      {"type", "string"},
-      {"enum", {"list", "templates", "read"}},
-      {"description",
-       "list: which resources a server has. templates: patterns of URIs for more of them. read: "
-       "what the resource `uri` says."}};
-  const Json server = {
-      {"type", "string"}, {"enum", names}, {"description", "The server that has the resource."}};
-  const Json schema = {
-      {"type", "object"},
-      {"properties",
-       {{"operation", operation},
-        {"server", server},
-        {"uri",
-         text("For read, which needs it: a URI from list, or a pattern from templates with its {…} "
-              "filled in.",
-              2'000)},
-        {"contains",
-         text("For list and templates: only those that have this text in their URI, name or "
-              "description.",
-              200)}}},
-      {"required", {"operation", "server"}},
-      {"additionalProperties", false}};
-  return agent::dump(schema);
+  return names;
+}
+
+agent::Result<void> check_uri(std::string_view uri) {
+  if (uri.empty()) {
+    return agent::fail(Code::tool_invalid_parameters,
+                       "operation `read` needs `uri`",
+                       "Operation `list` shows the URIs that the server has.");
+  }
+  if (has_blanks(uri)) {
+    return agent::fail(Code::tool_invalid_parameters,
+                       "the URI has a blank, a line end or a control character",
+                       "Write it as the server lists it; `%20` is a blank.");
+  }
+  if (climbs(uri)) {
+    return agent::fail(Code::tool_invalid_parameters,
+                       "the URI climbs with `..`",
+                       "Write it without `..`, as the server lists it.");
+  }
+  return {};
 }
 
 class ReadResources final : public Tool {
@@ -62,7 +55,7 @@ class ReadResources final : public Tool {
               .description =
                   "Reads resources of MCP servers: texts and files that they offer. "
                   "Call it with operation `list` first, then with `read` and a URI.",
-              .parameters = parameters_for(servers_)} {}
+              .parameters = resource_parameters(names_of(servers_))} {}
 
   const agent::ToolInfo& info() const override { return info_; }
   bool parallel() const override { return true; }
@@ -70,9 +63,7 @@ class ReadResources final : public Tool {
   Access access(const Json& arguments) const override { return access_to_resource(arguments); }
 
   agent::Result<void> check_arguments(const Json& arguments) const override {
-    return agent::text_at(arguments, "operation") == "read"
-               ? check_uri(agent::text_at(arguments, "uri"))
-               : agent::Result<void>();
+    return check_resource_call(arguments);
   }
 
   Output call(const Json& arguments, const CallContext& context) override {
@@ -93,25 +84,6 @@ class ReadResources final : public Tool {
   }
 
  private:
-  static agent::Result<void> check_uri(std::string_view uri) {
-    if (uri.empty()) {
-      return agent::fail(Code::tool_invalid_parameters,
-                         "operation `read` needs `uri`",
-                         "Operation `list` shows the URIs that the server has.");
-    }
-    if (has_blanks(uri)) {
-      return agent::fail(Code::tool_invalid_parameters,
-                         "the URI has a blank, a line end or a control character",
-                         "Write it as the server lists it; `%20` is a blank.");
-    }
-    if (climbs(uri)) {
-      return agent::fail(Code::tool_invalid_parameters,
-                         "the URI climbs with `..`",
-                         "Write it without `..`, as the server lists it.");
-    }
-    return {};
-  }
-
   static Output read(Server& server, const std::string& uri, const CallContext& context) {
     if (const auto is_possible = check_uri(uri); !is_possible) {
       return failure_of(is_possible.error());
@@ -152,6 +124,42 @@ class ReadResources final : public Tool {
 };
 
 }  // namespace
+
+std::string resource_parameters(const std::vector<std::string>& servers) {
+  const auto text = [](std::string_view description, std::size_t longest) {
+    return Json{{"type", "string"}, {"maxLength", longest}, {"description", description}};
+  };
+  const Json operation = {
+      {"type", "string"},
+      {"enum", {"list", "templates", "read"}},
+      {"description",
+       "list: which resources a server has. templates: patterns of URIs for more of them. read: "
+       "what the resource `uri` says."}};
+  const Json server = {
+      {"type", "string"}, {"enum", servers}, {"description", "The server that has the resource."}};
+  const Json schema = {
+      {"type", "object"},
+      {"properties",
+       {{"operation", operation},
+        {"server", server},
+        {"uri",
+         text("For read, which needs it: a URI from list, or a pattern from templates with its {…} "
+              "filled in.",
+              2'000)},
+        {"contains",
+         text("For list and templates: only those that have this text in their URI, name or "
+              "description.",
+              200)}}},
+      {"required", {"operation", "server"}},
+      {"additionalProperties", false}};
+  return agent::dump(schema);
+}
+
+agent::Result<void> check_resource_call(const Json& arguments) {
+  return agent::text_at(arguments, "operation") == "read"
+             ? check_uri(agent::text_at(arguments, "uri"))
+             : agent::Result<void>();
+}
 
 Access access_to_resource(const Json& arguments) {
   std::string target;
