@@ -33,6 +33,7 @@ OVERLOADED = {"type": "overloaded_error", "message": "Overloaded", "code": 503}
 FAULTS = {
     "reset": ({"fault": "reset"}, {"fault": "reset", "after": 5}, 75),
     "close": ({"fault": "close"}, {"fault": "close", "after": 5}, 75),
+    "head cut": ({"fault": "head"}, None, 75),
     "stall": ({"fault": "stall"}, {"fault": "stall", "after": 5}, 75),
     "no end mark": ({"fault": "end", "after": 0}, {"fault": "end", "after": 5}, 75),
     "error event": ({"fault": "error_event", "after": 0, "stream_error": OVERLOADED},

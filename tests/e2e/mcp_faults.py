@@ -365,6 +365,11 @@ class Server:
                 sys.stdout.buffer.flush()
             else:
                 self.send(id=number, result={"content": [{"type": "text", "text": "caf\udce9 there \U0001f600"}]})
+        elif behaviour == "leaves out the end of its last line":
+            message = {"jsonrpc": "2.0", "id": number, "result": text}
+            sys.stdout.write(json.dumps(message))
+            sys.stdout.flush()
+            os._exit(0)
         elif behaviour == "brings structure alone":
             self.send(id=number, result={"content": [], "structuredContent": {"deep": [1, "x"]}})
         elif behaviour == "floods notifications":
@@ -520,6 +525,7 @@ ROWS = {
         calls=["f"], results=["a result of a kind that errand does not know: `later`"], failed=["mcp.tool_call"]),
     "is stateless, and asks too much at once": dict(
         calls=["f"], results=["asks 33 questions at once, more than 20"], failed=["mcp.tool_call"]),
+    "leaves out the end of its last line": dict(calls=["f"], results=["did f"]),
     "brings all kinds": dict(calls=["f"], results=["words\n[image image/png, 8 bytes, in /"]),
     "brings bytes that are no text": dict(results=["caf\ufffd here", "caf\ufffd there \U0001f600"]),
     "brings structure alone": dict(calls=["f"], results=['{"deep":[1,"x"]}']),

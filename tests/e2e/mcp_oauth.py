@@ -209,7 +209,7 @@ class Story:
         folder.mkdir()
         (folder / "agent.yaml").write_text(
             f"version: 1\nname: e2e\nmodel: openai/gpt-5\nmcp_servers:\n"
-            f"  crm: {{url: \"{world.url}/mcp\"{oauth}}}\npermissions: {{allow: [\"mcp__crm__*\"]}}\n")
+            f"  crm: {{url: \"{world.url}/mcp{world.behaviour.get('query', '')}\"{oauth}}}\npermissions: {{allow: [\"mcp__crm__*\"]}}\n")
         self.environment = {"HOME": str(folder), "PATH": os.environ["PATH"], "CI_SECRET": "a-secret-of-ci"}
 
     def run(self, *words):
@@ -273,6 +273,13 @@ def login_and_call(story):
     story.expect(0, "tools", "agent.yaml", contains="mcp__crm__f")
     story.expect(0, "call", "agent.yaml", "mcp__crm__f", "{}", contains="did it for [redacted]")
     story.must(story.world.count("/token") == 1, "more tokens than one were asked for")
+
+
+def address_with_a_secret(story):
+    story.log_in()
+    story.expect(0, "tools", "agent.yaml", contains="mcp__crm__f")
+    file, = story.logins()
+    story.must("hunter2" not in file.read_text(), "the query is kept beside the login")
 
 
 def logout(story):
@@ -437,6 +444,7 @@ ROWS = {  # name: (story, oauth of the agent file, behaviour of the servers)
     "missing login": (missing, "", {}),
     "login and call": (login_and_call, "", {}),
     "login behind a gateway": (login_and_call, ", headers: {X-Tenant: acme}", {"tenant": "acme"}),
+    "address with a secret": (address_with_a_secret, "", {"query": "?key=hunter2"}),
     "logout": (logout, "", {}),
     "renewed by one of many": (renewed_by_one, "", {}),
     "killed in a renewal": (killed_in_a_renewal, "", {"held": "before"}),

@@ -24,7 +24,7 @@ REPLY_KEYS = ANSWER_KEYS | {"status", "error", "headers", "body", "content_type"
 TABLES = {"usage": {"input", "output", "cache_read", "cache_write", "reasoning", "cost", "cost_in_usd_ticks"},
           "error": {"type", "code", "message"}, "stream_error": {"type", "code", "message"}}
 TOOL_KEYS = {"name", "arguments", "raw", "id"}
-FAULTS = {"reset", "close", "stall", "end", "error_event"}
+FAULTS = {"reset", "close", "stall", "head", "end", "error_event"}
 STOPS = {"end_turn", "tool_use", "max_tokens", "stop_sequence", "refusal", "pause", "context_window",
          "content_filter", "malformed_tool_call", "abort"}
 
@@ -257,6 +257,9 @@ class Server:
             head += "transfer-encoding: chunked\r\n\r\n"
         else:
             head += f"content-length: {sum(map(len, pieces))}\r\n\r\n"
+        if fault == "head":
+            connection.sendall(head.encode()[:-len("\r\n\r\n") - 3])
+            self._break(connection, "close")
         connection.sendall(head.encode())
         if fault in ("reset", "close", "stall", "end", "error_event"):
             pieces = pieces[:after] if after >= 0 else pieces[:after or None]

@@ -44,8 +44,11 @@ SCRIPT = "version: 1\nreplies:\n  - text: forty-two\n"
 LONG = "version: 1\nreplies:\n  - text: " + "x" * 300_000 + "\n"
 
 
+MANY_VALUES = b'{"more": [' + b",".join([b"0"] * 2_000_000) + b"], "
+
+
 class Server(http.server.BaseHTTPRequestHandler):
-    """Asks for one call of the shell, then answers."""
+    """Asks for one call of the shell, then answers; below `/large`, with far more than anybody reads."""
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
@@ -59,6 +62,8 @@ class Server(http.server.BaseHTTPRequestHandler):
                             "choices": [{"index": 0, "message": message,
                                          "finish_reason": "tool_calls" if is_first else "stop"}],
                             "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}).encode()
+        if self.path.startswith("/large"):
+            reply = MANY_VALUES + reply[1:]
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(reply)))
@@ -104,6 +109,7 @@ class Shortages:
         "test": ["test", "one.test.yaml"],
         "tools call": ["tools", "call", "shell", '{"command": "echo hi"}'],
     }
+    LARGE = {"run, a large answer": ["run", "large.agent.yaml", "-o", "json"]}
 
     def __init__(self, errand, table, folder, address):
         self.errand, self.table = errand, table
@@ -113,6 +119,8 @@ class Shortages:
         for name in ("work", "home", "tmp"):
             (folder / name).mkdir()
         (self.work / "agent.yaml").write_text(AGENT.format(base=address, stream="false"))
+        large = address.replace("/v1", "/large/v1")
+        (self.work / "large.agent.yaml").write_text(AGENT.format(base=large, stream="false"))
         (self.work / "script.agent.yaml").write_text(SCRIPT_AGENT)
         (self.work / "script.yaml").write_text(SCRIPT)
         (self.work / "one.test.yaml").write_text(CASE)
@@ -147,25 +155,27 @@ class Shortages:
             return f"exit code {done.returncode}, expected 0 or 71: {said[-300:]}"
         if done.returncode == 71 and "error[os.failed]" not in said:
             return f"71 without the reason: {said[-300:]}"
-        if name == "run":
+        if name.startswith("run"):
             result = result_in(done.stdout.decode())
             if result is None or result["exit_code"] != done.returncode:
                 return f"the result on stdout is {done.stdout[-300:]!r}"
         return None
 
-    def play(self, label, limits, user=None):
-        for name, words in self.COMMANDS.items():
+    def play(self, label, limits, user=None, commands=None):
+        for name, words in (commands or self.COMMANDS).items():
             done = self.run(words, limits, user)
             self.table.add(f"{name}, {label}", self.wrong_with(name, done))
 
     def play_all(self):
-        for name, words in self.COMMANDS.items():  # or all that follows says nothing
+        for name, words in {**self.COMMANDS, **self.LARGE}.items():  # or all that follows says nothing
             done = self.run(words, [])
             self.table.add(f"{name}, no limit", None if done is not None and done.returncode == 0 else f"{done}")
         for count in range(3, 65):
             self.play(f"{count} descriptors", [(resource.RLIMIT_NOFILE, count)])
         for megabytes in (*range(16, 200, 8), 256, 320, 512):
             self.play(f"{megabytes} MiB of addresses", [(resource.RLIMIT_AS, megabytes * MIB)])
+        for megabytes in range(96, 416, 8):
+            self.play(f"{megabytes} MiB of addresses", [(resource.RLIMIT_AS, megabytes * MIB)], commands=self.LARGE)
         for kilobytes in (32, 64, 80, 128, 512, 1023, 1024):
             self.play(f"stacks of {kilobytes} KiB", [(resource.RLIMIT_STACK, kilobytes * 1024)])
         for megabytes in (64, 256, 1024):
