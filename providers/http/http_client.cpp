@@ -233,7 +233,8 @@ bool is_shortage(const TransferOutcome& outcome) {
 bool is_refusal(const TransferOutcome& outcome, int status) {
   const bool lacks_words = outcome.has_long_body || outcome.code == CURLE_FILESIZE_EXCEEDED ||
                            outcome.code == CURLE_BAD_CONTENT_ENCODING ||
-                           outcome.code == CURLE_PARTIAL_FILE || outcome.code == CURLE_RECV_ERROR;
+                           outcome.code == CURLE_PARTIAL_FILE || outcome.code == CURLE_RECV_ERROR ||
+                           outcome.code == CURLE_OPERATION_TIMEDOUT;
   return status >= 400 && lacks_words && !outcome.is_cancelled && !is_shortage(outcome);
 }
 

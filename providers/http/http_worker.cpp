@@ -170,6 +170,8 @@ struct HttpWorker::Transfer {
   void look_for_progress(Steady now);
   std::pair<Deadline, Steady> deadline(Steady now);
   std::pair<Deadline, Steady> server_deadline();
+  void hear();
+  bool is_refused() const { return exchange.response.status >= 400; }
   bool is_connected() const { return counter(easy.get(), CURLINFO_PRETRANSFER_TIME_T) > 0; }
 };
 
@@ -193,6 +195,10 @@ bool HttpWorker::Transfer::take_header(std::string_view line) {
     is_head_done = status >= 200;  // 1xx: the answer's own head follows
     response.status = is_head_done ? static_cast<int>(status) : 0;
     delivers = exchange.wants_data && status / 100 == 2;
+    if (is_refused()) {
+      const std::lock_guard lock(exchange.mutex);
+      hear();
+    }
     if (status / 100 == 2 && exchange.request.on_accepted != nullptr) {
       (*exchange.request.on_accepted)();
     }
@@ -204,6 +210,12 @@ bool HttpWorker::Transfer::take_header(std::string_view line) {
   return true;
 }
 
+// From its head on, a refusal has as long for its words as a stream may be silent.
+void HttpWorker::Transfer::hear() {
+  exchange.is_answering = true;
+  exchange.last_heard = steady_clock::now();
+}
+
 std::size_t HttpWorker::Transfer::take_body(std::string_view bytes) {
   if (bytes.size() > exchange.request.max_body - body_bytes) {
     exchange.outcome.has_long_body = true;
@@ -212,8 +224,9 @@ std::size_t HttpWorker::Transfer::take_body(std::string_view bytes) {
   const std::lock_guard lock(exchange.mutex);
   if (!delivers) {
     exchange.response.body.append(bytes);
-    exchange.is_answering = true;
-    exchange.last_heard = steady_clock::now();
+    if (!is_refused()) {
+      hear();
+    }
   } else {
     if (exchange.inbox.size() >= k_inbox_limit) {
       exchange.is_paused = true;
@@ -342,7 +355,7 @@ void HttpWorker::Transfer::look_for_progress(Steady now) {
 // What comes first. The connect deadline is curl's own.
 std::pair<Deadline, HttpWorker::Steady> HttpWorker::Transfer::deadline(Steady now) {
   const std::pair whole{Deadline::request, started + exchange.request.timeouts.request};
-  if (!exchange.request.streamed || !is_connected()) {
+  if ((!exchange.request.streamed && !is_refused()) || !is_connected()) {
     return whole;
   }
   const std::lock_guard lock(exchange.mutex);

@@ -360,7 +360,9 @@ bool AnswerDecoder::on_event(const agent::StreamEvent& event, const agent::Emit&
   if (error_) {
     return false;
   }
-  heard_ = std::max(heard_, take_event(event.name, *json, emit));
+  const Heard heard = take_event(event.name, *json, emit);
+  heard_ = std::max(heard_, heard);
+  has_begun_ = has_begun_ || heard != Heard::keep_alive;
   if (!error_ && !flaw_.empty()) {
     error_ = garbage(flaw_);
   }
@@ -374,6 +376,7 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
   }
   auto json = parse_lenient(text);
   if (!json) {
+    has_begun_ = is_unreadable_ = true;
     return agent::fail(is_cut_json(text) ? broken() : garbage_json(text));
   }
   const agent::TakenApart taken_apart(*json);
@@ -386,6 +389,7 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
   if (!take_document(*json, emit)) {
     return agent::fail(garbage(beginning));
   }
+  has_begun_ = true;
   if (error_) {
     return agent::fail(*std::exchange(error_, std::nullopt));
   }
@@ -408,6 +412,8 @@ agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
     // A last event without its blank line counts if it is whole.
     if (last && (last->data == "[DONE]" || parse_lenient(agent::trimmed(last->data)))) {
       on_event(*last, emit);
+    } else if (last) {
+      has_begun_ = true;
     }
     if (error_) {
       return agent::fail(*std::exchange(error_, std::nullopt));
@@ -445,8 +451,8 @@ std::int64_t AnswerDecoder::said_bytes() const {
 
 agent::Reply AnswerDecoder::partial() {
   agent::Reply result = whole_reply();
-  if (form_ == Form::document && is_cut_json(agent::trimmed(body_))) {
-    result.text = std::move(body_);  // nobody could read it
+  if (is_unreadable_) {
+    result.text = std::move(body_);
   }
   return result;
 }

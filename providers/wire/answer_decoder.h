@@ -36,6 +36,7 @@ class AnswerDecoder : public Decoder {
   agent::Result<agent::Heard> feed(std::string_view bytes, const agent::Emit& emit) final;
   agent::Result<agent::Reply> finish(const agent::Headers& headers, const agent::Emit& emit) final;
   std::int64_t said_bytes() const final;
+  bool has_begun() const final { return has_begun_; }
   agent::Reply partial() final;
   std::optional<agent::Milliseconds> retry_after(agent::Clock::Wall now) const final;
 
@@ -115,6 +116,8 @@ class AnswerDecoder : public Decoder {
   agent::Heard heard_ = agent::Heard::nothing;   // of events, in the bytes that are fed
   std::size_t comments_ = 0;                     // that were heard
   std::size_t pending_ = 0;                      // likewise, of the event that is not yet whole
+  bool has_begun_ = false;
+  bool is_unreadable_ = false;  // the document is no JSON
   std::optional<agent::Error> error_;
   std::string flaw_;        // why it is refused; empty: it is not
   agent::Json error_json_;  // what the answer said of its error

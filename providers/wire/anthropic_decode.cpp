@@ -194,7 +194,11 @@ void AnthropicDecoder::take_usage(const Json& data) {
 
 // Another block under the same index, or under none, is one of its own; the same call is not.
 void AnthropicDecoder::start_block(long long index, Json block, const agent::Emit& emit) {
+  said(block, "type");
   const std::string_view id = is_tool_use(block) ? said(block, "id") : std::string_view();
+  if (is_tool_use(block)) {
+    said(block, "name");
+  }
   const auto known = places_.find(index);
   if (!id.empty() && known != places_.end() &&
       agent::text_at(blocks_[known->second].json, "id") == id) {

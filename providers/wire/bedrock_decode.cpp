@@ -182,6 +182,9 @@ void BedrockDecoder::take_block(Json block, const agent::Emit& emit) {
   if (block.is_object()) {
     add_text(agent::text_at(block, "text"), emit);
     add_reasoning(reasoning_in(block), emit);
+    if (const Json* call = object_in(block, "toolUse")) {
+      said(*call, "name");
+    }
     blocks_.push_back(std::move(block));
   }
 }

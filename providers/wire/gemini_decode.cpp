@@ -231,10 +231,13 @@ bool GeminiDecoder::take_part(Json part, const agent::Emit& emit) {
 // A call comes whole, or as its name, then pieces of its arguments, then an empty call.
 void GeminiDecoder::take_call(Json part) {
   Json& call = part["functionCall"];
-  const bool has_name = !agent::text_at(call, "name").empty();
+  const bool has_name = !said(call, "name").empty();
   const bool goes_on = agent::bool_at(call, "willContinue");
   const Json pieces = std::exchange(call["partialArgs"], nullptr);
   const bool begins = has_name || !is_call_open_;
+  if (begins && !has_name && pieces.empty() && agent::find(call, "args") == nullptr) {
+    refuse("a `functionCall` has neither a name nor arguments");
+  }
   if (begins) {  // one without a name is told to the model as any other that there is not
     call.erase("willContinue");
     call.erase("partialArgs");

@@ -47,6 +47,7 @@ class OllamaDecoder final : public AnswerDecoder {
   agent::Reply reply() override;
 
  private:
+  void take_call(Json& call);
   Json raw_message(std::span<const AssembledCall> calls) const;
 
   std::string model_;
@@ -64,6 +65,16 @@ void OllamaDecoder::take_usage(const Json& data) {
   }
 }
 
+void OllamaDecoder::take_call(Json& call) {
+  const Json* const function = is_part(call, "tool_calls") ? object_in(call, "function") : nullptr;
+  if (function == nullptr) {
+    refuse("a call of `tool_calls` has no `function`");
+    return;
+  }
+  said(*function, "name");
+  calls_.push_back(std::move(call));
+}
+
 Heard OllamaDecoder::take_event(std::string_view /*name*/, Json& data, const agent::Emit& emit) {
   const auto before = text().size() + reasoning().size() + calls_.size();
   model_ = agent::text_at(data, "model", model_);
@@ -76,7 +87,9 @@ Heard OllamaDecoder::take_event(std::string_view /*name*/, Json& data, const age
     add_reasoning(agent::text_at(*message, "thinking"), emit);
     add_text(said(*message, "content"), emit);
     if (Json* calls = list_in(*message, "tool_calls")) {
-      std::ranges::move(*calls, std::back_inserter(calls_));
+      for (Json& call : *calls) {
+        take_call(call);
+      }
     }
   }
   if (agent::bool_at(data, "done")) {

@@ -340,12 +340,21 @@ void OpenaiChatDecoder::merge_detail(const Json& detail) {
 }
 
 void OpenaiChatDecoder::take_tool_calls(Json& message, bool is_whole) {
-  if (const Json* calls = list_in(message, "tool_calls")) {
-    for (const Json& call : *calls) {
-      if (is_whole) {
+  if (Json* calls = list_in(message, "tool_calls")) {
+    for (Json& call : *calls) {
+      if (!is_part(call, "tool_calls")) {
+        return;
+      }
+      const Json* const function = object_in(call, "function");
+      if (function != nullptr) {
+        said(*function, "name");
+      }
+      if (!is_whole) {
+        calls_.add_piece(call);
+      } else if (function != nullptr || object_in(call, "custom") != nullptr) {
         calls_.add_call(call);
       } else {
-        calls_.add_piece(call);
+        refuse("a call of `tool_calls` has no `function`");
       }
     }
   }

@@ -75,8 +75,16 @@ bool is_whole_call(std::string_view status) {
   return status.empty() || status == "completed" || status == "in_progress";
 }
 
+bool is_known_status(std::string_view status) {
+  return is_whole_call(status) || status == "incomplete";
+}
+
 bool is_call(std::string_view type) {
   return type == "function_call" || type == "custom_tool_call";
+}
+
+std::string_view arguments_key(const Json& call) {
+  return agent::text_at(call, "type") == "custom_tool_call" ? "input" : "arguments";
 }
 
 // For a message of which only the deltas came, or another text than they said.
@@ -184,6 +192,8 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
                        long long part,
                        std::string_view whole,
                        const agent::Emit& emit);
+  void check_whole_arguments(std::string_view pieces, std::string_view whole);
+  void check_same(const Item& known, const agent::Json& item);
   void settle_text(Item& known, std::string_view whole, const agent::Emit& emit);
   void take_response(const agent::Json& response);
   void take_output(agent::Json& response, const agent::Emit& emit);
@@ -223,6 +233,8 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
   } else if (type == "response.function_call_arguments.delta" ||
              type == "response.custom_tool_call_input.delta") {
     items_[index].pieces += said(data, "delta");
+  } else if (type == "response.function_call_arguments.done") {
+    check_whole_arguments(items_[index].pieces, said(data, "arguments"));
   } else if (Json* response = agent::find(data, "response")) {
     take_response(*response);
     if (type == "response.completed" || type == "response.incomplete") {
@@ -257,6 +269,7 @@ void OpenaiResponsesDecoder::take_item(long long index,
                                        const agent::Emit& emit) {
   Item& known = items_[index];
   known.is_cut = known.is_cut || (is_whole && agent::text_at(item, "status") == "incomplete");
+  check_same(known, item);
   if (is_whole) {
     settle_text(known, text_of(item), emit);
   }
@@ -271,6 +284,37 @@ void OpenaiResponsesDecoder::take_item(long long index,
   }
   known.json = std::move(item);
   known.is_whole = is_whole;
+}
+
+// What was said of it before is said again, as it was; a call's arguments come in pieces first.
+void OpenaiResponsesDecoder::check_same(const Item& known, const Json& item) {
+  const bool is_known = !known.json.is_null();
+  const auto differs = [&](std::string_view key) {
+    const std::string_view now = said(item, key);
+    return is_known && agent::text_at(known.json, key, now) != now;
+  };
+  if (differs("type")) {
+    refuse("an item of the answer is said to be of two types");
+  }
+  if (said(item, "type").empty() && agent::find(item, "content") == nullptr) {
+    refuse("an item of the answer has neither a type nor content");
+  }
+  if (!is_call(agent::text_at(item, "type"))) {
+    return;
+  }
+  const std::string_view key = arguments_key(item);
+  const std::string_view before = known.is_whole ? agent::text_at(known.json, key) : known.pieces;
+  check_whole_arguments(before, agent::text_at(item, key));
+  if (differs("name")) {
+    refuse("a call is said to be of two tools");
+  }
+}
+
+void OpenaiResponsesDecoder::check_whole_arguments(std::string_view pieces,
+                                                   std::string_view whole) {
+  if (!whole.empty() && !whole.starts_with(pieces)) {
+    refuse("the arguments of a call are others than its pieces");
+  }
 }
 
 // Of a text in several parts only the first one can be told from the others.
@@ -363,6 +407,12 @@ bool OpenaiResponsesDecoder::has_cut_item() const {
 }
 
 AnswerDecoder::Ending OpenaiResponsesDecoder::ending() const {
+  for (const auto& [index, item] : items_) {
+    const std::string_view status = agent::text_at(item.json, "status");
+    if (is_call(agent::text_at(item.json, "type")) && !is_known_status(status)) {
+      return {StopReason::error, std::string(status)};
+    }
+  }
   const bool is_incomplete = status_ == "incomplete" || !incomplete_.empty();
   const std::string word = is_incomplete ? "incomplete:" + incomplete_ : status_;
   return {stop_reason_of(k_stop_words, word), word};

@@ -35,20 +35,22 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
-// Rounded up, so that the wait is never short of what was asked for. Nothing sane: nullopt.
+// Rounded up, so that the wait is never short of what was asked for. One beyond all bounds is a
+// long one all the same; none at all: nullopt.
 Wait wait_of(double count, milliseconds unit) {
   const double time = std::ceil(count * static_cast<double>(unit.count()));
-  if (!(time > 0) || time > static_cast<double>(k_longest.count())) {
+  if (!(time > 0)) {
     return std::nullopt;
   }
-  return milliseconds(static_cast<milliseconds::rep>(time));
+  return time < static_cast<double>(k_longest.count())
+             ? milliseconds(static_cast<milliseconds::rep>(time))
+             : k_longest;
 }
 
 Wait wait_until(Clock::Wall then, Clock::Wall now) {
-  if (then <= now || then - now > k_longest) {
-    return std::nullopt;
-  }
-  return std::chrono::ceil<milliseconds>(then - now);
+  return then <= now              ? Wait()
+         : then - now < k_longest ? std::chrono::ceil<milliseconds>(then - now)
+                                  : k_longest;
 }
 
 Wait longer(Wait a, Wait b) {
@@ -125,8 +127,10 @@ Wait reset_of(const Headers& headers, Clock::Wall now) {
       continue;
     }
     const std::string_view remaining = agent::header(headers, remaining_name(name));
-    if (remaining.empty() || number_in(remaining).value_or(1) <= 0) {
-      longest = longer(longest, reset_wait(value, now));
+    const Wait wait = reset_wait(value, now);
+    const bool is_used_up = remaining.empty() || number_in(remaining).value_or(1) <= 0;
+    if (is_used_up && wait < k_longest) {  // a later one is a slip of the units
+      longest = longer(longest, wait);
     }
   }
   return longest;
@@ -154,7 +158,10 @@ Wait spoken_duration(std::string_view text) {
     if (word.starts_with("m")) {
       return wait_of(*value, std::chrono::minutes(1));
     }
-    return word.starts_with("h") ? wait_of(*value, std::chrono::hours(1)) : std::nullopt;
+    if (word.starts_with("h")) {
+      return wait_of(*value, std::chrono::hours(1));
+    }
+    return word.starts_with("d") ? wait_of(*value, std::chrono::days(1)) : std::nullopt;
   }
   std::string_view compact = text.substr(0, text.find_first_not_of("0123456789.dhms"));
   while (compact.ends_with('.')) {
@@ -219,12 +226,10 @@ Wait retry_after_header(const Headers& headers, Clock::Wall now) {
     wait = wait_of(*value, milliseconds(1));
   }
   const std::string_view text = agent::header(headers, "retry-after");
-  // A wait beyond all bounds is a long one all the same.
   if (const auto value = number_in(text)) {
-    const bool is_endless = *value > std::chrono::duration<double>(k_longest).count();
-    wait = longer(wait, is_endless ? k_longest : wait_of(*value, std::chrono::seconds(1)));
+    wait = longer(wait, wait_of(*value, std::chrono::seconds(1)));
   } else if (const auto date = parse_http_date(text)) {
-    wait = longer(wait, *date - now > k_longest ? k_longest : wait_until(*date, now));
+    wait = longer(wait, wait_until(*date, now));
   }
   return wait;
 }

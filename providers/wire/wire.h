@@ -83,6 +83,8 @@ class Decoder {
                                              const agent::Emit& emit) = 0;
   // Bytes of text, thoughts and calls that have come. Needs no memory.
   virtual std::int64_t said_bytes() const = 0;
+  // Whether anything of an answer has come, or may have: then the request was read.
+  virtual bool has_begun() const = 0;
   // Of an answer that failed, what had come of it: good for its usage and its size alone. Last.
   virtual agent::Reply partial() = 0;
   // After an error: how long the answer's own error object says to wait.

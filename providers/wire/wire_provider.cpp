@@ -215,6 +215,7 @@ class WireProvider final : public agent::Provider {
 
   void tell_of_broken(const Reply& partial,
                       std::int64_t received,
+                      bool has_begun,
                       const ModelRequest& request,
                       const agent::Emit& emit) const;
   Exchange exchanged(const ModelRequest& request, std::int64_t received) const;
@@ -240,13 +241,14 @@ Exchange WireProvider::exchanged(const ModelRequest& request, std::int64_t recei
   return exchange;
 }
 
-// Nothing of an answer of which nothing came.
+// Nothing of an answer that had not begun.
 void WireProvider::tell_of_broken(const Reply& partial,
                                   std::int64_t received,
+                                  bool has_begun,
                                   const ModelRequest& request,
                                   const agent::Emit& emit) const {
   const Exchange exchange = exchanged(request, received);
-  if (exchange.received > 0 || partial.usage.total() != 0) {
+  if (has_begun || exchange.received > 0 || partial.usage.total() != 0) {
     emit(agent::ModelBroken{.usage = partial.usage,
                             .estimated = estimate_broken(partial.usage, exchange),
                             .cost = partial.cost});
@@ -293,7 +295,7 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
         auto reply = read(response, std::move(refused), *decoder, emit);
         if (!reply) {
           const Reply partial = decoder->partial();
-          tell_of_broken(partial, bytes_of(partial), request, emit);
+          tell_of_broken(partial, bytes_of(partial), decoder->has_begun(), request, emit);
         }
         return reply;
       }
@@ -307,8 +309,9 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
       }
     } catch (const std::bad_alloc&) {
       const std::int64_t received = decoder->said_bytes();
+      const bool has_begun = decoder->has_begun();
       decoder.reset();  // which makes room for telling what it has cost
-      tell_of_broken({}, received, request, emit);
+      tell_of_broken({}, received, has_begun, request, emit);
       throw;
     }
     body = body_.change_tail(*wire_, request);

@@ -267,6 +267,17 @@ TEST_CASE("classify: the server's delay is found in all its forms", "[providers]
        {},
        R"({"error":{"code":429,"message":"x","details":[{"@type":"RetryInfo","retryDelay":"34.4s"}]}})",
        34400ms},
+      {"the text in days", {}, R"({"error":{"message":"try again in 1 day"}})", 24h},
+      {"text beyond all bounds", {}, R"({"error":{"message":"try again in 9999999h"}})", 366 * 24h},
+      {"RetryInfo beyond all bounds",
+       {},
+       R"({"error":{"code":429,"message":"x","details":[{"retryDelay":"99999999s"}]}})",
+       366 * 24h},
+      {"milliseconds beyond all bounds", {{"retry-after-ms", "99999999999999"}}, "", 366 * 24h},
+      {"a reset beyond all bounds is a slip",
+       {{"x-ratelimit-reset", "99999999"}},
+       "",
+       std::nullopt},
       {"none", {}, "", std::nullopt},
   }));
   INFO(wait.why);

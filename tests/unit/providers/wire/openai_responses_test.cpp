@@ -140,6 +140,39 @@ TEST_CASE("openai_responses: a call is taken from its whole item, by its place",
   CHECK(reply.stop_reason == StopReason::tool_use);
 }
 
+TEST_CASE("openai_responses: what is said of an item twice is the same", "[providers]") {
+  const std::string begun = added(0, call("a", "f", "")) +
+                            delta("function_call_arguments", 0, R"({\"x\":)") +
+                            delta("function_call_arguments", 0, "1}");
+  const std::string item = call("a", "f", R"({\"x\":1})");
+  CHECK(read(begun + done(0, item) + completed(item)).tool_calls.size() == 1);
+  const std::vector<std::string> others = {
+      call("a", "f", R"({\"x\":2})"),
+      call("a", "g", R"({\"x\":1})"),
+      R"({"type":42,"call_id":"a","name":"f","arguments":"{}"})",
+      R"({"type":null,"call_id":"a","name":"f","arguments":"{}"})",
+      message("Hi"),
+  };
+  for (const std::string& other : others) {
+    CAPTURE(other);
+    CHECK(failure(begun + done(0, other) + end()) == "provider.bad_response");
+    CHECK(failure(begun + done(0, item) + completed(other)) == "provider.bad_response");
+  }
+  CHECK(failure(begun +
+                event("response.function_call_arguments.done",
+                      R"("output_index":0,"arguments":"{\"x\":2}")") +
+                end()) == "provider.bad_response");
+  CHECK(failure(done(0, R"({"call_id":"a","name":"f","arguments":"{}"})") + end()) ==
+        "provider.bad_response");
+}
+
+TEST_CASE("openai_responses: a status of a call that nobody knows is no end", "[providers]") {
+  CHECK(failure(done(0,
+                     R"({"type":"function_call","status":"zz","call_id":"a","name":"f",)"
+                     R"("arguments":"{}"})") +
+                end()) == "provider.stream_broken");
+}
+
 TEST_CASE("openai_responses: items that only the last event has are taken from it", "[providers]") {
   const std::string last =
       event("response.completed",

@@ -214,6 +214,33 @@ TEST_CASE("wire_provider: of an answer that broke off, what was reported counts"
   CHECK_FALSE(nothing.broken);
 }
 
+TEST_CASE("wire_provider: of an answer that broke off before its text, the request counts",
+          "[providers]") {
+  const agent::Error lost{.code = Code::provider_timeout, .message = "silence"};
+  const std::string begun =
+      R"(data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]})"
+      "\n\n";
+  const std::string error = R"(data: {"error":{"message":"it broke","code":500}})"
+                            "\n\n";
+  for (const FakeHttp::Answer& answer : std::vector<FakeHttp::Answer>{
+           {.body = begun, .error = lost},
+           {.body = R"(data: {"choices":[{"index":0,"delta":{"content":"Hel)", .error = lost},
+           {.body = begun + error},
+           {.body = R"(data: {"choices":[{"index":0,"delta":{"content":42}}]})"
+                    "\n\n"},
+           {.body = R"({"choices":[{"message":{"content":"x"},"finish_reason":"stop"}],"x":NaN})"},
+       }) {
+    CAPTURE(answer.body);
+    Fixture run({answer});
+    CHECK_FALSE(run.ask());
+    REQUIRE(run.broken);
+    CHECK(run.broken->counted().input > 0);
+  }
+  Fixture nothing({{.body = error}});
+  CHECK_FALSE(nothing.ask());
+  CHECK_FALSE(nothing.broken);
+}
+
 TEST_CASE("wire_provider: what is lost behind the end mark does not undo the answer",
           "[providers]") {
   const agent::Error lost{.code = Code::provider_timeout, .message = "silence"};
