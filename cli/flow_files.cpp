@@ -121,6 +121,12 @@ std::vector<fs::path> obeyed_by_next_agents(const Context& context) {
   return files;
 }
 
+std::vector<fs::path> obeyed_by_hand(const agent::AgentSpec& whole, const Context& context) {
+  std::vector<fs::path> files = obeyed_by_agent(whole, context);
+  std::ranges::move(obeyed_by_next_agents(context), std::back_inserter(files));
+  return files;
+}
+
 WatchedCommands watched_commands(const OtherAgents& all, const Context& context) {
   WatchedCommands watched;
   if (std::ranges::none_of(all, is_confined_writer)) {

@@ -31,6 +31,10 @@ std::vector<std::filesystem::path> obeyed_by_agent(const agent::AgentSpec& whole
 // command line may have changed. Once a run: each of their files is read.
 std::vector<std::filesystem::path> obeyed_by_next_agents(const Context& context);
 
+// Both of these: while an agent's tools or servers are used by hand.
+std::vector<std::filesystem::path> obeyed_by_hand(const agent::AgentSpec& whole,
+                                                  const Context& context);
+
 // What the commands name that have more than the agents, as it is now; by the command line.
 using WatchedCommands = std::map<std::string, tools::FileWatch>;
 WatchedCommands watched_commands(const OtherAgents& all, const Context& context);

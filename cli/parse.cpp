@@ -356,7 +356,7 @@ Result<void> check_value(const std::string& what,
   }
   if (kind == Kind::key_value && (value.find('=') == std::string::npos || value.front() == '=')) {
     return refuse(fmt::format("`{}` is not a K=V pair for {}", value, what),
-                  fmt::format("a name, `=` and a value: `{} target=main`", what));
+                  "a name, `=` and a value: `target=main`");
   }
   if (value.empty()) {
     return refuse(fmt::format("the value of {} is empty", what),

@@ -7,6 +7,7 @@
 #include "agent/text.h"
 #include "agent/written_out.h"
 #include "cli/commands/commands.h"
+#include "cli/flow_files.h"
 #include "cli/help.h"
 #include "cli/key_hosts.h"
 #include "cli/known_names.h"
@@ -97,11 +98,17 @@ Result<providers::KeyHosts> check_keys(const agent::AgentSpec& agent,
   return keys.hosts();
 }
 
+// An agent, and the files that it obeys with all that it has.
+struct Whole {
+  agent::AgentSpec agent;
+  std::vector<std::filesystem::path> obeyed;
+};
+
 Result<std::unique_ptr<Started>> start(const Parsed& parsed,
-                                       agent::AgentSpec agent,
+                                       Whole whole,
                                        std::unique_ptr<tools::Supervisor> supervisor,
                                        Context& context) {
-  auto started = std::make_unique<Started>(Started{.agent = std::move(agent),
+  auto started = std::make_unique<Started>(Started{.agent = std::move(whole.agent),
                                                    .supervisor = std::move(supervisor),
                                                    .signals = nullptr,
                                                    .redactor = context.redactor,
@@ -115,7 +122,8 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
   TRY_ASSIGN(started->tool_environment,
              ToolEnvironment::open(started->agent,
                                    {.folder_id = agent::new_run_id(),
-                                    .is_written = written_by(started->agent, {}, context)},
+                                    .is_written = written_by(started->agent, {}, context),
+                                    .obeyed = std::move(whole.obeyed)},
                                    context,
                                    *started->supervisor,
                                    started->redactor));
@@ -154,7 +162,7 @@ Result<std::unique_ptr<Started>> start(const Parsed& parsed,
   return started;
 }
 
-Result<agent::AgentSpec> agent_with_servers(const std::string& file, Context& context) {
+Result<Whole> agent_with_servers(const std::string& file, Context& context) {
   TRY_ASSIGN(agent::AgentSpec agent, load_by_hand(file, context));
   if (agent.mcp_servers.empty()) {
     return agent::fail(Code::cli_usage,
@@ -162,7 +170,8 @@ Result<agent::AgentSpec> agent_with_servers(const std::string& file, Context& co
                        "it names them under `mcp_servers`");
   }
   hide_server_secrets(agent, context.environment, context.redactor);
-  return agent;
+  auto obeyed = obeyed_by_hand(agent, context);
+  return Whole{.agent = std::move(agent), .obeyed = std::move(obeyed)};
 }
 
 Json json_of(const tools::mcp::Prompt& prompt) {
@@ -466,10 +475,10 @@ Result<int> or_signal(const Result<int>& ended, const Context& context) {
 
 Result<int> command_mcp_list(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(auto supervisor, tools::Supervisor::start());  // before any thread
-  TRY_ASSIGN(agent::AgentSpec agent, agent_with_servers(parsed.positionals.front(), context));
-  const std::vector<agent::McpServerSpec> wanted = agent.mcp_servers;
-  need_none(agent);
-  auto started = start(parsed, std::move(agent), std::move(supervisor), context);
+  TRY_ASSIGN(Whole whole, agent_with_servers(parsed.positionals.front(), context));
+  const std::vector<agent::McpServerSpec> wanted = whole.agent.mcp_servers;
+  need_none(whole.agent);
+  auto started = start(parsed, std::move(whole), std::move(supervisor), context);
   if (!started) {
     return or_signal(agent::fail(std::move(started).error()), context);
   }
@@ -493,12 +502,12 @@ Result<int> command_mcp_list(const Parsed& parsed, Context& context) {
 
 Result<int> command_mcp_tools(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(auto supervisor, tools::Supervisor::start());  // before any thread
-  TRY_ASSIGN(agent::AgentSpec agent, agent_with_servers(parsed.positionals.front(), context));
-  const std::vector<std::string> servers = names_of_servers(agent);
+  TRY_ASSIGN(Whole whole, agent_with_servers(parsed.positionals.front(), context));
+  const std::vector<std::string> servers = names_of_servers(whole.agent);
   if (parsed.positionals.size() > 1) {
-    TRY(choose_server(agent, parsed.positionals[1]));
+    TRY(choose_server(whole.agent, parsed.positionals[1]));
   }
-  auto started = start(parsed, std::move(agent), std::move(supervisor), context);
+  auto started = start(parsed, std::move(whole), std::move(supervisor), context);
   if (!started) {
     return or_signal(agent::fail(std::move(started).error()), context);
   }
@@ -515,13 +524,13 @@ Result<int> command_mcp_tools(const Parsed& parsed, Context& context) {
 
 Result<int> command_mcp_test(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(auto supervisor, tools::Supervisor::start());  // before any thread
-  TRY_ASSIGN(agent::AgentSpec agent, agent_with_servers(parsed.positionals.front(), context));
-  const std::vector<std::string> names = names_of_servers(agent);
+  TRY_ASSIGN(Whole whole, agent_with_servers(parsed.positionals.front(), context));
+  const std::vector<std::string> names = names_of_servers(whole.agent);
   if (parsed.positionals.size() > 1) {
-    TRY(choose_server(agent, parsed.positionals[1]));
+    TRY(choose_server(whole.agent, parsed.positionals[1]));
   }
-  need_none(agent);
-  auto started = start(parsed, std::move(agent), std::move(supervisor), context);
+  need_none(whole.agent);
+  auto started = start(parsed, std::move(whole), std::move(supervisor), context);
   if (!started) {
     return or_signal(agent::fail(std::move(started).error()), context);
   }
@@ -551,16 +560,16 @@ Result<int> command_mcp_test(const Parsed& parsed, Context& context) {
 
 Result<int> command_mcp_call(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(auto supervisor, tools::Supervisor::start());  // before any thread
-  TRY_ASSIGN(agent::AgentSpec agent, agent_with_servers(parsed.positionals.front(), context));
+  TRY_ASSIGN(Whole whole, agent_with_servers(parsed.positionals.front(), context));
   const std::string& tool = parsed.positionals[1];
-  for (agent::McpServerSpec& server : agent.mcp_servers) {
+  for (agent::McpServerSpec& server : whole.agent.mcp_servers) {
     const bool is_named = tool.starts_with(fmt::format("mcp__{}__", server.name));
     server.is_required = server.is_required || is_named;  // there is no going on without it
   }
   unblock_signals();  // what is read may be long in coming
   TRY_ASSIGN(const std::string arguments,
              arguments_by_hand(parsed.positionals.size() > 2 ? parsed.positionals[2] : "{}"));
-  auto started = start(parsed, std::move(agent), std::move(supervisor), context);
+  auto started = start(parsed, std::move(whole), std::move(supervisor), context);
   if (!started) {
     return or_signal(agent::fail(std::move(started).error()), context);
   }
@@ -578,11 +587,11 @@ Result<int> command_mcp_call(const Parsed& parsed, Context& context) {
 
 Result<int> command_mcp_lock(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(auto supervisor, tools::Supervisor::start());  // before any thread
-  TRY_ASSIGN(agent::AgentSpec agent, agent_with_servers(parsed.positionals.front(), context));
-  for (agent::McpServerSpec& server : agent.mcp_servers) {
+  TRY_ASSIGN(Whole whole, agent_with_servers(parsed.positionals.front(), context));
+  for (agent::McpServerSpec& server : whole.agent.mcp_servers) {
     server.is_required = true;  // a lock is of all that the agent may have
   }
-  auto started = start(parsed, std::move(agent), std::move(supervisor), context);
+  auto started = start(parsed, std::move(whole), std::move(supervisor), context);
   if (!started) {
     return or_signal(agent::fail(std::move(started).error()), context);
   }

@@ -51,6 +51,11 @@ std::unexpected<agent::Error> end_with(std::vector<agent::Error> errors, Context
   return agent::fail(std::move(errors.back()));
 }
 
+bool is_object(const std::string& text) {
+  const auto json = agent::parse_json(text);
+  return json && json->is_object();
+}
+
 // A JSON object, or the one argument that is meant: the command line, the path, the URL, or the
 // patch (that of a path: any change of the file).
 Json arguments_of(const std::string& text) {
@@ -216,11 +221,17 @@ std::unique_ptr<tools::Tool> tool_of_server(const std::string& name, ForeignTool
       access);
 }
 
-std::unique_ptr<tools::Tool> resource_reader(const agent::AgentSpec& agent) {
+std::vector<std::string> servers_with_resources(const agent::AgentSpec& agent) {
   std::vector<std::string> servers;
   for (const agent::McpServerSpec& server : agent.mcp_servers) {
-    servers.push_back(server.name);
+    if (server.offers_resources) {
+      servers.push_back(server.name);
+    }
   }
+  return servers;
+}
+
+std::unique_ptr<tools::Tool> resource_reader(const std::vector<std::string>& servers) {
   return std::make_unique<ForeignTool>(
       agent::ToolInfo{.name = std::string(tools::mcp::k_resource_reader),
                       .description = {},
@@ -237,6 +248,12 @@ tools::Access access_to_nothing(const Json& /*arguments*/) {
   return {.kind = tools::Access::Kind::nothing, .target = {}};
 }
 
+bool is_tool_of_server(const agent::AgentSpec& agent, std::string_view name) {
+  return std::ranges::any_of(agent.mcp_servers, [&](const agent::McpServerSpec& server) {
+    return name.starts_with(server.tool_prefix());
+  });
+}
+
 Result<std::unique_ptr<tools::Tool>> tool_of(const agent::AgentSpec& agent,
                                              const std::string& name,
                                              Context& context) {
@@ -245,13 +262,12 @@ Result<std::unique_ptr<tools::Tool>> tool_of(const agent::AgentSpec& agent,
     TRY_ASSIGN(tools::ConfiguredTool configured, tools::configure_tool(*spec));
     return std::move(configured.tool);
   }
-  if (std::ranges::any_of(agent.mcp_servers, [&](const agent::McpServerSpec& server) {
-        return name.starts_with(server.tool_prefix());
-      })) {
+  if (is_tool_of_server(agent, name)) {
     return tool_of_server(name, access_to_server);
   }
-  if (!agent.mcp_servers.empty() && name == tools::mcp::k_resource_reader) {
-    return resource_reader(agent);
+  const auto readable = servers_with_resources(agent);
+  if (!readable.empty() && name == tools::mcp::k_resource_reader) {
+    return resource_reader(readable);
   }
   if (!agent.mcp_servers.empty() && name == tools::mcp::k_tool_finder) {
     return tool_of_server(name, access_to_nothing);
@@ -291,6 +307,15 @@ Result<int> command_policy_check(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const tools::Permissions permissions,
              permissions_of(*report.agent, *settings, parsed, context, {}, sandbox.get()));
   const std::string text = parsed.positionals.size() > 2 ? parsed.positionals[2] : "{}";
+  if (is_tool_of_server(*report.agent, name) && !is_object(text)) {
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("the arguments of `{}` are not a JSON object: {}",
+                    agent::one_line(name, 100),
+                    agent::one_line(text, 100)),
+        "what else a word of the command line may stand for, only errand's own tools "
+        "tell");
+  }
   const Json arguments = arguments_of(text);
   const auto fits = check_fit(*tool, text, arguments);
   const tools::Access access =

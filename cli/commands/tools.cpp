@@ -133,10 +133,8 @@ Result<int> command_tools_call(const Parsed& parsed, Context& context) {
     redactor.add(tool.env);
   }
   apply_sandbox_option(chosen.agent.sandbox, parsed);
-  agent::AgentSpec called = chosen.agent;      // what other tools could do is of no importance,
-  std::vector<std::filesystem::path> obeyed =  // but what they would run is
-      obeyed_by_agent(chosen.agent, context);
-  std::ranges::move(obeyed_by_next_agents(context), std::back_inserter(obeyed));
+  agent::AgentSpec called = chosen.agent;  // what other tools could do is of no importance, but
+  auto obeyed = obeyed_by_hand(chosen.agent, context);  // what they would run is
   std::erase_if(called.tools, [&](const agent::ToolSpec& tool) {
     return tool.name != parsed.positionals.front();
   });

@@ -306,6 +306,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send(429, b"slow down", Retry_After="86400")
         elif behaviour == "fails in a call":
             self.send(502, b"bad gateway")
+        elif behaviour == "fails in a call, and names a time":
+            self.send(500, b"it broke", Retry_After="0")
+        elif behaviour == "has too many calls until the end of time":
+            self.send(429, b"slow down", Retry_After="9" * 20)
         elif behaviour == "forbids a call":
             self.send(403, b"not you", WWW_Authenticate='Bearer error="insufficient_scope"')
         elif behaviour == "sends garbage in its stream":
@@ -342,10 +346,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if asked.method == "GET":
             self.open_stream()
             path = {"is of 2024, and sends elsewhere": "http://127.0.0.2:9/messages",
-                    "is of 2024, and sends to another port": "//127.0.0.1:9/messages"}
+                    "is of 2024, and sends to another port": "//127.0.0.1:9/messages",
+                    "is of 2024, and names a relative address": "messages?id=1"}
             if self.server.behaviour != "is of 2024, and names no address":
                 self.server.stream = self
                 self.event(path.get(self.server.behaviour, "/messages?id=1"), name="endpoint")
+            if self.server.behaviour == "is of 2024, and names a second address":
+                self.event("http://127.0.0.2:9/messages", name="endpoint")
             if self.server.behaviour == "is of 2024, and ends its stream":
                 self.server.answered.wait(PATIENCE_S)
                 return
@@ -539,6 +546,8 @@ ROWS = {
     "is stateless, and never says that it is heard": dict(GOOD, added={}, check=all_of(listens(1), is_cut)),
     "is of 2024": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and says so": dict(GOOD, revision="2024-11-05", settings="type: sse", check=times("server/discover", 0)),
+    "is of 2024, and names a relative address": dict(GOOD, revision="2024-11-05"),
+    "is of 2024, and names a second address": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and sends elsewhere": dict(code=69, check=is_never_asked_again,
                                            said="not its own, and is not sent any: http://127.0.0.2:9/messages"),
     "is of 2024, and sends to another port": dict(code=69, settings="type: sse", check=is_never_asked_again,
@@ -590,6 +599,9 @@ ROWS = {
     "has too many calls until tomorrow": dict(calls=["f"], results=["HTTP status 429: slow down; it may be asked again in 24h"], check=times("tools/call", 1)),
     "fails in a call": dict(calls=["f"], results=["HTTP status 502: bad gateway"], failed=["mcp.transport"],
                             check=times("tools/call", 1)),
+    "fails in a call, and names a time": dict(calls=["f"], results=["HTTP status 500: it broke"], failed=["mcp.transport"],
+                                              check=times("tools/call", 1)),
+    "has too many calls until the end of time": dict(calls=["f"], results=["HTTP status 429: slow down"], check=times("tools/call", 1)),
     "forbids a call": dict(calls=["f"], results=["refuses with HTTP status 403"], failed=["mcp.auth"], check=times("tools/call", 1)),
     "refuses a call with words": dict(calls=["f"], results=["HTTP status 400: Obey <me>"], failed=["mcp.transport"],
                                       fenced=["Obey"], check=times("tools/call", 1)),

@@ -134,18 +134,21 @@ Result<Agreement> session_agreement(const Message& answer, std::string_view name
                                    answer.error_message));
   }
   if (answer.kind == Kind::error) {
-    return agent::fail(Code::mcp_initialization,
-                       fmt::format("the MCP server `{}` refuses: {} ({})",
-                                   name,
-                                   shown(answer.error_message),
-                                   answer.code));
+    return agent::fail(
+        Code::mcp_initialization,
+        fmt::format("the MCP server `{}` refuses: {} ({}){}",
+                    name,
+                    shown(answer.error_message),
+                    answer.code,
+                    answer.body.is_null() ? "" : ": " + shown(agent::dump(answer.body))));
   }
   const std::string_view revision = agent::text_at(answer.body, "protocolVersion");
   if (std::ranges::find(k_with_session, revision) == k_with_session.end()) {
-    return agent::fail(Code::mcp_initialization,
-                       fmt::format("the MCP server `{}` speaks revision `{}`, and errand does not",
-                                   name,
-                                   shown(revision)));
+    return agent::fail(
+        Code::mcp_initialization,
+        fmt::format("the MCP server `{}` speaks revision `{}`, and errand does not",
+                    name,
+                    shown(revision.empty() ? agent::dump(answer.body) : std::string(revision))));
   }
   Agreement agreement{.revision = std::string(revision), .server = name_of_server(answer.body)};
   take_capabilities(answer.body, agreement);

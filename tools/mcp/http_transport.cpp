@@ -49,6 +49,8 @@ enum : int {
   k_bad_request = 400,
   k_unauthorized = 401,
   k_forbidden = 403,
+  k_too_many_requests = 429,
+  k_unavailable = 503,
   k_not_found = 404,
   k_server_fault = 500  // and above
 };
@@ -66,9 +68,13 @@ bool is_about_rights(int status) {
   return status == k_unauthorized || status == k_forbidden;
 }
 
+// With `Retry-After`: else whether the request was taken is not known.
+bool asks_for_time(int status) {
+  return status == k_too_many_requests || status == k_unavailable;
+}
+
 // The form before Streamable HTTP says so to a request of the newer one.
 bool may_be_older_form(int status) {
-  constexpr int k_too_many_requests = 429;
   return status >= 400 && status < 500 && !is_about_rights(status) && status != k_too_many_requests;
 }
 
@@ -76,10 +82,12 @@ std::optional<Milliseconds> retry_after(const Headers& headers) {
   const std::string_view text = agent::header(headers, "retry-after");
   std::uint32_t seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
+  if (text.empty() || end != text.data() + text.size() || error == std::errc::invalid_argument) {
     return std::nullopt;
   }
-  return Milliseconds(1'000 * static_cast<std::int64_t>(seconds));
+  const bool is_beyond_all = error == std::errc::result_out_of_range;
+  return is_beyond_all ? std::chrono::years(1)
+                       : Milliseconds(1'000 * static_cast<std::int64_t>(seconds));
 }
 
 // What the body of a refusal says of the request, where it says something.
@@ -98,7 +106,9 @@ Error transport_error(std::string message) {
 Error refusal_of(const HttpResponse& response) {
   Error error = transport_error(fmt::format("answers with HTTP status {}", response.status));
   error.http_status = response.status;
-  error.retry_after = retry_after(response.headers);
+  if (asks_for_time(response.status)) {
+    error.retry_after = retry_after(response.headers);
+  }
   if (is_about_rights(response.status)) {
     error.code = Code::mcp_auth;
   }
@@ -136,13 +146,19 @@ std::optional<std::string> endpoint_of(const std::string& url, std::string_view 
   const std::size_t end =
       scheme == std::string::npos ? scheme : url.find_first_of("/?#", scheme + 3);
   const std::string origin = url.substr(0, end);
+  const std::string_view first = path.substr(0, path.find_first_of("/?#"));
   if (path.starts_with(origin + "/")) {
     return std::string(path);
   }
   if (path.starts_with('/') && !path.starts_with("//")) {
     return origin + std::string(path);
   }
-  return std::nullopt;
+  if (path.empty() || first.empty() || first.find_first_of(":\\") != first.npos) {
+    return std::nullopt;
+  }
+  const std::string place = url.substr(0, url.find_first_of("?#"));  // of the stream itself
+  const std::size_t folder = place.size() > origin.size() ? place.rfind('/') : place.npos;
+  return (folder == place.npos ? origin : place.substr(0, folder)) + "/" + std::string(path);
 }
 
 // For what is not worth asking anybody for a token.
@@ -590,6 +606,9 @@ void HttpTransport::listen_for_all(const std::stop_token& stop) {
                            .on_endpoint =
                                [this](std::string_view path) {
                                  const std::lock_guard lock(mutex_);
+                                 if (!post_to_.empty()) {
+                                   return;  // the first one counts
+                                 }
                                  post_to_ = endpoint_of(endpoint_.url, path).value_or("");
                                  has_stream_ended_ = post_to_.empty();
                                  elsewhere_ = post_to_.empty() ? shown(path) : "";

@@ -14,6 +14,8 @@
 namespace tools::mcp {
 namespace {
 
+constexpr std::string_view k_templates = "resources/templates/list";
+
 using agent::Code;
 using agent::Error;
 using agent::Json;
@@ -300,6 +302,7 @@ Result<Json> Session::request(Question question, const Waiting& waiting) {
     return agent::fail(std::move(error));
   }
   const auto ends = Steady::now() + waiting.most;
+  const bool is_of_templates = question.method == k_templates;
   const std::int64_t id = send(std::move(question));
   std::unique_lock lock(mutex_);
   Open& open = open_.at(id);
@@ -324,6 +327,9 @@ Result<Json> Session::request(Question question, const Waiting& waiting) {
   lock.unlock();
   if (settled.answer && settled.answer->kind == Kind::result) {
     return std::move(settled.answer->body);
+  }
+  if (is_of_templates && settled.answer && settled.answer->code == k_method_not_found) {
+    return Json{{"resourceTemplates", Json::array()}};  // no capability says that there are any
   }
   if (settled.is_settled()) {
     return agent::fail(answer_error(settled));
