@@ -39,7 +39,7 @@ constexpr auto k_keys = std::to_array<Key>({
     {.path = "model.timeouts", .type = Type::map, .help = "Deadlines of one request to the model.", .example = "{connect: 5s}"},
     {.path = "model.timeouts.connect", .type = Type::duration, .help = "Until the connection is established.", .example = "5s", .default_value = "10s"},
     {.path = "model.timeouts.first_byte", .type = Type::duration, .help = "Streamed answers: until something of the answer comes. Heads, 1xx, comments and pings are nothing of it.", .example = "1m", .default_value = "2m"},
-    {.path = "model.timeouts.idle", .type = Type::duration, .help = "Streamed answers: the longest silence in the middle. Comments and pings of the stream hold it off; blank lines and empty deltas do not.", .example = "30s", .default_value = "1m"},
+    {.path = "model.timeouts.idle", .type = Type::duration, .help = "Streamed answers: the longest silence in the middle. Comments and pings of the stream hold it off; blank lines and empty deltas do not. The body of a refusal has as long in all.", .example = "30s", .default_value = "1m"},
     {.path = "model.timeouts.request", .type = Type::duration, .help = "The whole request, from the connection to the end of the answer, whatever the server sends.", .example = "5m", .default_value = "30m"},
     {.path = "model.context_window", .type = Type::count, .help = "How many tokens a request and its answer may have together, where errand does not know it, or the server has another limit.", .example = "128k"},
     {.path = "model.cost", .type = Type::map, .help = "What the model costs, in US dollars per million tokens, in place of the price that the program knows.", .example = "{input: 3, output: 15}"},

@@ -88,12 +88,12 @@ ServedResult result_of(const agent::RunResult& result,
     served.texts.push_back((is_answer ? "" : "What it had said by then:\n\n") +
                            redactor.apply(result.text));
   }
-  served.details =
-      agent::parse_json(redactor.dump(agent::to_json(result))).value_or(Json::object());
+  Json details = agent::to_json(result);
+  details.erase("text");
+  served.details = agent::parse_json(redactor.dump(details)).value_or(Json::object());
   if (is_structured && !served.is_error) {
     served.structured = served.details["output"];
   }
-  served.details.erase("text");
   served.details.erase("output");
   return served;
 }
