@@ -558,25 +558,6 @@ const ProgramOptions* find_program(std::string_view program) {
                                                           : find_options(name.substr(0, last + 1));
 }
 
-enum class OptionKind : std::uint8_t { unknown, flag, with_value };
-
-// How a longer option stands in a list of the table.
-OptionKind kind_in(std::string_view list, std::string_view name, bool has_value) {
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(' '), list.size());
-    const std::string_view one = list.substr(0, end);
-    const std::string_view rest = one.starts_with(name) ? one.substr(name.size()) : "no";
-    if (rest == "=") {
-      return OptionKind::with_value;
-    }
-    if (rest == "[=" || (rest.empty() && !has_value)) {
-      return OptionKind::flag;
-    }
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return OptionKind::unknown;
-}
-
 // Between two marks; a set in brackets holds none.
 std::string between(char mark) {
   const std::string m = RE2::QuoteMeta(std::string_view(&mark, 1));
@@ -962,6 +943,22 @@ class CoverageReader {
 };
 
 }  // namespace
+
+OptionKind kind_in(std::string_view list, std::string_view name, bool has_value) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(' '), list.size());
+    const std::string_view one = list.substr(0, end);
+    const std::string_view rest = one.starts_with(name) ? one.substr(name.size()) : "no";
+    if (rest == "=") {
+      return OptionKind::with_value;
+    }
+    if (rest == "[=" || (rest.empty() && !has_value)) {
+      return OptionKind::flag;
+    }
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return OptionKind::unknown;
+}
 
 bool is_plain_program(std::string_view program) {
   return std::ranges::find(k_plain_programs, base_name(program)) != k_plain_programs.end();

@@ -2,6 +2,7 @@
 // other programs or change the folder, a table names the options that do not: a `*` covers those
 // and no other; the rest must stand in the rule. Of all other programs it covers everything.
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,5 +26,12 @@ Coverage coverage_of(std::span<const std::string> words);
 
 // It does nothing but show or arrange data, whatever its options.
 bool is_plain_program(std::string_view program);
+
+enum class OptionKind : std::uint8_t { unknown, flag, with_value };
+
+// How an option stands in a list of those of a program, between blanks: "--reverse --key= -name=".
+// One that ends in `=` takes a value, in the same word or the next one; in `[=`, in the same word
+// if at all.
+OptionKind kind_in(std::string_view list, std::string_view name, bool has_value);
 
 }  // namespace tools

@@ -1,5 +1,6 @@
 #include "tools/permissions/shell_programs.h"
 
+#include "tools/permissions/interpreter_options.h"
 #include "tools/permissions/program_options.h"
 
 #include <fmt/format.h>
@@ -86,24 +87,19 @@ constexpr auto k_shells = std::to_array<std::string_view>({"sh",
                                                            "csh",
                                                            "tcsh"});
 
-// A program that takes a program in a language of its own: in its options, or from stdin.
-struct Interpreter {
-  std::string_view name;       // without a version
-  std::string_view letters;    // of options whose value is code
-  std::string_view words;      // the same, long, separated by blanks
-  std::string_view asks = {};  // letters with which it reads more behind its script, from stdin
-};
 constexpr std::string_view k_of_node =
     "--eval --print --require --import --loader --experimental-loader";
 constexpr auto k_interpreters = std::to_array<Interpreter>({
     {"python", "c", "", "i"},
     {"pypy", "c", "", "i"},
+    {"graalpy", "c", "", "i"},
+    {"jython", "c", "", "i"},
     {"perl", "eE", ""},
     {"ruby", "e", ""},
     {"node", "epr", k_of_node, "i"},
     {"nodejs", "epr", k_of_node, "i"},
-    {"bun", "ep", "--eval --print"},
-    {"deno", "", "eval"},
+    {"bun", "ep", "--eval --print exec"},
+    {"deno", "", "eval repl"},
     {"php", "rBRE", "--run"},
     {"lua", "e", "", "i"},
     {"luajit", "e", "", "i"},
@@ -118,31 +114,107 @@ constexpr auto k_interpreters = std::to_array<Interpreter>({
     {"R", "e", ""},
     {"julia", "eE", "--eval --print"},
     {"octave", "", "--eval"},
+    {"octave-cli", "", "--eval"},
     {"elixir", "e", "--eval"},
     {"erl", "", "-eval -s -run"},
     {"groovy", "e", ""},
     {"scala", "e", ""},
     {"clojure", "e", "--eval"},
+    {"clj", "e", "--eval"},
     {"sbcl", "", "--eval --load"},
     {"racket", "e", "--eval"},
-    {"ghc", "e", ""},
     {"pwsh", "c", "-Command -c -EncodedCommand -e"},
     {"powershell", "c", "-Command -c -EncodedCommand -e"},
     {"xonsh", "c", ""},
     {"elvish", "c", ""},
     {"nu", "c", "--commands"},
 });
-// Modules of Python that run code which they are told, or read.
-constexpr auto k_code_modules = std::to_array<std::string_view>({"IPython",
-                                                                 "bdb",
-                                                                 "cProfile",
-                                                                 "code",
-                                                                 "doctest",
-                                                                 "pdb",
-                                                                 "profile",
-                                                                 "runpy",
-                                                                 "timeit",
-                                                                 "trace"});
+// Packages of Python whose modules run code which they are told, or read.
+constexpr auto k_code_modules = std::to_array<std::string_view>(
+    {"IPython",       "asyncio", "bdb",    "bpython",      "cProfile",    "code",
+     "debugpy",       "doctest", "fire",   "idlelib",      "ipykernel",   "kernprof",
+     "line_profiler", "mako",    "memray", "pdb",          "plac_runner", "profile",
+     "ptpython",      "pudb",    "py_spy", "pyinstrument", "pyperf",      "runpy",
+     "scalene",       "timeit",  "trace",  "viztracer",    "xonsh"});
+
+// A program one of whose commands runs the rest of its arguments.
+struct Runner {
+  std::string_view names;     // without a version; these lists are separated by blanks
+  std::string_view commands;  // none: it runs them itself
+  // Known not to be a command; as in the table of program_options.cpp.
+  std::string_view options = {};
+  std::string_view starts = {};   // what they are the words of, in front of them
+  bool is_behind_dashes = false;  // what stands in front of `--` is none of them
+  std::size_t operands = 0;       // in front of the program
+};
+constexpr auto k_runners = std::to_array<Runner>({
+    {"uv",
+     "run",
+     "--active --all-extras --all-groups --dev --directory= --env-file= --exact --extra= --frozen "
+     "--group= --index-url= --isolated --locked --no-cache --no-config --no-default-groups "
+     "--no-dev --no-editable --no-env-file --no-extra= --no-group= --no-managed-python "
+     "--no-progress --no-project --no-sync --offline --only-dev --only-group= --package= "
+     "--project= --python= --quiet --refresh --script --upgrade --verbose --with= --with-editable= "
+     "--with-requirements= -U -n -p= -q -s -v"},
+    {"uvx", "", "--from= --isolated --no-cache --offline --python= --quiet --with= -p= -q"},
+    {"bunx", "", "--bun --package= --silent -p="},
+    {"pipx", "run", "--no-cache --python= --quiet --spec= -q"},
+    {"poetry",
+     "run",
+     "--directory= --no-ansi --no-cache --no-interaction --no-plugins --project= --quiet --verbose "
+     "-C= -P= -n -q -v"},
+    {"pipenv", "run", "--python= --quiet --verbose -q -v"},
+    {"conda mamba micromamba",
+     "run",
+     "--cwd= --live-stream --name= --no-capture-output --prefix= --verbose -n= -p= -v"},
+    {"pdm", "run", "--global --project= --quiet --site-packages --verbose -g -p= -q -s -v"},
+    {"hatch", "run", "--env= --no-color --project= --quiet --verbose -e= -p= -q -v"},
+    {"rye", "run", "--pyproject= --quiet --verbose -q -v"},
+    {"pixi",
+     "run",
+     "--environment= --frozen --locked --manifest-path= --no-install --quiet --verbose -e= -q -v"},
+    {"pyenv rbenv nodenv plenv goenv asdf", "exec"},
+    {"mise rtx", "exec x", "--cd= --jobs= --quiet --verbose --yes -C= -j= -q -v -y", "", true},
+    {"direnv", "exec", "", "", false, 1},
+    {"bundle bundler", "exec", "--gemfile= --keep-file-descriptors --quiet --verbose"},
+    {"npm",
+     "exec x",
+     "--offline --package= --prefix= --quiet --silent --workspace= --yes -p= -q -s -w= -y"},
+    {"pnpm yarn",
+     "exec node",
+     "--cwd= --dir= --filter= --recursive --silent --workspace-root -C= -F= -r -s -w"},
+    {"coverage",
+     "run",
+     "--append --branch --concurrency= --context= --data-file= --debug= --include= --omit= "
+     "--parallel-mode --pylib --rcfile= --save-signal= --source= --timid -L -a -p",
+     "python"},
+    {"rails", "runner r", "--environment= --skip-executor -e= -w", "ruby"},
+});
+
+// Variables from which a program takes code, or which program to run.
+struct CodeVariable {
+  std::string_view name;
+  std::string_view options_of = {};  // the interpreter that reads it as options of its own
+  std::string_view harmless = {};    // values, separated by blanks
+  bool may_be_name = false;          // a plain one is no more than that
+};
+constexpr auto k_code_variables = std::to_array<CodeVariable>({
+    {.name = "BASH_ENV"},
+    {.name = "BUN_OPTIONS", .options_of = "bun"},
+    {.name = "ELIXIR_ERL_OPTIONS"},
+    {.name = "ENV", .may_be_name = true},
+    {.name = "ERL_AFLAGS"},
+    {.name = "ERL_FLAGS"},
+    {.name = "ERL_ZFLAGS"},
+    {.name = "LUA_INIT"},
+    {.name = "NODE_OPTIONS", .options_of = "node"},
+    {.name = "PERL5DB"},
+    {.name = "PERL5OPT", .options_of = "perl"},
+    {.name = "PYTHONBREAKPOINT", .harmless = "0"},
+    {.name = "PYTHONINSPECT"},
+    {.name = "PYTHONSTARTUP"},
+    {.name = "RUBYOPT", .options_of = "ruby"},
+});
 
 // Options, or commands, by which a program that is none of the above runs code all the same.
 struct CodeOption {
@@ -165,15 +237,21 @@ constexpr auto k_code_options = std::to_array<CodeOption>({
     {"fd", "-x -X --exec= --exec-batch=", true},
     {"fdfind", "-x -X --exec= --exec-batch=", true},
     {"gdb", "*"},
+    {"ghc", "-e --interactive"},
     {"git", "-c --config-env --config-env= --exec-path= --upload-pack= --receive-pack="},
     {"gnuplot", "*"},
     {"hash", "-p"},
+    {"iex", "*"},
+    {"kotlin", "-e -expression"},
     {"make", "SHELL= --eval --eval="},
     {"m4", "*"},
     {"mariadb", "*"},
     {"man", "-P --pager --pager= -H", true},
+    {"mix", "-e -r --eval --eval= eval"},
     {"mysql", "*"},
     {"nvim", "*"},
+    {"ocaml", "-e"},
+    {"rake", "-e -E -p --execute= --execute-print= --execute-continue=", true},
     {"rsync", "-e --rsh --rsh= --rsync-path=", true},
     {"rvim", "*"},
     {"screen", "*"},
@@ -181,6 +259,7 @@ constexpr auto k_code_options = std::to_array<CodeOption>({
     {"sort", "--compress-program=", true},
     {"split", "--filter=", true},
     {"sqlite3", "*"},
+    {"swift", "-e repl"},
     {"psql", "*"},
     {"rg", "--pre= --hostname-bin=", true},
     {"tar",
@@ -252,6 +331,35 @@ std::string_view without_version(std::string_view name) {
   return last == std::string_view::npos ? name : name.substr(0, last + 1);
 }
 
+// "3.11", "3-dbg", "3.13t"; no `python3-config`.
+bool is_build(std::string_view rest) {
+  constexpr std::size_t k_most_letters = 2;
+  if (rest.empty() || rest.front() < '0' || rest.front() > '9' || rest.ends_with("-config")) {
+    return false;
+  }
+  rest.remove_prefix(std::min(rest.find_first_not_of("0123456789."), rest.size()));
+  const std::string_view letters = rest.substr(0, rest.find('-'));
+  return letters.size() <= k_most_letters &&
+         std::ranges::all_of(letters, [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+// By its name, also that of another build, or of another program for the same language: `jruby`.
+const Interpreter* find_interpreter(std::string_view program) {
+  constexpr auto k_languages = std::to_array<std::string_view>({"python", "ruby"});
+  const std::string_view name = without_version(program);
+  if (const Interpreter* row = find_row(k_interpreters, name)) {
+    return row;
+  }
+  const auto build = std::ranges::find_if(k_interpreters, [&](const Interpreter& row) {
+    return program.starts_with(row.name) && is_build(program.substr(row.name.size()));
+  });
+  const auto language =
+      std::ranges::find_if(k_languages, [&](auto one) { return name.ends_with(one); });
+  return build != k_interpreters.end()   ? &*build
+         : language != k_languages.end() ? find_row(k_interpreters, *language)
+                                         : nullptr;
+}
+
 bool is_in(std::string_view list, std::string_view word) {
   while (!list.empty()) {
     const std::size_t end = std::min(list.find(' '), list.size());
@@ -279,6 +387,82 @@ bool may_be_in(std::string_view list, std::string_view word) {
     list.remove_prefix(std::min(end + 1, list.size()));
   }
   return false;
+}
+
+const Runner* find_runner(std::string_view program) {
+  const auto found = std::ranges::find_if(
+      k_runners, [&](const Runner& row) { return is_in(row.names, without_version(program)); });
+  return found == k_runners.end() ? nullptr : &*found;
+}
+
+// Whether these are options of the interpreter that are known to be no code.
+bool are_known_options(const Interpreter& interpreter, std::string_view text) {
+  constexpr std::string_view k_blanks = " \t\n";
+  Words words{std::string(interpreter.name)};
+  while (!(text = text.substr(std::min(text.find_first_not_of(k_blanks), text.size()))).empty()) {
+    words.emplace_back(text.substr(0, text.find_first_of(k_blanks)));
+    text.remove_prefix(words.back().size());
+  }
+  const ToldProgram told = told_program(interpreter, words);
+  return told.at >= words.size() && !told.reads_more &&
+         (told.what == ToldProgram::What::input || told.what == ToldProgram::What::nothing);
+}
+
+const CodeVariable* find_variable(std::string_view name) {
+  const std::string_view plain = name.starts_with("LUA_INIT_") ? "LUA_INIT" : name;
+  return find_row(k_code_variables, plain);
+}
+
+bool may_hold_code(const CodeVariable& variable, std::string_view value) {
+  const Interpreter* const interpreter = find_row(k_interpreters, variable.options_of);
+  const bool is_harmless =
+      value.empty() || is_in(variable.harmless, value) ||
+      (variable.may_be_name && !value.contains('/') && is_setting(fmt::format("{}=", value))) ||
+      (interpreter != nullptr && are_known_options(*interpreter, value));
+  return !is_harmless;
+}
+
+// The variable that it sets, or takes from elsewhere, and from which a program may take code.
+std::string_view code_variable_of(const ShellCommand& command) {
+  constexpr auto k_setters = std::to_array<std::string_view>({"declare",
+                                                              "export",
+                                                              "getopts",
+                                                              "local",
+                                                              "mapfile",
+                                                              "printf",
+                                                              "read",
+                                                              "readarray",
+                                                              "readonly",
+                                                              "typeset"});
+  const auto is_set_to_code = [](std::string_view word) {
+    const std::size_t equals = word.find('=');
+    std::string_view name = word.substr(0, equals);
+    name.remove_suffix(name.ends_with('+') ? 1 : 0);
+    const CodeVariable* row = equals == std::string_view::npos ? nullptr : find_variable(name);
+    return row != nullptr && may_hold_code(*row, word.substr(equals + 1));
+  };
+  const auto is_taken = [](std::string_view word) {  // `read PERL5OPT`
+    const CodeVariable* row = find_variable(word);
+    return row != nullptr && !row->may_be_name;
+  };
+  const auto name_of = [](std::string_view word) {
+    return word.substr(0, word.find_first_of("+="));
+  };
+  for (const std::string& word : command.assignments) {
+    if (is_set_to_code(word)) {
+      return name_of(word);
+    }
+  }
+  if (command.words.empty() || coverage_of(command.words).is_data) {
+    return {};
+  }
+  const bool is_setter = std::ranges::find(k_setters, command.words.front()) != k_setters.end();
+  for (const std::string& word : command.words) {
+    if (is_set_to_code(word) || (is_setter && is_taken(word))) {
+      return name_of(word);
+    }
+  }
+  return {};
 }
 
 class Reading {
@@ -311,8 +495,10 @@ class Reading {
     } else if (name.ends_with("awk")) {
       read_awk();
       read_inputs();
-    } else if (const Interpreter* row = find_row(k_interpreters, without_version(name))) {
+    } else if (const Interpreter* row = find_interpreter(name)) {
       read_interpreter(*row);
+    } else if (const Runner* runner = find_runner(name)) {
+      read_runner(*runner);
     } else if (const Wrapper* wrapper = find_row(k_wrappers, name)) {
       read_wrapper(*wrapper);
     } else if (name.starts_with("ld-linux") || name.starts_with("ld.so")) {
@@ -426,7 +612,33 @@ class Reading {
            (is_anywhere && std::any_of(words_.begin() + 1, words_.end(), is_option));
   }
 
+  // `-eo pipefail`; what behind an o in the midst is its value, depends on the shell.
+  bool is_known_of_shell(std::string_view word) const {
+    constexpr auto k_words = std::to_array<std::string_view>({"--help",
+                                                              "--init-file",
+                                                              "--login",
+                                                              "--no-config",
+                                                              "--noediting",
+                                                              "--noprofile",
+                                                              "--norc",
+                                                              "--posix",
+                                                              "--rcfile",
+                                                              "--restricted",
+                                                              "--verbose",
+                                                              "--version"});
+    const bool is_fish = without_version(base_name(words_.front())) == "fish";
+    const std::string_view letters = is_fish ? "cilnNPv" : "abcefhiklmnprsuvxBCEHPT";
+    const std::size_t other = word.find_first_not_of(letters, 1);
+    return word.starts_with("--")
+               ? std::ranges::find(k_words, word) != k_words.end()
+               : other == std::string_view::npos || (!is_fish && other + 1 == word.size() &&
+                                                     std::string_view("oO").contains(word[other]));
+  }
+
   void read_shell_program() {
+    if (coverage_of(words_).is_data) {
+      return;  // it tells its version
+    }
     bool is_command = false;
     bool is_fed = false;  // `-s`: what stands behind are its arguments
     std::size_t at = 1;
@@ -439,9 +651,13 @@ class Reading {
       if (!is_option(word) && !word.starts_with('+')) {
         break;
       }
-      is_command = is_command || (!word.starts_with("--") && word.contains('c'));
-      is_fed = is_fed || (!word.starts_with("--") && word.contains('s'));
-      if (word.ends_with("o") || word.ends_with("O") || word == "--rcfile" ||
+      const bool is_long = word.starts_with("--");
+      is_command = is_command || (!is_long && word.contains('c'));
+      is_fed = is_fed || (!is_long && word.contains('s'));
+      if (!is_known_of_shell(word)) {
+        unclear("has an option that may be code");
+      }
+      if ((!is_long && (word.ends_with('o') || word.ends_with('O'))) || word == "--rcfile" ||
           word == "--init-file") {
         ++at;
       }
@@ -530,31 +746,117 @@ class Reading {
     }
   }
 
+  Words from(std::size_t at) const {
+    return {words_.begin() + static_cast<std::ptrdiff_t>(std::min(at, words_.size())),
+            words_.end()};
+  }
+
   void read_interpreter(const Interpreter& row) {
-    std::size_t at = 1;
-    for (; at < words_.size() && (is_option(words_[at]) || is_in(row.words, words_[at])); ++at) {
-      const std::string& word = words_[at];
-      const bool is_long = word.starts_with("--") || !is_option(word);
-      const bool has_code = is_in(row.words, word.substr(0, word.find('='))) ||
-                            (!is_long && word.find_first_of(row.letters, 1) != std::string::npos);
-      if (!is_long && word.find_first_of(row.asks, 1) != std::string::npos) {
-        unclear("reads its program from elsewhere");
+    using Told = ToldProgram::What;
+    if (coverage_of(words_).is_data) {
+      return;  // it tells its version
+    }
+    const ToldProgram told = told_program(row, words_);
+    const bool is_fed = told.reads_more || told.what == Told::input ||
+                        (told.what == Told::script && is_input(words_[told.at])) ||
+                        std::ranges::any_of(told.values, is_known_input);
+    if (is_fed) {
+      unclear("reads its program from elsewhere");
+    } else if (told.what == Told::script) {
+      add(from(told.at), How::runs);
+    }
+    const bool is_code = told.what == Told::script && words_[told.at].starts_with("data:");
+    if (is_code || told.what == Told::code) {
+      unclear("runs code that no rule can read");
+    } else if (told.what == Told::unknown) {
+      unclear("has an option that may be code");
+    } else if (told.what == Told::module) {
+      read_module(told.module, from(told.at));
+    }
+  }
+
+  // It may have the name of a program that does the same: `python3 -m coverage run x`.
+  void read_module(std::string_view module, Words rest) {
+    const std::string_view package = module.substr(0, module.find('.'));
+    if (std::ranges::find(k_code_modules, package) != k_code_modules.end() || has_unknown(module)) {
+      unclear("runs code that no rule can read");
+    } else if (find_runner(package) != nullptr) {
+      rest.emplace(rest.begin(), package);
+      add(std::move(rest), How::runs);
+    }
+  }
+
+  // Whether all options from there on are known; it stops behind them, or at one that is not.
+  bool skip_known(std::string_view options, std::size_t& at) const {
+    while (at < words_.size() && is_option(words_[at])) {
+      const std::string_view word = words_[at];
+      const std::size_t equals = word.find('=');
+      const bool has_value = equals != std::string_view::npos;
+      const OptionKind kind = kind_in(options, word.substr(0, equals), has_value);
+      if (word == "--") {
+        ++at;
+        return true;
       }
-      const bool is_module = word == "-m" && at + 1 < words_.size();
-      const bool is_of_code =
-          is_module && std::ranges::find(k_code_modules, words_[at + 1]) != k_code_modules.end();
-      if (has_code || word == "-m") {
-        if (has_code || is_of_code) {
-          unclear("runs code that no rule can read");
-        }
+      if (kind == OptionKind::unknown || has_unknown(word)) {
+        return false;
+      }
+      at += kind == OptionKind::with_value && !has_value ? 2 : 1;
+    }
+    return true;
+  }
+
+  void read_runner(const Runner& row) {
+    const auto is_command = [&](std::string_view word) { return is_in(row.commands, word); };
+    std::size_t at = 1;
+    bool is_known = skip_known(row.options, at);
+    if (!row.commands.empty()) {
+      if (at < words_.size() && has_unknown(words_[at])) {
+        unclear("has a command that is only known when it runs");
+      }
+      const bool has_command = is_known ? at < words_.size() && is_command(words_[at])
+                                        : std::ranges::any_of(from(at), is_command);
+      if (!has_command) {
+        read_inputs();
         return;
       }
+      is_known = is_known && skip_known(row.options, ++at);
     }
-    if (at == words_.size() || is_input(words_[at])) {
+    if (row.is_behind_dashes) {
+      const auto dashes = std::ranges::find(words_, "--");
+      is_known = is_known && dashes != words_.end();
+      at = static_cast<std::size_t>(dashes - words_.begin()) + 1;
+    }
+    const bool is_module = at < words_.size() && (words_[at] == "-m" || words_[at] == "--module");
+    if (is_module) {
+      Words inner = from(at + 1);
+      inner.insert(inner.begin(), {"python", "-m"});
+      add(std::move(inner), How::runs);
+    } else if (!is_known) {
+      unclear("has an option that may be a command");
+    } else if (at + row.operands < words_.size()) {
+      read_run(row, at + row.operands);
+    }
+    started_.is_wrapper = is_known || is_module;
+  }
+
+  void read_run(const Runner& row, std::size_t at) {
+    Words inner = from(at);
+    if (is_input(inner.front())) {
       unclear("reads its program from elsewhere");
-    } else {
-      add({words_.begin() + static_cast<std::ptrdiff_t>(at), words_.end()}, How::runs);
     }
+    if (row.starts.empty() && inner.front().contains(' ')) {
+      read_text(joined(at), How::runs);  // some hand it to a shell
+      return;
+    }
+    if (row.starts.empty()) {
+      inner.front().erase(0, inner.front().rfind(':') + 1);  // `hatch run test:python`
+    } else {
+      // What Rails is told is a file of Ruby, or code.
+      const bool is_code = row.starts == "ruby" && !inner.front().ends_with(".rb");
+      inner.insert(inner.begin(), is_code ? 1 : 0, "-e");
+      inner.emplace(inner.begin(), row.starts);
+    }
+    add(std::move(inner), How::runs);
   }
 
   // `git-push`, wherever it is, is `git push`.
@@ -602,18 +904,22 @@ bool is_shell(std::string_view program) {
 }
 
 bool runs_its_first_word(std::string_view program) {
-  constexpr auto k_have_commands = std::to_array<std::string_view>({"bun", "deno", "erl", "ghc"});
+  constexpr auto k_have_commands = std::to_array<std::string_view>({"bun", "deno", "erl"});
   const bool has_commands =
       std::ranges::find(k_have_commands, without_version(program)) != k_have_commands.end();
   return is_interpreter(program) && !has_commands;
 }
 
 bool is_interpreter(std::string_view program) {
-  return is_shell(program) || find_row(k_interpreters, without_version(program)) != nullptr;
+  return is_shell(program) || find_interpreter(program) != nullptr;
 }
 
 Started started_by(const ShellCommand& command) {
-  return command.words.empty() ? Started{} : Reading(command).read();
+  Started started = command.words.empty() ? Started{} : Reading(command).read();
+  if (const std::string_view variable = code_variable_of(command); !variable.empty()) {
+    started.unclear.push_back(fmt::format("{} may hold code", variable));
+  }
+  return started;
 }
 
 }  // namespace tools
