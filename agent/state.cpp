@@ -103,6 +103,8 @@ void hear_opening(State& state, const OpeningMessage& opening) {
 
 void hear_prompt(State& state, const RunStarted& event) {
   count_attachments(state, event.attachments);
+  state.ending_result.reset();  // it goes another way from there
+  state.handed_over.clear();
   state.reply_is_unjudged = false;
   state.repairs = 0;
   state.asks_repair = false;
@@ -131,6 +133,15 @@ void begin_bill(State& state) {
   go_on_after_wrap_up(state);
 }
 
+// What ended the other run is the result of a call like any other here: the model reads it.
+void go_on_from_turn(State& state) {
+  if (state.ending_result) {
+    state.ending_result.reset();
+    state.answer = is_blank(state.last_reply->text) ? nullptr : state.last_reply.text();
+  }
+  state.handed_over.clear();
+}
+
 // But for those that the process offers from the start.
 void keep_added_tools(State& state, const std::vector<std::string>& offered) {
   const std::set<std::string_view> names(offered.begin(), offered.end());
@@ -149,6 +160,7 @@ void fold(State& state, const RunStarted& event) {
     state.members.clear();
     state.sub_agents.clear();
     begin_bill(state);
+    go_on_from_turn(state);
   }
   state.plan = event.plan;
   state.output = compiled(event.plan.output_schema);
@@ -409,6 +421,20 @@ void fold(State& state, const ToolStarted& event) {
   state.started_calls.insert_or_assign(event.call_id, event.name);
 }
 
+// Nothing of it waits any more where its call has a result. The conversation is back where the
+// result of a hand-over is not how the other agent ended.
+void settle_member(State& state, const std::string& call_id) {
+  const auto found = state.sub_agents.find({state.turns, call_id});
+  const bool has_ended = found != state.sub_agents.end() && found->second.record.finished;
+  const bool is_over = has_ended && !found->second.record.finished->suspended;
+  if (has_ended) {
+    found->second.record.finished->suspended = false;
+  }
+  if (call_id == state.handed_over && !is_over) {
+    state.handed_over.clear();
+  }
+}
+
 void fold(State& state, const ToolFinished& event) {
   const ToolResult& result = event.result;
   const bool was_put_off =
@@ -427,6 +453,7 @@ void fold(State& state, const ToolFinished& event) {
   }
   const bool is_members = member_of_call(state, result.call_id) != nullptr;  // and counted there
   state.denials += result.status == ToolStatus::denied && !is_members ? 1 : 0;
+  settle_member(state, result.call_id);
   const bool was_handed_over = result.call_id == state.handed_over && !result.call_id.empty();
   if ((result.fatal || result.task_failed || was_handed_over) && !state.ending_result) {
     state.ending_result = result;
