@@ -5,6 +5,7 @@
 #include "agent/log_fold.h"
 #include "agent/money.h"
 #include "agent/outcome.h"
+#include "agent/state.h"
 #include "agent/store/journal_file.h"
 #include "agent/store/owner.h"
 #include "agent/store/runs.h"
@@ -65,23 +66,35 @@ std::string whole_of(SQLite::Database& database, const std::string& run_id) {
   return query.executeStep() ? query.getColumn(0).getString() : std::string();
 }
 
-// What it has done, paid and answered is known by the records of those that worked for it alone.
-bool has_to_be_carried_on(SQLite::Database& database, const std::string& run_id) {
-  SQLite::Statement query(database, "SELECT exit_code FROM runs WHERE run_id = ?");
-  query.bind(1, run_id);
-  if (!query.executeStep()) {
-    return false;
+// Without a new message. A flow of which all has ended says so by having no way on.
+bool has_work_left(const State& state) {
+  const auto& finished = state.finished;
+  if (!finished) {
+    return true;
   }
-  const auto exit_code = query.getColumn(0);
-  return exit_code.isNull() ||
-         (is_resumable(exit_code.getInt()) && !needs_message(exit_code.getInt()));
+  return state.plan.is_flow
+             ? finished->exit_code != 0 && !finished->resume_cmd.empty()
+             : can_be_carried_on(state, finished->exit_code) && !needs_message(finished->exit_code);
 }
 
-Result<void> check_is_not_needed(SQLite::Database& database, std::span<const std::string> run_ids) {
+// What it has done, paid and answered is known by the records of those that worked for it alone.
+// One whose record is not whole is carried on by nobody.
+bool has_to_be_carried_on(const fs::path& file, const std::string& run_id) {
+  LogFold log;
+  const auto events = read_run(file, run_id);
+  const bool is_whole = events && std::ranges::all_of(*events, [&](const Event& event) {
+                          return log.add(event).empty();
+                        });
+  return is_whole && has_work_left(log.state());
+}
+
+Result<void> check_is_not_needed(SQLite::Database& database,
+                                 const fs::path& file,
+                                 std::span<const std::string> run_ids) {
   for (const std::string& run_id : run_ids) {
     const std::string whole = whole_of(database, run_id);
-    if (std::ranges::find(run_ids, whole) == run_ids.end() &&
-        has_to_be_carried_on(database, whole)) {
+    if (!whole.empty() && std::ranges::find(run_ids, whole) == run_ids.end() &&
+        has_to_be_carried_on(file, whole)) {
       return fail(
           Code::cli_usage,
           fmt::format("the run {} worked for {}, which has still to be carried on, and "
@@ -325,7 +338,7 @@ Result<Removal> remove_runs(const fs::path& file,
   }
   try {
     TRY_ASSIGN(SQLite::Database database, open_to_remove(file));
-    TRY(check_is_not_needed(database, run_ids));
+    TRY(check_is_not_needed(database, file, run_ids));
     return remove_all(database, file, run_ids, INT64_MAX, traces);
   } catch (const SQLite::Exception& exception) {
     return failed("cannot remove runs from", file, exception);
