@@ -71,21 +71,61 @@ bool shows_lock(const std::filesystem::path& descriptor, off_t place) {
   return false;
 }
 
-// True where that cannot be seen, too.
-bool may_hold_lock(std::int64_t pid, off_t place) {
-  namespace fs = std::filesystem;
+bool any_shows_lock(std::filesystem::directory_iterator descriptors, off_t place) {
   std::error_code error;
-  fs::directory_iterator at(fmt::format("/proc/{}/fdinfo", pid), error);
-  if (error) {
-    const bool is_gone = error == std::errc::no_such_file_or_directory;
-    return !is_gone || !fs::exists("/proc/self", error);
-  }
-  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
-    if (shows_lock(at->path(), place)) {
+  for (; !error && descriptors != std::filesystem::directory_iterator();
+       descriptors.increment(error)) {
+    if (shows_lock(descriptors->path(), place)) {
       return true;
     }
   }
   return false;
+}
+
+// True where that cannot be seen, too.
+bool may_hold_lock(std::int64_t pid, off_t place) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::directory_iterator descriptors(fmt::format("/proc/{}/fdinfo", pid), error);
+  if (error) {
+    const bool is_gone = error == std::errc::no_such_file_or_directory;
+    return !is_gone || !fs::exists("/proc/self", error);
+  }
+  return any_shows_lock(std::move(descriptors), place);
+}
+
+// Before it has said so in the journal. Empty: none that can be seen has it.
+std::string process_with_lock(off_t place) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (fs::directory_iterator at("/proc", error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const bool is_process = name.find_first_not_of("0123456789") == std::string::npos;
+    std::error_code closed;
+    fs::directory_iterator descriptors;
+    if (is_process) {
+      descriptors = fs::directory_iterator(at->path() / "fdinfo", closed);
+    }
+    if (any_shows_lock(std::move(descriptors), place)) {
+      return name;
+    }
+  }
+  return {};
+}
+
+std::string who_has(const std::string& run_id, const std::optional<Owner>& owner) {
+  if (owner) {
+    return fmt::format("process {} on {} has the run {}, since {}",
+                       owner->pid,
+                       one_line(owner->host, 100),
+                       run_id,
+                       format_time(owner->since));
+  }
+  const std::string process = process_with_lock(place_of(run_id));
+  return process.empty()
+             ? fmt::format("another process has the run {}", run_id)
+             : fmt::format("process {} on {} has the run {}", process, this_process().host, run_id);
 }
 
 }  // namespace
@@ -105,12 +145,7 @@ Owner this_process() {
 
 std::unexpected<Error> taken(const std::string& run_id, const std::optional<Owner>& owner) {
   return fail({.code = Code::cli_usage,
-               .message = owner ? fmt::format("process {} on {} has the run {}, since {}",
-                                              owner->pid,
-                                              one_line(owner->host, 100),
-                                              run_id,
-                                              format_time(owner->since))
-                                : fmt::format("another process has the run {}", run_id),
+               .message = who_has(run_id, owner),
                .help = "wait for its end, or stop that process",
                .is_taken = true});
 }

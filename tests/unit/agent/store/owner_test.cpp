@@ -103,6 +103,12 @@ TEST_CASE("owner: a run is claimed once, each by itself, until the claim is gone
     CHECK(RunClaims(file).is_claimed("run-a"));
     CHECK_FALSE(RunClaims(file).is_claimed("run-b"));
     CHECK(RunClaims(file).is_any_claimed());
+    // Who has it is seen before the journal says so.
+    CHECK(agent::store::taken("run-a", std::nullopt).error().message ==
+          "process " + std::to_string(getpid()) + " on " + agent::store::this_process().host +
+              " has the run run-a");
+    CHECK(agent::store::taken("run-c", std::nullopt).error().message ==
+          "another process has the run run-c");
   }
   CHECK_FALSE(RunClaims(file).is_any_claimed());
   CHECK(RunClaim::take(file, "run-a").value().has_value());
