@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -58,6 +59,56 @@ Result<void> check_lost_options(const RecordedRun& run, const Parsed& parsed) {
                       recorded_id(run)),
           "give it again");
     }
+  }
+  return {};
+}
+
+// What members are begun with by `--sandbox` replaces what their files say.
+Result<void> keep_sandbox_below(const Parsed& above,
+                                const std::string& above_id,
+                                const std::string& run_id,
+                                Parsed& parsed) {
+  constexpr const char* k_option = "--sandbox";
+  const auto most = above.value(k_option);
+  const auto asked = parsed.value(k_option);
+  if (!most) {
+    return {};
+  }
+  if (!asked && agent::sandbox_mode_from(*most) == agent::SandboxSpec::Mode::read_only) {
+    parsed.values[k_option] = {*most};  // more than that no file says
+  }
+  if (!asked || agent::sandbox_mode_from(*asked) <= agent::sandbox_mode_from(*most)) {
+    return {};
+  }
+  return agent::fail(
+      Code::cli_usage,
+      fmt::format("`{0} {1}` is more than the run {2} has, for which {3} worked: `{0} {4}`",
+                  k_option,
+                  *asked,
+                  above_id,
+                  run_id,
+                  *most),
+      fmt::format("say `{} {}`, or less", k_option, *most));
+}
+
+// What a command line has closed to those that a run worked for is closed to it by itself, too.
+Result<void> heed_options_above(const RecordedRun& run, Parsed& parsed, const Context& context) {
+  std::set<std::string> seen;  // a record may lie
+  std::string above = run.parent;
+  while (!above.empty() && seen.insert(above).second) {
+    const auto parent = recall(run.store, above, context.environment);
+    if (!parent) {
+      break;  // whether it may go on without that is said elsewhere
+    }
+    TRY_ASSIGN(const Parsed recorded, recorded_options(*parent));
+    TRY(keep_sandbox_below(recorded, above, recorded_id(run), parsed));
+    const auto known = parsed.all("--deny");
+    for (const std::string& rule : recorded.all("--deny")) {
+      if (std::ranges::find(known, rule) == known.end()) {
+        parsed.values["--deny"].push_back(rule);
+      }
+    }
+    above = parent->parent;
   }
   return {};
 }
@@ -170,6 +221,7 @@ Result<RunSource> carried_on(RecordedRun run,
       TRY(change_to_folder_of(run.begun, context));
     }
   }
+  TRY(heed_options_above(run, parsed, context));
   source.earlier = std::move(run);
   return source;
 }
