@@ -130,7 +130,14 @@ class Check {
     return member.call_id.empty() ? "" : check_call(member.call_id);
   }
   std::string operator()(const MemberFinished& finished) const {
-    std::string why = finished.call_id.empty() ? "" : check_call(finished.call_id);
+    // What it had used may become known later.
+    const auto has_it = [&](const auto& entry) {
+      return entry.first.second == finished.call_id &&
+             entry.second.number == finished.item.value_or(0) && entry.second.record.finished;
+    };
+    const bool is_known =
+        finished.call_id.empty() || std::ranges::any_of(state_.sub_agents, has_it);
+    std::string why = is_known ? "" : check_call(finished.call_id);
     why = why.empty() ? check_usage(finished.result.usage) : why;
     return why.empty() ? check_time(finished.result.duration_ms) : why;
   }

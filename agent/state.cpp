@@ -560,11 +560,34 @@ void fold(State& state, const RunFinished& event) {
   state.finished = event.result;
 }
 
-MemberRecord& record_of(State& state, const auto& event) {
+// By the number of its call, which is that of one call of the run; of an earlier turn where what it
+// had used becomes known later.
+SubAgentRecord& sub_agent_of(State& state, const std::string& call_id, std::int64_t number) {
+  const auto is_it = [&](const auto& entry) {
+    return entry.first.second == call_id && entry.second.number == number;
+  };
+  auto found = state.sub_agents.find({state.turns, call_id});
+  if (found == state.sub_agents.end() || !is_it(*found)) {
+    found = std::ranges::find_if(state.sub_agents, is_it);
+  }
+  return found != state.sub_agents.end() ? found->second : state.sub_agents[{state.turns, call_id}];
+}
+
+MemberRecord& record_of(State& state, const MemberStarted& event) {
   if (event.call_id.empty()) {
     return state.members[{event.step, event.item.value_or(-1), event.round}];
   }
   SubAgentRecord& sub_agent = state.sub_agents[{state.turns, event.call_id}];
+  sub_agent.member = event.member;
+  sub_agent.number = event.item.value_or(0);
+  return sub_agent.record;
+}
+
+MemberRecord& record_of(State& state, const MemberFinished& event) {
+  if (event.call_id.empty()) {
+    return state.members[{event.step, event.item.value_or(-1), event.round}];
+  }
+  SubAgentRecord& sub_agent = sub_agent_of(state, event.call_id, event.item.value_or(0));
   sub_agent.member = event.member;
   sub_agent.number = event.item.value_or(0);
   return sub_agent.record;

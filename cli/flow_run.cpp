@@ -32,6 +32,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <exception>
 #include <iterator>
@@ -119,6 +120,17 @@ agent::flow::MemberEnd as_heard(const agent::MemberFinished& heard) {
           .exit_status = heard.exit_status,
           .errors = heard.errors.value_or(""),
           .taken_from = heard.taken_from.value_or("")};
+}
+
+// By which its last process did not judge its calls.
+bool has_new_rules(const Parsed& parsed, const RecordedRun& member) {
+  const auto before = recorded_options(member);
+  return std::ranges::any_of(std::array{"--allow", "--deny", "--sandbox"}, [&](const char* option) {
+    const auto& known = before ? before->all(option) : parsed.all(option);
+    return std::ranges::any_of(parsed.all(option), [&](const std::string& rule) {
+      return std::ranges::find(known, rule) == known.end();
+    });
+  });
 }
 
 // As a shell says it; nullopt: it could not be run, or what it did was refused.
@@ -451,7 +463,7 @@ void FlowRun::begin_members() {
 }
 
 // One that still waits for a person ends the flow as it did before, and nobody begins beside it. By
-// other files its calls may need nobody.
+// other files and by rules that are new to it its calls may need nobody.
 bool FlowRun::settle_waiting(const Member& member) {
   const auto found = recorded_.find(key_of(member));
   if (found == recorded_.end() || !found->second.finished || !found->second.finished->suspended ||
@@ -459,7 +471,8 @@ bool FlowRun::settle_waiting(const Member& member) {
     return false;
   }
   const auto own = recall(journal_file_, found->second.run_id, world_.context.environment);
-  if (!own || !waits_for_a_person(*own, world_.context.environment)) {
+  if (!own || has_new_rules(world_.parsed, *own) ||
+      !waits_for_a_person(*own, world_.context.environment)) {
     return false;
   }
   end_as_recorded(member, *found->second.finished);
@@ -473,15 +486,20 @@ void FlowRun::end_as_recorded(const Member& member, const agent::MemberFinished&
   const auto now = own ? own->past.state.finished : std::nullopt;
   MemberEnd end = as_heard(heard);
   end.is_suspended = heard.suspended;
-  const bool has_gone_on = now && !heard.taken_from &&
+  const bool has_gone_on = now && !heard.taken_from && heard.result.exit_code != 0 &&
                            (now->turns != heard.result.turns || now->cost != heard.result.cost ||
                             now->exit_code != heard.result.exit_code);
   if (has_gone_on) {
     end.result = *now;
     end.is_suspended = is_suspended(*now, agent::Cancellation());
   }
+  const auto anew =
+      has_gone_on ? std::nullopt : heard_anew(heard, run_id, journal_file_, world_.context);
+  if (anew) {
+    end.result = anew->result;
+  }
   agent::tell_whose_stop(end.result, {});
-  if (has_gone_on) {
+  if (has_gone_on || anew) {
     note_end(member, std::move(end));
   } else {
     state_->end(member, std::move(end));
@@ -501,7 +519,7 @@ bool FlowRun::settle_recorded(const Member& member) {
   if (found->second.finished->suspended || (result.exit_code != 0 && ended_it)) {
     return false;
   }
-  if (step.is_command() || result.exit_code == 0) {
+  if (step.is_command()) {
     state_->end(member, as_heard(*found->second.finished));
   } else {
     end_as_recorded(member, *found->second.finished);
@@ -532,6 +550,39 @@ void FlowRun::leave(const Member& member) {
                          *interruption().value_or(cancelled_by_flow()).error);
   if (result) {
     note_end(member, {.result = *std::move(result), .is_suspended = true});
+  }
+}
+
+// Members of earlier processes that did not come up again, as those whose steps have other names
+// now: what they have used is paid for by the flow all the same.
+void FlowRun::note_left_behind(bool is_over) {
+  for (const auto& [key, recorded] : recorded_) {
+    const auto& [step, item, round] = key;
+    const agent::MemberRecord now = recorder_->state().members.at(key);
+    if (now.run_id.empty()) {
+      continue;
+    }
+    if (now.finished) {
+      if (auto anew = heard_anew(*now.finished, now.run_id, journal_file_, world_.context)) {
+        recorder_->record(*std::move(anew));
+      }
+      continue;
+    }
+    auto result = left_off({.run_id = now.run_id, .is_recorded = true, .journal = journal_file_},
+                           world_.context,
+                           {.code = Code::run_cancelled,
+                            .message = "the process ended while it was at work",
+                            .help = {}});
+    if (result) {
+      result->exit_code = 128 + SIGTERM;  // nobody knows by what
+      recorder_->record(
+          agent::MemberFinished{.member = item < 0 ? step : fmt::format("{}[{}]", step, item),
+                                .step = step,
+                                .item = item < 0 ? std::nullopt : std::optional(item),
+                                .round = round,
+                                .result = *std::move(result),
+                                .suspended = !is_over});
+    }
   }
 }
 
@@ -701,6 +752,7 @@ RunResult FlowRun::finish() {
   if (!ending) {
     ending = state_->ending();
   }
+  note_left_behind(!ending);
   if (workshop_) {
     for (agent::Leftover& left : workshop_->runner_options({}).program_runner->tidy_up()) {
       if (left.is_obeyed && !ending) {

@@ -79,6 +79,7 @@ class FlowRun {
   bool settle_waiting(const Member& member);
   bool settle_recorded(const Member& member);
   void leave(const Member& member);
+  void note_left_behind(bool is_over);
   void end_as_recorded(const Member& member, const agent::MemberFinished& heard);
   void begin(const Member& member);
   void wait_for_members();

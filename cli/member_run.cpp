@@ -161,6 +161,35 @@ Result<agent::RunResult> left_off(const MemberRun& member,
   return result;
 }
 
+std::optional<agent::MemberFinished> heard_anew(agent::MemberFinished heard,
+                                                const std::string& run_id,
+                                                const std::filesystem::path& journal,
+                                                const Context& context) {
+  if (run_id.empty() || heard.taken_from) {
+    return std::nullopt;
+  }
+  const auto recorded = recall(journal, run_id, context.environment);
+  if (!recorded) {
+    return std::nullopt;
+  }
+  agent::RunResult now = agent::make_result(recorded->past.state, {});
+  const Unheard unheard = unheard_of_members(*recorded, context.environment);
+  agent::add_uses(now, unheard.uses);
+  now.turns += recorded->begun.plan.is_flow ? unheard.turns : 0;
+  agent::RunResult& result = heard.result;
+  if (now.models == result.models && now.turns == result.turns) {
+    return std::nullopt;
+  }
+  result.usage = now.usage;
+  result.cost = now.cost;
+  result.models = std::move(now.models);
+  result.usage_estimated = now.usage_estimated;
+  result.turns = now.turns;
+  result.tool_calls = now.tool_calls;
+  result.denials = now.denials;
+  return heard;
+}
+
 Result<agent::RunResult> run_member(RunWorld world,
                                     const MemberRun& member,
                                     Plan plan,

@@ -990,7 +990,8 @@ agent::ApprovalSetting RunSession::approval_setting() const {
 }
 
 // Sub-agents that were at work when the last process ended, with what they had spent: nobody goes
-// on with them where the person says something new now, and else not before their turn comes.
+// on with them where the person says something new now, and else not before their turn comes. And
+// those that had ended, and have spent more by themselves since.
 std::vector<agent::MemberFinished> RunSession::left_off_members() const {
   std::vector<agent::MemberFinished> members;
   if (!source_.earlier || source_.earlier->forked_from) {
@@ -999,7 +1000,13 @@ std::vector<agent::MemberFinished> RunSession::left_off_members() const {
   const bool has_news = !plan_.text.prompt.empty();
   for (const auto& [key, sub_agent] : source_.earlier->past.state.sub_agents) {
     const std::string& run_id = sub_agent.record.run_id;
-    if (run_id.empty() || sub_agent.record.finished) {
+    if (const auto& finished = sub_agent.record.finished) {
+      if (auto anew = heard_anew(*finished, run_id, source_.earlier->store, world_.context)) {
+        members.push_back(*std::move(anew));
+      }
+      continue;
+    }
+    if (run_id.empty()) {
       continue;
     }
     auto result = left_off(
