@@ -22,8 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<fs::path> files_named(const std::string& command, const Context& context) {
-  tools::Scripts named = tools::read_scripts(
-      command, {.directory = context.cwd, .home = agent::value_of(context.environment, "HOME")});
+  tools::Scripts named = tools::read_scripts(command,
+                                             {.directory = context.cwd,
+                                              .home = agent::value_of(context.environment, "HOME"),
+                                              .environment = context.environment});
   std::ranges::move(named.more, std::back_inserter(named.files));
   std::ranges::move(named.modules, std::back_inserter(named.files));
   return std::move(named.files);
@@ -46,10 +48,11 @@ void add_files(const Plan& plan,
                const Parsed& parsed,
                const Context& context,
                std::vector<fs::path>& files) {
-  const std::string home(agent::value_of(context.environment, "HOME"));
   std::ranges::move(obeyed_inputs(parsed, plan), std::back_inserter(files));
-  std::ranges::move(tools::obeyed_files(plan.agent, context.cwd, home), std::back_inserter(files));
-  std::ranges::move(tools::run_outside(plan.agent, context.cwd, home), std::back_inserter(files));
+  std::ranges::move(tools::obeyed_files(plan.agent, context.cwd, context.environment),
+                    std::back_inserter(files));
+  std::ranges::move(tools::run_outside(plan.agent, context.cwd, context.environment),
+                    std::back_inserter(files));
   add_commands(plan.agent, all, context, files);
 }
 
@@ -85,7 +88,6 @@ std::vector<fs::path> obeyed_by_all(const Plan& whole,
 }
 
 std::vector<fs::path> obeyed_by_agent(const agent::AgentSpec& whole, const Context& context) {
-  const fs::path home(agent::value_of(context.environment, "HOME"));
   const auto load = [&](const fs::path& file) {
     return config::load_agent(
                file.lexically_proximate(context.cwd), context.environment, known_names())
@@ -96,7 +98,8 @@ std::vector<fs::path> obeyed_by_agent(const agent::AgentSpec& whole, const Conte
   const OtherAgents all = agents_at_work(tree);
   std::vector<fs::path> files;
   for (const agent::AgentSpec* one : all) {
-    std::ranges::move(tools::obeyed_files(*one, context.cwd, home), std::back_inserter(files));
+    std::ranges::move(tools::obeyed_files(*one, context.cwd, context.environment),
+                      std::back_inserter(files));
     add_agents_named(*one, files);
     add_commands(*one, all, context, files);
   }

@@ -23,9 +23,9 @@
 #include "cli/run_session.h"
 #include "cli/run_sinks.h"
 #include "cli/user_folders.h"
+#include "tools/hooks/kept_modules.h"
 #include "tools/hooks/script_files.h"
 #include "tools/hooks/user_command.h"
-#include "tools/process/module_files.h"
 #include "tools/process/program_result.h"
 
 #include <fmt/format.h>
@@ -901,17 +901,14 @@ Result<FlowRun::MemberEnd> FlowRun::run_command(const Assignment& work, agent::C
                                      .temporary = workshop_->folder().path(),
                                      .environment = world_.context.environment,
                                      .program_runner = &runner};
-  agent::Environment environment = tools::user_environment(programs, {});
-  tools::keep_no_modules(
-      tools::read_scripts(step.command, {.directory = world_.context.cwd, .home = {}}).modules,
-      environment);
-  const tools::ProgramRequest request{.argv = {"/bin/sh", "-c", step.command},
-                                      .environment = std::move(environment),
-                                      .cwd = world_.context.cwd,
-                                      .temporary = workshop_->folder().path(),
-                                      .timeout = step.timeout.value_or(k_command_timeout),
-                                      .merge_stderr = false,
-                                      .limits = {.memory = k_most_output, .file = 0}};
+  tools::ProgramRequest request{.argv = {"/bin/sh", "-c", step.command},
+                                .environment = tools::user_environment(programs, {}),
+                                .cwd = world_.context.cwd,
+                                .temporary = workshop_->folder().path(),
+                                .timeout = step.timeout.value_or(k_command_timeout),
+                                .merge_stderr = false,
+                                .limits = {.memory = k_most_output, .file = 0}};
+  tools::keep_no_modules(request);
   tools::ProgramResult result = runner.run(request, {.stop = stop.stop(), .kill = stop.kill()});
   if (result.end == tools::ProgramResult::End::cancelled) {
     return MemberEnd{.result = bare_result(how_it_was_stopped(stop))};

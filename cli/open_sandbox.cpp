@@ -49,7 +49,7 @@ std::vector<std::filesystem::path> git_settings(const agent::Environment& enviro
 std::vector<std::filesystem::path> obeyed_files(const agent::AgentSpec& agent,
                                                 const Context& context) {
   std::vector<std::filesystem::path> files =
-      tools::obeyed_files(agent, context.cwd, agent::value_of(context.environment, "HOME"));
+      tools::obeyed_files(agent, context.cwd, context.environment);
   std::ranges::move(config::files_named_by_test_cases(context.cwd), std::back_inserter(files));
   // The settings may be a link from their folder to a file of the work.
   std::error_code error;

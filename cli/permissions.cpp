@@ -43,9 +43,8 @@ std::vector<fs::path> guarded_files(const agent::AgentSpec& agent,
     return {};
   }
   std::vector<fs::path> files = tools::sandbox::locked_places(context.cwd);
-  std::ranges::move(
-      tools::obeyed_files(agent, context.cwd, agent::value_of(context.environment, "HOME")),
-      std::back_inserter(files));
+  std::ranges::move(tools::obeyed_files(agent, context.cwd, context.environment),
+                    std::back_inserter(files));
   std::ranges::copy(obeyed, std::back_inserter(files));
   return files;
 }

@@ -409,7 +409,7 @@ std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const C
     return sentences;  // tools are kept from nothing, or from everything
   }
   for (const tools::UnclearCommand& one :
-       tools::unclear_commands(agent, context.cwd, agent::value_of(context.environment, "HOME"))) {
+       tools::unclear_commands(agent, context.cwd, context.environment)) {
     sentences.push_back(
         fmt::format("what `{}` runs cannot be determined ({}): scripts that it names are "
                     "not protected from tools",
@@ -417,7 +417,7 @@ std::vector<std::string> unclear_commands(const agent::AgentSpec& agent, const C
                     one.why));
   }
   for (const tools::UnclearCommand& one :
-       tools::unclear_checks(agent, context.cwd, agent::value_of(context.environment, "HOME"))) {
+       tools::unclear_checks(agent, context.cwd, context.environment)) {
     sentences.push_back(fmt::format(
         "what the check `{}` runs cannot be determined ({}): whether tools have changed "
         "it is not looked at",

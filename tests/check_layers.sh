@@ -32,11 +32,11 @@ tools/oauth: agent agent/secrets tools/mcp/authorizer.h tools/web
 tools/files: agent tools tools/sandbox
 tools/permissions: agent tools tools/files tools/web
 tools/process: agent tools tools/sandbox tools/web
-tools/builtin: agent agent/schema agent/secrets tools tools/files tools/process tools/web
+tools/builtin: agent agent/schema agent/secrets tools tools/files tools/hooks/kept_modules.h tools/process tools/web
 tools/hooks: agent agent/secrets tools tools/permissions tools/process tools/sandbox/way.h
 tools/guardrails: agent agent/secrets tools tools/hooks tools/process
 tools/checks: agent agent/secrets tools tools/files tools/hooks tools/permissions/command_line.h tools/permissions/shell_script.h tools/process tools/runner/fence.h tools/sandbox/policy.h
-tools/mcp: agent agent/schema agent/secrets tools tools/permissions/text_pattern.h tools/process tools/runner
+tools/mcp: agent agent/schema agent/secrets tools tools/hooks/kept_modules.h tools/permissions/text_pattern.h tools/process tools/runner
 tools/runner: agent agent/schema agent/secrets tools tools/builtin tools/files tools/permissions tools/process
 
 cli: *

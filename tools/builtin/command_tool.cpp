@@ -1,8 +1,8 @@
 #include "tools/builtin/command_tool.h"
 
 #include "agent/json.h"
+#include "tools/hooks/kept_modules.h"
 #include "tools/process/closed_places.h"
-#include "tools/process/module_files.h"
 #include "tools/process/program_environment.h"
 #include "tools/process/program_result.h"
 
@@ -107,16 +107,15 @@ class CommandTool final : public Tool {
     if (context.program_runner == nullptr) {
       return failure(Code::tool_failed, "programs cannot be started here");
     }
-    agent::Environment environment = tool_environment(context, spec_.env);
-    keep_no_modules(module_files(spec_.command, context.cwd), environment);
-    const ProgramRequest request{.argv = spec_.command,
-                                 .environment = std::move(environment),
-                                 .cwd = context.cwd,
-                                 .temporary = context.temporary,
-                                 .input = agent::dump(arguments) + "\n",
-                                 .timeout = spec_.timeout.value_or(k_default_timeout),
-                                 .idle_timeout = spec_.idle_timeout,
-                                 .merge_stderr = false};
+    ProgramRequest request{.argv = spec_.command,
+                           .environment = tool_environment(context, spec_.env),
+                           .cwd = context.cwd,
+                           .temporary = context.temporary,
+                           .input = agent::dump(arguments) + "\n",
+                           .timeout = spec_.timeout.value_or(k_default_timeout),
+                           .idle_timeout = spec_.idle_timeout,
+                           .merge_stderr = false};
+    keep_no_modules(request);
     ProgramResult result =
         context.program_runner->run(request, {context.stop, context.kill, context.on_output});
     return result.has_exited_cleanly() && result.exit_status == 0

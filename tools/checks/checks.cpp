@@ -1,6 +1,7 @@
 #include "tools/checks/checks.h"
 
 #include "agent/text.h"
+#include "tools/hooks/kept_modules.h"
 #include "tools/process/closed_places.h"
 #include "tools/process/program_result.h"
 #include "tools/runner/fence.h"
@@ -53,7 +54,8 @@ Checks::Checks(agent::ChecksSpec spec, CheckWorld world, const CheckedBefore& be
 CheckPlace Checks::place() const {
   const UserPrograms& programs = world_.programs;
   CheckPlace place{.command = {.directory = programs.folder,
-                               .home = agent::value_of(programs.environment, "HOME")}};
+                               .home = agent::value_of(programs.environment, "HOME"),
+                               .environment = environment_}};
   for (const auto part : std::views::split(agent::value_of(environment_, "PATH"), ':')) {
     place.command.search_path.push_back(programs.folder / std::string(part.begin(), part.end()));
   }
@@ -86,12 +88,13 @@ void Checks::judge(const agent::CheckSpec& check,
     ran.reason = "programs cannot be started here";
     return;
   }
-  const ProgramRequest request{.argv = {"/bin/sh", "-c", check.run},
-                               .environment = environment_,
-                               .cwd = programs.folder,
-                               .temporary = programs.temporary,
-                               .timeout = check.timeout,
-                               .limits = {.memory = k_most_captured, .file = 0}};
+  ProgramRequest request{.argv = {"/bin/sh", "-c", check.run},
+                         .environment = environment_,
+                         .cwd = programs.folder,
+                         .temporary = programs.temporary,
+                         .timeout = check.timeout,
+                         .limits = {.memory = k_most_captured, .file = 0}};
+  keep_no_modules(request);
   ProgramResult result =
       programs.program_runner->run(request, {.stop = std::move(stop), .kill = std::move(kill)});
   using End = ProgramResult::End;

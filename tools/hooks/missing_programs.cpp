@@ -81,7 +81,8 @@ class Finder {
     look_for(words.front(), starter);
     const bool runs_file = words.size() > 1 && !words[1].empty() && words[1].front() != '-' &&
                            !has_unknown(words[1]) && runs_its_first_word(base_name(words.front()));
-    const auto modules = runs_file ? module_files(words, starter.folder) : std::vector<fs::path>();
+    const auto modules =
+        runs_file ? module_files(words, starter.folder, starter.own) : std::vector<fs::path>();
     const bool is_by_name = std::ranges::any_of(modules, [](const fs::path& file) {
       std::error_code error;
       return fs::is_regular_file(file, error);

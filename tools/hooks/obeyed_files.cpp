@@ -17,19 +17,58 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// As they are read: what a dialect's scripts are called by is filled in.
-std::vector<std::string> commands_of(const agent::AgentSpec& agent, const fs::path& cwd) {
-  std::vector<std::string> commands;
-  for (const agent::HookSpec& hook : agent.hooks.hooks) {
-    commands.push_back(hook_command(agent.hooks, hook, cwd));
+// A command line, and where it is run.
+struct Command {
+  std::string line;
+  CommandPlace place;
+};
+
+class CommandList {
+ public:
+  explicit CommandList(const agent::Environment& environment) : environment_(environment) {}
+
+  void add(std::string line, fs::path directory, const agent::Environment& own) {
+    commands_.push_back({.line = std::move(line),
+                         .place = {.directory = std::move(directory),
+                                   .home = agent::value_of(environment_, "HOME"),
+                                   .environment = with_own(environment_, own)}});
   }
-  for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
-    if (check.kind == agent::GuardrailSpec::Kind::command) {
-      commands.push_back(check.what);
+
+  // As they are read: what a dialect's scripts are called by is filled in.
+  void add_hooks(const agent::AgentSpec& agent, const fs::path& cwd) {
+    for (const agent::HookSpec& hook : agent.hooks.hooks) {
+      add(hook_command(agent.hooks, hook, cwd), agent.directory, hook.env);
+    }
+    for (const agent::GuardrailSpec& check : agent.guardrails.checks) {
+      if (check.kind == agent::GuardrailSpec::Kind::command) {
+        add(check.what, agent.directory, check.env);
+      }
     }
   }
-  return commands;
-}
+
+  void add_programs(const agent::AgentSpec& agent, const fs::path& cwd) {
+    for (const agent::ToolSpec& tool : agent.tools) {
+      add(line_of(tool.command), cwd, tool.env);
+    }
+    for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
+      add(line_of(server.command),
+          server.sandbox.is_off ? fs::path(agent.directory) : cwd,
+          server.env);
+    }
+  }
+
+  void add_checks(const agent::AgentSpec& agent, const fs::path& cwd) {
+    for (const agent::CheckSpec& check : agent.checks.commands) {
+      add(check.run, cwd, {});
+    }
+  }
+
+  std::vector<Command> take() { return std::move(commands_); }
+
+ private:
+  const agent::Environment& environment_;
+  std::vector<Command> commands_;
+};
 
 // The scripts that stand in for models.
 std::vector<fs::path> replays_of(const agent::AgentSpec& agent) {
@@ -56,30 +95,12 @@ std::vector<fs::path> replays_of(const agent::AgentSpec& agent) {
   return files;
 }
 
-// With the folder that each starts in.
-std::vector<std::pair<std::string, fs::path>> all_commands(const agent::AgentSpec& agent,
-                                                           const fs::path& cwd) {
-  std::vector<std::pair<std::string, fs::path>> commands;
-  for (const agent::ToolSpec& tool : agent.tools) {
-    commands.emplace_back(line_of(tool.command), cwd);
-  }
-  for (const agent::McpServerSpec& server : agent::programs_of(agent.mcp_servers)) {
-    commands.emplace_back(line_of(server.command),
-                          server.sandbox.is_off ? fs::path(agent.directory) : cwd);
-  }
-  for (std::string& command : commands_of(agent, cwd)) {
-    commands.emplace_back(std::move(command), agent.directory);
-  }
-  return commands;
-}
-
-std::vector<UnclearCommand> unclear_of(std::vector<std::string> commands,
-                                       const CommandPlace& place) {
+std::vector<UnclearCommand> unclear_of(std::vector<Command> commands) {
   std::vector<UnclearCommand> unclear;
-  for (std::string& command : commands) {
-    Scripts scripts = read_scripts(command, place);
+  for (Command& command : commands) {
+    Scripts scripts = read_scripts(command.line, command.place);
     if (!scripts.unclear.empty()) {
-      unclear.push_back({.command = std::move(command), .why = std::move(scripts.unclear)});
+      unclear.push_back({.command = std::move(command.line), .why = std::move(scripts.unclear)});
     }
   }
   return unclear;
@@ -89,7 +110,7 @@ std::vector<UnclearCommand> unclear_of(std::vector<std::string> commands,
 
 std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
                                    const fs::path& cwd,
-                                   const fs::path& home) {
+                                   const agent::Environment& environment) {
   std::vector<fs::path> files;
   if (!agent.file.empty()) {
     const fs::path file = fs::path(agent.directory) / fs::path(agent.file).filename();
@@ -101,8 +122,11 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
       files.push_back(beside);  // it would count, were it made
     }
   }
-  for (const auto& [command, directory] : all_commands(agent, cwd)) {
-    Scripts named = read_scripts(command, {.directory = directory, .home = home});
+  CommandList commands(environment);
+  commands.add_programs(agent, cwd);
+  commands.add_hooks(agent, cwd);
+  for (const Command& command : commands.take()) {
+    Scripts named = read_scripts(command.line, command.place);
     std::ranges::move(named.files, std::back_inserter(files));
     std::ranges::move(named.modules, std::back_inserter(files));
   }
@@ -112,17 +136,17 @@ std::vector<fs::path> obeyed_files(const agent::AgentSpec& agent,
 
 std::vector<fs::path> run_outside(const agent::AgentSpec& agent,
                                   const fs::path& cwd,
-                                  const fs::path& home) {
+                                  const agent::Environment& environment) {
   std::vector<fs::path> files;
   if (agent.sandbox.mode != agent::SandboxSpec::Mode::off) {
     return files;
   }
-  auto commands = all_commands(agent, cwd);
-  for (const agent::CheckSpec& check : agent.checks.commands) {
-    commands.emplace_back(check.run, cwd);
-  }
-  for (const auto& [command, directory] : commands) {
-    Scripts named = read_scripts(command, {.directory = directory, .home = home});
+  CommandList commands(environment);
+  commands.add_programs(agent, cwd);
+  commands.add_hooks(agent, cwd);
+  commands.add_checks(agent, cwd);
+  for (const Command& command : commands.take()) {
+    Scripts named = read_scripts(command.line, command.place);
     std::ranges::move(named.files, std::back_inserter(files));
     std::ranges::move(named.more, std::back_inserter(files));
     std::ranges::move(named.modules, std::back_inserter(files));
@@ -132,17 +156,18 @@ std::vector<fs::path> run_outside(const agent::AgentSpec& agent,
 
 std::vector<UnclearCommand> unclear_commands(const agent::AgentSpec& agent,
                                              const fs::path& cwd,
-                                             const fs::path& home) {
-  return unclear_of(commands_of(agent, cwd), {.directory = agent.directory, .home = home});
+                                             const agent::Environment& environment) {
+  CommandList commands(environment);
+  commands.add_hooks(agent, cwd);
+  return unclear_of(commands.take());
 }
 
 std::vector<UnclearCommand> unclear_checks(const agent::AgentSpec& agent,
                                            const fs::path& cwd,
-                                           const fs::path& home) {
-  std::vector<std::string> commands;
-  std::ranges::transform(
-      agent.checks.commands, std::back_inserter(commands), &agent::CheckSpec::run);
-  return unclear_of(std::move(commands), {.directory = cwd, .home = home});
+                                           const agent::Environment& environment) {
+  CommandList commands(environment);
+  commands.add_checks(agent, cwd);
+  return unclear_of(commands.take());
 }
 
 }  // namespace tools

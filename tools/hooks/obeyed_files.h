@@ -1,5 +1,6 @@
 // The files that errand itself obeys in a run: what a tool changed in them would be done by errand.
 #pragma once
+#include "agent/environment.h"
 #include "agent/spec.h"
 
 #include <filesystem>
@@ -10,16 +11,16 @@ namespace tools {
 
 // The agent file, its lock of MCP tools, the files that the commands of its tools, hooks and
 // guardrails name, and the scripts that stand in for its models, as they are written: links on the
-// way are the caller's. `cwd` is the workspace.
+// way are the caller's. `cwd` is the workspace, the environment is errand's.
 std::vector<std::filesystem::path> obeyed_files(const agent::AgentSpec& agent,
                                                 const std::filesystem::path& cwd,
-                                                const std::filesystem::path& home);
+                                                const agent::Environment& environment);
 
 // Of an agent that is in no sandbox, all that its commands and checks name, there already or not:
 // what another agent of the same work has made there would run outside of its sandbox.
 std::vector<std::filesystem::path> run_outside(const agent::AgentSpec& agent,
                                                const std::filesystem::path& cwd,
-                                               const std::filesystem::path& home);
+                                               const agent::Environment& environment);
 
 // A command of a hook or a guardrail that may run scripts which are not among these.
 struct UnclearCommand {
@@ -28,10 +29,10 @@ struct UnclearCommand {
 };
 std::vector<UnclearCommand> unclear_commands(const agent::AgentSpec& agent,
                                              const std::filesystem::path& cwd,
-                                             const std::filesystem::path& home);
+                                             const agent::Environment& environment);
 // The same of its checks, whose files are compared with what they were.
 std::vector<UnclearCommand> unclear_checks(const agent::AgentSpec& agent,
                                            const std::filesystem::path& cwd,
-                                           const std::filesystem::path& home);
+                                           const agent::Environment& environment);
 
 }  // namespace tools

@@ -53,7 +53,10 @@ bool is_plain(std::string_view text) {
 class ScriptReader {
  public:
   ScriptReader(const CommandPlace& place, Scripts& scripts)
-      : place_(place), directory_(place.directory), scripts_(scripts) {}
+      : place_(place),
+        directory_(place.directory),
+        environment_(place.environment),
+        scripts_(scripts) {}
 
   void read(std::string line) {
     fill_in(line);
@@ -118,7 +121,7 @@ class ScriptReader {
       return;
     }
     Scripts named;
-    ScriptReader here({.directory = directory_, .home = place_.home}, named);
+    ScriptReader here(place_in(directory_), named);
     here.depth_ = depth_ + 1;
     here.read(std::string(rest));
     for (const auto* files : {&named.files, &named.more}) {
@@ -127,9 +130,41 @@ class ScriptReader {
       }
     }
     add_to_modules(named.modules);
+    std::ranges::for_each(named.pythons,
+                          [&](const PythonStart& one) { note(one, scripts_.pythons); });
+  }
+
+  CommandPlace place_in(const fs::path& directory) const {
+    CommandPlace place = place_;
+    place.directory = directory;
+    place.environment = environment_;
+    return place;
   }
 
   void read_command(const ShellCommand& one) {
+    const agent::Environment before = environment_;
+    set_variables(one);
+    read_words_of(one);
+    const bool lasts = one.words.empty() || one.words.front() == "export";
+    if (!lasts) {
+      environment_ = before;
+    }
+  }
+
+  // `A=b` in front, and behind `env` or `export`.
+  void set_variables(const ShellCommand& one) {
+    const auto set = [&](const std::string& text) {
+      if (const std::size_t equals = text.find('='); equals != std::string::npos) {
+        environment_.insert_or_assign(text.substr(0, equals), text.substr(equals + 1));
+      }
+    };
+    std::ranges::for_each(one.assignments, set);
+    const auto program = std::ranges::find_if(
+        one.words, [](const std::string& word) { return is_interpreter(base_name(word)); });
+    std::for_each(one.words.begin(), program, set);
+  }
+
+  void read_words_of(const ShellCommand& one) {
     const std::string_view name =
         one.words.empty() ? std::string_view() : std::string_view(one.words.front());
     const std::string program = fs::path(name).filename();
@@ -227,7 +262,16 @@ class ScriptReader {
   // Of the interpreters among the words from there on.
   void add_modules(const ShellCommand& one, std::size_t from) {
     for (std::size_t at = from; at < one.words.size(); ++at) {
-      add_to_modules(module_files(std::span(one.words).subspan(at), directory_));
+      const auto words = std::span(one.words).subspan(at);
+      const auto files = module_files(words, directory_, environment_);
+      add_to_modules(files);
+      std::string program = fs::path(words.front()).filename();
+      std::error_code error;
+      if (is_python(program) && words.size() > 1 &&
+          std::ranges::any_of(files,
+                              [&](const fs::path& file) { return fs::exists(file, error); })) {
+        note(PythonStart{.program = std::move(program), .next = words[1]}, scripts_.pythons);
+      }
     }
   }
 
@@ -301,7 +345,7 @@ class ScriptReader {
       unclear("it is nested too deeply");
       return;
     }
-    ScriptReader inner({.directory = directory_, .home = place_.home}, scripts_);
+    ScriptReader inner(place_in(directory_), scripts_);
     inner.depth_ = depth_ + 1;
     inner.found_ = found_;
     inner.read(std::move(line));
@@ -332,9 +376,10 @@ class ScriptReader {
     }
   }
 
-  static void note(const fs::path& file, std::vector<fs::path>& files) {
-    if (std::ranges::find(files, file) == files.end()) {
-      files.push_back(file);
+  template <typename Named>
+  static void note(const Named& one, std::vector<Named>& all) {
+    if (std::ranges::find(all, one) == all.end()) {
+      all.push_back(one);
     }
   }
 
@@ -361,6 +406,7 @@ class ScriptReader {
 
   const CommandPlace place_;
   fs::path directory_;
+  agent::Environment environment_;  // with what the line has set so far
   Scripts& scripts_;
   std::vector<fs::path>* found_ = &scripts_.files;  // where what is there is noted
   int depth_ = 0;
@@ -376,6 +422,13 @@ Scripts read_scripts(std::string_view command, const CommandPlace& place) {
     reader.read_words(std::string(command));  // such as those that a loop is about
   }
   return scripts;
+}
+
+agent::Environment with_own(agent::Environment environment, const agent::Environment& own) {
+  for (const auto& [name, value] : own) {
+    environment.insert_or_assign(name, value);
+  }
+  return environment;
 }
 
 std::string line_of(std::span<const std::string> words) {

@@ -1,6 +1,8 @@
 // The files that a command line of the user's own runs or reads: what an agent's tools must not
 // change, because errand obeys it.
 #pragma once
+#include "agent/environment.h"
+
 #include <filesystem>
 #include <span>
 #include <string>
@@ -15,6 +17,15 @@ struct CommandPlace {
   std::filesystem::path directory;
   std::filesystem::path home;
   std::vector<std::filesystem::path> search_path = {};  // of named_programs(): folders of PATH
+  agent::Environment environment = {};                  // the command's: module_files() has which
+};
+
+// Python, as a line starts it.
+struct PythonStart {
+  std::string program;  // without its folders
+  std::string next;     // the word behind it
+
+  bool operator==(const PythonStart&) const = default;
 };
 
 struct Scripts {
@@ -25,7 +36,8 @@ struct Scripts {
   std::vector<std::filesystem::path> more;
   // Where interpreters look for what is named there without a path, there already or not.
   std::vector<std::filesystem::path> modules;
-  std::string unclear;  // why there may be others; empty: there are not
+  std::vector<PythonStart> pythons;  // where one of these modules is there
+  std::string unclear;               // why there may be others; empty: there are not
 };
 
 // The files that the command line names. It is understood where it is made of simple commands, and
@@ -33,6 +45,9 @@ struct Scripts {
 // with `$PWD`, `$HOME` and `~/`, from the folder that a `cd` at its front names. What else only a
 // running shell knows may go to programs that take it for text alone (`echo "$x"`).
 Scripts read_scripts(std::string_view command, const CommandPlace& place);
+
+// The environment, and what a command's own setting adds to it.
+agent::Environment with_own(agent::Environment environment, const agent::Environment& own);
 
 // The same words for a shell.
 std::string line_of(std::span<const std::string> words);

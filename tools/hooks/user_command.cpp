@@ -1,11 +1,10 @@
 #include "tools/hooks/user_command.h"
 
 #include "agent/text.h"
+#include "tools/hooks/kept_modules.h"
 #include "tools/hooks/named_programs.h"
-#include "tools/hooks/script_files.h"
 #include "tools/process/closed_places.h"
 #include "tools/process/harmless_variables.h"
-#include "tools/process/module_files.h"
 #include "tools/process/program_environment.h"
 #include "tools/process/program_result.h"
 
@@ -91,18 +90,20 @@ agent::Environment out_of_reach(const UserPrograms& programs, agent::Environment
   return environment;
 }
 
-CommandPlace place_of(const UserPrograms& programs) {
-  return {.directory = programs.directory, .home = agent::value_of(programs.environment, "HOME")};
+CommandPlace place_of(const UserPrograms& programs, const agent::Environment& environment) {
+  return {.directory = programs.directory,
+          .home = agent::value_of(programs.environment, "HOME"),
+          .environment = environment};
 }
 
-FileWatch watch_named(Scripts named,
+FileWatch watch_named(const Scripts& named,
                       std::string_view line,
                       const UserPrograms& programs,
                       const agent::Environment& environment) {
-  std::vector<fs::path> files = std::move(named.files);
-  std::ranges::move(named.modules, std::back_inserter(files));
+  std::vector<fs::path> files = named.files;
+  std::ranges::copy(named.modules, std::back_inserter(files));
   if (programs.others_write) {
-    CommandPlace place = place_of(programs);
+    CommandPlace place = place_of(programs, environment);
     place.search_path = search_path_of(environment);
     std::ranges::copy_if(named_programs(line, place),
                          std::back_inserter(files),
@@ -124,18 +125,17 @@ std::vector<fs::path> search_path_of(const agent::Environment& environment) {
 FileWatch watch_of(std::string_view line,
                    const UserPrograms& programs,
                    const agent::Environment& environment) {
-  return watch_named(read_scripts(line, place_of(programs)), line, programs, environment);
+  return watch_named(
+      read_scripts(line, place_of(programs, environment)), line, programs, environment);
 }
 
 UserCommand::UserCommand(std::string line,
                          std::string_view as_read,
                          const UserPrograms& programs,
                          const agent::Environment& environment)
-    : line_(std::move(line)) {
-  Scripts named = read_scripts(as_read, place_of(programs));
-  modules_ = named.modules;
-  scripts_ = watch_named(std::move(named), as_read, programs, environment);
-}
+    : line_(std::move(line)),
+      named_(read_scripts(as_read, place_of(programs, environment))),
+      scripts_(watch_named(named_, as_read, programs, environment)) {}
 
 std::vector<std::string> names_left_out(const UserPrograms& programs,
                                         const agent::Environment& own) {
@@ -187,18 +187,17 @@ std::expected<UserCommand::Done, std::string> UserCommand::run(
   if (const auto file = scripts_.changed(); !file.empty()) {
     return std::unexpected(fmt::format("`{}` has changed since the run began", file.string()));
   }
-  agent::Environment told = environment;
-  keep_no_modules(modules_, told);
-  const ProgramRequest request{.argv = {"/bin/sh", "-c", line_},
-                               .environment = std::move(told),
-                               .cwd = programs.folder,
-                               .temporary = programs.temporary,
-                               .input = std::move(input),
-                               .timeout = timeout,
-                               .idle_timeout = std::nullopt,
-                               .merge_stderr = false,
-                               .limits = {.memory = k_most_output, .file = 0},
-                               .is_the_users = true};
+  ProgramRequest request{.argv = {"/bin/sh", "-c", line_},
+                         .environment = environment,
+                         .cwd = programs.folder,
+                         .temporary = programs.temporary,
+                         .input = std::move(input),
+                         .timeout = timeout,
+                         .idle_timeout = std::nullopt,
+                         .merge_stderr = false,
+                         .limits = {.memory = k_most_output, .file = 0},
+                         .is_the_users = true};
+  keep_no_modules(named_, request);
   ProgramResult result = programs.program_runner->run(request, {.stop = std::move(stop)});
   if (const auto file = scripts_.changed_since(marks); !file.empty()) {
     return std::unexpected(fmt::format("`{}` was changed while it ran", file.string()));

@@ -4,6 +4,7 @@
 #include "agent/environment.h"
 #include "agent/spec.h"
 #include "tools/hooks/file_watch.h"
+#include "tools/hooks/script_files.h"
 
 #include <cstddef>
 #include <expected>
@@ -82,8 +83,8 @@ class UserCommand {
 
  private:
   std::string line_;
-  FileWatch scripts_;
-  std::vector<std::filesystem::path> modules_;  // of Scripts
+  Scripts named_;
+  FileWatch scripts_;  // what of these, and of programs, has to stay what it is
 };
 
 }  // namespace tools

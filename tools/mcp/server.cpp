@@ -2,6 +2,7 @@
 
 #include "agent/schema/json_schema.h"
 #include "agent/text.h"
+#include "tools/hooks/kept_modules.h"
 #include "tools/mcp/call_end.h"
 #include "tools/mcp/http_transport.h"
 #include "tools/mcp/program_transport.h"
@@ -171,15 +172,15 @@ Result<std::unique_ptr<Transport>> Server::open(Transport::Listener&& listener) 
                      std::move(listener));
   }
   const ServerPlace place = options_.place_of(spec_);
-  return open_program(*place.runner,
-                      {.argv = spec_.command,
-                       .environment = place.environment,
-                       .cwd = place.folder,
-                       .temporary = {},
-                       .input = {},
-                       .timeout = {},
-                       .idle_timeout = {}},
-                      std::move(listener));
+  ProgramRequest request{.argv = spec_.command,
+                         .environment = place.environment,
+                         .cwd = place.folder,
+                         .temporary = {},
+                         .input = {},
+                         .timeout = {},
+                         .idle_timeout = {}};
+  keep_no_modules(request);
+  return open_program(*place.runner, request, std::move(listener));
 }
 
 Result<void> Server::start(const std::stop_token& stop) {

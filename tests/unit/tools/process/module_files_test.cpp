@@ -12,8 +12,11 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-bool names(const Words& words, const std::filesystem::path& folder, const char* file) {
-  const auto files = tools::module_files(words, folder);
+bool names(const Words& words,
+           const std::filesystem::path& folder,
+           const char* file,
+           const agent::Environment& environment = {}) {
+  const auto files = tools::module_files(words, folder, environment);
   return std::ranges::find(files, folder / file) != files.end();
 }
 
@@ -45,7 +48,7 @@ TEST_CASE("module files: of Python, by a name or a folder", "[tools]") {
                                Words{"python3", "-c", "-m", "ci.guard"},
                                Words{"python3", "ci/guard.py", "-m", "ci.guard"},
                                Words{"ruby", "-m", "ci.guard"}}) {
-    CHECK(tools::module_files(nothing, at).empty());
+    CHECK(tools::module_files(nothing, at, {}).empty());
   }
 }
 
@@ -58,6 +61,100 @@ TEST_CASE("module files: of Node, without its ending", "[tools]") {
     CHECK(names({"node", "--no-warnings", "ci/look"}, at, file));
   }
   CHECK(names({"bun", "ci"}, at, "ci/index.ts"));
-  CHECK(tools::module_files(Words{"node", "whole.js"}, at).empty());
-  CHECK(tools::module_files(Words{"node", "to-be-made.js"}, at).empty());
+  CHECK(tools::module_files(Words{"node", "whole.js"}, at, {}).empty());
+  CHECK(tools::module_files(Words{"node", "to-be-made.js"}, at, {}).empty());
+}
+
+TEST_CASE("module files: what a module of Python is told may be another one", "[tools]") {
+  const tests::FileFolder folder;
+  folder.write("ci/guard.py", "");
+  folder.write("guard.py", "");
+  folder.write("src/__init__.py", "");
+  const auto& at = folder.path();
+  const auto dotted = GENERATE(values<Words>({{"-m", "unittest", "ci.guard"},
+                                              {"-m", "unittest", "-v", "ci.guard.Test.test_a"},
+                                              {"-Im", "runpy", "ci.guard"},
+                                              {"-m", "cProfile", "-m", "ci.guard"},
+                                              {"-m", "cProfile", "-mci.guard"},
+                                              {"-m", "trace", "-c", "--module=ci.guard"},
+                                              {"-m", "pdb", "-c", "c", "-m", "ci.guard"},
+                                              {"-m", "coverage", "run", "-m", "ci.guard"}}));
+  CAPTURE(dotted);
+  Words words{"python3"};
+  words.insert(words.end(), dotted.begin(), dotted.end());
+  CHECK(names(words, at, "ci/guard.py"));
+  CHECK(names(words, at, "ci.py"));
+  CHECK(names({"python3", "-m", "unittest", "guard"}, at, "guard.py"));
+  CHECK(names({"python3", "-m", "cProfile", "-m", "guard"}, at, "guard.py"));
+  CHECK(names({"python3", "-m", "unittest", "ci/guard.py"}, at, "ci/guard/__init__.py"));
+  for (const Words& other : {Words{"python3", "-m", "mypy", "src"},
+                             Words{"python3", "-m", "unittest", "discover", "-s", "src"},
+                             Words{"python3", "-m", "tool", "guard.yaml", "guard.cfg", "guard.py"},
+                             Words{"python3", "-m", "pytest", "guard"},
+                             Words{"python3", "-m", "pip", "install", "a.b"}}) {
+    CAPTURE(other);
+    CHECK_FALSE(names(other, at, "src/__init__.py"));
+    CHECK_FALSE(names(other, at, "guard.py"));
+    CHECK_FALSE(names(other, at, "a/b.py"));
+  }
+}
+
+TEST_CASE("module files: where variables say", "[tools]") {
+  const tests::FileFolder folder;
+  folder.write("src/guard.py", "");
+  folder.write("pre.js", "");
+  const auto& at = folder.path();
+  const agent::Environment python{{"PYTHONPATH", "src:lib.zip::" + (at / "more").string()}};
+  for (const char* option : {"-m", "-Pm", "-um"}) {
+    for (const char* file : {"src/guard.py", "src/guard.pyc", "lib.zip", "more/guard.py"}) {
+      CAPTURE(option, file);
+      CHECK(names({"python3", option, "guard"}, at, file, python));
+    }
+  }
+  CHECK_FALSE(names({"python3", "-Pm", "guard"}, at, "guard.py", python));
+  CHECK_FALSE(names({"python3", "-Em", "guard"}, at, "src/guard.py", python));
+  CHECK_FALSE(names({"python3", "-Im", "guard"}, at, "src/guard.py", python));
+  const agent::Environment node{{"NODE_PATH", "lib"},
+                                {"NODE_OPTIONS", "--max-old-space-size=9 --require \"./pre.js\""}};
+  CHECK(names({"node", "deploy.js"}, at, "pre.js", node));
+  CHECK_FALSE(names({"node", "deploy.js"}, at, "9.js", node));
+  CHECK(names({"node", "-r", "look", "deploy.js"}, at, "lib/look.js", node));
+}
+
+TEST_CASE("module files: of Node, what a package says and what is loaded first", "[tools]") {
+  const tests::FileFolder folder;
+  folder.write("deploy/package.json", R"({"main": "lib/m"})");
+  folder.write("package.json", R"({"main": "./top.js"})");
+  folder.write("node_modules/@a/b/package.json",
+               R"({"exports": {".": {"import": "./c.mjs"}, "./d": "./e.js"}})");
+  folder.write("pre.js", "");
+  const auto& at = folder.path();
+  for (const char* word : {"deploy", "deploy/", "./deploy"}) {
+    for (const char* file : {"deploy.js",
+                             "deploy/index.js",
+                             "deploy/package.json",
+                             "deploy/lib/m",
+                             "deploy/lib/m.js",
+                             "deploy/lib/m/index.js"}) {
+      CAPTURE(word, file);
+      CHECK(names({"node", word}, at, file));
+    }
+  }
+  CHECK(names({"node", "."}, at, "top.js"));
+  const auto options = GENERATE(values<Words>({{"-r", "./pre"},
+                                               {"--require=./pre"},
+                                               {"--import=./pre.js"},
+                                               {"--loader", "./pre"},
+                                               {"--experimental-loader=pre"}}));
+  CAPTURE(options);
+  Words words{"node"};
+  words.insert(words.end(), options.begin(), options.end());
+  words.emplace_back("deploy.js");
+  CHECK(names(words, at, "pre.js"));
+  CHECK(names({"node", "-r", "pre", "a.js"}, at, "node_modules/pre/index.js"));
+  CHECK(names({"node", "-r", "pre", "a.js"}, at.parent_path(), "node_modules/pre.js"));
+  CHECK(names({"node", "--import", "pre/register", "a.js"}, at, "node_modules/pre/register.js"));
+  CHECK(names({"node", "--import=@a/b/d", "a.js"}, at, "node_modules/@a/b/c.mjs"));
+  CHECK(names({"node", "--import=@a/b/d", "a.js"}, at, "node_modules/@a/b/e.js"));
+  CHECK_FALSE(names({"node", "--import", "node:test", "a.js"}, at, "node_modules/node:test"));
 }

@@ -1,0 +1,2 @@
+import sys
+print("no", file=sys.stderr); sys.exit(2)

@@ -1,0 +1,1 @@
+print("no"); raise SystemExit(1)
