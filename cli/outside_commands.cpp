@@ -3,6 +3,7 @@
 #include "agent/text.h"
 #include "tools/hooks/named_programs.h"
 #include "tools/hooks/outside_words.h"
+#include "tools/hooks/script_files.h"
 #include "tools/hooks/user_command.h"
 #include "tools/permissions/command_line.h"
 #include "tools/permissions/shell_programs.h"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <vector>
 
 namespace cli {
@@ -23,12 +25,16 @@ namespace {
 using agent::Result;
 namespace fs = std::filesystem;
 
-// The first of the programs that it leads to, or of the links on the way there, which tools can
-// write; empty: none.
-fs::path written_program(const std::string& line,
-                         const tools::CommandPlace& place,
-                         const tools::Sandbox& rules) {
-  for (const fs::path& file : tools::named_programs(line, place)) {
+// The first of the programs and modules that it leads to, or of the links on the way there, which
+// tools can write; empty: none.
+fs::path written_to_run(const std::string& line,
+                        const tools::CommandPlace& place,
+                        const tools::Sandbox& rules) {
+  std::vector<fs::path> files = tools::named_programs(line, place);
+  std::ranges::copy_if(tools::read_scripts(line, place).modules,
+                       std::back_inserter(files),
+                       &fs::path::is_absolute);  // in an empty folder nothing is found
+  for (const fs::path& file : files) {
     const auto names = tools::sandbox::deciding_on(tools::sandbox::way_to(file));
     const auto found =
         std::ranges::find_if(names, [&](const fs::path& path) { return can_write(&rules, path); });
@@ -177,7 +183,8 @@ tools::CommandPlace place_outside(const agent::AgentSpec& agent,
       tools::user_environment(programs_outside(agent, context, rules), own);
   return {.directory = agent.directory,
           .home = agent::value_of(own.contains("HOME") ? own : context.environment, "HOME"),
-          .search_path = tools::search_path_of(told)};
+          .search_path = tools::search_path_of(told),
+          .environment = told};
 }
 
 Result<void> check_outside(const std::string& line,
@@ -229,7 +236,7 @@ Result<void> check_outside(const std::string& line,
       *folders,
       {.is = [&](const fs::path& path) { return can_write(&rules, path); },
        .is_above = [&](const fs::path& path) { return rules.policy().writes_below(path); }});
-  const fs::path run = named.empty() ? written_program(line, place, rules) : fs::path();
+  const fs::path run = named.empty() ? written_to_run(line, place, rules) : fs::path();
   if (named.empty() && run.empty()) {
     const fs::path store = written_store(line, place, rules);
     return store.empty()
