@@ -376,8 +376,13 @@ class ScriptReader {
     }
   }
 
-  template <typename Named>
-  static void note(const Named& one, std::vector<Named>& all) {
+  static void note(const fs::path& file, std::vector<fs::path>& files) {
+    if (std::ranges::find(files, file.native(), &fs::path::native) == files.end()) {
+      files.push_back(file);
+    }
+  }
+
+  static void note(const PythonStart& one, std::vector<PythonStart>& all) {
     if (std::ranges::find(all, one) == all.end()) {
       all.push_back(one);
     }

@@ -125,8 +125,11 @@ class PythonModules {
 
   // `a.b.c`: each package on the way, too. A file in the place of a folder is an archive.
   void add_module(std::string_view module) {
+    constexpr auto k_archives = std::to_array<std::string_view>({".egg", ".pyz", ".whl", ".zip"});
     for (const fs::path& folder : folders_) {
-      if (!is_folder(folder)) {
+      const std::string ending = folder.extension();
+      const bool may_be_archive = std::ranges::find(k_archives, ending) != k_archives.end();
+      if (!is_folder(folder) && (may_be_archive || is_file(folder))) {
         files_.push_back(folder);
       }
       add_module_in(folder, module);
@@ -260,7 +263,8 @@ class NodeModules {
     }
   }
 
-  // A path, or a name in some `node_modules`.
+  // A path, or a name in some `node_modules`. Where that is in none yet, to install it may be the
+  // work.
   void add_loaded(std::string_view name) {
     if (name.empty() || name.contains(':')) {
       return;
@@ -269,6 +273,7 @@ class NodeModules {
     if (name.starts_with('.') || name.starts_with('/')) {
       return;
     }
+    const auto before = static_cast<std::ptrdiff_t>(files_.size());
     for (const fs::path& folder :
          folders_of_list(agent::value_of(environment_, "NODE_PATH"), folder_)) {
       add_package(folder, name);
@@ -277,6 +282,9 @@ class NodeModules {
       add_package(above / "node_modules", name);
       fs::path next = above.parent_path();
       above = next == above ? fs::path() : std::move(next);
+    }
+    if (std::none_of(files_.begin() + before, files_.end(), is_file)) {
+      files_.erase(files_.begin() + before, files_.end());
     }
   }
 

@@ -492,7 +492,7 @@ void Policy::keep(const fs::path& name) {
     const bool is_told = is_below_any(point.path, roots_) &&
                          std::ranges::find(roots_, point.path) == roots_.end() &&
                          !is_git_folder(point.path);  // of which only a part is obeyed
-    if (is_told && std::ranges::find(to, point.path) == to.end()) {
+    if (is_told && std::ranges::find(to, point.path.native(), &fs::path::native) == to.end()) {
       to.push_back(std::move(point.path));
     }
   }

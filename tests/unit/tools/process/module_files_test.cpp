@@ -102,6 +102,7 @@ TEST_CASE("module files: what a module of Python is told may be another one", "[
 TEST_CASE("module files: where variables say", "[tools]") {
   const tests::FileFolder folder;
   folder.write("src/guard.py", "");
+  folder.write("lib/look.js", "");
   folder.write("pre.js", "");
   const auto& at = folder.path();
   const agent::Environment python{{"PYTHONPATH", "src:lib.zip::" + (at / "more").string()}};
@@ -112,6 +113,7 @@ TEST_CASE("module files: where variables say", "[tools]") {
     }
   }
   CHECK_FALSE(names({"python3", "-Pm", "guard"}, at, "guard.py", python));
+  CHECK_FALSE(names({"python3", "-m", "guard"}, at, "more", python));
   CHECK_FALSE(names({"python3", "-Em", "guard"}, at, "src/guard.py", python));
   CHECK_FALSE(names({"python3", "-Im", "guard"}, at, "src/guard.py", python));
   const agent::Environment node{{"NODE_PATH", "lib"},
@@ -127,6 +129,7 @@ TEST_CASE("module files: of Node, what a package says and what is loaded first",
   folder.write("package.json", R"({"main": "./top.js"})");
   folder.write("node_modules/@a/b/package.json",
                R"({"exports": {".": {"import": "./c.mjs"}, "./d": "./e.js"}})");
+  folder.write("node_modules/pre/register.js", "");
   folder.write("pre.js", "");
   const auto& at = folder.path();
   for (const char* word : {"deploy", "deploy/", "./deploy"}) {
@@ -151,8 +154,16 @@ TEST_CASE("module files: of Node, what a package says and what is loaded first",
   words.insert(words.end(), options.begin(), options.end());
   words.emplace_back("deploy.js");
   CHECK(names(words, at, "pre.js"));
-  CHECK(names({"node", "-r", "pre", "a.js"}, at, "node_modules/pre/index.js"));
-  CHECK(names({"node", "-r", "pre", "a.js"}, at.parent_path(), "node_modules/pre.js"));
+  CHECK(names({"node", "-r", "pre/register", "a.js"}, at, "node_modules/pre/register"));
+  const tests::FileFolder above;
+  above.write("node_modules/pre.js", "");
+  above.write("below/a.js", "");
+  const auto files =
+      tools::module_files(Words{"node", "-r", "pre", "a.js"}, above.path() / "below", {});
+  for (const char* file : {"node_modules/pre.js", "below/node_modules/pre.js"}) {
+    CHECK(std::ranges::find(files, above.path() / file) != files.end());
+  }
+  CHECK_FALSE(names({"node", "-r", "other", "a.js"}, at, "node_modules/other/index.js"));
   CHECK(names({"node", "--import", "pre/register", "a.js"}, at, "node_modules/pre/register.js"));
   CHECK(names({"node", "--import=@a/b/d", "a.js"}, at, "node_modules/@a/b/c.mjs"));
   CHECK(names({"node", "--import=@a/b/d", "a.js"}, at, "node_modules/@a/b/e.js"));
