@@ -295,16 +295,44 @@ class NodeModules {
     const fs::path package = folder / name.substr(0, slash);
     const agent::Json said = read_package(package);
     if (const agent::Json* exports = agent::find(said, "exports")) {
-      add_texts(package, *exports);
+      const std::string_view part = slash < name.size() ? name.substr(slash) : "";
+      add_exports(package, *exports, "." + std::string(part));
     }
     files_.push_back(package / "package.json");
   }
 
-  void add_texts(const fs::path& package, const agent::Json& value) {
+  // `part`: `.`, or `./register`; the keys of `exports` are such, where it is no answer by itself.
+  void add_exports(const fs::path& package, const agent::Json& exports, std::string_view part) {
+    const bool has_parts =
+        exports.is_object() && !exports.empty() && exports.begin().key().starts_with('.');
+    if (!has_parts) {
+      add_texts(package, exports, "");
+      return;
+    }
+    for (const auto& [key, value] : exports.items()) {
+      const std::size_t star = std::min(key.find('*'), key.size());
+      const std::string_view before = std::string_view(key).substr(0, star);
+      const std::string_view after = std::string_view(key).substr(std::min(star + 1, key.size()));
+      if (key == part) {
+        add_texts(package, value, "");
+      } else if (star < key.size() && part.size() >= before.size() + after.size() &&
+                 part.starts_with(before) && part.ends_with(after)) {
+        add_texts(
+            package, value, part.substr(before.size(), part.size() - before.size() - after.size()));
+      }
+    }
+  }
+
+  // `star` stands in the place of each `*`.
+  void add_texts(const fs::path& package, const agent::Json& value, std::string_view star) {
     if (value.is_string()) {
-      files_.push_back(package / value.get<std::string>());
+      std::string text = value.get<std::string>();
+      for (std::size_t at = 0; (at = text.find('*', at)) != std::string::npos; at += star.size()) {
+        text.replace(at, 1, star);
+      }
+      files_.push_back(package / text);
     } else if (value.is_structured()) {
-      std::ranges::for_each(value, [&](const agent::Json& one) { add_texts(package, one); });
+      std::ranges::for_each(value, [&](const agent::Json& one) { add_texts(package, one, star); });
     }
   }
 

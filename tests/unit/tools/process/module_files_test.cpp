@@ -127,8 +127,9 @@ TEST_CASE("module files: of Node, what a package says and what is loaded first",
   const tests::FileFolder folder;
   folder.write("deploy/package.json", R"({"main": "lib/m"})");
   folder.write("package.json", R"({"main": "./top.js"})");
-  folder.write("node_modules/@a/b/package.json",
-               R"({"exports": {".": {"import": "./c.mjs"}, "./d": "./e.js"}})");
+  folder.write(
+      "node_modules/@a/b/package.json",
+      R"({"exports": {".": {"import": "./c.mjs"}, "./d": "./e.js", "./f/*.js": ["./g/*/*.js"]}})");
   folder.write("node_modules/pre/register.js", "");
   folder.write("pre.js", "");
   const auto& at = folder.path();
@@ -165,7 +166,9 @@ TEST_CASE("module files: of Node, what a package says and what is loaded first",
   }
   CHECK_FALSE(names({"node", "-r", "other", "a.js"}, at, "node_modules/other/index.js"));
   CHECK(names({"node", "--import", "pre/register", "a.js"}, at, "node_modules/pre/register.js"));
-  CHECK(names({"node", "--import=@a/b/d", "a.js"}, at, "node_modules/@a/b/c.mjs"));
+  CHECK(names({"node", "--import=@a/b", "a.js"}, at, "node_modules/@a/b/c.mjs"));
+  CHECK(names({"node", "--import=@a/b/f/h.js", "a.js"}, at, "node_modules/@a/b/g/h/h.js"));
+  CHECK_FALSE(names({"node", "--import=@a/b", "a.js"}, at, "node_modules/@a/b/e.js"));
   CHECK(names({"node", "--import=@a/b/d", "a.js"}, at, "node_modules/@a/b/e.js"));
   CHECK_FALSE(names({"node", "--import", "node:test", "a.js"}, at, "node_modules/node:test"));
 }
