@@ -16,8 +16,8 @@ constexpr std::string_view k_no_prefix = "pycache_prefix=/dev/null";
 
 // Python 2 keeps what it compiles beside the module, and has no such option.
 bool has_prefix_option(std::string_view program) {
-  return (program.starts_with("python") && !program.starts_with("python2")) ||
-         program.starts_with("pypy3");
+  static const RE2 name(R"((python(3[0-9.]*)?|pypy3[0-9.]*)[a-z]?(-dbg)?)");
+  return RE2::FullMatch(program, name);
 }
 
 bool tell_in_line(const std::string& program, const std::string& next, std::string& line) {

@@ -38,6 +38,7 @@ TEST_CASE("kept modules: Python is told by its option, wherever it stands", "[to
   for (const char* other : {"python3 ci/guard.py",
                             "python3 -m json.tool x",
                             "python2 -m ci.guard",
+                            "python-format ci",
                             "echo python3 -I ci/x",
                             "python3 -c 'import ci'"}) {
     CHECK(line(other) == other);
