@@ -2,6 +2,7 @@
 
 #include "agent/text.h"
 #include "tools/hooks/named_programs.h"
+#include "tools/hooks/outside_programs.h"
 #include "tools/hooks/outside_words.h"
 #include "tools/hooks/script_files.h"
 #include "tools/hooks/user_command.h"
@@ -88,6 +89,20 @@ fs::path written_store(const std::string& line,
     }
   }
   return {};
+}
+
+// Why it is not known what it names and runs; empty: it is.
+std::string why_not_told(const std::string& line,
+                         const tools::FedPrograms& fed,
+                         const tools::CommandPlace& place) {
+  std::string why = tools::why_not_plain(line);
+  if (why.empty()) {
+    why = fed.why;
+  }
+  const std::string kept = why.empty() ? tools::written_and_run(line, place) : "";
+  return kept.empty() ? why
+                      : fmt::format("it writes `{}`, which another program of it may run",
+                                    agent::one_line(kept, 200));
 }
 
 bool is_from_here(const std::string& word) {
@@ -190,12 +205,15 @@ tools::CommandPlace place_outside(const agent::AgentSpec& agent,
 Result<void> check_outside(const std::string& line,
                            tools::CommandPlace place,
                            const tools::Sandbox& rules,
+                           BareNames names,
                            std::string_view way_in) {
-  std::string why = tools::why_not_plain(line);
-  if (why.empty()) {
-    why = tools::why_fed(line, place);
+  const fs::path directory = place.directory;
+  const bool is_elsewhere = starts_elsewhere(directory, rules);
+  if (is_elsewhere) {
+    place.directory.clear();  // in a folder of the run's own nothing is found
   }
-  if (!why.empty()) {
+  const tools::FedPrograms fed = tools::fed_programs(line, place);
+  if (const std::string why = why_not_told(line, fed, place); !why.empty()) {
     return agent::fail(
         agent::Code::config_invalid,
         fmt::format(
@@ -205,7 +223,6 @@ Result<void> check_outside(const std::string& line,
             why),
         "put the line into a script where tools cannot write, and name the script by its path");
   }
-  const bool is_elsewhere = starts_elsewhere(place.directory, rules);
   const std::string name = is_elsewhere ? relative_name(line) : "";
   if (!name.empty()) {
     return agent::fail(
@@ -213,15 +230,12 @@ Result<void> check_outside(const std::string& line,
         fmt::format(
             "the command `{}` runs outside of the sandbox and names `{}`, {}",
             agent::one_line(line),
-            agent::one_line((place.directory / name).lexically_normal().string(), 200),
-            can_write(&rules, place.directory / name)
+            agent::one_line((directory / name).lexically_normal().string(), 200),
+            can_write(&rules, directory / name)
                 ? "which tools can write"
                 : "and starts in another folder, for tools can write below the agent file's"),
         fmt::format("name the file by its whole path, and put it where tools cannot write, or {}",
                     way_in));
-  }
-  if (is_elsewhere) {
-    place.directory.clear();  // in a folder of the run's own nothing is found
   }
   const auto folders = tools::folders_named(line, place.directory);
   if (!folders) {
@@ -237,25 +251,36 @@ Result<void> check_outside(const std::string& line,
       {.is = [&](const fs::path& path) { return can_write(&rules, path); },
        .is_above = [&](const fs::path& path) { return rules.policy().writes_below(path); }});
   const fs::path run = named.empty() ? written_to_run(line, place, rules) : fs::path();
-  if (named.empty() && run.empty()) {
-    const fs::path store = written_store(line, place, rules);
-    return store.empty()
-               ? Result<void>()
-               : agent::fail(
-                     agent::Code::config_invalid,
-                     fmt::format("the command `{}` runs outside of the sandbox what lies in `{}`, "
-                                 "which tools can write",
-                                 agent::one_line(line),
-                                 store.string()),
-                     fmt::format("take the folder out of `sandbox.write`, or {}", way_in));
+  if (!named.empty() || !run.empty()) {
+    return agent::fail(
+        agent::Code::config_invalid,
+        fmt::format(
+            "the command `{}` runs outside of the sandbox and {} `{}`, which tools can write",
+            agent::one_line(line),
+            run.empty() ? "names" : "runs",
+            run.empty() ? named.string() : run.string()),
+        fmt::format("put the file where tools cannot write, or {}", way_in));
   }
-  return agent::fail(
-      agent::Code::config_invalid,
-      fmt::format("the command `{}` runs outside of the sandbox and {} `{}`, which tools can write",
-                  agent::one_line(line),
-                  run.empty() ? "names" : "runs",
-                  run.empty() ? named.string() : run.string()),
-      fmt::format("put the file where tools cannot write, or {}", way_in));
+  if (const fs::path store = written_store(line, place, rules); !store.empty()) {
+    return agent::fail(
+        agent::Code::config_invalid,
+        fmt::format("the command `{}` runs outside of the sandbox what lies in `{}`, "
+                    "which tools can write",
+                    agent::one_line(line),
+                    store.string()),
+        fmt::format("take the folder out of `sandbox.write`, or {}", way_in));
+  }
+  if (names == BareNames::are_known && !fed.unknown.empty()) {
+    return agent::fail(
+        agent::Code::config_invalid,
+        fmt::format("the command `{}` runs outside of the sandbox, and nobody knows whether {} "
+                    "runs what it reads",
+                    agent::one_line(line),
+                    fed.unknown),
+        fmt::format("name the program by its whole path, which says that it does not, or {}",
+                    way_in));
+  }
+  return {};
 }
 
 std::optional<agent::Warning> unasked_for(std::string_view what,

@@ -39,12 +39,16 @@ tools::CommandPlace place_outside(const agent::AgentSpec& agent,
                                   const Context& context,
                                   const tools::Sandbox* rules);
 
+// Who says of a program by its bare name that it does not run what it reads.
+enum class BareNames : bool { are_the_users, are_known };
+
 // config.invalid where it names what tools can write or a folder that holds such, runs it behind a
 // name, a link or an interpreter, or where not all can be told. `way_in`: what else may be done,
 // for the help.
 agent::Result<void> check_outside(const std::string& line,
                                   tools::CommandPlace place,
                                   const tools::Sandbox& rules,
+                                  BareNames names,
                                   std::string_view way_in);
 
 // What a program of the line loads where tools can write, without being told to: Python modules

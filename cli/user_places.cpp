@@ -381,6 +381,7 @@ Result<std::vector<agent::Warning>> check_unconfined(const agent::AgentSpec& age
     TRY(check_outside(is_server ? one.text : tools::with_home(one.text, place.home),
                       place,
                       *rules,
+                      is_server ? BareNames::are_the_users : BareNames::are_known,
                       is_server ? k_servers_way : k_commands_way));
     std::ranges::move(not_given(one, agent, context, *rules), std::back_inserter(warnings));
   }

@@ -13,6 +13,7 @@
 #include "providers/registry.h"
 #include "tools/builtin/registry.h"
 #include "tools/hooks/hook_dialect.h"
+#include "tools/hooks/outside_programs.h"
 #include "tools/process/harmless_variables.h"
 #include "tools/sandbox/layers.h"
 #include "tools/sandbox/places.h"
@@ -324,6 +325,7 @@ constexpr auto k_tables = std::to_array<ManTable>({
     {"OPEN_PLACES", [] { return enumeration(tools::sandbox::open_place_names(), '.'); }},
     {"SECRET_PLACES", [] { return enumeration(tools::sandbox::secret_place_names(), '.'); }},
     {"VARIABLES_INSIDE", [] { return enumeration(tools::harmless_variable_names(), '.'); }},
+    {"PROGRAMS_OUTSIDE", [] { return enumeration(tools::known_outside(), ','); }},
     {"VARIABLES_OUTSIDE", [] { return enumeration(tools::names_outside(), ','); }},
     {"RESERVED_ADDRESSES", reserved_addresses},
     {"HOOK_DIALECTS", hook_dialects},

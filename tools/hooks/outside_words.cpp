@@ -30,21 +30,9 @@ bool may_begin_a_name(std::string_view word, std::size_t at) {
          (word.front() == '-' && at <= k_longest_cluster);
 }
 
-// Where what a word says begins: `X`, `--chdir=X`, `a:X`, `-CX`.
-std::vector<std::string_view> ends_of(std::string_view word) {
-  constexpr std::string_view k_openers = "=:,;'\"( ";
-  std::vector<std::string_view> ends{word};
-  for (std::size_t at = 1; at < word.size(); ++at) {
-    if (k_openers.contains(word[at - 1]) || (word.front() == '-' && at <= k_longest_cluster)) {
-      ends.push_back(word.substr(at));
-    }
-  }
-  return ends;
-}
-
 // `~`, `--file=~/x`: what it is, a shell or the program knows.
 bool holds_home(const std::string& word) {
-  return std::ranges::any_of(ends_of(word), [](auto end) { return end.starts_with('~'); });
+  return std::ranges::any_of(ends_of_word(word), [](auto end) { return end.starts_with('~'); });
 }
 
 // The text that a shell among them is to run, as of `env sh -ec TEXT`; empty: none.
@@ -62,6 +50,17 @@ std::string text_for_shell(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> ends_of_word(std::string_view word) {
+  constexpr std::string_view k_openers = "=:,;'\"( ";
+  std::vector<std::string_view> ends{word};
+  for (std::size_t at = 1; at < word.size(); ++at) {
+    if (k_openers.contains(word[at - 1]) || (word.front() == '-' && at <= k_longest_cluster)) {
+      ends.push_back(word.substr(at));
+    }
+  }
+  return ends;
+}
 
 std::string why_not_plain(std::string_view command) {
   const auto plain = read_plain(command);
@@ -106,7 +105,7 @@ std::optional<std::vector<fs::path>> folders_named(std::string_view command,
   std::vector<std::string> words;
   for (const ShellCommand* one : line.commands()) {
     for (const std::string& word : one->words) {
-      for (std::string_view end : ends_of(word)) {
+      for (std::string_view end : ends_of_word(word)) {
         words.emplace_back(end);
       }
     }
@@ -157,7 +156,7 @@ fs::path named_in(std::string_view command,
     }
   };
   const auto look_into = [&](std::string_view word) {
-    const auto whole = ends_of(word);
+    const auto whole = ends_of_word(word);
     for (std::size_t at = 0; at < word.size() && found.empty(); ++at) {
       if (may_begin_a_name(word, at)) {
         const std::string_view name = word.substr(at);

@@ -13,6 +13,9 @@ namespace tools {
 // language of plain_command.h, has wildcards or a `cd`, or runs code or an input. Empty: it can.
 std::string why_not_plain(std::string_view command);
 
+// Where what a word says may begin: `X`, `--chdir=X`, `a:X`, `-CX`. Borrows the word.
+std::vector<std::string_view> ends_of_word(std::string_view word);
+
 // The folders from which its words may be meant: `directory`, as CommandPlace's, and those that
 // words of it name, one behind the other too, as `-C a -C b` does. nullopt: there are too many.
 std::optional<std::vector<std::filesystem::path>> folders_named(

@@ -964,6 +964,10 @@ bool is_plain_program(std::string_view program) {
   return std::ranges::find(k_plain_programs, base_name(program)) != k_plain_programs.end();
 }
 
+std::span<const std::string_view> plain_programs() {
+  return k_plain_programs;
+}
+
 Coverage coverage_of(std::span<const std::string> words) {
   return CoverageReader(words).read();
 }

@@ -26,6 +26,7 @@ Coverage coverage_of(std::span<const std::string> words);
 
 // It does nothing but show or arrange data, whatever its options.
 bool is_plain_program(std::string_view program);
+std::span<const std::string_view> plain_programs();
 
 enum class OptionKind : std::uint8_t { unknown, flag, with_value };
 

@@ -82,6 +82,12 @@ constexpr auto k_shells = std::to_array<std::string_view>({"sh",
                                                            "mksh",
                                                            "yash",
                                                            "posh",
+                                                           "lksh",
+                                                           "rksh",
+                                                           "sash",
+                                                           "hush",
+                                                           "osh",
+                                                           "ysh",
                                                            "rbash",
                                                            "fish",
                                                            "csh",
@@ -899,7 +905,17 @@ std::string_view base_name(std::string_view program) {
   return slash == std::string_view::npos ? program : program.substr(slash + 1);
 }
 
+bool starts_the_rest(std::string_view program) {
+  return find_row(k_wrappers, program) != nullptr;
+}
+
 bool is_shell(std::string_view program) {
+  constexpr auto k_endings = std::to_array<std::string_view>(
+      {"-static", ".static", ".real", ".orig", ".distrib", ".exe"});  // `bash-static`
+  for (const std::string_view ending : k_endings) {
+    program.remove_suffix(program.ends_with(ending) ? ending.size() : 0);
+  }
+  program.remove_prefix(program.starts_with("static-") ? std::size("static-") - 1 : 0);
   return std::ranges::find(k_shells, without_version(program)) != k_shells.end();
 }
 

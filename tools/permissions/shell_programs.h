@@ -27,6 +27,9 @@ struct Started {
 
 Started started_by(const ShellCommand& command);
 
+// By its name without a path: whether it runs the rest of its words, as `nice` and `sudo` do.
+bool starts_the_rest(std::string_view program);
+
 // By its name without a path, which may end with a version.
 bool is_shell(std::string_view program);
 
