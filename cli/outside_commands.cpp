@@ -1,6 +1,7 @@
 #include "cli/outside_commands.h"
 
 #include "agent/text.h"
+#include "cli/outside_stores.h"
 #include "tools/hooks/named_programs.h"
 #include "tools/hooks/outside_programs.h"
 #include "tools/hooks/outside_words.h"
@@ -41,51 +42,6 @@ fs::path written_to_run(const std::string& line,
         std::ranges::find_if(names, [&](const fs::path& path) { return can_write(&rules, path); });
     if (found != names.end()) {
       return *found;
-    }
-  }
-  return {};
-}
-
-// Programs that run what an earlier run has left in a folder of the user's own.
-struct Keeper {
-  std::string_view program;
-  std::string_view folder;  // below the home folder
-};
-constexpr auto k_keepers = std::to_array<Keeper>({
-    {"bun", ".bun"},
-    {"bunx", ".bun"},
-    {"cargo", ".cargo"},
-    {"deno", ".cache/deno"},
-    {"deno", ".deno"},
-    {"go", "go"},
-    {"npm", ".npm"},
-    {"npx", ".npm"},
-    {"pipx", ".local"},
-    {"pnpm", ".cache/pnpm"},
-    {"pnpm", ".local/share/pnpm"},
-    {"pnpx", ".cache/pnpm"},
-    {"uv", ".cache/uv"},
-    {"uv", ".local/share/uv"},
-    {"uvx", ".cache/uv"},
-    {"uvx", ".local/share/uv"},
-    {"yarn", ".cache/yarn"},
-    {"yarn", ".yarn"},
-});
-
-// Such a folder of one of its programs, which tools can write; empty: none.
-fs::path written_store(const std::string& line,
-                       const tools::CommandPlace& place,
-                       const tools::Sandbox& rules) {
-  const tools::CommandLine read(line, {});
-  for (const tools::ShellCommand* one : read.commands()) {
-    for (const std::string& word : one->words) {
-      for (const Keeper& keeper : k_keepers) {
-        const fs::path folder = place.home / keeper.folder;
-        const bool is_its = fs::path(word).filename() == keeper.program && !place.home.empty();
-        if (is_its && (can_write(&rules, folder) || rules.policy().writes_below(folder))) {
-          return folder;
-        }
-      }
     }
   }
   return {};
@@ -268,7 +224,9 @@ Result<void> check_outside(const std::string& line,
                     "which tools can write",
                     agent::one_line(line),
                     store.string()),
-        fmt::format("take the folder out of `sandbox.write`, or {}", way_in));
+        fmt::format("take the folder out of `sandbox.write`, and links to what tools can write out "
+                    "of the folder, or {}",
+                    way_in));
   }
   if (names == BareNames::are_known && !fed.unknown.empty()) {
     return agent::fail(
