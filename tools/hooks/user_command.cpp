@@ -9,6 +9,7 @@
 #include "tools/process/program_result.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <iterator>
@@ -24,10 +25,13 @@ namespace fs = std::filesystem;
 constexpr std::string_view k_ends_of_paths = ":;,= \t\n\"'";
 
 // Whether others may write anything on the way to it, the links and what they lead to included: who
-// can, says what is there.
+// can, says what is there. Nobody knows what is below /proc (`/proc/1/root/x` is `/x`), but for the
+// streams in /dev that lead there.
 bool is_in_reach(const UserPrograms& programs, const fs::path& path) {
+  const bool is_device = path.native().starts_with("/dev/");
   return std::ranges::any_of(sandbox::way_to(path), [&](const sandbox::WayPoint& point) {
-    return programs.others_write(point.path);
+    return programs.others_write(point.path) ||
+           (!is_device && point.path.native().starts_with("/proc/"));
   });
 }
 
@@ -45,14 +49,20 @@ bool is_to_be_expanded(std::string_view name, std::string_view part) {
          (is_shells && part.find_first_of("$`") != std::string_view::npos);
 }
 
+// `file://localhost/a%20b` as `file:/a b`
+std::string without_encoding(std::string_view value) {
+  static const RE2 host("(?i)(file:)//[^/]+/");
+  std::string decoded = agent::percent_decoded(value);
+  RE2::GlobalReplace(&decoded, host, "\\1/");
+  return decoded;
+}
+
 bool names_what_others_write(const UserPrograms& programs,
                              std::string_view name,
                              std::string_view value) {
-  if (value.contains('%')) {
-    const std::string decoded = agent::percent_decoded(value);  // `file:///a%20b`
-    if (decoded != value && names_what_others_write(programs, name, decoded)) {
-      return true;
-    }
+  const std::string decoded = without_encoding(value);
+  if (decoded != value && names_what_others_write(programs, name, decoded)) {
+    return true;
   }
   while (!value.empty()) {
     const std::string_view part = value.substr(0, value.find_first_of(k_ends_of_paths));
