@@ -318,14 +318,18 @@ class FedReader {
       fed(fmt::format("{} runs what it reads, where it is told no program", shell));
     }
     look_behind(program, depth);
+    const KnownProgram* row = known_program(name);
     const Started started = started_by(one);
-    if (is_shell(name) ? started.is_wrapper : starts_the_rest(name) && !known_program(name)) {
+    const bool is_packages = row != nullptr && row->words == Words::may_be_run;  // `npx x`
+    if (is_shell(name) ? started.is_wrapper : !is_interpreter(name) && !is_packages) {
       for (const Start& inner : started.starts) {
         if (inner.how == Start::How::runs) {
           read_command(inner.command, behind, depth);
         }
       }
-    } else if (known_program(name) == nullptr && !is_plain_program(name) && !is_interpreter(name)) {
+    }
+    if (row == nullptr && !is_plain_program(name) && !is_interpreter(name) &&
+        !starts_the_rest(name)) {
       read_unknown(one, behind, depth);
     }
   }

@@ -20,6 +20,7 @@ TEST_CASE("outside programs: none that runs what it reads", "[tools]") {
                                      "sudo -n /opt/guard",
                                      "/usr/bin/setarch x86_64 /opt/guard",
                                      "npm run guard",
+                                     "find /opt -name x -exec rm -f ;",
                                      "npx -y guard",
                                      "curl -d @- https://ntfy.example/x",
                                      "tee /dev/stderr");
@@ -59,6 +60,7 @@ TEST_CASE("outside programs: none that runs what it reads", "[tools]") {
                                        "timeout 5 guard",
                                        "sh -c 'jq . | guard'",
                                        "/usr/bin/env A=b guard",
+                                       "find /opt -exec guard ;",
                                        "ssh host guard");
   CAPTURE(unknown);
   const tools::FedPrograms found = tools::fed_programs(unknown, place);
