@@ -271,7 +271,8 @@ TEST_CASE("journal: who has a run is not said to be the one that was killed", "[
   REQUIRE(journal->claim("run"));  // and has written nothing yet
   const auto refused = opened(file)->claim("run");
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().message == "another process has the run run");
+  CHECK(refused.error().message == "process " + std::to_string(getpid()) + " on " +
+                                       agent::store::this_process().host + " has the run run");
   const auto info = agent::store::run_info(file, "run");
   CHECK(info->status == RunStatus::running);
   CHECK_FALSE(info->owner);
