@@ -19,7 +19,7 @@ import run  # noqa: E402
 ANSWER = "version: 1\nreplies: [{text: Carried on., repeat: 1000}]\n"
 # What the agent file of the case itself says no to, with or without a new message, or limits where no option is for it.
 OWN_ENDINGS = ("hook_terminated", "guardrail_denied", "kill_switch", "sandbox", "no_input", "output_invalid",
-               "token_budget", "tool_call_limit", "loop_detected", "cost_budget", "timeout")
+               "token_budget", "tool_call_limit", "loop_detected", "cost_budget", "timeout", "signal_timeout")
 # An older journal; a variable for one line of the case; settings that it breaks; secrets that it has in rules; no key; the run
 # that it worked for is gone; a file of its agents that the case has changed.
 OWN_REFUSALS = ("kept no agent file", "the environment variable", "/errand/config.yaml:", "had a secret in it",
