@@ -82,7 +82,7 @@ TEST_CASE("outside programs: what a `#!` makes of a script is read as a line", "
                                      "#!/bin/bash -",
                                      "#!/usr/bin/env python3",
                                      "#!/usr/bin/env -S python3 -u",
-                                     "#!/usr/bin/env -S deno run --allow=x",
+                                     "#!/usr/bin/env -S deno run --allow-read=x",
                                      "#!/usr/bin/jq -f",
                                      "#!",
                                      "exit 0");
