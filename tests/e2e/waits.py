@@ -242,6 +242,15 @@ class Cell:
         return None
 
 
+class RefusalCell(Cell):
+    """The status says what happened; of the words about it, those that have come are enough."""
+
+    def judge(self, code, out):
+        error = json.loads(out)["error"]
+        return None if code == 75 and error["code"] == "provider.unavailable" and error["http_status"] == 500 else \
+            f"exit code {code}, {error['code']}: {error['message']}"
+
+
 class WebCell(Cell):
     def files(self, port):
         yield "agent.yaml", WEB.format(port=port)
@@ -263,7 +272,7 @@ def cells():
                 if protocol in those and wanted:
                     yield Cell(f"{protocol}: {drip} {moment}", dripper(protocol, drip, moment), wanted, protocol)
         yield Cell(f"{protocol}: an answer that is not streamed", dripping_document, REQUEST, protocol, stream=False)
-        yield Cell(f"{protocol}: the text of an error", dripping_error, REQUEST, protocol)
+        yield RefusalCell(f"{protocol}: the text of an error", dripping_error, IDLE, protocol)
     through = {"base": "http://model.example", "env": {"http_proxy": "http://127.0.0.1:{port}"}}
     for drip, (those, start, middle) in DRIPS.items():
         for moment, wanted in ((START, start), (MIDDLE, middle)):
