@@ -21,9 +21,10 @@ ANSWER = "version: 1\nreplies: [{text: Carried on., repeat: 1000}]\n"
 OWN_ENDINGS = ("hook_terminated", "guardrail_denied", "kill_switch", "sandbox", "no_input", "output_invalid",
                "token_budget", "tool_call_limit", "loop_detected", "cost_budget", "timeout", "signal_timeout")
 # An older journal; a variable for one line of the case; settings that it breaks; secrets that it has in rules; no key; the run
-# that it worked for is gone; a file of its agents that the case has changed.
+# that it worked for is gone; a file of its agents, or a server, that the case has changed.
 OWN_REFUSALS = ("kept no agent file", "the environment variable", "/errand/config.yaml:", "had a secret in it",
-                "is in the working folder, where tools", "whose rights are not known", "is not what it was when the")
+                "is in the working folder, where tools", "whose rights are not known", "is not what it was when the",
+                "the MCP server `own` ended")
 RUN_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # what is none is a case's own doing
 
 
