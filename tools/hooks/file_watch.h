@@ -13,7 +13,6 @@ namespace tools {
 // Files as they were when this was made, and the links by which their names led to them.
 class FileWatch {
  public:
-  FileWatch() = default;  // of none
   explicit FileWatch(std::vector<std::filesystem::path> files);
 
   bool is_empty() const { return entries_.empty(); }
