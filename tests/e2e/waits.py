@@ -243,7 +243,12 @@ class Cell:
 
 
 class RefusalCell(Cell):
-    """The status says what happened; of the words about it, those that have come are enough."""
+    """The status says what happened; of the words about it, those that have come are enough. Its code is the same by
+    whatever deadline that is seen: only `idle` comes within our patience."""
+
+    def files(self, port):
+        for name, text in super().files(port):
+            yield name, text.replace("request: 2s", "request: 10m")
 
     def judge(self, code, out):
         error = json.loads(out)["error"]
