@@ -55,12 +55,19 @@ class PythonModules {
   PythonModules(const fs::path& folder, const agent::Environment& environment)
       : folder_(folder), environment_(environment) {}
 
+  void look_at(std::span<const std::string> words) {
+    packages_ = packages_of(words.front());
+    look_at_words(words);
+    look_at_start();
+  }
+
+  std::vector<fs::path> take() { return std::move(files_); }
+
+ private:
   // What `-m X` or a folder in the place of a script names. Python begins with the folder where it
   // starts, unless `-I` or `-P` keeps it from that; `-E` and `-I` from its variables.
-  void look_at(std::span<const std::string> words) {
+  void look_at_words(std::span<const std::string> words) {
     constexpr std::string_view k_with_value = "WXQ";
-    bool is_alone = false;
-    bool has_variables = true;
     for (std::size_t at = 1; at < words.size(); ++at) {
       const std::string_view word = words[at];
       if (!word.starts_with('-')) {
@@ -75,10 +82,10 @@ class PythonModules {
         const std::string_view rest = letters.substr(letter + 1);
         const bool has_next = rest.empty() && at + 1 < words.size();
         if (letters[letter] == 'm') {
-          set_folders(is_alone, has_variables);
+          set_folders();
           const std::string_view module = has_next ? std::string_view(words[at + 1]) : rest;
           add_module(module);
-          if (is_alone) {
+          if (is_alone_) {
             folders_.push_back(folder_);  // where that module adds it, as coverage does
           }
           look_behind(module, words.subspan(std::min(at + (has_next ? 2 : 1), words.size())));
@@ -90,23 +97,52 @@ class PythonModules {
           at += rest.empty() ? 1 : 0;
           break;
         }
-        is_alone = is_alone || letters[letter] == 'I' || letters[letter] == 'P';
-        has_variables = has_variables && letters[letter] != 'I' && letters[letter] != 'E';
+        is_alone_ = is_alone_ || letters[letter] == 'I' || letters[letter] == 'P';
+        has_variables_ = has_variables_ && letters[letter] != 'I' && letters[letter] != 'E';
       }
     }
   }
 
-  std::vector<fs::path> take() { return std::move(files_); }
+  // What it loads before anything else.
+  void look_at_start() {
+    std::vector<fs::path> folders = variable_folders();
+    std::ranges::copy(packages_, std::back_inserter(folders));
+    for (const fs::path& folder : folders) {
+      add_name(folder, "sitecustomize");
+      add_name(folder, "usercustomize");
+    }
+  }
 
- private:
-  void set_folders(bool is_alone, bool has_variables) {
-    if (!is_alone) {
+  // Of the virtual environment that the program is of.
+  std::vector<fs::path> packages_of(const fs::path& program) const {
+    std::vector<fs::path> places = {(folder_ / program).parent_path()};
+    if (!program.has_parent_path()) {
+      places = folders_of_list(agent::value_of(environment_, "PATH"), folder_);
+    }
+    const auto place = std::ranges::find_if(
+        places, [&](const fs::path& folder) { return is_file(folder / program.filename()); });
+    const fs::path root = place == places.end() ? fs::path() : place->parent_path();
+    std::vector<fs::path> packages;
+    for (int version = k_first_python; version <= k_last_python; ++version) {
+      fs::path folder = root / fmt::format("lib/python3.{}/site-packages", version);
+      if (is_file(root / "pyvenv.cfg") && is_folder(folder)) {
+        packages.push_back(std::move(folder));
+      }
+    }
+    return packages;
+  }
+
+  std::vector<fs::path> variable_folders() const {
+    return has_variables_ ? folders_of_list(agent::value_of(environment_, "PYTHONPATH"), folder_)
+                          : std::vector<fs::path>();
+  }
+
+  void set_folders() {
+    if (!is_alone_) {
       folders_.push_back(folder_);
     }
-    if (has_variables) {
-      std::ranges::move(folders_of_list(agent::value_of(environment_, "PYTHONPATH"), folder_),
-                        std::back_inserter(folders_));
-    }
+    std::ranges::move(variable_folders(), std::back_inserter(folders_));
+    std::ranges::copy(packages_, std::back_inserter(folders_));
   }
 
   // `X`, as a package's `__init__` and `__main__` too: its source, and what is compiled in its
@@ -198,6 +234,9 @@ class PythonModules {
 
   const fs::path& folder_;
   const agent::Environment& environment_;
+  bool is_alone_ = false;
+  bool has_variables_ = true;
+  std::vector<fs::path> packages_;
   std::vector<fs::path> folders_;  // where modules are looked for
   std::vector<fs::path> files_;
 };

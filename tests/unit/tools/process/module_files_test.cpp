@@ -52,6 +52,29 @@ TEST_CASE("module files: of Python, by a name or a folder", "[tools]") {
   }
 }
 
+TEST_CASE("module files: of a virtual environment, and what Python loads first", "[tools]") {
+  const tests::FileFolder folder;
+  const std::string packages = ".venv/lib/python3.11/site-packages/";
+  folder.write(".venv/bin/python", "");
+  folder.write(packages + "guard.py", "");
+  const auto& at = folder.path();
+  const std::string module = packages + "guard.py";
+  const std::string first = packages + "sitecustomize.py";
+  CHECK_FALSE(names({".venv/bin/python", "-m", "guard"}, at, module.c_str()));
+  folder.write(".venv/pyvenv.cfg", "");
+  const agent::Environment path{{"PATH", "/nowhere:" + (at / ".venv/bin").string()}};
+  CHECK(names({".venv/bin/python", "-m", "guard"}, at, module.c_str()));
+  CHECK(names({".venv/bin/python", "-Im", "guard"}, at, module.c_str()));
+  CHECK(names({"python", "-m", "guard"}, at, module.c_str(), path));
+  CHECK(names({"python", "guard.py"}, at, first.c_str(), path));
+  CHECK_FALSE(names({"python", "-m", "guard"}, at, module.c_str()));
+
+  const agent::Environment variable{{"PYTHONPATH", "src"}};
+  CHECK(names({"python3", "guard.py"}, at, "src/sitecustomize.py", variable));
+  CHECK(names({"python3", "-P", "guard.py"}, at, "src/usercustomize.py", variable));
+  CHECK_FALSE(names({"python3", "-I", "guard.py"}, at, "src/sitecustomize.py", variable));
+}
+
 TEST_CASE("module files: of Node, without its ending", "[tools]") {
   const tests::FileFolder folder;
   folder.write("ci/look.js", "");
