@@ -81,16 +81,15 @@ std::string relative_name(const std::string& line) {
     if (const auto here = std::ranges::find_if(words, is_from_here); here != words.end()) {
       return *here;
     }
-    const auto script = std::ranges::find_if(
-        words.begin() + (words.empty() ? 0 : 1), words.end(), [](const std::string& word) {
-          return !word.starts_with('-');
-        });
-    const bool is_told = script != words.end() && !script->contains(' ') &&
-                         std::find(words.begin(), script, "-m") == script &&
-                         std::find(words.begin(), script, "-c") == script;
-    if (is_told && !script->starts_with('/') &&
-        tools::runs_its_first_word(tools::base_name(words.front()))) {
-      return *script;
+    const tools::Started started = tools::started_by(*one);
+    if (started.is_wrapper || started.starts.empty() || words.empty() ||
+        !tools::runs_its_first_word(tools::base_name(words.front())) ||
+        std::ranges::find(words, "-m") != words.end()) {
+      continue;
+    }
+    const std::string& script = started.starts.front().command.words.front();
+    if (!script.starts_with('/')) {
+      return script;
     }
   }
   return {};

@@ -53,6 +53,7 @@ constexpr auto k_known = std::to_array<KnownProgram>({
     {"cp", Words::may_be_written},
     {"curl", Words::may_be_written},
     {"date"},
+    {"exit"},
     {"expr"},
     {"file"},
     {"find", Words::may_be_written},

@@ -15,16 +15,17 @@ using What = ToldProgram::What;
 
 // Options that are no code. Longer ones as in the table of program_options.cpp.
 struct KnownOptions {
-  std::string_view names;            // of interpreters, separated by blanks
-  std::string_view flags = {};       // letters
-  std::string_view with_value = {};  // letters that take the rest of the word, or the next one
-  std::string_view glued = {};       // letters that take the rest of the word, if any
-  std::string_view with_name = {};   // as `with_value`; more than a name is code
-  std::string_view words = {};       // a lone word without a dash stands in front of a script, too
-  std::string_view ends = {};        // of all these: with them it reads no program from its input
-  char module = '\0';                // the letter that names one
-  bool is_negated = false;           // `--no-x` for `--x`
-  bool reads_always = false;         // its input, unless it is told not to
+  std::string_view names;             // of interpreters, separated by blanks
+  std::string_view flags = {};        // letters
+  std::string_view with_value = {};   // letters that take the rest of the word, or the next one
+  std::string_view glued = {};        // letters that take the rest of the word, if any
+  std::string_view with_name = {};    // as `with_value`; more than a name is code
+  std::string_view with_module = {};  // longer ones: a module's name or path; anything else is code
+  std::string_view words = {};        // a lone word without a dash stands in front of a script, too
+  std::string_view ends = {};         // of all these: with them it reads no program from its input
+  char module = '\0';                 // the letter that names one
+  bool is_negated = false;            // `--no-x` for `--x`
+  bool reads_always = false;          // its input, unless it is told not to
 };
 
 constexpr auto k_known = std::to_array<KnownOptions>({
@@ -55,6 +56,7 @@ constexpr auto k_known = std::to_array<KnownOptions>({
               "-W:no-experimental -W:no-performance -W:performance",
      .ends = "-h -v --copyright --help --version"},
     {.names = "node nodejs tsx",
+     .with_module = "--experimental-loader --import --loader --require -r",
      .words =
          "--abort-on-uncaught-exception --addons --allow-addons --allow-child-process "
          "--allow-fs-read= --allow-fs-write= --allow-natives-syntax --allow-wasi --allow-worker "
@@ -99,6 +101,7 @@ constexpr auto k_known = std::to_array<KnownOptions>({
      .ends = "--help --run --test --v8-options --version -h -v",
      .is_negated = true},
     {.names = "ts-node",
+     .with_module = "--require -r",
      .words = "--cwd= --cwd-mode --esm --files --help --log-error --prefer-ts-exts --pretty "
               "--project= --scope --script-mode --skip-project --swc --transpile-only "
               "--transpileOnly --version -P= -T -h -v",
@@ -218,6 +221,13 @@ bool is_plain_name(std::string_view text) {
   });
 }
 
+// And no address that holds the code itself.
+bool is_module(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return is_plain_name({&c, 1}) ? c != ':' && c != ',' : c == '/' || c == '@';
+  });
+}
+
 class OptionsReader {
  public:
   OptionsReader(const Interpreter& interpreter, std::span<const std::string> words)
@@ -259,6 +269,9 @@ class OptionsReader {
       what = has_value                        ? take(word.substr(equals + 1))
              : kind == OptionKind::with_value ? take_next()
                                               : std::nullopt;
+    } else if (is_named(known_.with_module, name)) {
+      what = has_value ? take(word.substr(equals + 1)) : take_next();
+      what = what || is_module(told_.values.back()) ? what : What::code;
     } else if (is_named(code_.words, name)) {
       return What::code;
     } else {

@@ -56,13 +56,13 @@ constexpr auto k_keywords = std::to_array<std::string_view>({"!",
 // Its own commands that change what later ones mean, read or run. Those that do not (`echo`,
 // `test`, `true`, …) are judged as programs are.
 constexpr auto k_shells_own = std::to_array<std::string_view>(
-    {".",       "alias",    "bg",        "bind",     "break",   "builtin", "caller",  "chdir",
-     "compgen", "complete", "compopt",   "continue", "declare", "dirs",    "disown",  "enable",
-     "eval",    "exec",     "exit",      "export",   "fc",      "fg",      "getopts", "hash",
-     "help",    "history",  "jobs",      "let",      "local",   "logout",  "mapfile", "popd",
-     "pushd",   "read",     "readarray", "readonly", "return",  "set",     "shift",   "shopt",
-     "source",  "suspend",  "times",     "trap",     "type",    "typeset", "ulimit",  "umask",
-     "unalias", "unset",    "wait"});
+    {".",       "alias",     "bg",       "bind",     "break",   "builtin", "caller", "chdir",
+     "compgen", "complete",  "compopt",  "continue", "declare", "dirs",    "disown", "enable",
+     "eval",    "exec",      "export",   "fc",       "fg",      "getopts", "hash",   "help",
+     "history", "jobs",      "let",      "local",    "logout",  "mapfile", "popd",   "pushd",
+     "read",    "readarray", "readonly", "return",   "set",     "shift",   "shopt",  "source",
+     "suspend", "times",     "trap",     "type",     "typeset", "ulimit",  "umask",  "unalias",
+     "unset",   "wait"});
 
 // Programs that run the rest of their words and change nothing about what it does, where they are
 // given no options.
@@ -204,6 +204,10 @@ class PlainReader {
 
   bool read_command() {
     PlainCommand command;
+    skip_blanks();
+    if (peek() == '!' && (peek(1) == ' ' || peek(1) == '\t')) {
+      ++at_;  // it turns round how the command ends
+    }
     for (skip_blanks(); !done() && !std::string_view("\n;&|").contains(peek()); skip_blanks()) {
       if (at_redirection()) {
         if (!read_redirection(command)) {

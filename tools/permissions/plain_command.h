@@ -2,7 +2,7 @@
 // which is understood whole. What is not in it is refused, with the reason; it is not guessed at.
 //
 //   line        = command { (";" | newline | "&&" | "||" | "|") command }
-//   command     = { assignment } word { word } { redirection }
+//   command     = [ "!" ] { assignment } word { word } { redirection }
 //   word        = plain characters, '…', "…" and \c; no `$`, backtick or brace; `~` in the middle
 //                 alone; `*` and `?` behind a first character that is not theirs and not `-`
 //   assignment  = a harmless name, `=`, plain characters

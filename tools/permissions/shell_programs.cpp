@@ -65,7 +65,6 @@ constexpr auto k_wrappers = std::to_array<Wrapper>({
     {"systemd-run", "pEuH"},
     {"script", "cIOBTmo"},
     {"ssh", "bcDEeFIiJLlmOopQRSWw", 1},
-    {"npx", "pc"},
     {"fakeroot", "lisb"},
     {"catchsegv", ""},
     {"unbuffer", ""},
@@ -164,6 +163,7 @@ constexpr auto k_runners = std::to_array<Runner>({
      "--with-requirements= -U -n -p= -q -s -v"},
     {"uvx", "", "--from= --isolated --no-cache --offline --python= --quiet --with= -p= -q"},
     {"bunx", "", "--bun --package= --silent -p="},
+    {"npx", "", "--no --package= --prefix= --quiet --silent --workspace= --yes -p= -q -w= -y"},
     {"pipx", "run", "--no-cache --python= --quiet --spec= -q"},
     {"poetry",
      "run",
@@ -212,6 +212,8 @@ constexpr auto k_code_variables = std::to_array<CodeVariable>({
     {.name = "ERL_AFLAGS"},
     {.name = "ERL_FLAGS"},
     {.name = "ERL_ZFLAGS"},
+    {.name = "HARNESS_PERL"},
+    {.name = "HARNESS_PERL_SWITCHES", .options_of = "perl"},
     {.name = "LUA_INIT"},
     {.name = "NODE_OPTIONS", .options_of = "node"},
     {.name = "PERL5DB"},
@@ -235,6 +237,7 @@ constexpr auto k_code_options = std::to_array<CodeOption>({
     {"batch", "*"},
     {"crontab", "*"},
     {"dc", "*"},
+    {"django-admin", "dbshell shell shell_plus"},
     {"ed", "*"},
     {"emacs", "--eval -eval --batch -f --load -l"},
     {"enable", "*"},
@@ -251,10 +254,12 @@ constexpr auto k_code_options = std::to_array<CodeOption>({
     {"kotlin", "-e -expression"},
     {"make", "SHELL= --eval --eval="},
     {"m4", "*"},
+    {"manage.py", "dbshell shell shell_plus"},
     {"mariadb", "*"},
     {"man", "-P --pager --pager= -H", true},
     {"mix", "-e -r --eval --eval= eval"},
     {"mysql", "*"},
+    {"nix-shell", "--command --run"},
     {"nvim", "*"},
     {"ocaml", "-e"},
     {"rake", "-e -E -p --execute= --execute-print= --execute-continue=", true},
@@ -495,12 +500,12 @@ class Reading {
       if (coverage_of(words_).has_unknown) {
         unclear("has a program that may run others");
       }
-      read_inputs();
+      read_unknown();
     } else if (name == "find") {
       read_find();
     } else if (name.ends_with("awk")) {
       read_awk();
-      read_inputs();
+      read_unknown();
     } else if (const Interpreter* row = find_interpreter(name)) {
       read_interpreter(*row);
     } else if (const Runner* runner = find_runner(name)) {
@@ -511,9 +516,9 @@ class Reading {
       read_wrapper({.name = name, .with_value = {}});
     } else if (const CodeOption* code = find_row(k_code_options, name)) {
       read_code_options(*code);
-      read_inputs();
+      read_unknown();
     } else {
-      read_inputs();
+      read_unknown();
     }
     return std::move(started_);
   }
@@ -740,16 +745,22 @@ class Reading {
   }
 
   void read_awk() {
-    constexpr std::array<std::string_view, 4> k_effects = {"system", "|", "getline", ">"};
-    for (std::size_t at = 1; at < words_.size(); ++at) {
-      const std::string& word = words_[at];
-      const bool acts =
-          std::ranges::any_of(k_effects, [&](auto part) { return word.contains(part); });
-      if (acts || has_unknown(word)) {
-        unclear("has a program that may run others");
-        return;
-      }
+    if (std::any_of(words_.begin() + 1, words_.end(), may_act_in_awk)) {
+      unclear("has a program that may run others");
     }
+  }
+
+  // `NR > 1` compares, and `a || b` is no pipe.
+  static bool may_act_in_awk(const std::string& word) {
+    constexpr std::array<std::string_view, 4> k_effects = {"system", "|", "getline", "@"};
+    std::string text = word;
+    for (std::size_t at = text.find("||"); at != std::string::npos; at = text.find("||", at)) {
+      text.replace(at, 2, "  ");
+    }
+    const std::size_t print = text.find("print");
+    const bool writes = print != std::string::npos && text.find('>', print) != std::string::npos;
+    return writes || has_unknown(word) ||
+           std::ranges::any_of(k_effects, [&](auto part) { return text.contains(part); });
   }
 
   Words from(std::size_t at) const {
@@ -789,6 +800,8 @@ class Reading {
     } else if (find_runner(package) != nullptr) {
       rest.emplace(rest.begin(), package);
       add(std::move(rest), How::runs);
+    } else {
+      read_unknown();
     }
   }
 
@@ -822,7 +835,7 @@ class Reading {
       const bool has_command = is_known ? at < words_.size() && is_command(words_[at])
                                         : std::ranges::any_of(from(at), is_command);
       if (!has_command) {
-        read_inputs();
+        read_unknown();
         return;
       }
       is_known = is_known && skip_known(row.options, ++at);
@@ -873,14 +886,43 @@ class Reading {
     started_.is_wrapper = true;
   }
 
-  // What a pipe brings may be a program, for all that is known of this one.
-  void read_inputs() {
+  // For all that is known of this one, what a pipe brings may be a program, and what stands behind
+  // its words one that it starts.
+  void read_unknown() {
     const std::string_view name = base_name(words_.front());
-    if (!is_plain_program(name) &&
-        std::ranges::find(k_data_readers, name) == k_data_readers.end() &&
-        std::any_of(words_.begin() + 1, words_.end(), names_input)) {
+    if (is_plain_program(name) || coverage_of(words_).is_data ||
+        std::ranges::find(k_data_readers, name) != k_data_readers.end()) {
+      return;
+    }
+    if (std::any_of(words_.begin() + 1, words_.end(), names_input)) {
       unclear("reads from elsewhere what may be a program");
     }
+    std::size_t interpreters = 0;
+    for (std::size_t at = 1; at < words_.size() && interpreters < k_most_readings; ++at) {
+      if (!is_interpreter(base_name(words_[at]))) {
+        continue;
+      }
+      ++interpreters;
+      if (is_told_code(at)) {
+        const ShellCommand command{.words = from(at)};
+        const Started inner = Reading(command).read();
+        started_.unclear.insert(started_.unclear.end(), inner.unclear.begin(), inner.unclear.end());
+        add(command.words, How::may_run);
+      }
+    }
+  }
+
+  // Whether code stands behind an interpreter: `prlimit python3 -c …`.
+  bool is_told_code(std::size_t at) const {
+    const std::string_view name = base_name(words_[at]);
+    const Interpreter* const row = find_interpreter(name);
+    const std::string_view letters = row == nullptr ? "c" : row->letters;
+    const auto is_code = [&](const std::string& word) {
+      return (row != nullptr && is_in(row->words, word)) ||
+             (is_option(word) && !word.starts_with("--") &&
+              word.find_first_of(letters, 1) != std::string::npos);
+    };
+    return std::any_of(words_.begin() + static_cast<std::ptrdiff_t>(at) + 1, words_.end(), is_code);
   }
 
   void read_code_options(const CodeOption& row) {
@@ -906,7 +948,9 @@ std::string_view base_name(std::string_view program) {
 }
 
 bool starts_the_rest(std::string_view program) {
-  return find_row(k_wrappers, program) != nullptr;
+  const Runner* runner = find_runner(program);
+  return find_row(k_wrappers, program) != nullptr ||
+         (runner != nullptr && runner->commands.empty());
 }
 
 bool is_shell(std::string_view program) {

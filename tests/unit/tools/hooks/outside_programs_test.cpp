@@ -22,6 +22,11 @@ TEST_CASE("outside programs: none that runs what it reads", "[tools]") {
                                      "npm run guard",
                                      "find /opt -name x -exec rm -f ;",
                                      "npx -y guard",
+                                     "npx -p guards guard",
+                                     "jq -e . >/dev/null || exit 2",
+                                     "! grep -q secret",
+                                     "node --import tsx /opt/guard.mts",
+                                     "bash -euo pipefail /opt/guard.sh",
                                      "curl -d @- https://ntfy.example/x",
                                      "tee /dev/stderr");
   CAPTURE(known);
