@@ -15,7 +15,7 @@ CallPool::~CallPool() {
 
 CallPool::Taken CallPool::begin(Key key, Work work) {
   const std::lock_guard lock(mutex_);
-  const auto is_it = [&](const Entry& entry) { return entry.key == key; };
+  const auto is_it = [&](const Entry& entry) { return !entry.is_answered && entry.key == key; };
   if (std::ranges::any_of(entries_, is_it)) {
     return Taken::twice;
   }
@@ -87,6 +87,16 @@ void CallPool::cancel_all_of(std::uint64_t client, const agent::Ending& why) {
   cancel_where([&](const Key& one) { return one.client == client; }, why);
 }
 
+bool CallPool::take_answered(PooledCall& call) {
+  const std::lock_guard lock(mutex_);
+  const auto entry =
+      std::ranges::find_if(entries_, [&](const Entry& one) { return &one.call == &call; });
+  if (entry != entries_.end()) {
+    entry->is_answered = true;
+  }
+  return call.is_wanted;
+}
+
 bool CallPool::has_any_of(std::uint64_t client) {
   const std::lock_guard lock(mutex_);
   return std::ranges::any_of(entries_,
@@ -101,7 +111,7 @@ void CallPool::cancel_where(const std::function<bool(const Key&)>& is_meant,
     const std::lock_guard lock(mutex_);
     for (auto next = entries_.begin(); next != entries_.end();) {
       const auto entry = next++;
-      if (is_meant(entry->key)) {
+      if (!entry->is_answered && is_meant(entry->key)) {
         entry->call.is_wanted = false;
         entry->call.cancellation.end(why);
         if (!entry->is_running) {

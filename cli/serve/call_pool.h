@@ -55,6 +55,9 @@ class CallPool {
   void cancel(const Key& key, const agent::Ending& why);
   void cancel_all_of(std::uint64_t client, const agent::Ending& why);
   bool has_any_of(std::uint64_t client);
+  // From now on it is none that goes on, for it is answered next: false: its client wants no
+  // answer.
+  bool take_answered(PooledCall& call);
   // Ends all of them, with their answers. Returns when they are done; nothing begins any more.
   void finish(const agent::Ending& why);
 
@@ -64,6 +67,7 @@ class CallPool {
     Work work;
     PooledCall call;
     bool is_running = false;
+    bool is_answered = false;
   };
 
   bool start_thread();

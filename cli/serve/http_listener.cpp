@@ -170,7 +170,7 @@ void HttpListener::post(Letter letter) {
 // One round: whatever is ready, and whatever is late.
 void HttpListener::wait(bool takes_requests) {
   std::vector<pollfd> polled{{.fd = wakeup_.get(), .events = POLLIN, .revents = 0}};
-  const bool takes_more = takes_requests && connections_.size() < limits_.connections;
+  const bool takes_more = takes_requests && has_room();
   polled.push_back({.fd = takes_more ? listening_.get() : -1, .events = POLLIN, .revents = 0});
   std::vector<std::uint64_t> numbers;
   for (auto& [number, connection] : connections_) {
@@ -201,12 +201,35 @@ void HttpListener::wait(bool takes_requests) {
   }
 }
 
+// The one that has been without a request for longest, and that others may take the place of; the
+// end: there is none.
+std::map<std::uint64_t, HttpListener::Connection>::iterator HttpListener::silent() {
+  const auto is_silent = [&](const Connection& one) {
+    return one.out.empty() && !one.is_stream && !one.reader.has_begun() &&
+           Steady::now() - one.since > limits_.to_speak;
+  };
+  auto longest = connections_.end();
+  for (auto at = connections_.begin(); at != connections_.end(); ++at) {
+    const bool is_longer =
+        longest == connections_.end() || at->second.since < longest->second.since;
+    longest = is_longer && is_silent(at->second) ? at : longest;
+  }
+  return longest;
+}
+
+bool HttpListener::has_room() {
+  return connections_.size() < limits_.connections || silent() != connections_.end();
+}
+
 void HttpListener::accept_all() {
-  while (connections_.size() < limits_.connections) {
+  while (has_room()) {
     Descriptor accepted(
         ::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!accepted) {
       return;
+    }
+    if (connections_.size() >= limits_.connections) {
+      connections_.erase(silent());
     }
     connections_.emplace(++last_number_,
                          Connection{.descriptor = std::move(accepted),

@@ -46,6 +46,7 @@ struct HttpLimits {
   std::size_t received = 64u << 20;             // of all requests that are not whole yet
   std::chrono::milliseconds request{30'000};    // from its first byte to its last one
   std::chrono::milliseconds idle{60'000};       // without a request
+  std::chrono::milliseconds to_speak{1'000};    // before another one may take its place
   std::chrono::milliseconds unread{30'000};     // nothing of what is there for it was taken
   std::chrono::milliseconds heartbeat{15'000};  // of a stream that says nothing
 };
@@ -97,6 +98,8 @@ class HttpListener {
       : limits_(limits), listening_(std::move(listening)), wakeup_(std::move(wakeup)) {}
 
   void wait(bool takes_requests);
+  std::map<std::uint64_t, Connection>::iterator silent();
+  bool has_room();
   void accept_all();
   void deliver();
   bool hear(std::uint64_t number, Connection& connection);

@@ -319,8 +319,8 @@ void McpOverHttp::perform(const AskedCall& call, PooledCall& pooled, std::uint64
   };
   const ServedResult result =
       world_.tools.call(call.tool, call.arguments, pooled.cancellation, progress);
-  world_.listener.write(
-      connection, pooled.is_wanted ? event_of(call_reply(call, result)) : "", true);
+  const bool is_wanted = world_.pool.take_answered(pooled);
+  world_.listener.write(connection, is_wanted ? event_of(call_reply(call, result)) : "", true);
 }
 
 // Those whose runs go on are in use.

@@ -148,7 +148,7 @@ class StdioServer {
     };
     const ServedResult result =
         world_.tools.call(call.tool, call.arguments, pooled.cancellation, progress);
-    replies.settle(pooled.is_wanted ? call_reply(call, result) : "");
+    replies.settle(world_.pool.take_answered(pooled) ? call_reply(call, result) : "");
   }
 
   const StdioWorld& world_;

@@ -90,7 +90,12 @@ class Server:
     def answer(self, number, method, params):
         behaviour = self.behaviour
         if method == "server/discover":
-            if behaviour.startswith("is stateless") or "without a session" in behaviour:
+            if behaviour == "ends where a handshake is not the first":
+                print("expected an initialize request", file=sys.stderr)
+                sys.exit(1)
+            elif behaviour == "refuses what it does not know, of no id":
+                self.send(id=None, error={"code": -32601, "message": "Method not found"})
+            elif behaviour.startswith("is stateless") or "without a session" in behaviour:
                 offers = mcp_offers.capabilities(behaviour)
                 if "listen" in behaviour or "adds" in behaviour:
                     offers["tools"] = {"listChanged": True}
@@ -411,6 +416,8 @@ ROWS = {
     "is stateless": dict(results=["did f", "did g"], revision="2026-07-28"),
     "speaks an old revision": dict(results=["did f", "did g"], revision="2024-11-05"),
     "says nothing to what it does not know": dict(results=["did f", "did g"], settings="timeouts: {start: 20s}"),
+    "ends where a handshake is not the first": dict(results=["did f", "did g"], check=is_started(2)),
+    "refuses what it does not know, of no id": dict(results=["did f", "did g"]),
     "answers everything with an empty result": dict(results=["did f", "did g"]),
     "is not there": dict(code=69, said="cannot run `no-such-program`", command="no-such-program"),
     "is not there, and is not required": dict(

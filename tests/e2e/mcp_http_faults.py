@@ -121,6 +121,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(b"data: " + b"x" * 1_000_000)
         elif behaviour == "is busy for ever" or (behaviour == "is busy at first" and len(self.server.asked) <= 2):
             self.send(429, b"busy", Retry_After="0")
+        elif behaviour == "is busy at first, in words of the protocol" and len(self.server.asked) <= 2:
+            self.send(503, {"jsonrpc": "2.0", "id": asked.json["id"], "error": {"code": -32000, "message": "later"}}, Retry_After="0")
+        elif behaviour == "looks at the revision of every request" and asked.headers.get(
+                "MCP-Protocol-Version", "2025-11-25") != "2025-11-25":
+            self.send(400, b"Bad Request: Unsupported protocol version", Content_Type="text/plain")
         elif behaviour == "is busy until tomorrow":
             self.send(429, b"busy", Retry_After="86400")
         elif behaviour.startswith("is of 2024"):
@@ -241,9 +246,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         behaviour = self.server.behaviour
         return "adds a tool" in behaviour or "is listened to" in behaviour
 
+    def waits_for_an_answer(self):
+        return self.waits_for_a_change() or self.server.behaviour == "asks back on its own stream"
+
     def answer_call(self, asked):
         server, behaviour = self.server, self.server.behaviour
-        if self.waits_for_a_change() and not server.answered.wait(PATIENCE_S):
+        if self.waits_for_an_answer() and not server.answered.wait(PATIENCE_S):
             self.send(500, b"nobody answered")
             return
         name, id = asked.json["params"]["name"], asked.json["id"]
@@ -300,6 +308,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send(404)
         elif behaviour == "has too many calls" and server.calls == 1:
             self.send(429, b"slow down", Retry_After="0")
+        elif behaviour == "has too many calls, in words of the protocol" and server.calls == 1:
+            self.send(429, {"jsonrpc": "2.0", "id": asked.json["id"], "error": {"code": -32000, "message": "slow down"}})
         elif behaviour == "has too many calls for ever":
             self.send(429, b"slow down")
         elif behaviour == "has too many calls until tomorrow":
@@ -562,6 +572,8 @@ ROWS = {
     "drips its headers": dict(code=69, said="did not answer within 1s", settings=START),
     "answers 500 to everything": dict(code=69, said=r"HTTP status 500: out of cheese\n\x1b[31mreally"),
     "is busy at first": dict(GOOD),
+    "is busy at first, in words of the protocol": dict(GOOD),
+    "looks at the revision of every request": dict(GOOD),
     "is busy for ever": dict(code=69, said="HTTP status 429: busy", check=is_asked(4)),
     "is busy until tomorrow": dict(code=69, said="it may be asked again in 24h", check=is_asked(1)),
     "answers with a page": dict(code=69, said="neither JSON nor a stream of events"),
@@ -594,6 +606,7 @@ ROWS = {
     "forgets every session": dict(calls=["f"], results=["HTTP status 404"], failed=["mcp.transport"],
                                   check=times("tools/call", 2)),
     "has too many calls": dict(calls=["f"], results=["did f"], check=times("tools/call", 2)),
+    "has too many calls, in words of the protocol": dict(calls=["f"], results=["did f"], check=times("tools/call", 2)),
     "has too many calls for ever": dict(calls=["f"], results=["HTTP status 429: slow down"], failed=["mcp.transport"],
                                         check=times("tools/call", 4)),
     "has too many calls until tomorrow": dict(calls=["f"], results=["HTTP status 429: slow down; it may be asked again in 24h"], check=times("tools/call", 1)),

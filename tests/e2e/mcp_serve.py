@@ -367,6 +367,15 @@ def progress_is_of_its_call(place):
     server.close()
 
 
+def an_id_is_free_with_its_answer(place):
+    server = place.serve(place.agent())
+    server.begin()
+    for _ in range(40):
+        server.start_call("again", "greeter")
+        expect(is_calls_text(server.answer("again"), "Hello."), "by an id that has been answered")
+    server.close()
+
+
 def a_cancelled_call_ends_without_an_answer(place):
     server = place.serve(place.agent(replies=SLOW))
     server.begin()
@@ -895,12 +904,12 @@ def http_garbage(place):
 
 
 def http_many_who_are_slow(place):
-    """Those who say nothing, half of something, or do not read hold up nobody."""
+    """Those who say nothing, half of something, or do not read hold up nobody, though they are more than have a place."""
     web = Web(place, place.agent())
     peers = []
-    for number in range(100):
+    for number in range(200):
         peer = socket.create_connection(("127.0.0.1", web.port))
-        if number % 2:
+        if number % 4 == 1:
             peer.sendall(b"POST /mcp HTTP/1.1\r\nHost: local")
         peers.append(peer)
     begin = time.monotonic()

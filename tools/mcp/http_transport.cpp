@@ -116,6 +116,8 @@ Error refusal_of(const HttpResponse& response) {
     error.message += fmt::format(" and sends the request to {}",
                                  shown(agent::header(response.headers, "location")));
     error.help = "No redirect is followed. Write that address as `url`, if you trust it.";
+  } else if (const auto said = error_in(response)) {
+    error.message += ": " + shown(said->error_message);
   } else if (!agent::is_blank(response.body)) {
     error.message += ": " + shown(agent::trimmed(response.body));
   }
@@ -559,12 +561,15 @@ void HttpTransport::refuse(const Outgoing& message,
     fail(message, no_endpoint_error());
     return;
   }
-  if (said && message.id != 0 && !is_about_rights(response.status)) {
+  Error refusal = refused(response);
+  const bool may_be_asked_again =
+      response.status == k_too_many_requests || refusal.retry_after.has_value();
+  if (said && message.id != 0 && !is_about_rights(response.status) && !may_be_asked_again) {
     said->id = message.id;
     hear(*std::move(said));
     return;
   }
-  fail(message, refused(response));
+  fail(message, std::move(refusal));
 }
 
 // False: it is none, or `stop`.

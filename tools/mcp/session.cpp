@@ -60,12 +60,7 @@ Session::~Session() {
 }
 
 std::vector<sandbox::ProtectedChange> Session::end() {
-  std::unique_ptr<Transport> transport;
-  {
-    const std::lock_guard lock(mutex_);
-    transport = std::move(transport_);
-  }
-  transport.reset();
+  drop_transport();
   std::list<AskedPerson> questions;
   {
     const std::lock_guard lock(mutex_);
@@ -77,6 +72,31 @@ std::vector<sandbox::ProtectedChange> Session::end() {
 }
 
 Result<void> Session::connect(const OpenTransport& open, const std::stop_token& stop) {
+  const auto ends = Steady::now() + options_.start;
+  TRY(start(open));
+  auto agreed =
+      negotiate(transport_->may_be_stateless() ? Begin::question : Begin::handshake, ends, stop);
+  if (!agreed && ended_at_question()) {
+    drop_transport();
+    {
+      const std::lock_guard lock(mutex_);
+      open_.clear();
+      ended_.clear();
+    }
+    TRY(start(open));
+    agreed = negotiate(Begin::handshake, ends, stop);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    open_.clear();
+  }
+  if (agreed && agreement_.is_stateless && agreement_.tells_of_tools) {
+    transport_->keep_asking([this] { return listening(); });
+  }
+  return agreed;
+}
+
+Result<void> Session::start(const OpenTransport& open) {
   auto opened =
       open({.on_message = [this](Message message) { hear(std::move(message)); },
             .on_failed =
@@ -91,31 +111,37 @@ Result<void> Session::connect(const OpenTransport& open, const std::stop_token& 
             "the MCP server `{}` cannot be started: {}", options_.name, opened.error().message),
         opened.error().help);
   }
-  {
-    const std::lock_guard lock(mutex_);  // it may have said something already
-    transport_ = *std::move(opened);
-  }
-  auto agreed = negotiate(stop);
-  {
-    const std::lock_guard lock(mutex_);
-    open_.clear();
-  }
-  if (agreed && agreement_.is_stateless && agreement_.tells_of_tools) {
-    transport_->keep_asking([this] { return listening(); });
-  }
-  return agreed;
+  const std::lock_guard lock(mutex_);  // it may have said something already
+  transport_ = *std::move(opened);
+  return {};
+}
+
+// A server of the older kind may end where the first thing it reads is no handshake.
+bool Session::ended_at_question() const {
+  const std::lock_guard lock(mutex_);
+  return !ended_.empty() && !has_shaken_hands_;
+}
+
+// And waits for its end.
+void Session::drop_transport() {
+  std::unique_ptr<Transport> transport;
+  const std::lock_guard lock(mutex_);
+  transport = std::move(transport_);
 }
 
 // A server of the newer kind answers the first question; one of the older kind refuses it, or does
 // not answer, and is asked for a handshake. One that is slow to start may answer both.
-Result<void> Session::negotiate(const std::stop_token& stop) {
-  const auto ends = Steady::now() + options_.start;
+Result<void> Session::negotiate(Begin begin, Steady::time_point ends, const std::stop_token& stop) {
+  const auto begins = Steady::now();
+  const auto probe_ends = std::min(begins + k_probe, begins + (ends - begins) / 2);
   std::int64_t handshake = 0;
   const auto shake_hands = [&] {
     agreement_ = {};
+    transport_->agree(agreement_, {}, stop);
+    has_shaken_hands_ = true;
     handshake = send({.method = "initialize", .params = mcp::handshake(options_.version)});
   };
-  if (transport_->may_be_stateless()) {
+  if (begin == Begin::question) {
     agreement_ = newest_agreement();
     transport_->agree(agreement_, {}, stop);
     send({.method = "server/discover", .params = Json::object()});
@@ -123,7 +149,7 @@ Result<void> Session::negotiate(const std::stop_token& stop) {
     shake_hands();
   }
   for (;;) {
-    const auto until = handshake != 0 ? ends : std::min(ends, Steady::now() + k_probe);
+    const auto until = handshake != 0 ? ends : probe_ends;
     TRY_ASSIGN(const auto answer, first_answer(until, stop));
     if (answer) {
       TRY_ASSIGN(const bool is_agreed, accept(*answer, answer->id == handshake, stop));
@@ -466,7 +492,11 @@ void Session::hear(Message message) {
     }
     return;
   }
-  const std::int64_t id = id_of(message);
+  std::int64_t id = id_of(message);
+  if (message.kind == Kind::error && message.id.is_null() && !has_shaken_hands_ &&
+      open_.size() == 1) {
+    id = open_.begin()->first;  // who wants a handshake first may not have looked for the id
+  }
   const auto found = open_.find(id);
   if (found != open_.end() && !found->second.is_settled()) {
     found->second.answer = std::move(message);
@@ -617,7 +647,7 @@ void Session::hear_end(TalkingProgram::Ended ended) {
   const std::lock_guard lock(mutex_);
   ended_ = std::move(ended.how);
   lost_ = 0;
-  changes_ = std::move(ended.changes);
+  std::ranges::move(ended.changes, std::back_inserter(changes_));
   changed_.notify_all();
 }
 

@@ -129,7 +129,14 @@ class Session {
     Open open;
   };
 
-  agent::Result<void> negotiate(const std::stop_token& stop);
+  enum class Begin : std::uint8_t { question, handshake };
+
+  agent::Result<void> start(const OpenTransport& open);
+  agent::Result<void> negotiate(Begin begin,
+                                std::chrono::steady_clock::time_point ends,
+                                const std::stop_token& stop);
+  bool ended_at_question() const;
+  void drop_transport();
   agent::Result<std::optional<Answered>> first_answer(std::chrono::steady_clock::time_point until,
                                                       const std::stop_token& stop);
   agent::Result<bool> accept(const Answered& answer,
@@ -163,6 +170,7 @@ class Session {
 
   SessionOptions options_;
   Agreement agreement_;
+  bool has_shaken_hands_ = false;
   std::atomic<bool> tools_changed_ = false;
   mutable std::mutex mutex_;  // of the next twelve
   std::condition_variable_any changed_;
