@@ -329,7 +329,8 @@ std::optional<Json> parse(std::string_view text,
                           int max_depth,
                           std::optional<std::string>& repeated_name) {
   repeated_name.reset();
-  if (is_deeper_than(text, max_depth)) {
+  const bool has_end = text.contains('\0');  // nlohmann reads no further
+  if (has_end || is_deeper_than(text, max_depth)) {
     return std::nullopt;
   }
   JsonBuilder builder;

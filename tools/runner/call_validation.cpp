@@ -28,11 +28,28 @@ std::string_view without_namespace(std::string_view name) {
   return name;
 }
 
-// The only candidate that is the same when folded.
-std::optional<std::string> same_folded(std::string_view name, std::span<const std::string> names) {
+bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+
+// "Read_File" of "ReadFile".
+std::string with_bars(std::string_view name) {
+  std::string words;
+  for (const char c : name) {
+    const bool begins_a_word =
+        is_upper(c) && !words.empty() && !is_upper(words.back()) && words.back() != '_';
+    words += begins_a_word ? "_" : "";
+    words += c;
+  }
+  return words;
+}
+
+// The only candidate that is made of the same words.
+std::optional<std::string> same_words(std::string_view name, std::span<const std::string> names) {
   std::optional<std::string> found;
   for (const std::string& candidate : names) {
-    if (agent::folded(candidate) == agent::folded(name)) {
+    const std::string wanted = agent::folded(candidate);
+    if (wanted == agent::folded(name) || wanted == agent::folded(with_bars(name))) {
       if (found) {
         return std::nullopt;
       }
@@ -48,13 +65,8 @@ std::optional<std::string> repair_name(std::string_view name, std::span<const st
   if (std::ranges::find(names, name) != names.end()) {
     return std::string(name);
   }
-  const std::string_view bare = without_namespace(name);
-  for (const std::string_view word : {name, bare}) {
-    if (auto found = same_folded(word, names)) {
-      return found;
-    }
-  }
-  return agent::nearest(bare, names);
+  auto found = same_words(name, names);
+  return found ? found : same_words(without_namespace(name), names);
 }
 
 Result<agent::Json> parse_arguments(std::string_view text) {

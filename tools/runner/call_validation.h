@@ -11,8 +11,9 @@
 
 namespace tools {
 
-// The tool that is meant, if that is beyond doubt: the same name but for case, -/_ and a namespace
-// in front ("functions.read_file"), or the only one within an edit distance of two.
+// The tool that is meant, if that is beyond doubt: the only one whose name has the same words, but
+// for case, -/_ and a namespace in front ("functions.ReadFile"). A letter may make it another one
+// (`unlock`, `lock`).
 std::optional<std::string> repair_name(std::string_view name, std::span<const std::string> names);
 
 // An object. tool.invalid_parameters where the text is empty (the call was cut off), no JSON, or

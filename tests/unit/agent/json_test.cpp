@@ -13,6 +13,8 @@ TEST_CASE("json: depth is bounded before the parser recurses", "[agent]") {
            std::string(static_cast<std::size_t>(depth), ']');
   };
   CHECK(agent::parse_json(nested(200)));
+  CHECK_FALSE(agent::parse_json(std::string_view("{}\0{}", 5)));
+  CHECK_FALSE(agent::parse_json(std::string_view("{}\0", 3)));
   CHECK_FALSE(agent::parse_json(nested(201)));
   CHECK_FALSE(agent::parse_json(nested(1'000'000)));
   CHECK(agent::parse_json("\"" + std::string(1000, '[') + "\""));
