@@ -259,7 +259,7 @@ bool OpenaiResponsesDecoder::take_document(Json& document, const agent::Emit& em
   }
   take_response(document);
   take_output(document, emit);
-  status_ = agent::text_at(document, "status", "completed");
+  status_ = said(document, "status");
   return true;
 }
 

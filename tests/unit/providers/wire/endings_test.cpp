@@ -137,13 +137,24 @@ TEST_CASE("endings: openai_responses", "[providers]") {
                       R"("text":"I will now del"}]}]})";
              },
          .endings = {{"completed", "end_turn"},
-                     {"null", "end_turn"},
                      {"in_progress", k_broken},
                      {"queued", k_broken},
                      {"failed", k_broken},
                      {"cancelled", k_broken},
                      {"incomplete", k_broken},
                      {"something_new", k_broken}}});
+}
+
+TEST_CASE("endings: openai_responses without a status ends by its last event alone",
+          "[providers]") {
+  const Dialect dialect{
+      .make = providers::make_openai_responses, .streamed = {}, .whole = {}, .endings = {}};
+  const std::string output =
+      R"("output":[{"type":"message","content":[{"type":"output_text","text":"I will now del"}]}]})";
+  CHECK(end_of(dialect, "{" + output) == k_broken);
+  CHECK(end_of(dialect, R"({"status":null,)" + output) == k_broken);
+  CHECK(end_of(dialect, sse(R"({"type":"response.completed","response":{)" + output + "}")) ==
+        "end_turn");
 }
 
 TEST_CASE("endings: openai_responses says why an answer is not complete", "[providers]") {
