@@ -355,16 +355,28 @@ Result<void> heed_givers(agent::AgentSpec& agent, const std::vector<agent::Agent
   return {};
 }
 
-std::string sums_of_agents(const Plan& plan) {
+namespace {
+
+// Files are said from where the whole's file is: they are the same, whichever folder it works in.
+std::string sums_from(const std::filesystem::path& folder, const Plan& plan) {
   std::string all;
   for (const Plan& member : plan.members) {
-    all += fmt::format("{} {}\n",
-                       agent::sha256_hex(agent::length_prefixed(
-                           {member.agent.source, member.agent.output.schema})),
-                       member.agent.file);
-    all += sums_of_agents(member);
+    const agent::AgentSpec& agent = member.agent;
+    const auto file =
+        std::filesystem::path(agent.directory) / std::filesystem::path(agent.file).filename();
+    all +=
+        fmt::format("{} {}\n",
+                    agent::sha256_hex(agent::length_prefixed({agent.source, agent.output.schema})),
+                    agent.file.empty() ? "" : file.lexically_proximate(folder).string());
+    all += sums_from(folder, member);
   }
   return all;
+}
+
+}  // namespace
+
+std::string sums_of_agents(const Plan& plan) {
+  return sums_from(plan.agent.directory, plan);
 }
 
 namespace {
