@@ -8,6 +8,7 @@
 #include "cli/handoffs.h"
 #include "cli/narrowed_rights.h"
 #include "cli/permissions.h"
+#include "config/load.h"
 
 #include <fmt/format.h>
 
@@ -153,6 +154,9 @@ std::expected<Plan, std::vector<Error>> prepare_to_take_over(const agent::AgentS
                                                              const Parsed& own,
                                                              const Context& context) {
   const auto file = std::filesystem::path(from.directory) / handoff.file;
+  if (auto error = why_not_read(file, handoff.where, context)) {
+    return std::unexpected(std::vector{*std::move(error)});
+  }
   auto plan = prepare_member(file, place, own, context);
   if (plan) {
     const auto fits = [&]() -> Result<void> {
@@ -175,6 +179,18 @@ std::expected<Plan, std::vector<Error>> prepare_to_take_over(const agent::AgentS
 
 }  // namespace
 
+std::optional<Error> why_not_read(const std::filesystem::path& file,
+                                  const agent::Where& named_at,
+                                  const Context& context) {
+  auto readable = config::check_can_be_read(file.lexically_proximate(context.cwd));
+  if (readable) {
+    return std::nullopt;
+  }
+  Error error = std::move(readable).error();
+  error.where = named_at;
+  return error;
+}
+
 std::vector<Error> prepare_steps(Plan& plan,
                                  const Parsed& parsed,
                                  const Context& context,
@@ -188,6 +204,10 @@ std::vector<Error> prepare_steps(Plan& plan,
       continue;
     }
     const std::filesystem::path file = std::filesystem::path(plan.agent.directory) / step.agent;
+    if (auto error = why_not_read(file, step.where, context)) {
+      errors.push_back(*std::move(error));
+      continue;
+    }
     auto prepared = prepare_member(
         file,
         {.may_be_flow = true, .outer = &nesting, .step = &step, .recording = recording},
@@ -238,8 +258,12 @@ std::vector<Error> prepare_sub_agents(Plan& plan,
     Plan& member = plan.members.emplace_back();
     const auto file = sub.agent ? std::filesystem::path(sub.agent->file)
                                 : std::filesystem::path(plan.agent.directory) / sub.file;
-    if (auto error = misplaced(sub, file, above)) {
-      errors.push_back(*std::move(error));
+    auto mistake = sub.agent ? std::nullopt : why_not_read(file, sub.where, context);
+    if (!mistake) {
+      mistake = misplaced(sub, file, above);
+    }
+    if (mistake) {
+      errors.push_back(*std::move(mistake));
       continue;
     }
     auto prepared = prepare_member(

@@ -10,7 +10,9 @@
 #include "providers/recording/cassette.h"
 
 #include <expected>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,12 @@ std::expected<Plan, std::vector<agent::Error>> prepare_with(
     const Context& context,
     const Place& place,
     const std::function<agent::Result<void>(Plan&)>& read_texts);
+
+// Of the file of a step, of a sub-agent or of one that takes over: why it cannot be read, with the
+// place at which it is named. nullopt: it can be.
+std::optional<agent::Error> why_not_read(const std::filesystem::path& file,
+                                         const agent::Where& named_at,
+                                         const Context& context);
 
 // These fill in `plan.members`, and return every mistake.
 std::vector<agent::Error> prepare_steps(Plan& plan,

@@ -182,6 +182,11 @@ Report load_agent(const std::filesystem::path& file,
   return report;
 }
 
+agent::Result<void> check_can_be_read(const std::filesystem::path& file) {
+  TRY(read_text_file(file, k_largest_file));
+  return {};
+}
+
 bool looks_like_agent(const std::filesystem::path& file) {
   constexpr std::size_t k_head = 65'536;
   std::error_code error;

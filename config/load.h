@@ -36,6 +36,9 @@ Report parse_agent(std::string_view text,
                    const agent::Environment& environment,
                    const KnownNames& known);
 
+// Whether load_agent() would come to its text, whatever is in it.
+agent::Result<void> check_can_be_read(const std::filesystem::path& file);
+
 // Whether the file has the line that each agent file has, and that files of other programs have not
 // like this: which is not to say that it can be loaded.
 bool looks_like_agent(const std::filesystem::path& file);

@@ -13,6 +13,7 @@
 #include "cli/open_sandbox.h"
 #include "cli/permissions.h"
 #include "cli/plan.h"
+#include "cli/plan_members.h"
 #include "cli/price_book.h"
 #include "cli/settings.h"
 #include "cli/terminal/render_error.h"
@@ -46,7 +47,7 @@ struct Checked {
   std::string file;
   std::vector<Error> errors;
   std::vector<Error> warnings;
-  std::vector<std::string> agents = {};  // as a flow or an agent names them
+  std::vector<std::string> agents = {};  // as a flow or an agent names them, that can be read
   std::optional<FlowTree> flow = {};
 };
 
@@ -169,11 +170,25 @@ class Checker {
       if (sub.agent) {
         check_agent(*sub.agent, checked);
       } else {
-        checked.agents.push_back(sub.file);
+        add_agent(agent, sub.file, sub.where, checked);
       }
     }
-    std::ranges::transform(
-        agent.handoffs, std::back_inserter(checked.agents), &agent::HandoffSpec::file);
+    for (const agent::HandoffSpec& handoff : agent.handoffs) {
+      add_agent(agent, handoff.file, handoff.where, checked);
+    }
+  }
+
+  // Looked at by itself where it can be read.
+  void add_agent(const agent::AgentSpec& named_by,
+                 const std::string& file,
+                 const agent::Where& named_at,
+                 Checked& checked) {
+    if (auto error =
+            why_not_read(std::filesystem::path(named_by.directory) / file, named_at, context_)) {
+      checked.errors.push_back(*std::move(error));
+    } else {
+      checked.agents.push_back(file);
+    }
   }
 
   // What is between the agents: circles, depth, rules about each other's tools.
@@ -212,7 +227,11 @@ class Checker {
       return member ? &member->spec : nullptr;
     });
     std::ranges::move(mistakes_in_steps(flow, agents), std::back_inserter(checked.errors));
-    std::ranges::transform(flow.steps, std::back_inserter(checked.agents), &agent::StepSpec::agent);
+    for (const agent::StepSpec& step : flow.steps) {
+      if (!step.is_command()) {
+        add_agent(flow, step.agent, step.where, checked);
+      }
+    }
     const OtherAgents all = agents_at_work(tree);
     std::ranges::move(mistakes_in_commands(all, context_), std::back_inserter(checked.errors));
     check_keys_between(all, checked);
@@ -443,7 +462,7 @@ agent::Result<int> command_check(const Parsed& parsed, Context& context) {
       const std::string file = (std::filesystem::path(agents.back().file).parent_path() / agent)
                                    .lexically_normal()
                                    .string();
-      if (!agent.empty() && std::ranges::find(named, file) == named.end()) {
+      if (std::ranges::find(named, file) == named.end()) {
         named.push_back(file);
       }
     }

@@ -245,7 +245,8 @@ class StepBuilder {
     }
   }
 
-  // All that each step needs, at whatever remove. A circle is a mistake.
+  // All that each step needs, at whatever remove. A circle is a mistake: each is told, but of those
+  // that share a step one.
   void find_what_comes_before() {
     before_.resize(steps_.size());
     enum class Seen : std::uint8_t { no, on_the_way, yes };
@@ -270,7 +271,7 @@ class StepBuilder {
         const std::size_t need = steps_[step].needs[next++];
         if (seen[need] == Seen::on_the_way) {
           refuse_circle(way, need);
-          return;
+          continue;
         }
         if (seen[need] == Seen::no) {
           seen[need] = Seen::on_the_way;
@@ -282,13 +283,19 @@ class StepBuilder {
 
   void refuse_circle(const std::vector<std::pair<std::size_t, std::size_t>>& way,
                      std::size_t need) {
-    std::string circle = steps_[need].name;
-    for (auto at = way.rbegin(); at != way.rend(); ++at) {
-      circle = steps_[at->first].name + " → " + circle;
-      if (at->first == need) {
-        break;
-      }
+    const auto begin = std::ranges::find(way, need, &std::pair<std::size_t, std::size_t>::first);
+    const auto is_told = [&](const auto& on_the_way) {
+      return in_circles_.contains(on_the_way.first);
+    };
+    if (std::any_of(begin, way.end(), is_told)) {
+      return;
     }
+    std::string circle;
+    for (auto at = begin; at != way.end(); ++at) {
+      in_circles_.insert(at->first);
+      circle += steps_[at->first].name + " → ";
+    }
+    circle += steps_[need].name;
     problems_.add(value_at(items_[need], "name")->span,
                   fmt::format("the steps need each other in a circle: {}", circle),
                   "take one of the `needs` out; `repeat` runs steps again",
@@ -458,6 +465,7 @@ class StepBuilder {
   Problems& problems_;
   std::vector<StepSpec> steps_;
   std::map<std::string, std::size_t> numbers_;
+  std::set<std::size_t> in_circles_;           // steps of those that are told
   std::vector<std::set<std::size_t>> before_;  // all that a step needs, by its number
   std::map<std::size_t, std::set<std::size_t>> known_again_;  // those that are repeated with it
 };
