@@ -61,47 +61,67 @@ std::vector<RunInput> scripts_of(const Plan& plan) {
   return scripts;
 }
 
+void add_names_of_members(const agent::AgentSpec& agent, MemberNames& names) {
+  const auto add = [&](const auto& members, auto name) {
+    std::ranges::transform(members, std::inserter(names, names.end()), name);
+  };
+  add(agent.steps, &agent::StepSpec::name);
+  add(agent.sub_agents, &agent::SubAgentSpec::name);
+  add(agent.handoffs, &agent::HandoffSpec::name);
+}
+
 namespace {
 
-void add_names_of_members(const Plan& plan, std::set<std::string, std::less<>>& names) {
-  std::ranges::transform(
-      plan.agent.steps, std::inserter(names, names.end()), &agent::StepSpec::name);
-  std::ranges::transform(
-      plan.agent.sub_agents, std::inserter(names, names.end()), &agent::SubAgentSpec::name);
-  std::ranges::transform(
-      plan.agent.handoffs, std::inserter(names, names.end()), &agent::HandoffSpec::name);
+void add_names_below(const Plan& plan, MemberNames& names) {
+  add_names_of_members(plan.agent, names);
   for (const Plan& member : plan.members) {
-    add_names_of_members(member, names);
+    add_names_below(member, names);
   }
 }
 
+agent::Result<void> check_members_of_script(const fs::path& file, const MemberNames& names) {
+  TRY_ASSIGN(const agent::ReplayScript script, config::load_replay_script(file));
+  for (const auto& [name, replies] : script.members) {
+    if (names.empty()) {
+      return agent::fail(
+          agent::Code::config_invalid,
+          fmt::format("the script {} has `members`, and the agent has none", file.string()),
+          "take them out, or run the flow or the agent that they are of");
+    }
+    if (!names.contains(name)) {
+      return agent::fail(
+          agent::Code::config_invalid,
+          fmt::format("the script {} has replies for `{}`, and no step, sub-agent or hand-over is "
+                      "called so",
+                      file.string(),
+                      agent::one_line(name, 60)),
+          fmt::format("it may be one of: {}", fmt::join(names, ", ")));
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+agent::Result<void> check_members_of_scripts(const std::set<fs::path>& scripts,
+                                             const MemberNames& names) {
+  for (const fs::path& file : scripts) {
+    TRY(check_members_of_script(file, names));
+  }
+  return {};
+}
 
 agent::Result<void> check_members_of_scripts(const Plan& plan) {
   if (plan.members.empty()) {
     return {};  // whoever plays it looks at it
   }
-  std::set<std::string, std::less<>> names;
-  add_names_of_members(plan, names);
+  MemberNames names;
+  add_names_below(plan, names);
   std::set<fs::path> files;
   for (RunInput& script : scripts_of(plan)) {
     files.insert(std::move(script.file));
   }
-  for (const fs::path& file : files) {
-    TRY_ASSIGN(const agent::ReplayScript script, config::load_replay_script(file));
-    for (const auto& [name, replies] : script.members) {
-      if (!names.contains(name)) {
-        return agent::fail(
-            agent::Code::config_invalid,
-            fmt::format("the script {} has replies for `{}`, and no step, sub-agent or hand-over "
-                        "is called so",
-                        file.string(),
-                        agent::one_line(name, 60)),
-            fmt::format("it may be one of: {}", fmt::join(names, ", ")));
-      }
-    }
-  }
-  return {};
+  return check_members_of_scripts(files, names);
 }
 
 agent::Result<void> check_inputs(const Parsed& parsed, const AgentChoice& agent) {

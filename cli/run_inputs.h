@@ -6,6 +6,8 @@
 #include "cli/plan.h"
 
 #include <filesystem>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,8 +23,15 @@ std::vector<RunInput> inputs_of(const Parsed& parsed);
 // The scripts of the models and judges that replay one.
 std::vector<RunInput> scripts_of(const Plan& plan);
 
-// Of a plan with members: config.invalid where a script has replies for one, and none is called so,
-// and where one cannot be read.
+// What the members of a whole are called, at whatever depth.
+using MemberNames = std::set<std::string, std::less<>>;
+void add_names_of_members(const agent::AgentSpec& agent, MemberNames& names);
+
+// config.invalid where a script has replies for a member, and none is called so, and where one
+// cannot be read.
+agent::Result<void> check_members_of_scripts(const std::set<std::filesystem::path>& scripts,
+                                             const MemberNames& names);
+// Of a plan with members.
 agent::Result<void> check_members_of_scripts(const Plan& plan);
 
 // cli.usage where an output of the command line is one of these, or the agent file.

@@ -15,6 +15,7 @@
 #include "cli/plan.h"
 #include "cli/plan_members.h"
 #include "cli/price_book.h"
+#include "cli/run_inputs.h"
 #include "cli/settings.h"
 #include "cli/terminal/render_error.h"
 #include "cli/user_places.h"
@@ -32,7 +33,9 @@
 #include <chrono>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -49,7 +52,13 @@ struct Checked {
   std::vector<Error> warnings;
   std::vector<std::string> agents = {};  // as a flow or an agent names them, that can be read
   std::optional<FlowTree> flow = {};
+  MemberNames member_names = {};               // of the whole that it is
+  std::set<std::filesystem::path> files = {};  // of that, its own among them
 };
+
+std::filesystem::path file_of(const agent::AgentSpec& agent) {
+  return std::filesystem::path(agent.directory) / std::filesystem::path(agent.file).filename();
+}
 
 // The file as a whole, where the mistake has no place of its own.
 Error in_file(Error error, const std::string& file) {
@@ -120,6 +129,18 @@ class Checker {
     return checked;
   }
 
+  // Of one that is run by itself: what the scripts of all of its agents have for members.
+  void check_scripts(Checked& checked) {
+    std::set<std::filesystem::path> scripts;
+    for (const std::filesystem::path& file : checked.files) {
+      const auto& own = scripts_[file];
+      scripts.insert(own.begin(), own.end());
+    }
+    if (const auto done = check_members_of_scripts(scripts, checked.member_names); !done) {
+      checked.errors.push_back(in_file(done.error(), checked.file));
+    }
+  }
+
   // Files that hold for every agent, those in which something is wrong: the user's config.yaml and
   // imported prices, the project's settings.
   std::vector<Checked> own_files() && { return std::move(own_files_); }
@@ -131,6 +152,7 @@ class Checker {
 
   // And those that are written out in its file.
   void check_agent(const agent::AgentSpec& agent, Checked& checked) {
+    checked.files.insert(file_of(agent));
     KeyRequests keys(hosts_, agent);
     keys.add_programs(context_.environment);
     keys.add_servers();
@@ -216,7 +238,19 @@ class Checker {
                  file.lexically_proximate(context_.cwd), context_.environment, known_)
           .agent;
     };
-    return flow_tree(whole, load, context_, checked.errors);
+    FlowTree tree = flow_tree(whole, load, context_, checked.errors);
+    add_members(tree, checked);
+    return tree;
+  }
+
+  static void add_members(const FlowTree& tree, Checked& checked) {
+    checked.files.insert(file_of(tree.spec));
+    add_names_of_members(tree.spec, checked.member_names);
+    for (const auto& member : tree.members) {
+      if (member) {
+        add_members(*member, checked);
+      }
+    }
   }
 
   // The agents are looked at as files of their own (agents_of).
@@ -312,8 +346,9 @@ class Checker {
     }
     check_price(spec, *model, agent, checked);
     if (model->protocol == providers::k_replay) {
-      const auto script =
-          config::load_replay_script(std::filesystem::path(agent.directory) / model->model);
+      const auto file = std::filesystem::path(agent.directory) / model->model;
+      scripts_[file_of(agent)].insert(file);
+      const auto script = config::load_replay_script(file);
       if (!script) {
         checked.errors.push_back(in_file(script.error(), checked.file));
       }
@@ -388,6 +423,7 @@ class Checker {
   const Context& context_;
   providers::KeyHosts hosts_;
   config::KnownNames known_;
+  std::map<std::filesystem::path, std::set<std::filesystem::path>> scripts_;  // of each agent file
   Settings settings_;              // what of them can be read
   std::optional<PriceBook> book_;  // of a config.yaml that can be read
   std::vector<Checked> own_files_;
@@ -456,14 +492,24 @@ agent::Result<int> command_check(const Parsed& parsed, Context& context) {
   }
   const auto graph = parsed.value("--graph");
   const std::size_t count = named.size();
+  std::set<std::string> members;
   for (std::size_t at = 0; at < named.size(); ++at) {
     agents.push_back(checker.check(named[at]));
     for (const std::string& agent : agents.back().agents) {
       const std::string file = (std::filesystem::path(agents.back().file).parent_path() / agent)
                                    .lexically_normal()
                                    .string();
+      members.insert(file);
       if (std::ranges::find(named, file) == named.end()) {
         named.push_back(file);
+      }
+    }
+  }
+  const auto is_bad = [](const Checked& checked) { return !checked.errors.empty(); };
+  if (std::ranges::none_of(agents, is_bad)) {  // else a member may be missing
+    for (Checked& checked : agents) {
+      if (!members.contains(std::filesystem::path(checked.file).lexically_normal().string())) {
+        checker.check_scripts(checked);
       }
     }
   }
@@ -473,7 +519,6 @@ agent::Result<int> command_check(const Parsed& parsed, Context& context) {
   const auto flow = std::move(agents.front().flow);
   std::vector<Checked> files = std::move(checker).own_files();
   std::ranges::move(agents, std::back_inserter(files));
-  const auto is_bad = [](const Checked& checked) { return !checked.errors.empty(); };
   const auto bad = std::ranges::find_if(files, is_bad);
   const bool ok = bad == files.end();
   if (parsed.value("--output") == "json") {
