@@ -329,7 +329,8 @@ constexpr auto k_resume_own_options = std::to_array<Option>({
     {.name = "--keep-grants",
      .help = "what was approved for this run needs no approval again",
      .details = "The answers \"in this run\" that a person gave on a terminal. They hold for the "
-                "folder of the run, its agent file and its sandbox, where its record is your own."},
+                "folder of the run, its agent file and its sandbox, where its record is your own; "
+                "those of a member, in that, where its flow or its caller is carried on."},
 });
 constexpr auto k_fork_own_options = std::to_array<Option>({
     {.name = "--at",

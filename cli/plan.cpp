@@ -422,7 +422,7 @@ bool is_same_file(const std::string& one, const std::filesystem::path& other) {
 namespace {
 
 Result<void> check_options_of_flow(const Parsed& parsed) {
-  for (const std::string_view option : {"--use", "--max-turns", "--keep-grants"}) {
+  for (const std::string_view option : {"--use", "--max-turns"}) {
     if (parsed.has(option)) {
       return agent::fail(Code::cli_usage,
                          fmt::format("`{}` is not for flows", option),

@@ -956,9 +956,10 @@ std::function<std::string(std::string_view)> RunSession::sealer() const {
   return [key = *key](std::string_view text) { return agent::hmac_sha256_hex(key, text); };
 }
 
-// What was approved "in this run" holds again, where this user's errand has recorded it.
+// What was approved "in this run" holds again, where this user's errand has recorded it. Members
+// have what was approved in them.
 Result<void> RunSession::keep_grants() {
-  if (!world_.parsed.has("--keep-grants")) {
+  if (!world_.parsed.has("--keep-grants") || !source_.earlier) {
     return {};
   }
   const RecordedRun& earlier = *source_.earlier;
@@ -974,7 +975,7 @@ Result<void> RunSession::keep_grants() {
                        agent::one_line(grant.rule)));
     }
   }
-  if (rules.empty()) {
+  if (rules.empty() && world_.parent.empty() && plan_.members.empty()) {
     warn("--keep-grants: nothing was approved for this run, in this folder, by you",
          "what was approved by another agent file, in another sandbox, or of an MCP tool that was "
          "described otherwise, is asked for again");

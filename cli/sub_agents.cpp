@@ -125,7 +125,7 @@ bool brings_words_from_outside(const Plan& plan) {
 
 Parsed command_line_of_sub_agents(const Parsed& parsed) {
   Parsed own = command_line_of_members(parsed);
-  for (const char* const name : {"--use", "--use-arg", "--keep-grants"}) {
+  for (const char* const name : {"--use", "--use-arg"}) {
     own.values.erase(name);
   }
   return own;
