@@ -21,8 +21,23 @@ std::string words_of(const RunAbove& run) {
                      agent::one_line(run.name, 60));
 }
 
-// As if that run had stopped so.
-agent::Ending of_run(agent::Ending ending, const RunAbove& run) {
+agent::TimeAbove time_of(const RunAbove& run) {
+  const agent::Milliseconds limit = *run.limits.timeout;
+  const double seconds = static_cast<double>(limit.count()) / 1000;
+  return {
+      .left = std::max(limit - run.worked, agent::Milliseconds{0}),
+      .ending = ending_above(agent::stopped_at(agent::Code::run_timeout,
+                                               seconds,
+                                               seconds,
+                                               fmt::format("{}, were at work for longer than {}",
+                                                           words_of(run),
+                                                           agent::format_duration(limit))),
+                             run)};
+}
+
+}  // namespace
+
+agent::Ending ending_above(agent::Ending ending, const RunAbove& run) {
   agent::RunResult result{
       .exit_code = agent::exit_code(ending), .stop = ending.stop, .run_id = run.run_id};
   result.cost =
@@ -37,27 +52,13 @@ agent::Ending of_run(agent::Ending ending, const RunAbove& run) {
   return ending;
 }
 
-agent::TimeAbove time_of(const RunAbove& run) {
-  const agent::Milliseconds limit = *run.limits.timeout;
-  const double seconds = static_cast<double>(limit.count()) / 1000;
-  return {.left = std::max(limit - run.worked, agent::Milliseconds{0}),
-          .ending = of_run(agent::stopped_at(agent::Code::run_timeout,
-                                             seconds,
-                                             seconds,
-                                             fmt::format("{}, were at work for longer than {}",
-                                                         words_of(run),
-                                                         agent::format_duration(limit))),
-                           run)};
-}
-
-}  // namespace
-
 LimitsAbove::LimitsAbove(const std::vector<RunAbove>& runs, agent::Cancellation& cancellation)
     : cancellation_(cancellation) {
   for (const RunAbove& run : runs) {
     auto& budget = budgets_.emplace_back(std::make_unique<SharedBudget>(run.limits, words_of(run)));
     budget->begin_with(run.spent.tokens, run.spent.cost);
-    budget->tell_whose([run](agent::Ending ending) { return of_run(std::move(ending), run); });
+    budget->tell_whose(
+        [run](agent::Ending ending) { return ending_above(std::move(ending), run); });
     if (!run.kill_file.empty()) {
       kill_files_.push_back(run.kill_file);
     }

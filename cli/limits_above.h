@@ -14,6 +14,9 @@
 
 namespace cli {
 
+// As if that run had stopped so.
+agent::Ending ending_above(agent::Ending ending, const RunAbove& run);
+
 class LimitsAbove final : public agent::Budget {
  public:
   // Borrows the cancellation of the run.

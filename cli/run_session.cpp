@@ -203,7 +203,9 @@ RunSession::RunSession(RunWorld world, std::string run_id, RunSource source, Pla
       above_({world_.budget}, &world_.cancellation),
       budget_(plan_.agent.limits, "the run and its sub-agents") {
   if (world_.had.empty()) {
-    world_.givers = source_.above.givers;
+    const AgentsAbove& above = source_.above;
+    world_.givers = above.givers;
+    world_.first_giver = above.givers.empty() ? nullptr : &above.runs[above.givers.size() - 1];
   }
   if (source_.earlier) {
     if (world_.progress != nullptr && world_.parent.empty()) {

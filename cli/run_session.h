@@ -72,6 +72,7 @@ struct RunWorld {
   std::vector<const Plan*> had = {};
   // Before those, by the record: the nearest first. Borrowed.
   std::span<const agent::AgentSpec> givers = {};
+  const RunAbove* first_giver = nullptr;  // the last of those, whose limits count; null: none
   // What the whole obeys that this run is of, and what is served beside it.
   std::vector<std::filesystem::path> obeyed = {};
   // All that come to work in the whole; empty: it is the whole, and finds them.

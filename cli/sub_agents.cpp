@@ -6,6 +6,7 @@
 #include "agent/step.h"
 #include "cli/agent_as_tool.h"
 #include "cli/handoffs.h"
+#include "cli/limits_above.h"
 #include "cli/member_run.h"
 #include "cli/terminal/event_lines.h"
 
@@ -232,7 +233,10 @@ std::optional<agent::Ending> SubAgents::at_limit_of_handoffs(const Callee& calle
   for (const Plan* const one : had()) {
     all.push_back(&one->agent);
   }
-  return at_handoff_limit(all, callee.plan.agent);
+  auto ending = at_handoff_limit(all, callee.plan.agent);
+  return ending && world_.run.first_giver != nullptr
+             ? ending_above(*std::move(ending), *world_.run.first_giver)
+             : ending;
 }
 
 agent::Result<std::vector<tools::ConfiguredTool>> SubAgents::tools() {
@@ -281,6 +285,9 @@ std::optional<tools::Output> SubAgents::why_not_handed_over(const Callee& callee
     }
   }
   if (auto ending = at_limit_of_handoffs(callee)) {
+    if (world_.run.first_giver != nullptr) {
+      world_.run.cancellation.end(*ending);  // as by every limit of those above
+    }
     tools::Output output = tools::failure(Code::team_handoff_limit, ending->error->message);
     output.suspended = std::move(ending);
     return output;
@@ -379,6 +386,7 @@ RunResult SubAgents::perform(const Callee& callee,
       .above = callee.is_handoff && !world_.run.had.empty() ? world_.run.above : world_.above,
       .had = std::move(had),
       .givers = callee.is_handoff ? world_.run.givers : std::span<const agent::AgentSpec>(),
+      .first_giver = callee.is_handoff ? world_.run.first_giver : nullptr,
       .obeyed = world_.obeyed,
       .others = world_.run.others};
   const MemberRun run{
