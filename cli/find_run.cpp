@@ -113,6 +113,31 @@ Result<void> heed_options_above(const RecordedRun& run, Parsed& parsed, const Co
   return {};
 }
 
+// A stranger's run may have come without those of its sub-agents: one at work there would begin
+// anew, and be paid for twice. Of one's own, what has no record has not come to anything.
+Result<void> check_sub_agents_are_here(const RecordedRun& run) {
+  const auto& open = run.past.state.open_calls;
+  for (const auto& [key, sub_agent] : run.past.state.sub_agents) {
+    const auto& [run_id, finished] = sub_agent.record;
+    const bool goes_on = !run_id.empty() && (!finished || finished->suspended) &&
+                         std::ranges::find(open, key.second, &agent::ToolCall::id) != open.end();
+    if (!goes_on || agent::store::run_info(run.store, run_id)) {
+      continue;
+    }
+    return agent::fail(
+        Code::cli_usage,
+        fmt::format("the sub-agent {} of the run {} was at work, and its record, the run {}, is "
+                    "not here: it would begin anew, and be paid for twice",
+                    agent::one_line(sub_agent.member, 60),
+                    recorded_id(run),
+                    run_id),
+        fmt::format("bring it as this one was: `errand runs export {} --raw`, then `errand runs "
+                    "import`; a new message leaves the call out",
+                    run_id));
+  }
+  return {};
+}
+
 }  // namespace
 
 fs::path store_of(const agent::AgentSpec& agent, const agent::Environment& environment) {
@@ -191,6 +216,9 @@ Result<RunSource> carried_on(RecordedRun run,
                        "name the file with --agent FILE");
   }
   TRY(check_identity(run.begun, recorded_id(run), run.is_own, parsed));
+  if (!run.is_own && prompt.empty() && !parsed.has("--prompt-file")) {
+    TRY(check_sub_agents_are_here(run));
+  }
   if (run.is_own) {
     TRY(check_lost_options(run, parsed));
   }
