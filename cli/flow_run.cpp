@@ -570,7 +570,7 @@ void FlowRun::note_left_behind(bool is_over) {
     }
     auto result = left_off({.run_id = now.run_id, .is_recorded = true, .journal = journal_file_},
                            world_.context,
-                           {.code = Code::run_cancelled,
+                           {.code = Code::tool_interrupted,
                             .message = "the process ended while it was at work",
                             .help = {}});
     if (result) {

@@ -1015,7 +1015,7 @@ std::vector<agent::MemberFinished> RunSession::left_off_members() const {
     auto result = left_off(
         {.run_id = run_id, .is_recorded = true, .journal = source_.earlier->store, .anew = {}},
         world_.context,
-        {.code = agent::Code::run_cancelled,
+        {.code = agent::Code::tool_interrupted,
          .message = fmt::format("the process ended while it was at work{}",
                                 has_news ? ", and a new message came then" : ""),
          .help = {}});

@@ -170,8 +170,10 @@ std::string member_line(const agent::MemberStarted& member) {
 
 std::string member_words(const agent::MemberFinished& member) {
   const agent::RunResult& result = member.result;
+  const bool was_cut_off = result.error && result.error->code == agent::Code::tool_interrupted;
   std::string how =
       result.exit_code == 0 ? "ok"
+      : was_cut_off         ? "interrupted"
       : member.exit_status
           ? fmt::format("exit {}", *member.exit_status)
           : fmt::format("{} ({})", agent::exit_row(result.exit_code).name, result.exit_code);
