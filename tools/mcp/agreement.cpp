@@ -134,13 +134,8 @@ Result<Agreement> session_agreement(const Message& answer, std::string_view name
                                    answer.error_message));
   }
   if (answer.kind == Kind::error) {
-    return agent::fail(
-        Code::mcp_initialization,
-        fmt::format("the MCP server `{}` refuses: {} ({}){}",
-                    name,
-                    shown(answer.error_message),
-                    answer.code,
-                    answer.body.is_null() ? "" : ": " + shown(agent::dump(answer.body))));
+    return agent::fail(Code::mcp_initialization,
+                       fmt::format("the MCP server `{}` refuses: {}", name, shown_error(answer)));
   }
   const std::string_view revision = agent::text_at(answer.body, "protocolVersion");
   if (std::ranges::find(k_with_session, revision) == k_with_session.end()) {

@@ -26,8 +26,25 @@ std::string why_unusable(const Json& answer) {
     return fmt::format("its `error` is no object: {}",
                        shown(error->is_string() ? error->get<std::string>() : agent::dump(*error)));
   }
-  return answer.contains("result") ? "its `result` is null"
-                                   : "it has neither a `result` nor an `error`";
+  return answer.contains("result")  ? "its `result` is null"
+         : answer.contains("error") ? "its `error` is null"
+                                    : "it has neither a `result` nor an `error`";
+}
+
+// Some leave out a part of it, or write one as something else: then all that it has is shown.
+void take_error(Json& error, Message& message) {
+  message.kind = Message::Kind::error;
+  message.code = agent::integer_at(error, "code");
+  message.error_message = agent::text_at(error, "message");
+  const bool has_words = !agent::is_blank(message.error_message);
+  if (!has_words) {
+    message.error_message = "an error without a message";
+  }
+  if (!has_words || message.code == 0) {
+    message.body = std::move(error);
+  } else if (Json* data = agent::find(error, "data")) {
+    message.body = std::move(*data);
+  }
 }
 
 // And not like what a program writes of its own in the wrong place.
@@ -149,12 +166,7 @@ std::expected<Message, std::string> read_message(Json json, Reading reading) {
     message.error_message = why_unusable(json);
     return message;
   }
-  message.kind = Message::Kind::error;
-  message.code = agent::integer_at(*error, "code");
-  message.error_message = agent::text_at(*error, "message");
-  if (Json* data = agent::find(*error, "data")) {
-    message.body = std::move(*data);
-  }
+  take_error(*error, message);
   return message;
 }
 
@@ -191,6 +203,13 @@ std::expected<std::vector<Message>, std::string> read_messages(std::string_view 
 
 std::string shown(std::string_view text) {
   return agent::one_line(text, 300);
+}
+
+std::string shown_error(const Message& error) {
+  return fmt::format("{}{}{}",
+                     shown(error.error_message),
+                     error.code == 0 ? "" : fmt::format(" ({})", error.code),
+                     error.body.is_null() ? "" : ": " + shown(agent::dump(error.body)));
 }
 
 std::int64_t id_of(const Message& answer) {

@@ -20,8 +20,9 @@ struct Message {
   Kind kind = Kind::notification;
   agent::Json id;             // theirs of a request, ours of what answers one
   std::string method;         // of a request or a notification
-  agent::Json body;           // its params, the result, or what an error has in `data`
-  std::int64_t code = 0;      // of an error
+  agent::Json body;           // its params, the result, or what an error has in `data`; all of an
+                              // error that has no message, or no code
+  std::int64_t code = 0;      // of an error; 0: it has none
   std::string error_message;  // likewise, and of what is unusable
 };
 
@@ -60,6 +61,8 @@ std::string error_text(const agent::Json& id,
 
 // What a server says, in a sentence for people: one line, cut.
 std::string shown(std::string_view text);
+// Likewise, an error: its message, its code and its data, as far as they are there.
+std::string shown_error(const Message& error);
 
 constexpr std::int64_t k_parse_error = -32700;
 constexpr std::int64_t k_invalid_request = -32600;

@@ -404,13 +404,9 @@ Error Session::answer_error(const Open& open) const {
                                    open.answer->error_message),
             .help = {}};
   }
-  const Json& data = open.answer->body;
   return {.code = Code::mcp_tool_call,
-          .message = fmt::format("the MCP server `{}` says: {} ({}){}",
-                                 options_.name,
-                                 shown(open.answer->error_message),
-                                 open.answer->code,
-                                 data.is_null() ? "" : ": " + shown(agent::dump(data))),
+          .message =
+              fmt::format("the MCP server `{}` says: {}", options_.name, shown_error(*open.answer)),
           .help = {}};
 }
 
@@ -486,7 +482,7 @@ void Session::hear(Message message) {
   const std::lock_guard lock(mutex_);
   if (listens_ != 0 && id_of(message) == listens_) {
     if (message.kind == Kind::error) {
-      hear_refusal(fmt::format("{} ({})", shown(message.error_message), message.code));
+      hear_refusal(shown_error(message));
     } else if (message.kind == Kind::unusable) {
       hear_refusal(std::move(message.error_message));
     }
