@@ -6,7 +6,6 @@
 #include "tools/mcp/call_end.h"
 #include "tools/mcp/http_transport.h"
 #include "tools/mcp/program_transport.h"
-#include "tools/mcp/tool_lock.h"
 #include "tools/mcp/tool_result.h"
 #include "tools/permissions/text_pattern.h"
 #include "tools/process/program_result.h"
@@ -104,7 +103,7 @@ std::string meant_among(std::string_view word,
 
 std::string definition_of(const Json& item) {
   Json definition = Json::object();
-  for (const char* const member : {"description", "inputSchema"}) {
+  for (const char* const member : {"description", "inputSchema", "outputSchema"}) {
     if (const Json* const value = agent::find(item, member)) {
       definition[member] = *value;
     }
@@ -281,6 +280,9 @@ void Server::read_tool(const Json& item, const std::string& name) {
                               parameters.empty() ? "not that of an object" : "too large"));
   } else if (!is_wanted(spec_.tools, name)) {
     hidden_.push_back(name);
+  } else if (is_locked_out(item, name)) {
+    note_unusable(fmt::format("the tool `{}` is new and not taken, for it is not in the lock",
+                              agent::one_line(name, 60)));
   } else if (is_task_alone(item)) {
     note_unusable(
         fmt::format("the tool `{}` is left out: it can only be run as a task "
@@ -300,6 +302,14 @@ void Server::read_tool(const Json& item, const std::string& name) {
                       .mirrors = *std::move(mirrors),
                       .results = results_of(item, name)});
   }
+}
+
+bool Server::is_locked_out(const Json& item, const std::string& name) const {
+  if (!lock_) {
+    return false;
+  }
+  const auto locked = lock_->find(name);
+  return locked == lock_->end() || locked->second != locked_tool(item, *options_.redactor);
 }
 
 void Server::note_unusable(std::string sentence) {

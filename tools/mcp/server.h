@@ -6,6 +6,7 @@
 #include "tools/mcp/header_mirror.h"
 #include "tools/mcp/servers.h"
 #include "tools/mcp/session.h"
+#include "tools/mcp/tool_lock.h"
 
 #include <chrono>
 #include <deque>
@@ -62,6 +63,8 @@ class Server {
   // Between calls: asks for the tools where it has said that they are others, or was started again.
   // Where it does not answer in seconds, they stay as they are.
   ToolChanges list_anew(const std::stop_token& stop);
+  // From now on no tool is taken that is not as it is there.
+  void keep_to(LockedTools lock) { lock_ = std::move(lock); }
   bool has_news() const;  // for list_anew()
   // Likewise; errors as of Session::request. The items, at least `enough` where there are so many.
   agent::Result<ItemList> list(std::string_view method,
@@ -139,6 +142,7 @@ class Server {
                                  std::chrono::steady_clock::time_point ends,
                                  const std::stop_token& stop);
   void read_tool(const agent::Json& item, const std::string& name);
+  bool is_locked_out(const agent::Json& item, const std::string& name) const;
   void note_idle_patterns();
 
   agent::McpServerSpec spec_;
@@ -148,6 +152,7 @@ class Server {
   std::map<std::string_view, int> unasked_;  // why the person was not asked: how often
   std::unique_ptr<Authorizer> authorizer_;   // sessions borrow it; null: none
   std::deque<OfferedTool> tools_;            // those that are or were offered; calls refer to them
+  std::optional<LockedTools> lock_;          // for tools that come later
   std::set<std::string> known_;              // all names that were in a list
   std::vector<std::string> hidden_;          // by `tools`
   std::vector<std::string> unusable_;        // in sentences

@@ -345,13 +345,6 @@ void Servers::take(Server& server, ToolChanges changes, ListedTools& listed) {
   }
   for (OfferedTool* tool : changes.added) {
     tool->agent_name = name_for(server, *tool);
-    if (is_locked_out(server, *tool)) {
-      changes.sentences.push_back(
-          about(server,
-                fmt::format("the tool `{}` is new and not taken, for it is not in the lock",
-                            agent::one_line(tool->name, 60))));
-      continue;
-    }
     if (is_searched || is_too_much) {
       index(*tool);
     }
@@ -361,16 +354,11 @@ void Servers::take(Server& server, ToolChanges changes, ListedTools& listed) {
                     std::back_inserter(listed.warnings));
 }
 
-bool Servers::is_locked_out(const Server& server, const OfferedTool& tool) const {
-  if (!lock_) {
-    return false;
+void Servers::keep_to(const ToolLock& lock) {
+  for (const auto& server : servers_) {
+    const auto tools = lock.servers.find(server->spec().name);
+    server->keep_to(tools == lock.servers.end() ? LockedTools() : tools->second);
   }
-  const auto tools = lock_->servers.find(server.spec().name);
-  if (tools == lock_->servers.end()) {
-    return true;
-  }
-  const auto locked = tools->second.find(tool.name);
-  return locked == tools->second.end() || locked->second != locked_as(tool, *options_.redactor);
 }
 
 Servers::Servers(ServersOptions options)

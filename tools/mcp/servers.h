@@ -139,7 +139,7 @@ class Servers {
   // of them are asked at once; what they have offered before stays.
   ListedTools list_anew(const std::stop_token& stop);
   // From now on no tool is new that is not in it.
-  void keep_to(ToolLock lock) { lock_ = std::move(lock); }
+  void keep_to(const ToolLock& lock);
   std::vector<ConnectedServer> connected() const;
   // Whether each is as it has to be, as far as that is seen without a call; of those that did not
   // start, why.
@@ -172,7 +172,6 @@ class Servers {
   void name_tools();
   Server* server_of_rule(std::string_view tool) const;
   std::string name_for(const Server& server, const OfferedTool& tool) const;
-  bool is_locked_out(const Server& server, const OfferedTool& tool) const;
   void take(Server& server, ToolChanges changes, ListedTools& listed);
   void index(const OfferedTool& tool);
   bool are_many() const;
@@ -183,9 +182,8 @@ class Servers {
   Elicitor elicitor_;
   std::vector<std::unique_ptr<Server>> servers_;  // those that answered
   std::vector<agent::Warning> warnings_;
-  std::vector<CheckedServer> missing_;  // those that did not answer
-  std::map<std::string, int> uses_;     // of tools' plain names
-  std::optional<ToolLock> lock_;
+  std::vector<CheckedServer> missing_;           // those that did not answer
+  std::map<std::string, int> uses_;              // of tools' plain names
   std::set<std::string, std::less<>> searched_;  // servers, by name
   std::int64_t room_ = 0;  // for tools of servers that say `auto`, in tokens; 0: nobody knows
   std::shared_ptr<ToolIndex> index_;                      // of their tools

@@ -42,6 +42,9 @@ Json json_of(const LockedTool& tool) {
                {"description_sha256", tool.description_sha256},
                {"parameters", tool.parameters},
                {"schema_sha256", tool.schema_sha256}};
+  if (!tool.results_sha256.empty()) {
+    json["output_schema_sha256"] = tool.results_sha256;
+  }
   if (!tool.schemas.empty()) {
     json["required"] = tool.required;
     json["schemas"] = tool.schemas;
@@ -77,8 +80,10 @@ std::optional<LockedTool> tool_of(const Json& json) {
   LockedTool tool{.description = std::string(agent::text_at(json, "description")),
                   .description_sha256 = std::string(agent::text_at(json, "description_sha256")),
                   .parameters = {},
-                  .schema_sha256 = std::string(agent::text_at(json, "schema_sha256"))};
-  if (!is_digest(tool.description_sha256) || !is_digest(tool.schema_sha256)) {
+                  .schema_sha256 = std::string(agent::text_at(json, "schema_sha256")),
+                  .results_sha256 = std::string(agent::text_at(json, "output_schema_sha256"))};
+  if (!is_digest(tool.description_sha256) || !is_digest(tool.schema_sha256) ||
+      (!tool.results_sha256.empty() && !is_digest(tool.results_sha256))) {
     return std::nullopt;
   }
   tool.parameters = words_in(json, "parameters");
@@ -223,11 +228,18 @@ std::string schema_change(const LockedTool& before, const LockedTool& after) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-using Tools = std::map<std::string, LockedTool>;
+std::string results_change(const LockedTool& before, const LockedTool& after) {
+  const auto shown = [](const std::string& digest) {
+    return digest.empty() ? "none" : digest.substr(0, k_shown_digest);
+  };
+  return fmt::format("the schema of its results (`outputSchema`) was {}, and is {}",
+                     shown(before.results_sha256),
+                     shown(after.results_sha256));
+}
 
 void compare(const std::string& server,
-             const Tools& before,
-             const Tools& after,
+             const LockedTools& before,
+             const LockedTools& after,
              std::vector<std::string>& found) {
   for (const auto& [name, tool] : before) {
     const auto now = after.find(name);
@@ -256,18 +268,23 @@ std::string change(const LockedTool& before, const LockedTool& after) {
   if (before.schema_sha256 != after.schema_sha256) {
     parts.push_back(schema_change(before, after));
   }
+  if (before.results_sha256 != after.results_sha256) {
+    parts.push_back(results_change(before, after));
+  }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 LockedTool locked_tool(const Json& definition, const agent::Redactor& redactor) {
   const std::string_view description = agent::text_at(definition, "description");
   const Json* const schema = agent::find(definition, "inputSchema");
+  const Json* const results = agent::find(definition, "outputSchema");
   const Json* const parameters = schema == nullptr ? nullptr : agent::find(*schema, "properties");
   LockedTool tool{
       .description = kept_description(redactor.apply(description)),
       .description_sha256 = agent::sha256_hex(description),
       .parameters = {},
-      .schema_sha256 = agent::sha256_hex(schema == nullptr ? "" : agent::canonical(*schema))};
+      .schema_sha256 = agent::sha256_hex(schema == nullptr ? "" : agent::canonical(*schema)),
+      .results_sha256 = results == nullptr ? "" : agent::sha256_hex(agent::canonical(*results))};
   if (parameters != nullptr && parameters->is_object()) {
     for (const auto& [name, value] : parameters->items()) {
       tool.parameters.push_back(redactor.apply(name));

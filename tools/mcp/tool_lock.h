@@ -19,18 +19,22 @@ struct LockedTool {
   std::string description_sha256;
   std::vector<std::string> parameters;  // the names that its schema has at the top
   std::string schema_sha256;            // of the schema, in whatever way it is written
+  std::string results_sha256 = {};      // likewise, of its `outputSchema`; empty: it has none
   // Their schemas, by those names: short ones whole, of others the beginning and a digest. Nothing
   // of those that are many, and in a lock of an earlier errand.
   std::map<std::string, std::string> schemas = {};
   std::vector<std::string> required = {};  // sorted; likewise
 
   bool operator==(const LockedTool& other) const {
-    return description_sha256 == other.description_sha256 && schema_sha256 == other.schema_sha256;
+    return description_sha256 == other.description_sha256 && schema_sha256 == other.schema_sha256 &&
+           results_sha256 == other.results_sha256;
   }
 };
 
+using LockedTools = std::map<std::string, LockedTool>;  // of a server, by its names
+
 struct ToolLock {
-  std::map<std::string, std::map<std::string, LockedTool>> servers;  // tools by the server's names
+  std::map<std::string, LockedTools> servers;
 
   bool operator==(const ToolLock&) const = default;
 };

@@ -3,6 +3,7 @@
 #include "agent/error.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -110,6 +111,23 @@ TEST_CASE("tool lock: a lock of an earlier errand has names and digests alone", 
         "its arguments were (n), and are (n, path)");
   CHECK(tools::mcp::change(earlier, tool("A.", R"({"properties":{"n":{}}})"))
             .starts_with("the schema of its arguments (n) was "));
+}
+
+TEST_CASE("tool lock: what its results are is a part of a tool", "[tools]") {
+  const auto promising = [](const std::string& schema) {
+    Json json = definition("A.", "{}");
+    json["outputSchema"] = agent::parse_json(schema).value_or(Json());
+    return tools::mcp::locked_tool(json, agent::Redactor({}));
+  };
+  const LockedTool before = promising(R"({"type":"object","title":"x"})");
+  CHECK(before == promising(R"({"title": "x", "type": "object"})"));
+  CHECK(before != promising(R"({"type":"object"})"));
+  CHECK(before != tool("A.", "{}"));
+  CHECK(tools::mcp::change(before, tool("A.", "{}")) ==
+        fmt::format("the schema of its results (`outputSchema`) was {}, and is none",
+                    before.results_sha256.substr(0, 12)));
+  const ToolLock made = lock("f", before);
+  CHECK(tools::mcp::read_lock(tools::mcp::lock_text(made), "`x`").value() == made);
 }
 
 TEST_CASE("tool lock: what changed behind the part that is shown is a difference", "[tools]") {
