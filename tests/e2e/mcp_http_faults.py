@@ -577,7 +577,7 @@ ROWS = {
     "is busy for ever": dict(code=69, said="HTTP status 429: busy", check=is_asked(4)),
     "is busy until tomorrow": dict(code=69, said="it may be asked again in 24h", check=is_asked(1)),
     "answers with a page": dict(code=69, said="neither JSON nor a stream of events"),
-    "answers without end": dict(code=69, said="a message of more than 67108864 bytes", settings="timeouts: {start: 30s}"),
+    "answers without end": dict(code=69, said="a message of more than 64 MiB", settings="timeouts: {start: 30s}"),
     "redirects": dict(code=69, said="sends the request to http://127.0.0.2:9/mcp", check=is_never_asked_again),
     "wants a login": dict(code=77, said="wants a login", check=times("tools/list", 0)),
     "streams its answers": dict(GOOD, output="7 of 8: going"),

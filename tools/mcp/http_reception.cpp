@@ -37,7 +37,7 @@ agent::Heard HttpReception::take(std::string_view bytes) {
     note_stream();
   }
   if (std::max(json_.size(), stream_.pending()) > k_most_message) {
-    problem_ = fmt::format("sent a message of more than {} bytes", k_most_message);
+    problem_ = fmt::format("sent a message of more than {} MiB", k_most_message >> 20);
   }
   return is_answered_ || !problem_.empty() ? agent::Heard::enough : agent::Heard::answer;
 }

@@ -111,6 +111,6 @@ TEST_CASE("http reception: a message without end is not waited for") {
       REQUIRE(++pieces < 10);
     }
     reception.finish();
-    CHECK(reception.problem() == "sent a message of more than 67108864 bytes");
+    CHECK(reception.problem() == "sent a message of more than 64 MiB");
   }
 }
