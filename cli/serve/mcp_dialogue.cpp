@@ -228,7 +228,8 @@ Reaction McpDialogue::call(const Message& message, bool is_stateless) const {
   if (std::ranges::find(tools_, name, &ServedTool::name) == tools_.end()) {
     return refused(message.id,
                    tools::mcp::k_invalid_params,
-                   fmt::format("there is no tool `{}`", agent::one_line(name, 60)));
+                   name.empty() ? std::string("a call without a `name`")
+                                : fmt::format("there is no tool `{}`", agent::one_line(name, 60)));
   }
   const Json* arguments = agent::find(message.body, "arguments");
   if (arguments != nullptr && !arguments->is_object()) {

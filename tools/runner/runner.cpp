@@ -77,7 +77,9 @@ std::string changes_by(const Tool& tool, const agent::Json& arguments, const Cal
 
 Output unknown_tool(std::string_view name, const std::set<std::string, std::less<>>& names) {
   return failure(Code::tool_not_found,
-                 fmt::format("there is no tool `{}`", agent::prefix(name, 100)),
+                 agent::is_blank(name)
+                     ? std::string("a call without a name")
+                     : fmt::format("there is no tool `{}`", agent::prefix(name, 100)),
                  names.empty() ? "You have no tools; answer without one."
                                : fmt::format("Use one of: {}.", fmt::join(names, ", ")));
 }
