@@ -192,6 +192,9 @@ void fold(State& state, const RunStarted& event) {
 
 void fold(State& state, const ModelDelta& event) {
   if (event.kind == ModelDelta::Kind::text) {
+    if (std::exchange(state.has_broken, false)) {
+      state.streaming.clear();
+    }
     state.streaming += event.text;
   }
 }
@@ -220,8 +223,9 @@ void fold(State& state, const ModelBroken& event) {
   count_use(state, use);
 }
 
+// What came of it is the partial answer where the run ends before there is another one.
 void fold(State& state, const ModelReset&) {
-  state.streaming.clear();
+  state.has_broken = true;
 }
 
 void fold(State& state, const ModelFallback& event) {

@@ -72,7 +72,8 @@ struct State {
   // Text of the last reply, continuations joined, or the reason of task_failed; null: there is
   // none.
   std::shared_ptr<const std::string> answer;
-  std::string streaming;  // text of the reply that is coming in
+  std::string streaming;    // text of the reply that is coming in
+  bool has_broken = false;  // `streaming` is of an attempt that broke off: there is no later one
   bool reply_is_unjudged = false;
   StopReason stop_reason = StopReason::unknown;  // of the last reply
   int truncations = 0;                           // in a row, as the next three

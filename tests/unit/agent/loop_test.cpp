@@ -576,6 +576,24 @@ TEST_CASE("loop: an answer that broke off has used tokens", "[agent]") {
   CHECK(result.over_budget);
 }
 
+TEST_CASE("loop: what came of a broken attempt is the partial answer until there is another one",
+          "[agent]") {
+  const bool goes_on = GENERATE(false, true);
+  Stage stage;
+  const auto result = stage.run({[&](const agent::ModelRequest&, const agent::Emit& emit) {
+    emit(agent::ModelDelta{.text = "some"});
+    emit(agent::ModelReset{.reason = "broke off"});
+    if (goes_on) {
+      emit(agent::ModelDelta{.text = "o"});
+      emit(agent::ModelDelta{.text = "ther"});
+    }
+    return agent::Result<agent::Reply>(agent::fail(Code::provider_network, "gone"));
+  }});
+  CHECK(result.exit_code == 75);
+  CHECK(result.partial);
+  CHECK(result.text == (goes_on ? "other" : "some"));
+}
+
 TEST_CASE("loop: a paused answer is sent back and goes on", "[agent]") {
   Stage stage;
   const auto result =
