@@ -145,7 +145,7 @@ class JsonBuilder {
 
   Json take() { return std::move(root_); }
   bool has_overflown() const { return has_overflown_; }
-  const std::optional<std::string>& repeated_name() const { return repeated_name_; }
+  const RepeatedNames& repeated() const { return repeated_; }
 
   bool null() { return add(nullptr); }
   bool boolean(bool value) { return add(value); }
@@ -166,8 +166,9 @@ class JsonBuilder {
     Container& container = open_.back();
     const std::size_t before = container.json->size();
     container.member = member(container, name);
-    if (container.json->size() == before && !repeated_name_) {
-      repeated_name_ = name;  // which was not moved into it
+    is_repeated_ = container.json->size() == before;
+    if (is_repeated_ && !repeated_.first) {
+      repeated_.first = name;  // which was not moved into it
     }
     return true;
   }
@@ -234,7 +235,12 @@ class JsonBuilder {
       return container.json->emplace_back(std::move(value));
     }
     Json::object_t::Container& members = container.json->get_ref<Json::object_t&>();
-    return members[container.member].second = std::move(value);
+    auto& [name, member] = members[container.member];
+    if (std::exchange(is_repeated_, false) && !repeated_.contradiction &&
+        (value.is_structured() || member != value)) {
+      repeated_.contradiction = name;
+    }
+    return member = std::move(value);
   }
 
   bool add(Json&& value) {
@@ -257,7 +263,8 @@ class JsonBuilder {
   std::span<const std::string> numerals_;
   std::size_t next_numeral_ = 0;
   bool has_overflown_ = false;
-  std::optional<std::string> repeated_name_;
+  bool is_repeated_ = false;  // the name of the value that comes next
+  RepeatedNames repeated_;
 };
 
 constexpr std::size_t k_long = 64u << 10;
@@ -325,17 +332,15 @@ void write(const Json& value, std::string& out) {
 
 namespace {
 
-std::optional<Json> parse(std::string_view text,
-                          int max_depth,
-                          std::optional<std::string>& repeated_name) {
-  repeated_name.reset();
+std::optional<Json> parse(std::string_view text, int max_depth, RepeatedNames& repeated) {
+  repeated = {};
   const bool has_end = text.contains('\0');  // nlohmann reads no further
   if (has_end || is_deeper_than(text, max_depth)) {
     return std::nullopt;
   }
   JsonBuilder builder;
   if (Json::sax_parse(text, &builder)) {
-    repeated_name = builder.repeated_name();
+    repeated = builder.repeated();
     return builder.take();
   }
   if (!builder.has_overflown()) {
@@ -347,20 +352,27 @@ std::optional<Json> parse(std::string_view text,
   if (!Json::sax_parse(shown, &again)) {
     return std::nullopt;
   }
-  repeated_name = again.repeated_name();
+  repeated = again.repeated();
   return again.take();
 }
 
 }  // namespace
 
 std::optional<Json> parse_json(std::string_view text, int max_depth) {
-  std::optional<std::string> repeated_name;
-  return parse(text, max_depth, repeated_name);
+  RepeatedNames repeated;
+  return parse(text, max_depth, repeated);
 }
 
 std::optional<Json> parse_json(std::string_view text, std::optional<std::string>& repeated_name) {
+  RepeatedNames repeated;
+  auto json = parse_json(text, repeated);
+  repeated_name = std::move(repeated.first);
+  return json;
+}
+
+std::optional<Json> parse_json(std::string_view text, RepeatedNames& repeated) {
   constexpr int k_deepest = 200;
-  return parse(text, k_deepest, repeated_name);
+  return parse(text, k_deepest, repeated);
 }
 
 void append_json(std::string& out, const Json& value) {

@@ -18,6 +18,14 @@ std::optional<Json> parse_json(std::string_view text, int max_depth = 200);
 // counts; what readers differ in. nullopt: none does.
 std::optional<Json> parse_json(std::string_view text, std::optional<std::string>& repeated_name);
 
+// Likewise, the first such name of all, and the first one with two values. Of lists and objects
+// each two are.
+struct RepeatedNames {
+  std::optional<std::string> first;
+  std::optional<std::string> contradiction;
+};
+std::optional<Json> parse_json(std::string_view text, RepeatedNames& repeated);
+
 // One line, no spaces; invalid UTF-8 becomes U+FFFD. Numbers as they were read.
 std::string dump(const Json& value);
 

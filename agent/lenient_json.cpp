@@ -56,10 +56,15 @@ std::string without_lone_surrogates(std::string_view text) {
 }  // namespace
 
 std::optional<Json> parse_lenient(std::string_view text) {
-  if (auto json = parse_json(text)) {
+  RepeatedNames repeated;
+  return parse_lenient(text, repeated);
+}
+
+std::optional<Json> parse_lenient(std::string_view text, RepeatedNames& repeated) {
+  if (auto json = parse_json(text, repeated)) {
     return json;
   }
-  return parse_json(without_lone_surrogates(to_valid_utf8(text)));
+  return parse_json(without_lone_surrogates(to_valid_utf8(text)), repeated);
 }
 
 }  // namespace agent

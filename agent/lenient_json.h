@@ -9,5 +9,6 @@ namespace agent {
 
 // As parse_json(), but bytes that are no UTF-8 and lone surrogates become U+FFFD.
 std::optional<Json> parse_lenient(std::string_view text);
+std::optional<Json> parse_lenient(std::string_view text, RepeatedNames& repeated);
 
 }  // namespace agent

@@ -227,6 +227,25 @@ TEST_CASE("json: a name that stands twice in one object is told", "[agent]") {
   }
 }
 
+TEST_CASE("json: a name with two values in one object is told", "[agent]") {
+  struct Row {
+    std::string text;
+    std::optional<std::string> contradiction;
+  };
+  for (const Row& row : std::initializer_list<Row>{{R"({"a":1,"b":{"a":2}})", std::nullopt},
+                                                   {R"({"a":1,"a":1})", std::nullopt},
+                                                   {R"({"a":"x","a":"x","b":0,"b":1})", "b"},
+                                                   {R"([{"a":1},{"b":null,"b":"x"}])", "b"},
+                                                   {R"({"a":{},"a":{}})", "a"},
+                                                   {R"({"a":{"b":1},"a":2})", "a"},
+                                                   {R"({"a":[1],"a":[1]})", "a"}}) {
+    CAPTURE(row.text);
+    agent::RepeatedNames repeated{.first = "before", .contradiction = "before"};
+    CHECK(agent::parse_json(row.text, repeated));
+    CHECK(repeated.contradiction == row.contradiction);
+  }
+}
+
 TEST_CASE("json: invalid UTF-8 is replaced when written, key order is kept", "[agent]") {
   agent::Json json;
   json["z"] = "a\xff";
