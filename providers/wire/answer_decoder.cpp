@@ -47,10 +47,16 @@ Error over_limit(std::string_view which) {
   return Error{.code = Code::provider_bad_response, .message = fmt::format("the answer {}", which)};
 }
 
+// The limit that correct JSON is over; empty: it is none.
+std::string limit_of_json(std::string_view json) {
+  const std::string why = agent::why_not_json(json);
+  return why == "is not valid JSON" ? "" : why;
+}
+
 // `json` is what should be JSON, whole.
 Error garbage_json(std::string_view json) {
-  const std::string why = agent::why_not_json(json);
-  return why == "is not valid JSON" ? garbage(json) : over_limit(why);
+  const std::string limit = limit_of_json(json);
+  return limit.empty() ? garbage(json) : over_limit(limit);
 }
 
 // As servers write that there is none.
@@ -69,6 +75,16 @@ std::unique_ptr<agent::StreamParser> parser_for(char first) {
     default:
       return std::make_unique<agent::SseParser>();
   }
+}
+
+// Count by count.
+agent::Usage larger_of(const agent::Usage& a, const agent::Usage& b) {
+  return {.input = std::max(a.input, b.input),
+          .output = std::max(a.output, b.output),
+          .cache_read = std::max(a.cache_read, b.cache_read),
+          .cache_write = std::max(a.cache_write, b.cache_write),
+          .reasoning = std::max(a.reasoning, b.reasoning),
+          .cache_write_1h = std::max(a.cache_write_1h, b.cache_write_1h)};
 }
 
 void emit_piece(ModelDelta::Kind kind, std::string_view text, const agent::Emit& emit) {
@@ -99,16 +115,6 @@ std::optional<agent::Money> reported_cost(const agent::Json& usage) {
   const auto upstream =
       details != nullptr ? agent::money_at(*details, "upstream_inference_cost") : std::nullopt;
   return upstream ? std::optional(*cost + *upstream) : std::nullopt;
-}
-
-std::optional<Json> parse_lenient(std::string_view text) {
-  if (auto json = agent::parse_json(text)) {
-    return json;
-  }
-  if (is_cut_json(text)) {
-    return std::nullopt;
-  }
-  return agent::parse_lenient(text);
 }
 
 agent::StopReason stop_reason_of(std::span<const StopWord> words, std::string_view word) {
@@ -196,6 +202,11 @@ void AnswerDecoder::add_reasoning(std::string_view text, const agent::Emit& emit
   reasoning_ += text;
 }
 
+void AnswerDecoder::count(const agent::Usage& usage, std::optional<agent::Money> cost) {
+  counted_ = counted_ == agent::Usage{} ? usage : larger_of(counted_, usage);
+  counted_cost_ = std::max(counted_cost_, cost);  // one that is not known is the smallest
+}
+
 void AnswerDecoder::refuse(std::string why) {
   if (flaw_.empty()) {
     flaw_ = std::move(why);
@@ -243,6 +254,20 @@ Json* AnswerDecoder::member_in(Json& object, std::string_view key, Json::value_t
                      type == Json::value_t::array ? "a list" : "an object",
                      excerpt(agent::dump(*member))));
   return nullptr;
+}
+
+// JSON as servers send it: bytes that are no UTF-8 and lone surrogates become U+FFFD.
+std::optional<Json> AnswerDecoder::parse(std::string_view text) {
+  agent::RepeatedNames repeated;
+  auto json = agent::parse_json(text, repeated);
+  if (!json && !is_cut_json(text)) {
+    json = agent::parse_lenient(text, repeated);
+  }
+  if (repeated.contradiction) {
+    refuse(
+        fmt::format("`{}` has two values in one object of it", excerpt(*repeated.contradiction)));
+  }
+  return json;
 }
 
 agent::Result<agent::Heard> AnswerDecoder::feed(std::string_view bytes, const agent::Emit& emit) {
@@ -349,7 +374,7 @@ bool AnswerDecoder::on_event(const agent::StreamEvent& event, const agent::Emit&
     heard_ = Heard::answer;
     return true;
   }
-  auto json = parse_lenient(data);
+  auto json = parse(data);
   if (json) {
     take_usage(*json);
     error_ = error_in(*json);
@@ -374,10 +399,12 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
   if (text.starts_with("\xEF\xBB\xBF")) {
     text = agent::trimmed(text.substr(3));
   }
-  auto json = parse_lenient(text);
+  auto json = parse(text);
   if (!json) {
-    has_begun_ = is_unreadable_ = true;
-    return agent::fail(is_cut_json(text) ? broken() : garbage_json(text));
+    const bool is_cut = is_cut_json(text);
+    // What never was JSON is nothing that a model has said.
+    has_begun_ = is_unreadable_ = is_cut || !limit_of_json(text).empty();
+    return agent::fail(is_cut ? broken() : garbage_json(text));
   }
   const agent::TakenApart taken_apart(*json);
   take_usage(*json);
@@ -410,7 +437,7 @@ agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
   if (form_ == Form::stream) {
     const auto last = parser_->finish();
     // A last event without its blank line counts if it is whole.
-    if (last && (last->data == "[DONE]" || parse_lenient(agent::trimmed(last->data)))) {
+    if (last && (last->data == "[DONE]" || parse(agent::trimmed(last->data)))) {
       on_event(*last, emit);
     } else if (last) {
       has_begun_ = true;
@@ -439,6 +466,8 @@ agent::Result<agent::Reply> AnswerDecoder::finish(const agent::Headers& headers,
 agent::Reply AnswerDecoder::whole_reply() {
   agent::Reply result = reply();
   result.stop_reason_raw = ending().word;
+  result.usage = counted_;
+  result.cost = counted_cost_;
   result.text = std::move(text_);
   result.reasoning = std::move(reasoning_);
   return result;

@@ -69,8 +69,8 @@ class AnswerDecoder : public Decoder {
   // How the server says that the answer ended, in its word: `error` where the word is none that
   // ends a whole answer, and none but `error` does not stand.
   virtual Ending ending() const = 0;
-  // All but its text and reasoning, which are what was added, and the server's word. Also of an
-  // answer that broke off.
+  // All but its text, reasoning and usage, which are what was added, and the server's word. Also of
+  // an answer that broke off.
   virtual agent::Reply reply() = 0;
 
   // Bytes of the arguments of its calls until now, where they come in pieces.
@@ -80,6 +80,11 @@ class AnswerDecoder : public Decoder {
   // it comes is what the reply says, in the same order.
   void add_text(std::string_view text, const agent::Emit& emit);
   void add_reasoning(std::string_view text, const agent::Emit& emit);
+  // What the server says until now of tokens, and of what they cost: each count that it has said
+  // stands where a later one is smaller.
+  void count(const agent::Usage& usage, std::optional<agent::Money> cost = std::nullopt);
+  // What is said from here on is of another conversation: a shorter one.
+  void count_anew() { counted_ = {}; }
   // The answer is not what its protocol says, in a sentence: whatever came of it, it does not
   // stand.
   void refuse(std::string why);
@@ -98,6 +103,7 @@ class AnswerDecoder : public Decoder {
  private:
   enum class Form : std::uint8_t { unknown, stream, document, garbage };
 
+  std::optional<agent::Json> parse(std::string_view text);
   agent::Heard hear(std::string_view bytes, const agent::Emit& emit);
   agent::Heard hear_unfinished();
   void find_form(std::string_view bytes);
@@ -123,14 +129,13 @@ class AnswerDecoder : public Decoder {
   agent::Json error_json_;  // what the answer said of its error
   std::string text_;
   std::string reasoning_;
+  agent::Usage counted_;
+  std::optional<agent::Money> counted_cost_;
 };
 
 // What the provider says in its usage that the reply costs: OpenRouter's and Perplexity's `cost`,
 // xAI's `cost_in_usd_ticks`. nullopt: it says nothing of it.
 std::optional<agent::Money> reported_cost(const agent::Json& usage);
-
-// JSON as servers send it: bytes that are no UTF-8 and lone surrogates become U+FFFD.
-std::optional<agent::Json> parse_lenient(std::string_view text);
 
 // Later values are totals and replace the earlier ones; what they leave out stands.
 void merge_usage(agent::Json& known, const agent::Json& usage);

@@ -51,6 +51,15 @@ agent::Usage normal_usage(const Json& usage) {
   return result;
 }
 
+// Whether the server has made a summary of the conversation on its way: what follows is of that.
+bool is_compacted(const Json& usage) {
+  const Json* const iterations = agent::find(usage, "iterations");
+  return iterations != nullptr && iterations->is_array() &&
+         std::ranges::any_of(*iterations, [](const Json& one) {
+           return agent::text_at(one, "type") == "compaction";
+         });
+}
+
 bool is_blank_text(const Json& block) {
   return agent::text_at(block, "type") == "text" && agent::is_blank(agent::text_at(block, "text"));
 }
@@ -188,6 +197,10 @@ void AnthropicDecoder::take_usage(const Json& data) {
     const Json* usage = place == nullptr ? nullptr : agent::find(*place, "usage");
     if (usage != nullptr && usage->is_object()) {
       merge_usage(usage_, *usage);
+      if (is_compacted(*usage)) {
+        count_anew();
+      }
+      count(normal_usage(usage_));
     }
   }
 }
@@ -260,7 +273,6 @@ agent::Reply AnthropicDecoder::reply() {
   const StopReason reason = ending().reason;
   const bool calls_on = reason == StopReason::end_turn && !reply.tool_calls.empty();
   reply.stop_reason = calls_on ? StopReason::tool_use : reason;
-  reply.usage = normal_usage(usage_);
   reply.model = model_;
   reply.protocol = "anthropic_messages";
   return reply;

@@ -97,13 +97,12 @@ class BedrockDecoder final : public AnswerDecoder {
   std::unordered_map<long long, std::size_t> places_;  // of the last one with an index
   std::string stop_reason_;
   bool has_stopped_ = false;
-  agent::Usage usage_;
   bool is_over_ = false;
 };
 
 void BedrockDecoder::take_usage(const Json& data) {
   if (const Json* usage = agent::find(data, "usage")) {
-    usage_ = normal_usage(*usage);
+    count(normal_usage(*usage));
   }
 }
 
@@ -207,7 +206,6 @@ agent::Reply BedrockDecoder::reply() {
   }
   const bool calls = reason == StopReason::end_turn && !reply.tool_calls.empty();
   reply.stop_reason = calls ? StopReason::tool_use : reason;
-  reply.usage = usage_;
   if (!is_plain(reply.tool_calls.size())) {
     reply.raw = content_to_send_back(reply.tool_calls);
   }

@@ -147,6 +147,7 @@ void GeminiDecoder::take_usage(const Json& data) {
   }
   if (const Json* usage = agent::find(data, "usageMetadata"); usage && usage->is_object()) {
     merge_usage(usage_, *usage);
+    count(normal_usage(usage_));
   }
 }
 
@@ -283,7 +284,6 @@ agent::Reply GeminiDecoder::reply() {
   }
   const bool calls = reason == StopReason::end_turn && !reply.tool_calls.empty();
   reply.stop_reason = calls ? StopReason::tool_use : reason;
-  reply.usage = normal_usage(usage_);
   reply.model = model_;
   reply.protocol = "gemini";
   return reply;

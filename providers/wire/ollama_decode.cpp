@@ -54,14 +54,13 @@ class OllamaDecoder final : public AnswerDecoder {
   std::string created_;  // seeds the ids of calls that have none
   std::vector<Json> calls_;
   std::string reason_;
-  agent::Usage usage_;
   bool is_done_ = false;
 };
 
 void OllamaDecoder::take_usage(const Json& data) {
   if (agent::bool_at(data, "done") || agent::find(data, "error") != nullptr) {
-    usage_.input = token_count(data, "prompt_eval_count");
-    usage_.output = token_count(data, "eval_count");
+    count({.input = token_count(data, "prompt_eval_count"),
+           .output = token_count(data, "eval_count")});
   }
 }
 
@@ -130,7 +129,6 @@ agent::Reply OllamaDecoder::reply() {
   }
   const bool calls = reason == StopReason::end_turn && !reply.tool_calls.empty();
   reply.stop_reason = calls ? StopReason::tool_use : reason;
-  reply.usage = usage_;
   reply.model = model_;
   reply.protocol = "ollama";
   return reply;

@@ -247,6 +247,7 @@ void OpenaiChatDecoder::take_usage(const Json& data) {
   }
   if (usage != nullptr && usage->is_object()) {
     merge_usage(usage_, *usage);
+    count(normal_usage(usage_), reported_cost(usage_));
   }
 }
 
@@ -435,8 +436,6 @@ agent::Reply OpenaiChatDecoder::reply() {
                                 .name = std::move(call.name),
                                 .arguments = std::move(call.arguments)});
   }
-  reply.usage = normal_usage(usage_);
-  reply.cost = reported_cost(usage_);
   reply.model = model_;
   reply.protocol = "openai_chat";
   return reply;

@@ -206,7 +206,6 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
   std::string model_;
   std::string status_;      // of the terminal event
   std::string incomplete_;  // why it is not complete
-  agent::Json usage_;
 };
 
 Heard OpenaiResponsesDecoder::take_event(std::string_view name,
@@ -359,7 +358,7 @@ void OpenaiResponsesDecoder::take_usage(const Json& data) {
   for (const Json* place : {response, &data}) {
     const Json* usage = place == nullptr ? nullptr : agent::find(*place, "usage");
     if (usage != nullptr && usage->is_object()) {
-      usage_ = *usage;
+      count(normal_usage(*usage), reported_cost(*usage));
     }
   }
 }
@@ -460,8 +459,6 @@ agent::Reply OpenaiResponsesDecoder::reply() {
     reply.raw = agent::dump(output);
   }
   reply.stop_reason = stop_reason(is_any_cut, !calls.empty(), has_refusal);
-  reply.usage = normal_usage(usage_);
-  reply.cost = reported_cost(usage_);
   reply.model = model_;
   for (AssembledCall& one : calls) {
     reply.tool_calls.push_back({.id = std::move(one.id),

@@ -58,7 +58,8 @@ TEST_CASE("contradictions: a part of an answer that is of the wrong type", "[pro
         R"({"choices":[{"message":{"tool_calls":[{"id":"c"}]}}]})",
         R"({"error":5})",
         R"({"error":["x"],"choices":[]})",
-        R"({"choices":[{"delta":{},"finish_reason":5}]})"}},
+        R"({"choices":[{"delta":{},"finish_reason":5}]})",
+        R"({"choices":[{"delta":{},"finish_reason":"length","finish_reason":"stop"}]})"}},
       {"anthropic",
        {R"({"type":"message_start","message":{"id":"m"}})",
         R"({"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}})",
@@ -122,6 +123,15 @@ TEST_CASE("contradictions: an error beside a part of the answer is that of the a
                                      reason,
                                      error)) == "provider.unavailable");
   }
+}
+
+TEST_CASE("contradictions: a name that stands twice with the same value says it once",
+          "[providers]") {
+  CHECK(
+      tests::read(
+          *wire_of("chat"),
+          R"({"choices":[{"message":{"content":"a"},"finish_reason":"stop","finish_reason":"stop"}]})")
+          .text == "a");
 }
 
 TEST_CASE("contradictions: a call without a name is one all the same", "[providers]") {
@@ -202,5 +212,40 @@ TEST_CASE("contradictions: two blocks under one index, or none, are two", "[prov
           std::vector<agent::ToolCall>{{"one", "f", "{}"}, {"two", "f", R"({"x":1})"}});
     CHECK(reply.text == "a");
     CHECK(reply.stop_reason == StopReason::tool_use);
+  }
+}
+
+TEST_CASE("contradictions: what an answer has counted of its tokens does not shrink",
+          "[providers]") {
+  struct Row {
+    std::string protocol;
+    std::vector<std::string> events;
+  };
+  const std::vector<Row> rows = {
+      {"chat",
+       {R"({"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],)"
+        R"("usage":{"prompt_tokens":50,"completion_tokens":1}})",
+        R"({"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":30}})",
+        R"({"choices":[],"usage":{"prompt_tokens":0,"completion_tokens":0}})"}},
+      {"anthropic",
+       {R"({"type":"message_start","message":{"id":"m","usage":{"input_tokens":50,)"
+        R"("output_tokens":30}}})",
+        R"({"type":"message_delta","delta":{"stop_reason":"end_turn"},)"
+        R"("usage":{"input_tokens":10,"cache_read_input_tokens":3,"output_tokens":2}})",
+        R"({"type":"message_delta","delta":{},)"
+        R"("usage":{"input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}})",
+        R"({"type":"message_stop"})"}},
+      {"gemini",
+       {R"({"candidates":[{"content":{"parts":[{"text":"a"}]}}],)"
+        R"("usageMetadata":{"promptTokenCount":50,"candidatesTokenCount":30}})",
+        R"({"candidates":[{"finishReason":"STOP"}],)"
+        R"("usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":3}})"}},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.protocol);
+    const agent::Usage usage =
+        tests::read(*wire_of(row.protocol), stream_of(row.protocol, row.events)).usage;
+    CHECK(usage.input == 50);
+    CHECK(usage.output == 30);
   }
 }
