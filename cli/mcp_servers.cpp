@@ -40,10 +40,6 @@ tools::mcp::TraceContext trace_of(const McpWorld& world) {
       world.run_id.empty() ? agent::new_run_id() : world.run_id);
 }
 
-bool has_own_authorization(const agent::McpServerSpec& server) {
-  return !agent::header(server.headers, "authorization").empty();
-}
-
 // A secret of the agent file goes to the issuer that it names beside it, which the user was asked
 // about before, and to where the user lets its variables go.
 Result<void> check_secret(const agent::McpOAuthSpec& spec,
@@ -87,6 +83,10 @@ Result<agent::McpServerSpec> find_mcp_server(const agent::AgentSpec& agent,
                        "`errand mcp list AGENT` shows those that it has");
   }
   return *found;
+}
+
+bool has_own_authorization(const agent::McpServerSpec& server) {
+  return !agent::header(server.headers, "authorization").empty();
 }
 
 Result<oauth::OAuthOptions> oauth_options_of(const agent::McpServerSpec& server,

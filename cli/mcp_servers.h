@@ -38,6 +38,9 @@ struct McpWorld {
   std::function<void(const tools::mcp::StartedServer&)> on_started = {};  // as ServersOptions'
 };
 
+// Whether its `headers` say who asks: then no login counts.
+bool has_own_authorization(const agent::McpServerSpec& server);
+
 // Of a server that is reached by HTTP, and may want a login. What is borrowed of the world outlives
 // it.
 agent::Result<tools::oauth::OAuthOptions> oauth_options_of(const agent::McpServerSpec& server,

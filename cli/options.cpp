@@ -1136,7 +1136,8 @@ constexpr auto k_commands = std::to_array<Command>({
          "Asks the server where to log in, prints the address, opens it in a browser where "
          "standard error is a terminal, and waits for five minutes until somebody has logged in "
          "there. Tokens are kept for all runs of this user, in a file that nobody else can read. "
-         "Exits with 77 where there is no login in the end.",
+         "Exits with 77 where there is no login in the end, and with 2 where the server's "
+         "`headers` have an Authorization: that is what it is asked with.",
      .positionals = k_mcp_login_positionals,
      .options = k_mcp_login_options,
      .examples = k_mcp_login_examples,

@@ -113,6 +113,14 @@ Result<int> command_mcp_login(const Parsed& parsed, Context& context) {
   TRY_ASSIGN(const auto signals, SignalWatcher::start(context.cancellation));
   TRY_ASSIGN(const int port, port_of(parsed));
   TRY_ASSIGN(LoginWorld world, login_world_of(parsed, context));
+  if (has_own_authorization(world.server)) {
+    return agent::fail(Code::cli_usage,
+                       fmt::format("`{}` is asked with the `Authorization` of its `headers`, and "
+                                   "with no login",
+                                   agent::one_line(world.server.name, 60)),
+                       "take that header out of the agent file to log in; `errand mcp test AGENT` "
+                       "tries what is there");
+  }
   if (world.server.oauth &&
       world.server.oauth->grant == agent::McpOAuthSpec::Grant::client_credentials) {
     return agent::fail(Code::cli_usage,
