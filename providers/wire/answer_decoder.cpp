@@ -37,6 +37,16 @@ bool is_cut_json(std::string_view text) {
   return (text.starts_with('{') || text.starts_with('[')) && !brackets.are_closed();
 }
 
+// As an object, or a list of them, with a name: words in brackets do not.
+bool begins_as_json(std::string_view text) {
+  const auto skip = [&](char one) {
+    text = agent::trimmed(text.substr(text.starts_with(one) ? 1 : 0));
+  };
+  skip('[');
+  skip('{');
+  return text.starts_with('"');
+}
+
 Error garbage(std::string_view body) {
   return Error{.code = Code::provider_bad_response,
                .message = fmt::format("the answer is not what the protocol says: {}",
@@ -403,7 +413,7 @@ agent::Result<void> AnswerDecoder::read_document(const agent::Emit& emit) {
   if (!json) {
     const bool is_cut = is_cut_json(text);
     // What never was JSON is nothing that a model has said.
-    has_begun_ = is_unreadable_ = is_cut || !limit_of_json(text).empty();
+    has_begun_ = is_unreadable_ = is_cut || begins_as_json(text) || !limit_of_json(text).empty();
     return agent::fail(is_cut ? broken() : garbage_json(text));
   }
   const agent::TakenApart taken_apart(*json);
