@@ -44,6 +44,7 @@
 #include <set>
 #include <span>
 #include <system_error>
+#include <tuple>
 #include <unistd.h>
 #include <utility>
 #include <variant>
@@ -53,6 +54,7 @@ namespace cli {
 namespace {
 
 namespace fs = std::filesystem;
+using agent::Code;
 using agent::Result;
 
 // The variables that no tool inherits: all in which keys are expected, and those that are used.
@@ -114,6 +116,34 @@ std::set<std::string> models_left_behind(const agent::Conversation& conversation
     models.erase(choice.resolved.name());
   }
   return models;
+}
+
+// What the run, or the one that it is a fork of, is called where it worked: the name of a step, a
+// sub-agent, an agent to whom was handed over. Empty: nobody knows, or it worked for nobody.
+std::string recorded_name(const RecordedRun& run, const agent::Environment& environment) {
+  const auto above = run.parent.empty()
+                         ? agent::Result<RecordedRun>(std::unexpected(agent::Error{}))
+                         : recall(run.store, run.parent, environment);
+  if (!above) {
+    return {};
+  }
+  const auto& ancestors = run.past.state.ancestors;
+  const auto is_it = [&](const agent::MemberRecord& member) {
+    return !member.run_id.empty() &&
+           (member.run_id == recorded_id(run) ||
+            std::ranges::find(ancestors, member.run_id) != ancestors.end());
+  };
+  for (const auto& [key, member] : above->past.state.members) {
+    if (is_it(member)) {
+      return std::get<0>(key);
+    }
+  }
+  for (const auto& [key, sub_agent] : above->past.state.sub_agents) {
+    if (is_it(sub_agent.record)) {
+      return sub_agent.member.substr(0, sub_agent.member.find('['));
+    }
+  }
+  return {};
 }
 
 // A rule that denies it wins over all others.
@@ -206,6 +236,9 @@ RunSession::RunSession(RunWorld world, std::string run_id, RunSource source, Pla
     const AgentsAbove& above = source_.above;
     world_.givers = above.givers;
     world_.first_giver = above.givers.empty() ? nullptr : &above.runs[above.givers.size() - 1];
+  }
+  if (world_.member.empty() && source_.earlier) {
+    world_.member = recorded_name(*source_.earlier, world_.context.environment);
   }
   if (source_.earlier) {
     if (world_.progress != nullptr && world_.parent.empty()) {
@@ -740,7 +773,7 @@ Result<agent::ReplayScript> RunSession::load_script(const std::string& path) {
   TRY_ASSIGN(agent::ReplayScript script, config::load_replay_script(plan_.script_folder / path));
   script.progress = scripts_.emplace_back(std::make_shared<agent::ReplayProgress>());
   script.progress->file = script.file;
-  if (!script.members.empty() && plan_.members.empty() && world_.parent.empty()) {
+  if (!script.members.empty() && plan_.members.empty() && world_.member.empty()) {
     return agent::fail(agent::Code::config_invalid,
                        fmt::format("the script {} has `members`, and the agent has none", path),
                        "take them out, or run the flow or the agent that they are of");
