@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <ranges>
+#include <set>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -215,7 +216,59 @@ class ScriptReader {
     add_modules(one, 0);
     if (!takes_text) {
       read_in_folders(one);
+      read_started(one);
     }
+  }
+
+  // The lines that it is told in one word: `trap LINE EXIT`, `flock FILE -c LINE`. Those of a shell
+  // and of `eval` are read above.
+  void read_started(const ShellCommand& one) {
+    const bool is_read =
+        one.words.empty() || one.words.front() == "eval" || is_shell(base_name(one.words.front()));
+    if (is_read || !started_.insert(one.words).second) {
+      return;
+    }
+    const Started started = started_by(one);
+    for (const Start& start : started.starts) {
+      const bool is_line = std::ranges::any_of(start.command.words, [&](const std::string& word) {
+        return !has_unknown(word) && std::ranges::find(one.words, word) == one.words.end();
+      });
+      if (!is_line) {
+        read_started(start.command);
+      } else if (depth_ >= k_deepest) {
+        unclear("it is nested too deeply");
+      } else {
+        read_started_line(start, one);
+      }
+    }
+  }
+
+  // A word of several may be no line at all, as the program of `timeout 9 awk '{print $1}'` is
+  // none.
+  void read_started_line(const Start& start, const ShellCommand& one) {
+    Scripts line;
+    ScriptReader inner(place_in(directory_), line);
+    inner.depth_ = depth_ + 1;
+    inner.found_ = found_ == &scripts_.files ? &line.files : &line.more;
+    inner.read_command(start.command);
+    const auto note_in = [](std::vector<fs::path>& all) {
+      return [&all](const fs::path& file) { note(file, all); };
+    };
+    std::ranges::for_each(line.files, note_in(*found_));
+    std::ranges::for_each(line.more, note_in(scripts_.more));
+    std::ranges::for_each(line.modules, note_in(scripts_.modules));
+    std::ranges::for_each(line.pythons,
+                          [&](const PythonStart& python) { note(python, scripts_.pythons); });
+    if (!line.unclear.empty() && (start.how == Start::How::runs || is_told_a_line(one))) {
+      unclear(std::move(line.unclear));
+    }
+  }
+
+  // `-c LINE`, `-S LINE`.
+  static bool is_told_a_line(const ShellCommand& one) {
+    static const RE2 option("-[A-Za-z]*[cS]|--(session-)?command|--split-string");
+    return std::ranges::any_of(
+        one.words, [](const std::string& word) { return RE2::FullMatch(word, option); });
   }
 
   // `env -C ci sh t.sh`, `sudo -D ci sh t.sh`: a word may be the folder that those behind it are
@@ -415,6 +468,7 @@ class ScriptReader {
   Scripts& scripts_;
   std::vector<fs::path>* found_ = &scripts_.files;  // where what is there is noted
   int depth_ = 0;
+  std::set<std::vector<std::string>> started_;  // of read_started(): what was looked at
 };
 
 }  // namespace

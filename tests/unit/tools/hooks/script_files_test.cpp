@@ -125,6 +125,39 @@ TEST_CASE("script files: a line is understood whole, or it says why it is not", 
   }
 }
 
+TEST_CASE("script files: a word that is a line of its own is read as one", "[tools]") {
+  const tests::FileFolder folder;
+  folder.write("plain", "exit 0");
+  folder.write("rules", "x");
+  struct Row {
+    std::string command;
+    bool is_named = true;
+    bool is_clear = true;
+  };
+  const std::vector<Row> rows{
+      {"trap \"sh plain\" EXIT"},
+      {"flock k -c \"sh plain\""},
+      {"su -c \"sh plain\""},
+      {"env -S \"sh plain\""},
+      {"script -c \"sh plain\" log"},
+      {"nice flock k -c 'timeout 9 sh plain'"},
+      {"flock k -c 'su -c \"sh plain\"'"},
+      {"trap '$CLEAN' EXIT", false, false},
+      {"flock k -c 'sh $X'", false, false},
+      {"trap 'rm -f $T' EXIT", false},
+      {"timeout 9 awk '{print $1}' rules", false},
+      {"ls | xargs gcc", false},
+  };
+  for (const Row& row : rows) {
+    const auto scripts = tools::read_scripts(row.command, {.directory = folder.path(), .home = {}});
+    INFO(row.command << ": " << scripts.unclear);
+    CHECK(std::ranges::any_of(scripts.files, [](const auto& file) {
+            return file.filename() == "plain";
+          }) == row.is_named);
+    CHECK(scripts.unclear.empty() == row.is_clear);
+  }
+}
+
 TEST_CASE("script files: what is not there yet is named where it may be looked for", "[tools]") {
   const tests::FileFolder folder;
   const auto is_named = [&](std::string_view command, std::string_view file) {
