@@ -4,6 +4,7 @@
 #include "agent/text.h"
 #include "cli/folder_copy.h"
 #include "cli/open_sandbox.h"
+#include "config/replay_script.h"
 #include "config/yaml/source.h"
 
 #include <fmt/format.h>
@@ -11,7 +12,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -157,6 +160,41 @@ TestOutcome outcome_from_events(std::string_view events) {
   return outcome;
 }
 
+// The names of all that have worked in the run, at whatever remove.
+std::set<std::string> names_of_members(std::string_view events) {
+  std::set<std::string> names;
+  for (const std::string_view line : agent::split_lines(events)) {
+    const auto event = agent::parse_json(line);
+    if (event && agent::text_at(*event, "type") == "member.started") {
+      names.emplace(agent::text_at(*event, "step"));
+    }
+  }
+  return names;
+}
+
+// What the script of the case has for one who has not worked, in a sentence: whoever has worked
+// says himself what he did not ask for. Empty: nothing.
+std::string replies_of_the_absent(const config::TestCase& test, std::string_view events) {
+  const auto script = config::load_replay_script(test.replay);
+  if (!script || script->members.empty()) {
+    return {};
+  }
+  const std::set<std::string> worked = names_of_members(events);
+  for (const auto& [name, steps] : script->members) {
+    std::int64_t left = 0;
+    for (const agent::ReplayStep& step : steps) {
+      left += step.repeat;
+    }
+    if (left > 0 && !worked.contains(name)) {
+      return fmt::format("replies of the script {} of `{}` that were not asked for: {}",
+                         script->file,
+                         agent::one_line(name, 60),
+                         left);
+    }
+  }
+  return {};
+}
+
 // What the run has left of the files that the case looks at.
 std::map<std::string, FileSeen> look_at_files(const config::TestCase& test,
                                               const fs::path& folder) {
@@ -263,6 +301,9 @@ TestOutcome run_test_case(const config::TestCase& test,
       world.program_runner.run(request, {.stop = world.stop, .kill = world.kill});
   TestOutcome outcome = outcome_of(process);
   outcome.errors = agent::to_valid_utf8(process.errors.text);
+  if (!test.replay.empty() && outcome.replies_left.empty()) {
+    outcome.replies_left = replies_of_the_absent(test, process.output.text);
+  }
   outcome.files = look_at_files(test, folder);
   outcome.duration_ms =
       std::chrono::duration_cast<agent::Milliseconds>(Steady::now() - begin).count();
