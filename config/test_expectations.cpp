@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -26,6 +27,12 @@ constexpr std::string_view k_script_model = "replay/";
 
 std::shared_ptr<const agent::JsonSchema> shared(agent::JsonSchema schema) {
   return std::make_shared<const agent::JsonSchema>(std::move(schema));
+}
+
+// In RE2's words; nullopt: it understands it.
+std::optional<std::string> what_is_wrong_with(const std::string& pattern) {
+  const re2::RE2 expression(pattern, re2::RE2::Quiet);
+  return expression.ok() ? std::nullopt : std::optional(expression.error());
 }
 
 // Whether it matches nothing at all at the beginning or at the end of each text: `x*`, `^`, `\z`.
@@ -130,7 +137,7 @@ class Builder {
         problems_.add(
             value_at(map, "matches")->span,
             fmt::format("`{}.matches` is not a regular expression that RE2 understands", path),
-            compiled.error().message);
+            what_is_wrong_with(text.matches).value_or(compiled.error().message));
       }
     }
     return text;
