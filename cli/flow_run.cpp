@@ -115,6 +115,12 @@ bool is_suspended(const RunResult& result, const agent::Cancellation& stop) {
          (of_the_whole && of_the_whole->error && of_the_whole->error->code == result.error->code);
 }
 
+// Of a flow that is recorded: nothing carries it on, nor a member of it.
+bool is_final(const RunResult& result) {
+  return agent::is_resumable(result.exit_code) && result.exit_code != 0 && !result.run_id.empty() &&
+         result.resume_cmd.empty() && (!result.stop || result.stop->way_on.empty());
+}
+
 agent::flow::MemberEnd as_heard(const agent::MemberFinished& heard) {
   return {.result = heard.result,
           .exit_status = heard.exit_status,
@@ -779,8 +785,8 @@ RunResult FlowRun::finish() {
       result.resume_cmd.resize(result.resume_cmd.size() - agent::k_place_of_message.size());
     }
   }
-  if (!ending) {
-    result.resume_cmd.clear();  // all of it has ended
+  if (!ending || (!interruption() && state_->ends_the_same_way())) {
+    result.resume_cmd.clear();
   }
   if (!world_.cancellation.ending() && !is_over_above()) {
     agent::tell_of_member(result, resume_command());
@@ -806,6 +812,8 @@ std::optional<Error> FlowRun::remove_old_runs() const {
 FlowRun::MemberEnd FlowRun::perform(const Assignment& work, agent::Cancellation& stop) {
   MemberEnd end = performed(work, stop);
   end.is_suspended = is_suspended(end.result, stop);
+  end.is_final = !end.is_suspended && plan_.members[work.member.step].is_flow() &&
+                 !resume_command().words.empty() && is_final(end.result);
   return end;
 }
 

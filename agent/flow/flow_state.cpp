@@ -142,6 +142,7 @@ void FlowState::end(const Member& member, MemberEnd end) {
   const bool ends_it = has_failed && !step.repeat && step.on_error == StepSpec::OnError::stop;
   if (!ending_ && (ends_it || end.is_suspended)) {
     ending_ = ending_of(member, end);
+    ends_the_same_way_ = end.is_final;
   }
   progress.ends[member.item.value_or(0)] = std::move(end);
   --progress.running;
@@ -165,6 +166,7 @@ void FlowState::close(std::size_t number) {
   }
   const MemberEnd& last = *progress.ends.front();
   const Ending how = ending_of({.step = number, .round = progress.round}, last);
+  ends_the_same_way_ = last.is_final;
   ending_ =
       Ending{.error = Error{
                  .code = Code::run_checks_failed,
@@ -172,8 +174,11 @@ void FlowState::close(std::size_t number) {
                                         step.name,
                                         progress.round,
                                         step.repeat->max),
-                 .help = "see what it says; `errand resume` tries the last round again, and with "
-                         "`--agent FILE` and a higher `repeat.max` more of them",
+                 .help = last.is_final
+                             ? "see what it says; `errand resume RUN --agent FILE` with a higher "
+                               "`repeat.max` tries it again"
+                             : "see what it says; `errand resume` tries the last round again, and "
+                               "with `--agent FILE` and a higher `repeat.max` more of them",
                  .cause = Cause{.code = how.error->code, .message = how.error->message}}};
 }
 
@@ -231,7 +236,14 @@ Ending FlowState::ending_of(const Member& member, const MemberEnd& end) const {
                          .help = {}};
   }
   ending.error->message = fmt::format("step `{}`: {}", name_of(member), ending.error->message);
+  if (end.is_final) {  // its own steps are none of this flow's
+    ending.error->help = "all of it has ended, and a step of it failed; " + done_again(member.step);
+  }
   return ending;
+}
+
+std::string FlowState::done_again(std::size_t step) const {
+  return fmt::format("`errand run FLOW --from {}` does it again", steps_[step].name);
 }
 
 std::string FlowState::name_of(const Member& member) const {
@@ -265,10 +277,8 @@ Ending FlowState::last_ending() const {
       const bool is_list = !steps_[*step].for_each.empty();
       Ending ending =
           ending_of({.step = *step, .item = is_list ? std::optional(item) : std::nullopt}, *end);
-      ending.error->help = fmt::format(
-          "the flow has gone on without it, by its `on_error`; `errand run FLOW --from {}` does it "
-          "again",
-          steps_[*step].name);
+      ending.error->help =
+          fmt::format("the flow has gone on without it, by its `on_error`; {}", done_again(*step));
       return ending;
     }
   }

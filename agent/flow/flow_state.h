@@ -37,6 +37,7 @@ struct MemberEnd {
   std::string errors = {};
   std::string taken_from = {};  // as MemberResult's
   bool is_suspended = false;  // as MemberFinished's: the flow ends with it, whatever the step says
+  bool is_final = false;  // it would end the same way again: a flow of which nothing is left to do
 };
 
 // What an agent is to do, with all that it names filled in. A command is as it is written: a shell
@@ -63,6 +64,8 @@ class FlowState {
 
   // Of a member that ended it; nullopt: it goes on.
   const std::optional<Ending>& ending() const { return ending_; }
+  // Whether that member is final.
+  bool ends_the_same_way() const { return ends_the_same_way_; }
   // How it ends when nothing of it runs any more and nothing has ended it before: that of the last
   // agent that ran.
   Ending last_ending() const;
@@ -97,6 +100,7 @@ class FlowState {
   void begin_round(std::size_t step, std::int64_t round);
   Json output_of(std::size_t step, const MemberEnd& end) const;
   Ending ending_of(const Member& member, const MemberEnd& end) const;
+  std::string done_again(std::size_t step) const;
   std::optional<std::size_t> answering_step() const;
   std::vector<MemberResult> members_of(std::size_t step) const;
   Lookup lookup(const Json* item) const;
@@ -107,6 +111,7 @@ class FlowState {
   std::vector<Progress> progress_;                           // one a step
   std::map<std::string, std::size_t, std::less<>> numbers_;  // of the steps, by their names
   std::optional<Ending> ending_;
+  bool ends_the_same_way_ = false;
 };
 
 }  // namespace agent::flow
