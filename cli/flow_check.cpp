@@ -3,7 +3,9 @@
 #include "agent/flow/names.h"
 #include "agent/flow/value_type.h"
 #include "agent/json.h"
+#include "agent/template.h"
 #include "agent/text.h"
+#include "config/prompt.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -47,11 +49,15 @@ class StepCheck {
   }
 
  private:
+  // Once, however many of its expressions lead to it.
   void add(const StepSpec& step, std::string message, std::string help) {
-    errors_.push_back({.code = agent::Code::team_invalid,
-                       .message = fmt::format("step `{}`: {}", step.name, message),
-                       .help = std::move(help),
-                       .where = step.where});
+    message = fmt::format("step `{}`: {}", step.name, message);
+    if (std::ranges::find(errors_, message, &Error::message) == errors_.end()) {
+      errors_.push_back({.code = agent::Code::team_invalid,
+                         .message = std::move(message),
+                         .help = std::move(help),
+                         .where = step.where});
+    }
   }
 
   void check_agent(const StepSpec& step, const AgentSpec& agent) {
@@ -62,8 +68,10 @@ class StepCheck {
           fmt::format("`prompt`, here or in the file of the {}", kind_of(agent)));
     }
     for (const auto& [name, value] : step.parameters) {
-      if (std::ranges::find(agent.parameters, name, &agent::ParameterSpec::name) ==
-          agent.parameters.end()) {
+      const auto parameter = std::ranges::find(agent.parameters, name, &agent::ParameterSpec::name);
+      if (parameter != agent.parameters.end()) {
+        check_value(step, *parameter, value);
+      } else {
         add(step,
             fmt::format("its {} has no parameter `{}`", kind_of(agent), agent::one_line(name, 60)),
             "its file declares them under `parameters`");
@@ -77,6 +85,28 @@ class StepCheck {
             fmt::format("its {} needs the parameter `{}`", kind_of(agent), parameter.name),
             fmt::format("`parameters: {{{}: …}}`", parameter.name));
       }
+    }
+  }
+
+  // Of a template without a tag; nullopt: a step brings what it is.
+  static std::optional<std::string> known_text(std::string_view text) {
+    std::string known;
+    for (const agent::TemplatePiece& piece : agent::split_template(text)) {
+      if (piece.kind == agent::TemplatePiece::Kind::tag) {
+        return std::nullopt;
+      }
+      known += piece.text;
+    }
+    return known;
+  }
+
+  // What other steps bring is looked at when it is there.
+  void check_value(const StepSpec& step,
+                   const agent::ParameterSpec& parameter,
+                   const std::string& text) {
+    const auto value = known_text(text);
+    if (const auto given = value ? check_given(parameter, *value) : agent::Result<void>(); !given) {
+      add(step, given.error().message, given.error().help);
     }
   }
 
@@ -162,9 +192,17 @@ class StepCheck {
     if (found == flow_.parameters.end()) {
       return {};
     }
-    ValueType type = agent::flow::type_of_schema(Json{{"type", found->type}});
+    Json schema{{"type", found->type}};
+    for (const std::string& option : found->options) {
+      const auto value = found->type == "string" ? std::nullopt : agent::parse_json(option);
+      schema["enum"].push_back(value.value_or(Json(option)));
+    }
+    ValueType type = agent::flow::type_of_schema(schema);
     if (!found->required && !found->fallback) {
       type.kinds |= ValueType::k_null;
+      if (type.values) {  // not given, it is an empty text
+        type.values->insert(type.values->end(), {Json(nullptr), Json("")});
+      }
     }
     return {.type = std::move(type)};
   }
@@ -362,6 +400,18 @@ class StepCheck {
 };
 
 }  // namespace
+
+agent::Result<void> check_given(const agent::ParameterSpec& parameter, const std::string& value) {
+  auto checked = config::check_parameter(parameter, value);
+  if (!checked) {
+    Error& error = checked.error();
+    error.code = agent::Code::team_invalid;
+    error.help = fmt::format("`parameters: {{{}: VALUE}}` of the step, where VALUE is {}",
+                             parameter.name,
+                             config::values_of(parameter));
+  }
+  return checked;
+}
 
 std::vector<Error> mistakes_in_steps(const AgentSpec& flow,
                                      const std::vector<const AgentSpec*>& agents) {

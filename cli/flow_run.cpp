@@ -10,6 +10,7 @@
 #include "cli/agents_above.h"
 #include "cli/agents_at_work.h"
 #include "cli/find_run.h"
+#include "cli/flow_check.h"
 #include "cli/flow_files.h"
 #include "cli/flow_part.h"
 #include "cli/member_run.h"
@@ -113,6 +114,24 @@ bool is_suspended(const RunResult& result, const agent::Cancellation& stop) {
          result.error->code == Code::tool_confirmation_required ||
          agent::status_of(result.exit_code) == agent::Status::cancelled ||
          (of_the_whole && of_the_whole->error && of_the_whole->error->code == result.error->code);
+}
+
+// What nobody could know before the other steps had brought it.
+Result<void> check_task(const agent::StepSpec& step,
+                        const agent::flow::Task& task,
+                        const agent::AgentSpec& agent) {
+  if (!step.prompt.empty() && agent::is_blank(task.prompt)) {
+    return agent::fail(Code::cli_no_input,
+                       "what its `prompt` names is empty, and so is the prompt",
+                       "`when: \"plan.text != ''\"` keeps a step from being run without it");
+  }
+  for (const auto& [name, value] : task.parameters) {
+    const auto parameter = std::ranges::find(agent.parameters, name, &agent::ParameterSpec::name);
+    if (parameter != agent.parameters.end()) {
+      TRY(check_given(*parameter, value));
+    }
+  }
+  return {};
 }
 
 // Of a flow that is recorded: nothing carries it on, nor a member of it.
@@ -849,7 +868,9 @@ std::vector<fs::path> FlowRun::obeyed_files() const {
 
 Result<RunResult> FlowRun::run_agent(const Assignment& work, agent::Cancellation& stop) {
   const agent::flow::Task& task = work.task;
-  const OutsideInput said{.prompt = task.prompt.empty() ? std::nullopt : std::optional(task.prompt),
+  TRY(check_task(step_of(work.member), task, plan_.members[work.member.step].agent));
+  const bool has_prompt = !step_of(work.member).prompt.empty();
+  const OutsideInput said{.prompt = has_prompt ? std::optional(task.prompt) : std::nullopt,
                           .parameters = {task.parameters.begin(), task.parameters.end()}};
   auto sinks = sinks_.sinks();
   sinks.push_back(&budget_);

@@ -217,6 +217,18 @@ Result<void> attach_mentioned(const std::vector<std::string>& words,
   return {};
 }
 
+// The prompt of a flow is a text that its steps may name.
+Result<void> check_attaches_nothing(const std::vector<agent::Attachment>& attachments) {
+  if (attachments.empty()) {
+    return {};
+  }
+  return agent::fail(Code::cli_no_input,
+                     fmt::format("a file goes with the prompt of an agent, and this is a flow: {}",
+                                 agent::one_line(attachments.front().name, 200)),
+                     "name it in the `prompt` of the agent's file; as `@{{ picture }}`, where "
+                     "`parameters` of the step says which; without the `@` it is text");
+}
+
 Result<void> check_has_exchanges(const Parsed& parsed, const providers::Resolved& model) {
   const std::string_view option = parsed.has("--record")   ? "--record"
                                   : parsed.has("--replay") ? "--replay"
@@ -667,7 +679,8 @@ std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed,
                         prompt,
                         parsed,
                         reading_policy(plan.agent, plan.settings, parsed, context)));
-    return attach_mentioned(words, source.paths_from, plan.text.attachments);
+    TRY(attach_mentioned(words, source.paths_from, plan.text.attachments));
+    return plan.is_flow() ? check_attaches_nothing(plan.text.attachments) : Result<void>();
   };
   auto plan = prepare_whole(parsed, source, context, place, read_texts);
   if (plan && *recording && !(*recording)->cut.empty()) {

@@ -212,19 +212,24 @@ agent::Result<void> add_mentioned_files(const Filled& prompt,
 
 }  // namespace
 
+std::string values_of(const agent::ParameterSpec& parameter) {
+  return !parameter.options.empty() ? fmt::format("one of: {}", fmt::join(parameter.options, ", "))
+         : parameter.type == "boolean" ? "`true` or `false`"
+         : parameter.type == "integer" ? "a whole number"
+         : parameter.type == "number"  ? "a number"
+                                       : "text";
+}
+
 agent::Result<void> check_parameter(const agent::ParameterSpec& parameter,
                                     const std::string& value) {
   if (!is_value_of_type(value, parameter.type)) {
-    return agent::fail(agent::Code::cli_usage,
-                       fmt::format("the parameter `{}` must be of type {}, not `{}`",
-                                   parameter.name,
-                                   parameter.type,
-                                   agent::one_line(value, 60)),
-                       fmt::format("`--param {}=VALUE`, where VALUE is {}",
-                                   parameter.name,
-                                   parameter.type == "boolean"   ? "`true` or `false`"
-                                   : parameter.type == "integer" ? "a whole number"
-                                                                 : "a number"));
+    return agent::fail(
+        agent::Code::cli_usage,
+        fmt::format("the parameter `{}` must be of type {}, not `{}`",
+                    parameter.name,
+                    parameter.type,
+                    agent::one_line(value, 60)),
+        fmt::format("`--param {}=VALUE`, where VALUE is {}", parameter.name, values_of(parameter)));
   }
   const auto& options = parameter.options;
   if (!options.empty() && std::ranges::find(options, value) == options.end()) {
@@ -232,9 +237,7 @@ agent::Result<void> check_parameter(const agent::ParameterSpec& parameter,
         agent::Code::cli_usage,
         fmt::format(
             "the parameter `{}` cannot be `{}`", parameter.name, agent::one_line(value, 60)),
-        fmt::format("`--param {}=VALUE`, where VALUE is one of: {}",
-                    parameter.name,
-                    fmt::join(options, ", ")));
+        fmt::format("`--param {}=VALUE`, where VALUE is {}", parameter.name, values_of(parameter)));
   }
   return {};
 }

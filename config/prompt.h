@@ -46,6 +46,9 @@ agent::Result<Rendered> render(const agent::AgentSpec& spec,
 agent::Result<void> check_parameter(const agent::ParameterSpec& parameter,
                                     const std::string& value);
 
+// What its values are, in words: "a whole number", "one of: a, b".
+std::string values_of(const agent::ParameterSpec& parameter);
+
 // The values of all parameters, those that were not given by their defaults. cli.usage as render().
 agent::Result<std::map<std::string, std::string>> bound_parameters(
     const agent::AgentSpec& spec, const std::map<std::string, std::string>& given);

@@ -2,6 +2,7 @@
 #include "agent/flow/expression.h"
 #include "agent/template.h"
 #include "agent/text.h"
+#include "config/attachment.h"
 #include "config/build/build.h"
 #include "config/build/flow_order.h"
 #include "config/check.h"
@@ -97,6 +98,9 @@ class StepBuilder {
     }
     if (problems_.is_empty()) {
       find_what_comes_before();
+    }
+    if (const Value* prompt = value_at(root_, "prompt")) {
+      refuse_files(*prompt);
     }
     if (problems_.is_empty()) {
       for (std::size_t number = 0; number < steps_.size(); ++number) {
@@ -346,11 +350,24 @@ class StepBuilder {
     }
     if (const Value* prompt = value_at(item, "prompt")) {
       check_template(number, *prompt);
+      refuse_files(*prompt);
     }
     for (const Entry& entry : map_at(item, "parameters").entries) {
       if (entry.value.kind == Kind::text) {
         check_template(number, entry.value);
       }
+    }
+  }
+
+  // A flow hands on text: a picture would go with none of its prompts.
+  void refuse_files(const Value& prompt) {
+    for (const Mention& mention : find_mentions(prompt.text)) {
+      problems_.add(span_in(prompt, mention.at, 1),
+                    fmt::format("`@{}` attaches nothing here: the prompts of a flow are text",
+                                agent::one_line(mention.path, 60)),
+                    "name it in the `prompt` of the agent's file; as `@{{ picture }}`, where "
+                    "`parameters` of the step says which",
+                    agent::Code::team_invalid);
     }
   }
 
@@ -382,6 +399,10 @@ class StepBuilder {
     }
     for (const Path& path : expression->paths()) {
       check_path(number, path, span_in(value, offset + path.offset, path.length), has_item);
+    }
+    const Path* whole = expression->as_path();
+    if (whole != nullptr && value_at(items_[number], "when") == nullptr) {
+      check_is_there(number, *whole, span_in(value, offset + whole->offset, whole->length));
     }
   }
 
@@ -428,6 +449,20 @@ class StepBuilder {
                                                   steps_[other].name),
                     "name it in `needs`",
                     agent::Code::team_invalid);
+    }
+  }
+
+  // The step that is repeated with this one comes behind it: at first it has brought nothing.
+  void check_is_there(std::size_t number, const Path& path, Span span) {
+    const auto other = numbers_.find(path.name);
+    const auto again = known_again_.find(number);
+    if (other != numbers_.end() && again != known_again_.end() &&
+        again->second.contains(other->second) && !before_[number].contains(other->second)) {
+      problems_.add(
+          span,
+          fmt::format("`{}` is not there yet in the first round", path.shown()),
+          fmt::format("`when: {} != null`, or a step before this one that is run first", path.name),
+          agent::Code::team_invalid);
     }
   }
 
