@@ -223,15 +223,18 @@ class ScriptReader {
   // The lines that it is told in one word: `trap LINE EXIT`, `flock FILE -c LINE`. Those of a shell
   // and of `eval` are read above.
   void read_started(const ShellCommand& one) {
+    const auto is_one = [](const std::string& word) { return is_shell(base_name(word)); };
     const bool is_read =
-        one.words.empty() || one.words.front() == "eval" || is_shell(base_name(one.words.front()));
+        one.words.empty() || one.words.front() == "eval" || std::ranges::any_of(one.words, is_one);
     if (is_read || !started_.insert(one.words).second) {
       return;
     }
     const Started started = started_by(one);
     for (const Start& start : started.starts) {
-      const bool is_line = std::ranges::any_of(start.command.words, [&](const std::string& word) {
-        return !has_unknown(word) && std::ranges::find(one.words, word) == one.words.end();
+      const std::vector<std::string>& words = start.command.words;
+      const bool is_line = std::ranges::any_of(words, [&](const std::string& word) {
+        const bool is_known = !has_unknown(word) || &word == words.data();  // else as of `xargs`
+        return is_known && std::ranges::find(one.words, word) == one.words.end();
       });
       if (!is_line) {
         read_started(start.command);

@@ -1,6 +1,8 @@
 #include "tools/hooks/script_files.h"
 
 #include "tests/unit/tools/file_support.h"
+#include "tools/hooks/file_watch.h"
+#include "tools/hooks/outside_words.h"
 
 #include <catch2/catch.hpp>
 
