@@ -220,7 +220,7 @@ Result<std::unique_ptr<RunSession>> RunSession::open(RunWorld world,
   TRY(session->open_provider());
   TRY(session->open_gates());
   session->open_checks();
-  TRY(session->record_beginning());
+  session->append_beginning();
   return session;
 }
 
@@ -384,15 +384,15 @@ Result<void> RunSession::open_recorded_journal() {
   return {};
 }
 
-// Of a fork, when nothing else can keep it from being made.
-Result<void> RunSession::record_beginning() {
+// Of a fork. It is written with the event that says whose it is: a process that is killed before
+// that leaves nothing.
+void RunSession::append_beginning() {
   if (!source_.earlier || !source_.earlier->forked_from || journal_ == nullptr) {
-    return {};
+    return;
   }
   for (const agent::Event& event : std::exchange(source_.earlier->beginning, {})) {
     journal_->append(event);
   }
-  return journal_->commit();
 }
 
 void RunSession::keep_in(std::unique_ptr<agent::Journal> journal, const fs::path& file) {

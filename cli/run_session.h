@@ -109,7 +109,7 @@ class RunSession {
   std::vector<std::string> recorded_in() const;
   RunIdentity identity() const;
   void keep_in(std::unique_ptr<agent::Journal> journal, const std::filesystem::path& file);
-  agent::Result<void> record_beginning();
+  void append_beginning();
   void warn_of_key();
   agent::Result<void> open_workshop();
   agent::Result<void> read_kill_switch();

@@ -126,7 +126,7 @@ void tell_source(const RunSource& source,
   }
 }
 
-// Of a new run that goes on from another one: once it is recorded.
+// Of a new run that goes on from another one: once nothing has refused it.
 std::string words_of_fork(const RunSource& source, const agent::Redactor& redactor) {
   if (!source.earlier || !source.earlier->forked_from) {
     return {};
