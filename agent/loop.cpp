@@ -90,15 +90,23 @@ class Interceptors final : public Budget {
   std::string_view prompt_;
 };
 
+bool is_idempotent(const Toolbox& toolbox, std::string_view tool) {
+  const auto tools = toolbox.tools();
+  const auto found = std::ranges::find(tools, tool, &ToolInfo::name);
+  return found != tools.end() && found->idempotent;
+}
+
 class RecordingWatcher final : public ToolWatcher {
  public:
   RecordingWatcher(Recorder& recorder,
                    Interceptors& interceptors,
                    ApprovalDesk& desk,
+                   const Toolbox& toolbox,
                    std::stop_token stop)
       : recorder_(recorder),
         interceptors_(interceptors),
         desk_(desk),
+        toolbox_(toolbox),
         stop_(std::move(stop)),
         was_parked_(!recorder.state().approvals.parked.empty()) {}
 
@@ -109,8 +117,12 @@ class RecordingWatcher final : public ToolWatcher {
     HookDecision decision = interceptors_.judge(
         {.point = HookPoint::pre_tool_use, .text = call.arguments, .call = &call}, stop_);
     note(decision);
-    if (decision.refusal && stop_.stop_requested()) {
-      decision.refusal = "the run was stopped before hooks and guardrails had looked at it";
+    if (decision.refusal && stop_.stop_requested()) {  // who looks may have been stopped
+      decision.ending = Error{.code = Code::run_cancelled,
+                              .message =
+                                  "the run was stopped before hooks and guardrails had "
+                                  "looked at it",
+                              .help = {}};
     }
     context_.insert_or_assign(call.id, decision.context);
     return decision;
@@ -149,12 +161,10 @@ class RecordingWatcher final : public ToolWatcher {
   }
 
   void finished(const ToolResult& result) override {
-    const State& state = recorder_.state();
-    const bool has_earlier_life = was_parked_ || state.started_calls.contains(result.call_id);
-    if (has_earlier_life && (stop_.stop_requested() || ending_) &&
-        result.code == Code::tool_cancelled && !begun_.contains(result.call_id)) {
-      return;  // it was stopped again: answers still hold, and what was at work goes on later
+    if (goes_on_later(result)) {
+      return;
     }
+    const State& state = recorder_.state();
     recorder_.record(ToolFinished{.turn = state.turns, .result = judged(result)});
     if (!state.open_calls.empty()) {
       recorder_.commit();  // the others may run for long
@@ -207,6 +217,21 @@ class RecordingWatcher final : public ToolWatcher {
   const std::set<std::string>& suspended_calls() const { return suspended_; }
 
  private:
+  // A call that the end of the run has kept from beginning, or cut off where it may run once more,
+  // has no result: it runs where the run is carried on. What hooks and guardrails end a run with is
+  // the end also of calls that have no earlier life.
+  bool goes_on_later(const ToolResult& result) const {
+    if (result.code != Code::tool_cancelled) {
+      return false;
+    }
+    if (begun_.contains(result.call_id)) {
+      return stop_.stop_requested() && is_idempotent(toolbox_, result.name);
+    }
+    const bool has_earlier_life =
+        was_parked_ || recorder_.state().started_calls.contains(result.call_id);
+    return stop_.stop_requested() || (has_earlier_life && ending_);
+  }
+
   void note(const HookDecision& decision) {
     if (decision.ending && !ending_) {
       ending_ = Ending{.error = decision.ending, .stop = decision.stop};
@@ -245,6 +270,7 @@ class RecordingWatcher final : public ToolWatcher {
   Recorder& recorder_;
   Interceptors& interceptors_;
   ApprovalDesk& desk_;
+  const Toolbox& toolbox_;
   std::stop_token stop_;
   const bool was_parked_;        // with calls of this reply
   std::set<std::string> begun_;  // calls, by this process
@@ -490,17 +516,11 @@ class Run {
         } else if (call.arguments.contains(k_redacted)) {
           leave_out(call, "a secret in its arguments is not in the journal; make it again");
         }
-      } else if (has_news || !is_idempotent(started->second) ||
+      } else if (has_news || !is_idempotent(ports_.toolbox, started->second) ||
                  call.arguments.contains(k_redacted)) {
         record_interrupted(call, started->second);
       }
     }
-  }
-
-  bool is_idempotent(std::string_view tool) const {
-    const auto tools = ports_.toolbox.tools();
-    const auto found = std::ranges::find(tools, tool, &ToolInfo::name);
-    return found != tools.end() && found->idempotent;
   }
 
   void record_interrupted(const ToolCall& call, const std::string& name) {
@@ -816,7 +836,7 @@ class Run {
   }
 
   Done run_tools(const RunTools& step) {
-    RecordingWatcher watcher(recorder_, interceptors_, desk_, cancellation_.stop());
+    RecordingWatcher watcher(recorder_, interceptors_, desk_, ports_.toolbox, cancellation_.stop());
     ports_.toolbox.run(step.calls, watcher, cancellation_.stop(), cancellation_.kill());
     suspended_ = watcher.suspended_calls();
     is_killed_ = watcher.ending().has_value();
@@ -887,11 +907,11 @@ class Run {
     }
   }
 
-  // Calls that wait stay open, and so do those that were answered where the run is stopped again.
-  bool stays_parked() const {
+  // Calls that wait stay open, and so do those that the run's being stopped has kept from running.
+  bool leaves_calls_open() const {
     const Approvals& approvals = recorder_.state().approvals;
-    return approvals.are_pending() ||
-           (!approvals.parked.empty() && (cancellation_.stop().stop_requested() || is_killed_));
+    return approvals.are_pending() || cancellation_.stop().stop_requested() ||
+           (!approvals.parked.empty() && is_killed_);
   }
 
   // What a run that ended early has of an answer goes the way of an answer: not past a guardrail.
@@ -945,7 +965,7 @@ class Run {
   RunResult finish(const Ending& ending) {
     is_finishing_ = true;
     desk_.tell_of_unused_answers();
-    if (!stays_parked()) {
+    if (!leaves_calls_open()) {
       close_open_calls();
     }
     tidy_up();

@@ -41,6 +41,7 @@ DEFAULT_ERRAND = HERE.parent.parent / "build" / "release" / "errand"
 SECRET = "e2e-key-7f3a91c2d4"  # the provider key of every case: it must never be seen again
 UNCOMPARED_EVENTS = ("model.delta", "tool.output")
 RUNNING = ("run", "resume", "fork")  # commands that end with a result object
+STOPPED = (124, 129, 130, 141, 143)  # by a signal or the deadline
 CALLING_STOPS = ("end_turn", "tool_use", "stop_sequence", "pause", "unknown")  # the others let no call run
 
 
@@ -652,21 +653,22 @@ class Checker:
                  and event["stop_reason"] in CALLING_STOPS
                  for call in event["tool_calls"]]
         goes_on = self.suspended(events, finished)
-        if sorted(finished + self.parked(events) + goes_on) != sorted(asked):
+        if sorted(finished + list({*self.parked(events), *goes_on})) != sorted(asked):
             self.fail(f"the calls {asked} have the results {finished}")
         ran = [event["call_id"] for event in events if event["type"] == "tool.finished" and event["status"] == "ok"]
         if not set(ran) <= set(started) <= {*finished, *goes_on}:
             self.fail(f"started {started}, finished {finished}, well {ran}")
 
     def suspended(self, events, finished):
-        """Where a sub-agent is cut off with the run: its call, and those of its reply that have no result yet. So is a
-        hand-over too many, which goes on where more of them are allowed."""
+        """Where the run is stopped, or a sub-agent is cut off with it: the calls of the last reply that have no result yet.
+        So is a hand-over too many, which goes on where more of them are allowed."""
         code = events[-1]["result"]["exit_code"]
-        if code == 0 or code != 87 and not any(
+        if code == 0 or code not in (87, *STOPPED) and not any(
                 event["call_id"] and event["call_id"] not in finished
                 for event in events if event["type"] == "member.started"):
             return []
-        last = [event for event in events if event["type"] == "model.responded"][-1]
+        last = next((event for event in reversed(events) if event["type"] == "model.responded"
+                     and event["stop_reason"] in CALLING_STOPS), {"tool_calls": []})
         return [call["id"] for call in last["tool_calls"] if call["id"] not in finished]
 
     def parked(self, events):
