@@ -21,6 +21,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <system_error>
 #include <variant>
@@ -182,6 +183,7 @@ Result<int> export_test(const Parsed& parsed,
   return 0;
 }
 
+// Each once, however often it is named.
 Result<std::vector<std::string>> chosen_runs(const Parsed& parsed,
                                              const Context& context,
                                              const fs::path& journal) {
@@ -198,6 +200,8 @@ Result<std::vector<std::string>> chosen_runs(const Parsed& parsed,
   if (parsed.has("--last") || run_ids.empty()) {
     TRY_ASSIGN(run_ids.emplace_back(), chosen_run(parsed, context, journal));
   }
+  std::set<std::string> named;
+  std::erase_if(run_ids, [&](const std::string& run_id) { return !named.insert(run_id).second; });
   return run_ids;
 }
 
