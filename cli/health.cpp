@@ -131,8 +131,7 @@ void look_at_journal(const Context& context, Health& health) {
         {"journal", "no session is kept: neither XDG_STATE_HOME nor HOME is set"});
     return;
   }
-  std::error_code error;
-  const bool exists = fs::exists(file, error);
+  const bool exists = !agent::is_absent(file);
   std::optional<Error> failure;
   if (exists) {
     auto journal = agent::store::SqliteJournal::open(

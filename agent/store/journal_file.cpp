@@ -1,5 +1,6 @@
 #include "agent/store/journal_file.h"
 
+#include "agent/absence.h"
 #include "agent/descriptor.h"
 #include "agent/json.h"
 #include "agent/store/wal_file.h"
@@ -477,7 +478,12 @@ std::unexpected<Error> failed(std::string_view doing,
 Result<void> look_at(const fs::path& file) {
   struct stat status{};
   if (::stat(file.c_str(), &status) != 0) {
-    return failed_with_errno("cannot look at the journal", file, errno);
+    return errno == ENOENT && !is_absent(file)
+               ? agent::fail(
+                     Code::storage_io,
+                     fmt::format("{} leads, by a link, to what is not there", file.string()),
+                     "put back what it leads to, or take the link away")
+               : failed_with_errno("cannot look at the journal", file, errno);
   }
   if (!S_ISREG(status.st_mode)) {
     return agent::fail(Code::storage_io,
@@ -492,6 +498,12 @@ Result<void> look_at(const fs::path& file) {
         "take it away: it would have SQLite change or delete files");
   }
   return {};
+}
+
+Result<void> check_is_there(const fs::path& file) {
+  return !is_absent(file) ? Result<void>()
+                          : agent::fail(Code::storage_not_found,
+                                        fmt::format("there is no journal {}", file.string()));
 }
 
 void obey_nothing(SQLite::Database& database) {
@@ -705,11 +717,7 @@ Result<SQLite::Database> open_to_write(const fs::path& file,
 
 Result<SQLite::Database> open_to_read(const fs::path& file) {
   TRY(check_wal(file));
-  std::error_code ignored;
-  if (!fs::exists(file, ignored)) {
-    return agent::fail(Code::storage_not_found,
-                       fmt::format("there is no journal {}", file.string()));
-  }
+  TRY(check_is_there(file));
   TRY(look_at(file));
   TRY_ASSIGN(Reading reading, read_or_look_at_it(file));
   TRY(check_entries(reading.database, file));

@@ -56,6 +56,8 @@ class Transaction {
 
 // storage.corrupt where SQLite is not to open it. open_to_write() and open_to_read() ask it.
 Result<void> look_at(const std::filesystem::path& file);
+// storage.not_found where there is nothing: what cannot be looked at is there.
+Result<void> check_is_there(const std::filesystem::path& file);
 
 // What a file brings along is not run: no trigger, no view, no function in a table's rules.
 void obey_nothing(SQLite::Database& database);

@@ -35,10 +35,7 @@ constexpr std::uintmax_t k_soon_written = 256u << 20;
 constexpr std::size_t k_runs_at_once = 100;
 
 Result<SQLite::Database> open_to_remove(const fs::path& file) {
-  std::error_code ignored;
-  if (!fs::exists(file, ignored)) {
-    return fail(Code::storage_not_found, fmt::format("there is no journal {}", file.string()));
-  }
+  TRY(check_is_there(file));
   TRY_ASSIGN(SQLite::Database database, open_to_write(file, SessionSpec::Durability::full));
   database.exec("PRAGMA secure_delete = ON");
   return database;

@@ -1,5 +1,6 @@
 #include "agent/store/wal_file.h"
 
+#include "agent/absence.h"
 #include "agent/descriptor.h"
 
 #include <fmt/format.h>
@@ -425,7 +426,7 @@ fs::path wal_of(const fs::path& journal) {
 
 bool holds_nothing(const fs::path& file) {
   struct stat status{};
-  return ::stat(file.c_str(), &status) != 0 ? errno == ENOENT
+  return ::stat(file.c_str(), &status) != 0 ? is_absent(file)
                                             : S_ISREG(status.st_mode) && status.st_size <= 1;
 }
 
