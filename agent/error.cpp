@@ -32,7 +32,7 @@ constexpr std::array k_table = std::to_array<CodeRow>({
     {Code::provider_unsupported, "provider.unsupported", Domain::action, Retry::never, "", "UC", 104, false, "Choose a model or a provider that can do this.", "0.1.0"},
     {Code::provider_refused, "provider.refused", Domain::action, Retry::never, "", "UC", 95, false, "The model or its filter refused; change the prompt.", "0.1.0"},
     {Code::provider_other, "provider.other", Domain::system, Retry::never, "", "UC", 65, false, "The provider's message says more.", "0.1.0"},
-    {Code::context_overflow, "context.overflow", Domain::reflection, Retry::never, "once, after compaction", "UC", 84, false, "Give the model less to read, or choose one with a larger context.", "0.1.0"},
+    {Code::context_overflow, "context.overflow", Domain::reflection, Retry::never, "once, after compaction", "UC", 84, false, "Give the model less to read, or choose one with a larger context: `-m MODEL`, also of `errand resume`.", "0.1.0"},
     {Code::context_compaction_failed, "context.compaction_failed", Domain::system, Retry::automatic, "falls back to dropping old results", "U", 84, true, "Choose another model for `context_management.summarize`; the run goes on without a summary.", "0.1.0"},
     {Code::context_compaction_provider, "context.compaction_provider", Domain::system, Retry::automatic, "as its cause", "U", 0, false, "See the cause.", "0.1.0"},
     {Code::output_truncated, "output.truncated", Domain::reflection, Retry::model, "one continuation", "MC", 85, false, "Raise `model.max_output_tokens`, or ask for less at once.", "0.1.0"},

@@ -70,9 +70,11 @@ bool is_of_provider(const std::optional<Error>& error) {
   return error && row(error->code).name.starts_with("provider.");
 }
 
-bool is_of_the_file(std::string_view limit) {
+// So is the window of a model, where no other one is named.
+bool is_of_the_file(const RunResult& result) {
+  const std::string& limit = result.stop->limit;
   return limit == k_max_tokens || limit == k_max_tool_calls || limit == k_max_cost ||
-         limit == k_max_handoffs;
+         limit == k_max_handoffs || result.exit_code == row(Code::context_overflow).exit_code;
 }
 
 bool is_of_another(const RunResult& result) {
@@ -109,7 +111,7 @@ std::string resume_command(const ResumeCommand& resume,
   if (raise) {
     command += fmt::format(" {} {}", raise->option, raise->value);
   } else if (result.stop && !resume.agent_file.empty() &&
-             (is_of_another(result) || is_of_the_file(result.stop->limit))) {
+             (is_of_another(result) || is_of_the_file(result))) {
     command += " --agent " + shell_word(resume.agent_file);
   } else if (is_of_provider(result.error) && !resume.changed_file.empty()) {
     command += " --agent " + shell_word(resume.changed_file);

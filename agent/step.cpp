@@ -491,10 +491,13 @@ std::optional<std::int64_t> room_in_window(const State& state) {
                                          : std::nullopt;
 }
 
-// By a measured number: what is merely guessed may be wrong, and the provider says so.
+// By a measured number. What is merely guessed may be wrong, and the provider says so; but no text
+// has so many bytes a token.
 bool is_beyond_window(const State& state) {
+  constexpr std::int64_t k_beyond_doubt = 4;
   const std::int64_t window = window_of(state);
-  return window > 0 && state.turns > 0 && estimated_input(state) >= window;
+  const std::int64_t estimate = estimated_input(state);
+  return window > 0 && estimate / (state.turns > 0 ? 1 : k_beyond_doubt) >= window;
 }
 
 Step ask_within_limits(const State& state) {

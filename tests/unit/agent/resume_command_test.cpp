@@ -53,6 +53,7 @@ TEST_CASE("resume command: at a limit it raises that limit", "[agent]") {
     const std::string by_file = "errand resume r --agent '/work/my agent.yaml'";
     CHECK(command_after(ended_by(Code::run_token_budget)) == by_file);
     CHECK(command_after(ended_by(Code::run_tool_call_limit)) == by_file);
+    CHECK(command_after(ended_by(Code::context_overflow)) == by_file);
     agent::RunResult unknown = ended_by(Code::run_cost_budget);
     unknown.cost.reset();
     CHECK(command_after(unknown) == by_file);
