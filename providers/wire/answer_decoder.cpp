@@ -239,6 +239,20 @@ Json* AnswerDecoder::object_in(Json& object, std::string_view key) {
   return member_in(object, key, Json::value_t::object);
 }
 
+std::optional<long long> AnswerDecoder::place_in(const Json& object, std::string_view key) {
+  constexpr std::int64_t k_most = 1'000'000;
+  const Json* const place = agent::find(object, key);
+  if (place == nullptr) {
+    return std::nullopt;
+  }
+  const std::int64_t number = token_count(object, key);
+  if (number < 0 || number > k_most) {
+    refuse(fmt::format("`{}` is no whole number from 0 on: {}", key, excerpt(agent::dump(*place))));
+    return std::nullopt;
+  }
+  return number;
+}
+
 bool AnswerDecoder::is_part(const Json& element, std::string_view list) {
   if (!element.is_object()) {
     refuse(fmt::format("a part of `{}` is no object: {}", list, excerpt(agent::dump(element))));

@@ -93,6 +93,9 @@ class AnswerDecoder : public Decoder {
   // Likewise one that is a list, or an object; null: there is none.
   agent::Json* list_in(agent::Json& object, std::string_view key);
   agent::Json* object_in(agent::Json& object, std::string_view key);
+  // Which one of several a piece is of; nullopt: it does not say. What is no whole number from 0 on
+  // is refused.
+  std::optional<long long> place_in(const agent::Json& object, std::string_view key);
   // Of a list of the answer: one that is no object is refused.
   bool is_part(const agent::Json& element, std::string_view list);
   // Whether a part of the answer has an error of its own: then that is the answer's.

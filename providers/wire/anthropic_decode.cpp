@@ -122,18 +122,17 @@ class AnthropicDecoder final : public AnswerDecoder {
 
 Heard AnthropicDecoder::take_event(std::string_view name, Json& data, const agent::Emit& emit) {
   const std::string_view type = agent::text_at(data, "type", name);
-  const long long index = agent::integer_at(data, "index");
+  const auto index = place_in(data, "index");
   if (type == "message_start") {
     if (const Json* message = object_in(data, "message")) {
-      const std::string_view id = agent::text_at(*message, "id", id_);
-      if (!blocks_.empty() && id != id_) {
+      if (!blocks_.empty()) {
         refuse("another message begins in it");
       }
       take_message(*message);
     }
   } else if (type == "content_block_start") {
     if (Json* block = object_in(data, "content_block")) {
-      start_block(index, std::move(*block), emit);
+      start_block(index.value_or(0), std::move(*block), emit);
     }
   } else if (type == "content_block_delta") {
     const Json* delta = object_in(data, "delta");
@@ -144,9 +143,13 @@ Heard AnthropicDecoder::take_event(std::string_view name, Json& data, const agen
     if (is_empty_delta(*delta)) {
       return Heard::nothing;
     }
-    const auto block = places_.find(index);
+    const auto block = places_.find(index.value_or(0));
     if (block == places_.end()) {
       refuse("a `content_block_delta` of a block that has not begun");
+      return Heard::nothing;
+    }
+    if (!index && block->second + 1 != blocks_.size()) {
+      refuse("a `content_block_delta` that does not say of which block it is");
       return Heard::nothing;
     }
     extend_block(blocks_[block->second], *delta, emit);

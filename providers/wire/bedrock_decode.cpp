@@ -88,6 +88,7 @@ class BedrockDecoder final : public AnswerDecoder {
 
  private:
   void begin_call(long long index, Json call);
+  bool has_call_at(long long index) const;
   void take_delta(Json& block, const Json& delta, const agent::Emit& emit);
   void take_block(Json block, const agent::Emit& emit);
   bool is_plain(std::size_t calls) const;
@@ -107,7 +108,7 @@ void BedrockDecoder::take_usage(const Json& data) {
 }
 
 Heard BedrockDecoder::take_event(std::string_view name, Json& data, const agent::Emit& emit) {
-  const auto index = agent::integer_at(data, "contentBlockIndex");
+  const long long index = place_in(data, "contentBlockIndex").value_or(0);
   if (name == "contentBlockStart") {
     Json* start = object_in(data, "start");
     if (Json* call = start == nullptr ? nullptr : object_in(*start, "toolUse")) {
@@ -115,6 +116,10 @@ Heard BedrockDecoder::take_event(std::string_view name, Json& data, const agent:
     }
   } else if (name == "contentBlockDelta") {
     if (const Json* delta = object_in(data, "delta")) {
+      if (agent::find(*delta, "toolUse") != nullptr && !has_call_at(index)) {
+        refuse("a piece of a call that has not begun");
+        return Heard::nothing;
+      }
       const auto place = places_.try_emplace(index, blocks_.size()).first->second;
       blocks_.resize(std::max(blocks_.size(), place + 1));
       take_delta(blocks_[place], *delta, emit);
@@ -140,6 +145,11 @@ void BedrockDecoder::begin_call(long long index, Json call) {
   }
   places_.insert_or_assign(index, blocks_.size());
   blocks_.push_back({{"toolUse", std::move(call)}});
+}
+
+bool BedrockDecoder::has_call_at(long long index) const {
+  const auto place = places_.find(index);
+  return place != places_.end() && agent::find(blocks_[place->second], "toolUse") != nullptr;
 }
 
 void BedrockDecoder::take_delta(Json& block, const Json& delta, const agent::Emit& emit) {

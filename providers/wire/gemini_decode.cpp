@@ -157,7 +157,7 @@ Heard GeminiDecoder::take_event(std::string_view /*name*/, Json& data, const age
   model_ = agent::text_at(data, "modelVersion", model_);
   if (Json* candidates = list_in(data, "candidates")) {
     for (Json& candidate : *candidates) {
-      if (is_part(candidate, "candidates") && agent::integer_at(candidate, "index") == 0) {
+      if (is_part(candidate, "candidates") && place_in(candidate, "index").value_or(0) == 0) {
         says_something = take_candidate(candidate, emit) || says_something;
       }
     }

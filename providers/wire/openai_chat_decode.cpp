@@ -196,7 +196,7 @@ void OpenaiChatDecoder::take_chunk(Json& chunk,
     return;
   }
   for (Json& choice : *choices) {
-    if (!is_part(choice, "choices") || agent::integer_at(choice, "index") != 0) {
+    if (!is_part(choice, "choices") || place_in(choice, "index").value_or(0) != 0) {
       continue;
     }
     const bool has_first = agent::find(choice, first) != nullptr;
@@ -350,8 +350,11 @@ void OpenaiChatDecoder::take_tool_calls(Json& message, bool is_whole) {
       if (function != nullptr) {
         said(*function, "name");
       }
-      if (!is_whole) {
-        calls_.add_piece(call);
+      const auto index = place_in(call, "index");
+      if (!is_whole && !calls_.add_piece(call, index)) {
+        refuse("a piece of `tool_calls` is of no call that has begun, or of two");
+      } else if (!is_whole) {
+        continue;
       } else if (function != nullptr || object_in(call, "custom") != nullptr) {
         calls_.add_call(call);
       } else {

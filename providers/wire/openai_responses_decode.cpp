@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -187,6 +188,7 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
     int parts = 0;        // of its text that are whole
   };
 
+  long long place_of(const agent::Json& event);
   void take_item(long long index, agent::Json item, bool is_whole, const agent::Emit& emit);
   void take_whole_part(Item& known,
                        long long part,
@@ -194,6 +196,7 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
                        const agent::Emit& emit);
   void check_whole_arguments(std::string_view pieces, std::string_view whole);
   void check_same(const Item& known, const agent::Json& item);
+  void check_pieces();
   void settle_text(Item& known, std::string_view whole, const agent::Emit& emit);
   void take_response(const agent::Json& response);
   void take_output(agent::Json& response, const agent::Emit& emit);
@@ -201,7 +204,8 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
   bool has_cut_item() const;
   StopReason stop_reason(bool has_cut_item, bool has_calls, bool has_refusal) const;
 
-  std::map<long long, Item> items_;  // by output_index
+  std::map<long long, Item> items_;                    // by output_index
+  std::unordered_map<std::string, long long> places_;  // of the last item with an id
   std::string id_;
   std::string model_;
   std::string status_;      // of the terminal event
@@ -212,7 +216,7 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
                                          Json& data,
                                          const agent::Emit& emit) {
   const std::string_view type = agent::text_at(data, "type", name);
-  const long long index = agent::integer_at(data, "output_index");
+  const long long index = place_of(data);
   const std::string_view delta = agent::text_at(data, "delta");
   if (type == "response.output_item.added" || type == "response.output_item.done") {
     if (Json* item = object_in(data, "item")) {
@@ -224,7 +228,7 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
     add_text(delta, emit);
   } else if (type == "response.output_text.done") {
     take_whole_part(
-        items_[index], agent::integer_at(data, "content_index"), said(data, "text"), emit);
+        items_[index], place_in(data, "content_index").value_or(0), said(data, "text"), emit);
   } else if (type == "response.reasoning_summary_text.delta" ||
              type == "response.reasoning_text.delta") {
     items_[index].was_shown = true;
@@ -238,6 +242,7 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
     take_response(*response);
     if (type == "response.completed" || type == "response.incomplete") {
       take_output(*response, emit);
+      check_pieces();
       const std::string_view event = type.substr(type.find('.') + 1);
       const std::string_view status = agent::text_at(*response, "status", event);
       status_ = status == "completed" ? event : status;
@@ -262,6 +267,23 @@ bool OpenaiResponsesDecoder::take_document(Json& document, const agent::Emit& em
   return true;
 }
 
+// By its index, and by the item's id where that is known: both mean the same one. Ids may be given
+// twice.
+long long OpenaiResponsesDecoder::place_of(const Json& event) {
+  const auto index = place_in(event, "output_index");
+  const std::string id(agent::text_at(event, "item_id"));
+  const auto named = places_.find(id);
+  if (named == places_.end() || !index) {
+    return named == places_.end() ? index.value_or(0) : named->second;
+  }
+  const auto known = items_.find(*index);
+  const bool has_id = known != items_.end() && agent::text_at(known->second.json, "id") == id;
+  if (named->second != *index && !has_id) {
+    refuse("a piece is said to be of two items");
+  }
+  return *index;
+}
+
 void OpenaiResponsesDecoder::take_item(long long index,
                                        Json item,
                                        bool is_whole,
@@ -278,11 +300,14 @@ void OpenaiResponsesDecoder::take_item(long long index,
   if (is_whole && !known.was_shown) {
     add_reasoning(reasoning_of(item), emit);
   }
-  if (is_whole) {
+  if (is_whole && is_call(agent::text_at(item, "type"))) {
     agent::give_up(known.pieces);
   }
   known.json = std::move(item);
   known.is_whole = is_whole;
+  if (const std::string_view id = agent::text_at(known.json, "id"); !id.empty()) {
+    places_.insert_or_assign(std::string(id), index);
+  }
 }
 
 // What was said of it before is said again, as it was; a call's arguments come in pieces first.
@@ -301,11 +326,24 @@ void OpenaiResponsesDecoder::check_same(const Item& known, const Json& item) {
   if (!is_call(agent::text_at(item, "type"))) {
     return;
   }
+  if (!said(item, "call_id").empty() && differs("call_id")) {
+    refuse("a call is said to have two ids");
+  }
   const std::string_view key = arguments_key(item);
   const std::string_view before = known.is_whole ? agent::text_at(known.json, key) : known.pieces;
   check_whole_arguments(before, agent::text_at(item, key));
   if (differs("name")) {
     refuse("a call is said to be of two tools");
+  }
+}
+
+// Of what is no call, or is whole without them.
+void OpenaiResponsesDecoder::check_pieces() {
+  for (const auto& [index, item] : items_) {
+    const bool takes_pieces = is_call(agent::text_at(item.json, "type")) && !item.is_whole;
+    if (!takes_pieces && !item.pieces.empty()) {
+      refuse("pieces of a call's arguments are of none of its calls");
+    }
   }
 }
 

@@ -45,9 +45,6 @@ struct ToolCallAssembler::Piece {
 ToolCallAssembler::Piece ToolCallAssembler::read_piece(const Json& json) {
   Piece piece{.id = agent::text_at(json, "id"),
               .extra_content = agent::find(json, "extra_content")};
-  if (const Json* index = agent::find(json, "index"); index && index->is_number_integer()) {
-    piece.index = index->get<long long>();
-  }
   if (const Json* custom = agent::find(json, "custom")) {
     piece.name = agent::text_at(*custom, "name");
     piece.input = agent::text_at(*custom, "input");
@@ -73,8 +70,9 @@ void ToolCallAssembler::extend(AssembledCall& call, Piece piece) {
   }
   if (!call.index && piece.index) {
     call.index = piece.index;
-    std::size_t& last = last_by_index_.try_emplace(*piece.index, position).first->second;
-    last = std::max(last, position);
+    const auto [known, is_first] = last_by_index_.try_emplace(*piece.index, position);
+    call.has_own_index = is_first;
+    known->second = std::max(known->second, position);
   }
   size_ += piece.arguments.size() + piece.input.size();
   call.open.take(piece.arguments);
@@ -118,24 +116,55 @@ void OpenBrackets::take(std::string_view text) {
   }
 }
 
+AssembledCall* ToolCallAssembler::with_index(const Piece& piece) {
+  const auto found = piece.index ? last_by_index_.find(*piece.index) : last_by_index_.end();
+  return found == last_by_index_.end() ? nullptr : &calls_[found->second];
+}
+
+AssembledCall* ToolCallAssembler::with_id(const Piece& piece) {
+  const auto found = last_by_id_.find(std::string(piece.id));
+  return found == last_by_id_.end() ? nullptr : &calls_[found->second];
+}
+
+// Of a piece that has neither an id nor a name, nor the index of a call: where the last call says
+// none of its own (some servers say 0 in the head of each call), and the piece none but its place.
+bool ToolCallAssembler::may_be_of_last(const Piece& piece) const {
+  if (calls_.empty()) {
+    return false;
+  }
+  if (!piece.index) {
+    return calls_.size() == 1 || !calls_.back().index;
+  }
+  return !calls_.back().has_own_index && *piece.index == static_cast<long long>(calls_.size()) - 1;
+}
+
+// What goes on with a call says which one, and only one; what begins one has an id or a name.
+bool ToolCallAssembler::is_lost(const Piece& piece) {
+  const AssembledCall* const by_index = with_index(piece);
+  if (piece.id.empty()) {
+    return piece.name.empty() && by_index == nullptr && !may_be_of_last(piece);
+  }
+  if (by_index == nullptr || by_index->id.empty() || by_index->id == piece.id) {
+    return false;
+  }
+  const AssembledCall* const by_id = with_id(piece);
+  return by_id == nullptr ? piece.name.empty() : by_id->index != piece.index;
+}
+
 // The call that the piece belongs to by its id and its index; null: none that is known.
 AssembledCall* ToolCallAssembler::known_call(const Piece& piece) {
-  const auto last = [&](const auto& positions, const auto& key) {
-    const auto found = positions.find(key);
-    return found == positions.end() ? nullptr : &calls_[found->second];
-  };
-  AssembledCall* const with_index = piece.index ? last(last_by_index_, *piece.index) : nullptr;
+  AssembledCall* const by_index = with_index(piece);
   if (piece.id.empty()) {
-    const bool goes_on = with_index == nullptr && piece.name.empty() && !calls_.empty();
-    return goes_on ? &calls_.back() : with_index;
+    const bool goes_on = by_index == nullptr && piece.name.empty() && !calls_.empty();
+    return goes_on ? &calls_.back() : by_index;
   }
-  AssembledCall* const with_id = last(last_by_id_, std::string(piece.id));
-  if (with_id == nullptr) {
-    return with_index != nullptr && with_index->id.empty() ? with_index : nullptr;
+  AssembledCall* const by_id = with_id(piece);
+  if (by_id == nullptr) {
+    return by_index != nullptr && by_index->id.empty() ? by_index : nullptr;
   }
   const bool is_elsewhere =
-      piece.index && with_id->index && *piece.index != *with_id->index && !piece.name.empty();
-  return is_elsewhere ? nullptr : with_id;
+      piece.index && by_id->index && *piece.index != *by_id->index && !piece.name.empty();
+  return is_elsewhere ? nullptr : by_id;
 }
 
 // Where two calls share an id or an index, a piece starts another call if it has another name, or a
@@ -161,15 +190,20 @@ bool ToolCallAssembler::repeats_a_call(const Piece& piece) const {
          call.arguments == piece.arguments && is_object(call);
 }
 
-void ToolCallAssembler::add_piece(const Json& json) {
+bool ToolCallAssembler::add_piece(const Json& json, std::optional<long long> index) {
   Piece piece = read_piece(json);
+  piece.index = index;
   const bool is_empty =
       piece.id.empty() && piece.name.empty() && piece.arguments.empty() && piece.input.empty();
   if (is_empty || repeats_a_call(piece)) {
-    return;
+    return true;
+  }
+  if (is_lost(piece)) {
+    return false;
   }
   AssembledCall& call = call_for(piece);
   extend(call, std::move(piece));
+  return true;
 }
 
 void ToolCallAssembler::add_call(const Json& json) {

@@ -29,15 +29,17 @@ struct AssembledCall {
   std::string arguments;
   OpenBrackets open = {};  // of the arguments
   std::optional<long long> index;
-  bool is_custom = false;     // a kind of tool that is not offered here: `arguments` stay empty,
-  std::string input;          // because what came is this free text
-  std::string extra_content;  // JSON to be sent back with the call; empty: none
+  bool has_own_index = false;  // that no call before it has
+  bool is_custom = false;      // a kind of tool that is not offered here: `arguments` stay empty,
+  std::string input;           // because what came is this free text
+  std::string extra_content;   // JSON to be sent back with the call; empty: none
 };
 
 class ToolCallAssembler {
  public:
-  // One element of a delta's `tool_calls`.
-  void add_piece(const agent::Json& piece);
+  // One element of a delta's `tool_calls`, and the index that it says. False: it is of no call that
+  // has begun, or of two.
+  [[nodiscard]] bool add_piece(const agent::Json& piece, std::optional<long long> index);
   // One element of a whole message's `tool_calls`: always a call of its own.
   void add_call(const agent::Json& call);
   // Likewise, of what other protocols have of it.
@@ -56,6 +58,10 @@ class ToolCallAssembler {
  private:
   struct Piece;
   static Piece read_piece(const agent::Json& json);
+  AssembledCall* with_index(const Piece& piece);
+  AssembledCall* with_id(const Piece& piece);
+  bool may_be_of_last(const Piece& piece) const;
+  bool is_lost(const Piece& piece);
   AssembledCall* known_call(const Piece& piece);
   AssembledCall& call_for(const Piece& piece);
   bool repeats_a_call(const Piece& piece) const;

@@ -3,6 +3,7 @@
 #include "tests/unit/providers/wire/wire_cases.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -97,6 +98,27 @@ TEST_CASE("anthropic_messages: text, thinking and what goes back of them", "[pro
   CHECK(reply.raw ==
         R"([{"type":"thinking","thinking":"hm","signature":"sig"},)"
         R"({"type":"redacted_thinking","data":"zzz"},{"type":"text","text":"Hello"}])");
+}
+
+TEST_CASE("anthropic_messages: a piece is of a block that has begun", "[providers]") {
+  const auto piece = [](std::string_view index) {
+    return event(
+        "content_block_delta",
+        fmt::format(R"({}"delta":{{"type":"input_json_delta","partial_json":"{{}}"}})", index));
+  };
+  const std::string one = start() + block(0, k_tool);
+  CHECK(read(one + piece("") + stop("tool_use")).tool_calls.front().arguments == "{}");
+  const std::string two = one + block(1, R"({"type":"tool_use","id":"t2","name":"g","input":{}})");
+  for (const std::string_view index : {R"("index":"0",)",
+                                       R"("index":false,)",
+                                       R"("index":-1,)",
+                                       R"("index":0.5,)",
+                                       R"("index":18446744073709551617,)",
+                                       R"("index":2,)",
+                                       ""}) {
+    CAPTURE(index);
+    CHECK(failure(two + piece(index) + stop("tool_use")) == "provider.bad_response");
+  }
 }
 
 TEST_CASE("anthropic_messages: the last usage replaces the first, cached tokens are input",

@@ -85,6 +85,16 @@ TEST_CASE("bedrock: text, thoughts and usage of a stream", "[providers]") {
       R"([{"reasoningContent":{"reasoningText":{"text":"Hm","signature":"sig"}}},{"text":"Hello"}])");
 }
 
+TEST_CASE("bedrock: a piece of a call's input is of one that has begun", "[providers]") {
+  const std::string piece = R"({"toolUse":{"input":"{}"}})";
+  const std::string call = start_call(1, "a", "f");
+  CHECK(read(call + delta(1, piece) + stop("tool_use") + k_usage).tool_calls.size() == 1);
+  CHECK(failure(call + delta(0, piece) + stop("tool_use")) == "provider.bad_response");
+  CHECK(failure(call + delta(-1, piece) + stop("tool_use")) == "provider.bad_response");
+  CHECK(failure(delta(0, R"({"text":"a"})") + delta(0, piece) + stop("tool_use")) ==
+        "provider.bad_response");
+}
+
 TEST_CASE("bedrock: calls in pieces, and thoughts that are sealed", "[providers]") {
   const Reply reply = read(
       delta(0, R"({"reasoningContent":{"redactedContent":"c2Vh"}})") + start_call(1, "t1", "f") +

@@ -3,6 +3,7 @@
 #include "tests/unit/providers/wire/wire_cases.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -163,6 +164,48 @@ TEST_CASE("openai_chat: a head with index 0 and its tail with 1", "[providers]")
               piece(R"({"index":0,"id":"b","function":{"name":"g","arguments":""}})") +
               piece(R"({"index":1,"function":{"arguments":"{\"y\":2}"}})")) ==
         Calls{{"a", "f", "{}"}, {"b", "g", R"({"y":2})"}});
+}
+
+TEST_CASE("openai_chat: a piece of arguments is of one call that has begun", "[providers]") {
+  const auto begin = [](std::string_view index, std::string_view id, std::string_view name) {
+    return piece(fmt::format(
+        R"({{{}"id":"{}","function":{{"name":"{}","arguments":""}}}})", index, id, name));
+  };
+  const auto go_on = [](std::string_view of) {
+    return piece(fmt::format(R"({{{}"function":{{"arguments":"{{}}"}}}})", of));
+  };
+  const std::string two = begin(R"("index":0,)", "a", "f") + begin(R"("index":1,)", "b", "g");
+  for (const std::string_view index :
+       {R"("0")", "-1", "0.5", "false", "18446744073709551617", "[0]", "{}"}) {
+    CAPTURE(index);
+    CHECK(failure(two + go_on(fmt::format(R"("index":{},)", index))) == "provider.bad_response");
+    CHECK(failure(begin(fmt::format(R"("index":{},)", index), "a", "f")) ==
+          "provider.bad_response");
+  }
+  const std::string one = begin(R"("index":0,)", "a", "f");
+  const std::string bare = begin("", "a", "f");
+  for (const std::string& body : {go_on(R"("index":0,)"),
+                                  one + go_on(R"("index":1,)"),
+                                  bare + go_on(R"("index":1,)"),
+                                  bare + begin("", "b", "g") + go_on(R"("index":0,)"),
+                                  two + go_on(""),
+                                  two + go_on(R"("index":2,)"),
+                                  two + go_on(R"("index":1,"id":"a",)"),
+                                  two + go_on(R"("index":1,"id":"c",)")}) {
+    CAPTURE(body);
+    CHECK(failure(body) == "provider.bad_response");
+  }
+  for (const std::string& body : {one + go_on(R"("index":0,)"),
+                                  one + go_on(R"("index":0.0,)"),
+                                  one + go_on(R"("index":null,)"),
+                                  one + go_on(""),
+                                  one + go_on(R"("id":"a",)"),
+                                  bare + go_on(""),
+                                  bare + go_on(R"("index":0,)")}) {
+    CAPTURE(body);
+    CHECK(calls(body) == Calls{{"a", "f", "{}"}});
+  }
+  CHECK(calls(bare + begin("", "b", "g") + go_on("")) == Calls{{"a", "f", "{}"}, {"b", "g", "{}"}});
 }
 
 TEST_CASE("openai_chat: later pieces with empty or repeated id and name", "[providers]") {

@@ -149,6 +149,7 @@ TEST_CASE("openai_responses: what is said of an item twice is the same", "[provi
   const std::vector<std::string> others = {
       call("a", "f", R"({\"x\":2})"),
       call("a", "g", R"({\"x\":1})"),
+      call("b", "f", R"({\"x\":1})"),
       R"({"type":42,"call_id":"a","name":"f","arguments":"{}"})",
       R"({"type":null,"call_id":"a","name":"f","arguments":"{}"})",
       message("Hi"),
@@ -186,11 +187,45 @@ TEST_CASE("openai_responses: items that only the last event has are taken from i
   CHECK(read(done(0, message("All")) + last).text == "All");  // once
 }
 
-TEST_CASE("openai_responses: pieces of an item that never came whole", "[providers]") {
-  const Reply reply =
-      read(delta("function_call_arguments", 3, "x") + done(0, message("Hi")) + end());
-  CHECK(reply.text == "Hi");
-  CHECK(reply.tool_calls.empty());
+TEST_CASE("openai_responses: pieces of a call's arguments are of a call", "[providers]") {
+  const std::string piece = delta("function_call_arguments", 1, "{}");
+  const std::string item = call("a", "f", "{}");
+  CHECK(read(piece + done(1, item) + end()).tool_calls == Calls{{"a", "f", "{}"}});
+  for (const std::string& body : {piece,
+                                  piece + done(1, message("Hi")),
+                                  added(1, message("")) + piece,
+                                  added(0, item) + done(1, item) + piece}) {
+    CAPTURE(body);
+    CHECK(failure(body + end()) == "provider.bad_response");
+  }
+}
+
+TEST_CASE("openai_responses: a piece is of one item", "[providers]") {
+  const auto piece = [](std::string_view where) {
+    return event("response.function_call_arguments.delta",
+                 fmt::format(R"({},"delta":"{{}}")", where));
+  };
+  const std::string begun =
+      added(0, R"({"type":"function_call","id":"i","call_id":"a","name":"f"})") +
+      added(1, R"({"type":"function_call","id":"j","call_id":"b","name":"g"})");
+  for (const std::string_view right : {R"("output_index":1,"item_id":"j")",
+                                       R"("item_id":"j")",
+                                       R"("output_index":1)",
+                                       R"("output_index":1,"item_id":"changed on the way")"}) {
+    CAPTURE(right);
+    CHECK(read(begun + piece(right) + end()).tool_calls ==
+          Calls{{"a", "f", "{}"}, {"b", "g", "{}"}});
+  }
+  for (const std::string_view wrong : {R"("output_index":1,"item_id":"i")",
+                                       R"("output_index":2,"item_id":"i")",
+                                       R"("output_index":"1")",
+                                       R"("output_index":-1)",
+                                       R"("output_index":0.5)",
+                                       R"("output_index":true)",
+                                       R"("output_index":18446744073709551617)"}) {
+    CAPTURE(wrong);
+    CHECK(failure(begun + piece(wrong) + end()) == "provider.bad_response");
+  }
 }
 
 TEST_CASE("openai_responses: the answer is what its deltas said, and what these left out",
