@@ -9,6 +9,7 @@
 #include "providers/wire/event_stream.h"
 #include "providers/wire/json_lines.h"
 #include "providers/wire/tool_call_assembler.h"
+#include "providers/wire/usage_estimate.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -167,6 +168,19 @@ std::int64_t token_count(const Json& usage, std::string_view key) {
   const double real = agent::is_number(*count) ? agent::real_of(*count) : -1;
   return std::trunc(real) == real ? static_cast<std::int64_t>(std::clamp(real, -k_most, k_most))
                                   : -1;
+}
+
+TokenSum token_sum(const Json& usage, std::initializer_list<std::string_view> keys) {
+  TokenSum counts;
+  std::int64_t said = 0;
+  for (const std::string_view key : keys) {
+    const std::int64_t tokens = token_count(usage, key);
+    said += tokens;
+    counts.tokens += is_count(tokens) ? tokens : 0;
+    counts.lacks_some = counts.lacks_some || !is_count(tokens);
+  }
+  counts.tokens = counts.tokens > 0 ? counts.tokens : said;
+  return counts;
 }
 
 bool has_only(const Json& object, std::initializer_list<std::string_view> keys) {
@@ -495,6 +509,13 @@ agent::Reply AnswerDecoder::whole_reply() {
   result.text = std::move(text_);
   result.reasoning = std::move(reasoning_);
   return result;
+}
+
+Unshown AnswerDecoder::unshown() const {
+  Unshown unshown = unshown_;
+  unshown.lacks_input = lacks_input();
+  unshown.lacks_output = lacks_output();
+  return unshown;
 }
 
 std::int64_t AnswerDecoder::said_bytes() const {

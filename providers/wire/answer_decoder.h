@@ -36,6 +36,7 @@ class AnswerDecoder : public Decoder {
   agent::Result<agent::Heard> feed(std::string_view bytes, const agent::Emit& emit) final;
   agent::Result<agent::Reply> finish(const agent::Headers& headers, const agent::Emit& emit) final;
   std::int64_t said_bytes() const final;
+  Unshown unshown() const final;
   bool has_begun() const final { return has_begun_; }
   agent::Reply partial() final;
   std::optional<agent::Milliseconds> retry_after(agent::Clock::Wall now) const final;
@@ -76,10 +77,17 @@ class AnswerDecoder : public Decoder {
   // Bytes of the arguments of its calls until now, where they come in pieces.
   virtual std::size_t call_bytes() const { return 0; }
 
+  // Whether a part of what the usage counts together is no count.
+  virtual bool lacks_input() const { return false; }
+  virtual bool lacks_output() const { return false; }
+
   // A piece of the answer's text, or of its reasoning, for whoever listens: what people read while
   // it comes is what the reply says, in the same order.
   void add_text(std::string_view text, const agent::Emit& emit);
   void add_reasoning(std::string_view text, const agent::Emit& emit);
+  // Bytes of what came that is in neither of them.
+  void add_refusal(std::size_t bytes) { unshown_.refusal += static_cast<std::int64_t>(bytes); }
+  void add_sealed(std::size_t bytes) { unshown_.sealed += static_cast<std::int64_t>(bytes); }
   // What the server says until now of tokens, and of what they cost: each count that it has said
   // stands where a later one is smaller.
   void count(const agent::Usage& usage, std::optional<agent::Money> cost = std::nullopt);
@@ -132,6 +140,7 @@ class AnswerDecoder : public Decoder {
   agent::Json error_json_;  // what the answer said of its error
   std::string text_;
   std::string reasoning_;
+  Unshown unshown_;
   agent::Usage counted_;
   std::optional<agent::Money> counted_cost_;
 };
@@ -146,6 +155,14 @@ void merge_usage(agent::Json& known, const agent::Json& usage);
 // A member that counts tokens, as the server says it: 0 where there is none, -1 where it is no
 // whole number (7.0 is one), and small enough that no sum of such counts overflows.
 std::int64_t token_count(const agent::Json& usage, std::string_view key);
+
+// A count that is said in several members: the sum of those that can be, or what was said where
+// none can.
+struct TokenSum {
+  std::int64_t tokens = 0;
+  bool lacks_some = false;
+};
+TokenSum token_sum(const agent::Json& usage, std::initializer_list<std::string_view> keys);
 
 inline agent::Heard heard_if(bool says_something) {
   return says_something ? agent::Heard::answer : agent::Heard::nothing;

@@ -36,6 +36,11 @@ constexpr auto k_stop_words = std::to_array<StopWord>({
     {"model_context_window_exceeded", StopReason::context_window},
 });
 
+TokenSum input_sum(const Json& usage) {
+  return token_sum(usage,
+                   {"input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"});
+}
+
 agent::Usage normal_usage(const Json& usage) {
   agent::Usage result;
   result.cache_read = token_count(usage, "cache_read_input_tokens");
@@ -43,7 +48,7 @@ agent::Usage normal_usage(const Json& usage) {
   if (const Json* writes = agent::find(usage, "cache_creation")) {
     result.cache_write_1h = token_count(*writes, "ephemeral_1h_input_tokens");
   }
-  result.input = token_count(usage, "input_tokens") + result.cache_read + result.cache_write;
+  result.input = input_sum(usage).tokens;
   result.output = token_count(usage, "output_tokens");
   if (const Json* details = agent::find(usage, "output_tokens_details")) {
     result.reasoning = token_count(*details, "thinking_tokens");
@@ -88,6 +93,7 @@ class AnthropicDecoder final : public AnswerDecoder {
     return {stop_reason_of(k_stop_words, stop_reason_), stop_reason_};
   }
   agent::Reply reply() override;
+  bool lacks_input() const override { return input_sum(usage_).lacks_some; }
   std::size_t call_bytes() const override {
     std::size_t bytes = 0;
     for (const Block& block : blocks_) {
@@ -222,6 +228,7 @@ void AnthropicDecoder::start_block(long long index, Json block, const agent::Emi
   }
   add_text(said(block, "text"), emit);
   add_reasoning(agent::text_at(block, "thinking"), emit);
+  add_sealed(agent::text_at(block, "data").size());  // of a `redacted_thinking`
   places_.insert_or_assign(index, blocks_.size());
   blocks_.push_back({.json = std::move(block)});
 }

@@ -39,13 +39,15 @@ constexpr auto k_stop_words = std::to_array<StopWord>({
 });
 
 // What was read from a cache, or written to it, is counted beside the rest.
+TokenSum input_sum(const Json& usage) {
+  return token_sum(usage, {"inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens"});
+}
+
 agent::Usage normal_usage(const Json& usage) {
-  const std::int64_t read = token_count(usage, "cacheReadInputTokens");
-  const std::int64_t written = token_count(usage, "cacheWriteInputTokens");
-  return {.input = token_count(usage, "inputTokens") + read + written,
+  return {.input = input_sum(usage).tokens,
           .output = token_count(usage, "outputTokens"),
-          .cache_read = read,
-          .cache_write = written};
+          .cache_read = token_count(usage, "cacheReadInputTokens"),
+          .cache_write = token_count(usage, "cacheWriteInputTokens")};
 }
 
 // Arguments of a stream are text; those of a whole answer are the object itself. Null takes their
@@ -85,6 +87,7 @@ class BedrockDecoder final : public AnswerDecoder {
     return {stop_reason_of(k_stop_words, stop_reason_), stop_reason_};
   }
   agent::Reply reply() override;
+  bool lacks_input() const override { return lacks_input_; }
 
  private:
   void begin_call(long long index, Json call);
@@ -97,11 +100,14 @@ class BedrockDecoder final : public AnswerDecoder {
   std::vector<Json> blocks_;  // as they began; a call's input is text until the end
   std::unordered_map<long long, std::size_t> places_;  // of the last one with an index
   std::string stop_reason_;
+  bool lacks_input_ = false;
   bool has_stopped_ = false;
   bool is_over_ = false;
 };
 
 void BedrockDecoder::take_usage(const Json& data) {
+  const Json* said = agent::find(data, "usage");
+  lacks_input_ = said == nullptr ? lacks_input_ : input_sum(*said).lacks_some;
   if (const Json* usage = agent::find(data, "usage")) {
     count(normal_usage(*usage));
   }

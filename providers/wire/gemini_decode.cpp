@@ -42,14 +42,20 @@ constexpr auto k_stop_words = std::to_array<StopWord>({
     {"TOO_MANY_TOOL_CALLS", StopReason::malformed_tool_call},
 });
 
+TokenSum input_sum(const Json& usage) {
+  return token_sum(usage, {"promptTokenCount", "toolUsePromptTokenCount"});
+}
+
 // Thoughts are counted beside the answer.
+TokenSum output_sum(const Json& usage) {
+  return token_sum(usage, {"candidatesTokenCount", "thoughtsTokenCount"});
+}
+
 agent::Usage normal_usage(const Json& usage) {
-  const std::int64_t reasoning = token_count(usage, "thoughtsTokenCount");
-  return {.input = token_count(usage, "promptTokenCount") +
-                   token_count(usage, "toolUsePromptTokenCount"),
-          .output = token_count(usage, "candidatesTokenCount") + reasoning,
+  return {.input = input_sum(usage).tokens,
+          .output = output_sum(usage).tokens,
           .cache_read = token_count(usage, "cachedContentTokenCount"),
-          .reasoning = reasoning};
+          .reasoning = token_count(usage, "thoughtsTokenCount")};
 }
 
 bool is_thought(const Json& part) {
@@ -126,6 +132,8 @@ class GeminiDecoder final : public AnswerDecoder {
     return {stop_reason_of(k_stop_words, finish_reason_), finish_reason_};
   }
   agent::Reply reply() override;
+  bool lacks_input() const override { return input_sum(usage_).lacks_some; }
+  bool lacks_output() const override { return output_sum(usage_).lacks_some; }
 
  private:
   bool take_candidate(Json& candidate, const agent::Emit& emit);

@@ -256,7 +256,9 @@ void OpenaiChatDecoder::take_message(Json& message, bool is_whole, const agent::
   if (const Json* content = agent::find(message, "content")) {
     take_content(*content, is_whole, emit);
   }
-  refusal_ += said(message, "refusal");
+  const std::string_view refusal = said(message, "refusal");
+  refusal_ += refusal;
+  add_refusal(refusal.size());
   take_tool_calls(message, is_whole);
 }
 

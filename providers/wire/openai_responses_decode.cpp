@@ -180,9 +180,10 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
   // Items are known by their place: some gateways change the ids on the way.
   struct Item {
     agent::Json json;
-    std::string pieces;      // of a call's arguments or input, until the item is whole
-    std::string text;        // of its deltas
-    bool was_shown = false;  // deltas of it came
+    std::string pieces;       // of a call's arguments or input, until the item is whole
+    std::string text;         // of its deltas
+    std::size_t refusal = 0;  // bytes of one that came in deltas
+    bool was_shown = false;   // deltas of it came
     bool is_whole = false;
     bool is_cut = false;  // the server says so
     int parts = 0;        // of its text that are whole
@@ -233,6 +234,9 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
              type == "response.reasoning_text.delta") {
     items_[index].was_shown = true;
     add_reasoning(delta, emit);
+  } else if (type == "response.refusal.delta") {
+    items_[index].refusal += delta.size();
+    add_refusal(delta.size());
   } else if (type == "response.function_call_arguments.delta" ||
              type == "response.custom_tool_call_input.delta") {
     items_[index].pieces += said(data, "delta");
@@ -299,6 +303,11 @@ void OpenaiResponsesDecoder::take_item(long long index,
   }
   if (is_whole && !known.was_shown) {
     add_reasoning(reasoning_of(item), emit);
+  }
+  if (is_whole) {
+    const std::size_t refusal = joined_parts(item, "content", "refusal", "refusal").size();
+    add_refusal(refusal - std::min(refusal, known.refusal));
+    add_sealed(agent::text_at(item, "encrypted_content").size());
   }
   if (is_whole && is_call(agent::text_at(item, "type"))) {
     agent::give_up(known.pieces);

@@ -69,6 +69,14 @@ struct WireSettings {
   Quirks quirks;
 };
 
+// What the reply does not show of what an answer costs.
+struct Unshown {
+  std::int64_t refusal = 0;   // bytes of the words of one that is no text
+  std::int64_t sealed = 0;    // bytes of thoughts that cannot be read
+  bool lacks_input = false;   // a part of the usage's input is no count: the others are in it
+  bool lacks_output = false;  // likewise
+};
+
 // Reads one 2xx answer, streamed or not: what it is, is seen from its bytes. Used once.
 class Decoder {
  public:
@@ -81,6 +89,8 @@ class Decoder {
   // The reply, after the last byte. provider.stream_broken where the answer lacks its end.
   virtual agent::Result<agent::Reply> finish(const agent::Headers& headers,
                                              const agent::Emit& emit) = 0;
+  // Nor does said_bytes() have it.
+  virtual Unshown unshown() const = 0;
   // Bytes of text, thoughts and calls that have come. Needs no memory.
   virtual std::int64_t said_bytes() const = 0;
   // Whether anything of an answer has come, or may have: then the request was read.

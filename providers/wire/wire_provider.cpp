@@ -202,7 +202,6 @@ class WireProvider final : public agent::Provider {
       return agent::fail(std::move(error));
     }
     reply->origin = origin_of(wire_->settings());
-    reply->estimated = estimate(reply->usage, exchanged(request, bytes_of(*reply)));
     return reply;
   }
 
@@ -214,11 +213,10 @@ class WireProvider final : public agent::Provider {
                      const agent::Emit& emit) const;
 
   void tell_of_broken(const Reply& partial,
-                      std::int64_t received,
+                      const Exchange& exchange,
                       bool has_begun,
-                      const ModelRequest& request,
                       const agent::Emit& emit) const;
-  Exchange exchanged(const ModelRequest& request, std::int64_t received) const;
+  Exchange exchanged(const ModelRequest& request, std::int64_t received, Unshown unshown) const;
 
   std::unique_ptr<Wire> wire_;
   agent::Http& http_;
@@ -226,8 +224,11 @@ class WireProvider final : public agent::Provider {
   Body body_;
 };
 
-Exchange WireProvider::exchanged(const ModelRequest& request, std::int64_t received) const {
-  Exchange exchange{.sent = static_cast<std::int64_t>(body_.size()), .received = received};
+Exchange WireProvider::exchanged(const ModelRequest& request,
+                                 std::int64_t received,
+                                 Unshown unshown) const {
+  Exchange exchange{
+      .sent = static_cast<std::int64_t>(body_.size()), .received = received, .unshown = unshown};
   for (const agent::Message& message : request.conversation.messages) {
     const auto* const said = std::get_if<agent::UserMessage>(&message);
     if (said == nullptr) {
@@ -243,11 +244,9 @@ Exchange WireProvider::exchanged(const ModelRequest& request, std::int64_t recei
 
 // Nothing of an answer that had not begun.
 void WireProvider::tell_of_broken(const Reply& partial,
-                                  std::int64_t received,
+                                  const Exchange& exchange,
                                   bool has_begun,
-                                  const ModelRequest& request,
                                   const agent::Emit& emit) const {
-  const Exchange exchange = exchanged(request, received);
   if (has_begun || exchange.received > 0 || partial.usage.total() != 0) {
     emit(agent::ModelBroken{.usage = partial.usage,
                             .estimated = estimate_broken(partial.usage, exchange),
@@ -295,7 +294,13 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
         auto reply = read(response, std::move(refused), *decoder, emit);
         if (!reply) {
           const Reply partial = decoder->partial();
-          tell_of_broken(partial, bytes_of(partial), decoder->has_begun(), request, emit);
+          tell_of_broken(partial,
+                         exchanged(request, bytes_of(partial), decoder->unshown()),
+                         decoder->has_begun(),
+                         emit);
+        } else {
+          reply->estimated =
+              estimate(reply->usage, exchanged(request, bytes_of(*reply), decoder->unshown()));
         }
         return reply;
       }
@@ -308,10 +313,10 @@ Result<Reply> WireProvider::ask(const ModelRequest& request,
         return agent::fail(std::move(error));
       }
     } catch (const std::bad_alloc&) {
-      const std::int64_t received = decoder->said_bytes();
+      const Exchange exchange = exchanged(request, decoder->said_bytes(), decoder->unshown());
       const bool has_begun = decoder->has_begun();
       decoder.reset();  // which makes room for telling what it has cost
-      tell_of_broken({}, received, has_begun, request, emit);
+      tell_of_broken({}, exchange, has_begun, emit);
       throw;
     }
     body = body_.change_tail(*wire_, request);

@@ -60,3 +60,35 @@ TEST_CASE("usage_estimate: text, thoughts and calls are what an answer is made o
                          .reasoning = "de",
                          .tool_calls = {{.id = "id", .name = "x", .arguments = "{}"}}}) == 8);
 }
+
+TEST_CASE("usage_estimate: where a part of a sum is no count, the others stay", "[providers]") {
+  Exchange exchange = k_exchange;
+  exchange.unshown.lacks_input = true;
+  CHECK(estimate({.input = 50'000, .output = 100}, exchange) ==
+        Usage{.input = 50'000, .output = 100});
+  CHECK(estimate({.input = 900, .output = 100, .cache_read = 900}, exchange) ==
+        Usage{.input = 1'001, .output = 100, .cache_read = 900});
+  exchange.unshown = {.lacks_output = true};
+  CHECK(estimate({.input = 1'000, .output = 9'000, .reasoning = -1}, exchange) ==
+        Usage{.input = 1'000, .output = 9'000});
+  CHECK(estimate({.input = 1'000, .output = 10, .reasoning = 10}, exchange) ==
+        Usage{.input = 1'000, .output = 100, .reasoning = 10});
+}
+
+TEST_CASE("usage_estimate: a count of the cache that can be stays beside one that cannot",
+          "[providers]") {
+  CHECK(estimate({.input = 1'000, .output = 100, .cache_read = -1, .cache_write = 400},
+                 k_exchange) == Usage{.input = 1'000, .output = 100, .cache_write = 400});
+}
+
+TEST_CASE("usage_estimate: a refusal counts as text does, sealed thoughts where nothing is said",
+          "[providers]") {
+  CHECK(estimate({.input = 1'000}, {.sent = 4'000, .unshown = {.refusal = 400}}) ==
+        Usage{.input = 1'000, .output = 100});
+  CHECK(estimate({.input = 1'000}, {.sent = 4'000, .received = 400, .unshown = {.sealed = 400}}) ==
+        Usage{.input = 1'000, .output = 200});
+  CHECK(estimate({.input = 1'000}, {.sent = 4'000, .unshown = {.sealed = 400}}) ==
+        Usage{.input = 1'000, .output = 100});
+  CHECK(estimate({.input = 1'000, .output = 1}, {.sent = 4'000, .unshown = {.sealed = 4'000}}) ==
+        std::nullopt);
+}
