@@ -68,6 +68,13 @@ bool is_plain_text(const Json& part) {
          part.size() == (agent::find(part, "thought") != nullptr ? 2u : 1u);
 }
 
+// All that it has beside the mark of a thought is empty text.
+bool is_empty_part(const Json& part) {
+  return part.is_object() && std::ranges::all_of(part.items(), [](const auto& member) {
+           return member.key() == "thought" || member.value() == "" || member.value().is_null();
+         });
+}
+
 // "$.a.b[0]" as a JSON pointer: "/a/b/0".
 std::string pointer_of(std::string_view path) {
   std::string pointer;
@@ -221,7 +228,7 @@ bool GeminiDecoder::take_part(Json part, const agent::Emit& emit) {
     refuse("a part of `parts` is no object: " + excerpt(agent::dump(part)));
   }
   const std::string_view text = said(part, "text");
-  const bool says_something = !text.empty() || !is_plain_text(part);
+  const bool says_something = !is_empty_part(part);
   if (is_thought(part)) {
     add_reasoning(text, emit);
   } else {

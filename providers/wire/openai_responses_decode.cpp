@@ -7,6 +7,7 @@
 #include "providers/wire/tool_call_assembler.h"
 #include "providers/wire/wire_text.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -255,7 +256,9 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
       }
     }
   }
-  return type == "keepalive"        ? Heard::keep_alive
+  // Said again and again while nothing of the answer comes.
+  const bool is_waiting = type == "keepalive" || type == "response.queued";
+  return is_waiting                 ? Heard::keep_alive
          : type.ends_with(".delta") ? heard_if(!delta.empty())
                                     : heard_if(type.starts_with("response."));
 }
@@ -460,7 +463,9 @@ AnswerDecoder::Ending OpenaiResponsesDecoder::ending() const {
     }
   }
   const bool is_incomplete = status_ == "incomplete" || !incomplete_.empty();
-  const std::string word = is_incomplete ? "incomplete:" + incomplete_ : status_;
+  const std::string_view colon = incomplete_.empty() ? "" : ":";
+  const std::string word =
+      is_incomplete ? fmt::format("incomplete{}{}", colon, incomplete_) : status_;
   return {stop_reason_of(k_stop_words, word), word};
 }
 

@@ -58,6 +58,7 @@ TEST_CASE("wire: what is heard in a piece of an answer", "[providers]") {
       {anthropic, "data: {\"type\":\"message_start\",\"message\":{}}\n\n", Heard::answer},
       {anthropic, "data: {\"type\":\"message_stop\"}\n\n", Heard::enough},
       {responses, "data: {\"type\":\"keepalive\"}\n\n", Heard::keep_alive},
+      {responses, "data: {\"type\":\"response.queued\",\"response\":{}}\n\n", Heard::keep_alive},
       {responses,
        "data: {\"type\":\"response.output_text.delta\",\"delta\":\"\"}\n\n",
        Heard::nothing},
@@ -67,6 +68,14 @@ TEST_CASE("wire: what is heard in a piece of an answer", "[providers]") {
       {gemini,
        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\"}]}}]}\n\n",
        Heard::nothing},
+      {gemini,
+       "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\","
+       "\"thoughtSignature\":\"\"}]}}]}\n\n",
+       Heard::nothing},
+      {gemini,
+       "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\","
+       "\"thoughtSignature\":\"c2ln\"}]}}]}\n\n",
+       Heard::answer},
       {gemini,
        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]}\n\n",
        Heard::answer},
