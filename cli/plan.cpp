@@ -183,7 +183,8 @@ Result<std::optional<std::string>> prompt_from_outside(Plan& plan,
                                                        const std::vector<std::string>& words,
                                                        const std::filesystem::path& paths_from,
                                                        bool is_begun) {
-  const bool has_other = is_begun || plan.use || plan.is_flow() || !plan.agent.prompt.empty();
+  const bool has_other =
+      is_begun || plan.use || plan.is_flow() || !agent::is_blank(plan.agent.prompt);
   const PromptSources sources{
       .words = words, .file = prompt_file(parsed, paths_from), .agent_has_prompt = has_other};
   plan.reads_stdin = reads_stdin(sources);
@@ -653,10 +654,12 @@ std::expected<Plan, std::vector<Error>> prepare_whole(
 
 }  // namespace
 
-std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed,
-                                                const RunSource& source,
-                                                const Context& context,
-                                                const Result<Recording>& recording) {
+std::expected<Plan, std::vector<Error>> prepare(
+    const Parsed& parsed,
+    const RunSource& source,
+    const Context& context,
+    const Result<Recording>& recording,
+    const std::function<void(const agent::Limits&)>& on_limits) {
   if (!recording) {
     return std::unexpected(std::vector{recording.error()});
   }
@@ -666,6 +669,7 @@ std::expected<Plan, std::vector<Error>> prepare(const Parsed& parsed,
                          std::back_inserter(place.above),
                          [](const agent::AgentSpec& one) { return &one; });
   const auto read_texts = [&](Plan& plan) -> Result<void> {
+    on_limits(plan.agent.limits);
     TRY_ASSIGN(plan.use, chosen_prompt(parsed, plan.agent));
     if (plan.use) {
       TRY(check_is_new(source));

@@ -18,6 +18,7 @@
 
 #include <expected>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -76,12 +77,14 @@ struct Plan {
 };
 
 // `recording` answers in place of the servers, where there is one; its error is the plan's. Every
-// mistake of the agent file or of a config.yaml, or the first one of anything else.
+// mistake of the agent file or of a config.yaml, or the first one of anything else. `on_limits` is
+// called before the prompt is read, which may take long.
 std::expected<Plan, std::vector<agent::Error>> prepare(
     const Parsed& parsed,
     const RunSource& source,
     const Context& context,
-    const agent::Result<std::optional<providers::Cassette>>& recording);
+    const agent::Result<std::optional<providers::Cassette>>& recording,
+    const std::function<void(const agent::Limits&)>& on_limits);
 
 // The same for runs that are told later what they are about: `text` is empty, and no prompt is
 // read.

@@ -2,6 +2,7 @@
 
 #include "agent/duration.h"
 #include "agent/refusal.h"
+#include "agent/text.h"
 
 #include <fmt/format.h>
 
@@ -23,10 +24,6 @@ constexpr std::chrono::minutes k_silence{10};  // between two bytes: a slow writ
 
 std::unexpected<agent::Error> no_input(std::string message, std::string help) {
   return agent::fail(agent::Code::cli_no_input, std::move(message), std::move(help));
-}
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 agent::Result<std::string> read_all(int descriptor,
@@ -99,7 +96,7 @@ agent::Result<std::string> join_words(const PromptSources& sources) {
     }
     if (is_input) {
       TRY_ASSIGN(part, read_stdin(sources));
-      if (is_blank(part)) {
+      if (agent::is_blank(part)) {
         return no_input("standard input is empty, and `-` asks for it",
                         "see whether the command before the pipe failed, or leave the `-` out");
       }
@@ -133,7 +130,7 @@ agent::Result<std::optional<std::string>> read_prompt(const PromptSources& sourc
     return std::nullopt;
   }
   TRY_ASSIGN(std::string prompt, read_source(sources));
-  if (is_blank(prompt)) {
+  if (agent::is_blank(prompt)) {
     return no_input("the prompt is empty", "say what the agent is to do");
   }
   return prompt;

@@ -71,12 +71,10 @@ void unblock_signals() {
 }
 
 agent::Result<std::unique_ptr<SignalWatcher>> SignalWatcher::start(
-    agent::Cancellation& cancellation, std::optional<std::chrono::milliseconds> timeout) {
+    agent::Cancellation& cancellation, Timeout timeout) {
   block_signals();
   std::unique_ptr<SignalWatcher> watcher(new SignalWatcher(cancellation));
-  if (timeout) {
-    watcher->deadline_ = Steady::now() + *timeout;
-  }
+  watcher->begin(timeout);
   try {
     watcher->thread_ = std::thread([self = watcher.get()] { self->watch(); });
   } catch (const std::system_error& error) {
@@ -96,11 +94,42 @@ SignalWatcher::~SignalWatcher() {
   }
 }
 
-SignalWatcher::ProcessEnd::ProcessEnd(SignalWatcher& watcher, std::function<int()> end)
+void SignalWatcher::begin(Timeout timeout) {
+  const std::lock_guard lock(mutex_);
+  timeout_ = timeout;
+  deadline_ = timeout ? std::optional(Steady::now() + *timeout) : std::nullopt;
+}
+
+void SignalWatcher::set_deadline(std::optional<Steady::time_point> deadline) {
+  const std::lock_guard lock(mutex_);
+  deadline_ = deadline;
+}
+
+std::optional<std::chrono::steady_clock::time_point> SignalWatcher::deadline() {
+  const std::lock_guard lock(mutex_);
+  return deadline_;
+}
+
+SignalWatcher::Deadline::Deadline(SignalWatcher& watcher, Timeout timeout)
+    : watcher_(watcher), is_set_(timeout && !watcher.deadline()) {
+  if (is_set_) {
+    watcher_.begin(timeout);
+    ::pthread_kill(watcher_.thread_.native_handle(), k_wake);
+  }
+}
+
+SignalWatcher::Deadline::~Deadline() {
+  if (is_set_) {
+    watcher_.begin(std::nullopt);
+    ::pthread_kill(watcher_.thread_.native_handle(), k_wake);
+  }
+}
+
+SignalWatcher::ProcessEnd::ProcessEnd(SignalWatcher& watcher, std::function<int(Timeout)> end)
     : watcher_(watcher) {
   const std::lock_guard lock(watcher_.mutex_);
   if (watcher_.cancellation_.stop().stop_requested()) {  // it came before there was an end
-    end_process(end());
+    end_process(end(watcher_.timeout_));
   }
   watcher_.end_ = std::move(end);
 }
@@ -114,7 +143,7 @@ void SignalWatcher::watch() {
   sigset_t set = watched_signals();
   ::sigaddset(&set, k_wake);
   for (int heard = 0; !is_done_;) {
-    const int signal = next_signal(set, deadline_);
+    const int signal = next_signal(set, deadline());
     if (is_done_) {
       return;
     }
@@ -125,12 +154,12 @@ void SignalWatcher::watch() {
       die_by(cancellation_.signal_number());
     }
     if (signal == 0) {
-      deadline_.reset();
+      set_deadline(std::nullopt);
       cancellation_.expire();
     } else {
       cancellation_.signal(signal);
       if (++heard == 2) {
-        deadline_ = Steady::now() + k_quick_end;
+        set_deadline(Steady::now() + k_quick_end);
       }
     }
     end_process_if_asked();
@@ -140,7 +169,7 @@ void SignalWatcher::watch() {
 void SignalWatcher::end_process_if_asked() {
   const std::lock_guard lock(mutex_);
   if (end_) {
-    end_process(end_());
+    end_process(end_(timeout_));
   }
 }
 

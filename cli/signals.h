@@ -25,22 +25,22 @@ void unblock_signals();
 // process.
 class SignalWatcher {
  public:
+  using Timeout = std::optional<std::chrono::milliseconds>;
   // Needs no descriptor. os.failed where no thread can be started. `timeout`: of all that the
   // command does from now on.
-  static agent::Result<std::unique_ptr<SignalWatcher>> start(
-      agent::Cancellation& cancellation,
-      std::optional<std::chrono::milliseconds> timeout = std::nullopt);
+  static agent::Result<std::unique_ptr<SignalWatcher>> start(agent::Cancellation& cancellation,
+                                                             Timeout timeout = std::nullopt);
   ~SignalWatcher();
   SignalWatcher(const SignalWatcher&) = delete;
   SignalWatcher& operator=(const SignalWatcher&) = delete;
 
   // While this lives, the first signal or the deadline ends the process from the watcher's thread:
-  // it calls `end`, which says so and returns the exit code. For what may wait where no stop is
-  // seen: opening a file that is a pipe, reading from it. Its destructor does not return while the
-  // process is being ended.
+  // it calls `end` with the timeout that there is, which says so and returns the exit code. For
+  // what may wait where no stop is seen: opening a file that is a pipe, reading from it. Its
+  // destructor does not return while the process is being ended.
   class ProcessEnd {
    public:
-    ProcessEnd(SignalWatcher& watcher, std::function<int()> end);
+    ProcessEnd(SignalWatcher& watcher, std::function<int(Timeout)> end);
     ~ProcessEnd();
     ProcessEnd(const ProcessEnd&) = delete;
     ProcessEnd& operator=(const ProcessEnd&) = delete;
@@ -49,15 +49,32 @@ class SignalWatcher {
     SignalWatcher& watcher_;
   };
 
+  // While this lives, there is this timeout from its beginning on, where there was none.
+  class Deadline {
+   public:
+    Deadline(SignalWatcher& watcher, Timeout timeout);
+    ~Deadline();
+    Deadline(const Deadline&) = delete;
+    Deadline& operator=(const Deadline&) = delete;
+
+   private:
+    SignalWatcher& watcher_;
+    bool is_set_;
+  };
+
  private:
   explicit SignalWatcher(agent::Cancellation& cancellation) : cancellation_(cancellation) {}
   void watch();
   void end_process_if_asked();
+  void begin(Timeout timeout);
+  void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline);
+  std::optional<std::chrono::steady_clock::time_point> deadline();
 
   agent::Cancellation& cancellation_;
-  std::optional<std::chrono::steady_clock::time_point> deadline_;  // the thread's own
   std::mutex mutex_;
-  std::function<int()> end_;  // under mutex_; empty: there is somebody who sees the stop
+  std::optional<std::chrono::steady_clock::time_point> deadline_;  // under mutex_, as the next two
+  Timeout timeout_;
+  std::function<int(Timeout)> end_;  // empty: there is somebody who sees the stop
   std::atomic<bool> is_done_ = false;
   std::thread thread_;
 };

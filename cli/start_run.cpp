@@ -226,11 +226,15 @@ Result<int> start_run(const Parsed& given, Context& context, const FindSource& f
   }
   Result<std::optional<providers::Cassette>> recording(std::nullopt);
   auto plan = [&] {
-    const SignalWatcher::ProcessEnd at_a_stop(*signals, [&] {
-      return end_with({stop_before_run(cancellation, timeout_of(parsed), "")});
+    const SignalWatcher::ProcessEnd at_a_stop(*signals, [&](SignalWatcher::Timeout until) {
+      timeout = until;
+      return end_with({stop_before_run(cancellation, until, "")});
     });
     recording = recording_of(parsed);
-    return prepare(parsed, *source, context, recording);
+    std::optional<SignalWatcher::Deadline> deadline;
+    return prepare(parsed, *source, context, recording, [&](const agent::Limits& limits) {
+      deadline.emplace(*signals, limits.timeout);
+    });
   }();
   if (recording && *recording) {
     run_id = (*recording)->run.run_id;
