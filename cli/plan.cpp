@@ -178,16 +178,21 @@ std::optional<std::string> prompt_file(const Parsed& parsed, const std::filesyst
   return file && *file != "-" ? std::optional((from / *file).string()) : file;
 }
 
-Result<std::optional<std::string>> prompt_from_outside(Plan& plan,
-                                                       const Parsed& parsed,
-                                                       const std::vector<std::string>& words,
-                                                       const std::filesystem::path& paths_from,
-                                                       bool is_begun) {
+Result<std::optional<std::string>> prompt_from_outside(
+    Plan& plan,
+    const Parsed& parsed,
+    const std::vector<std::string>& words,
+    const std::filesystem::path& paths_from,
+    bool is_begun,
+    const std::function<void(const agent::Limits&)>& on_limits) {
   const bool has_other =
       is_begun || plan.use || plan.is_flow() || !agent::is_blank(plan.agent.prompt);
   const PromptSources sources{
       .words = words, .file = prompt_file(parsed, paths_from), .agent_has_prompt = has_other};
   plan.reads_stdin = reads_stdin(sources);
+  if (plan.reads_stdin || sources.file) {
+    on_limits(plan.agent.limits);
+  }
   TRY_ASSIGN(auto prompt, read_prompt(sources));
   return !prompt && plan.use ? std::optional<std::string>("") : prompt;
 }
@@ -669,14 +674,13 @@ std::expected<Plan, std::vector<Error>> prepare(
                          std::back_inserter(place.above),
                          [](const agent::AgentSpec& one) { return &one; });
   const auto read_texts = [&](Plan& plan) -> Result<void> {
-    on_limits(plan.agent.limits);
     TRY_ASSIGN(plan.use, chosen_prompt(parsed, plan.agent));
     if (plan.use) {
       TRY(check_is_new(source));
     }
-    TRY_ASSIGN(
-        const auto prompt,
-        prompt_from_outside(plan, parsed, words, source.paths_from, !source.says_own_prompt));
+    TRY_ASSIGN(const auto prompt,
+               prompt_from_outside(
+                   plan, parsed, words, source.paths_from, !source.says_own_prompt, on_limits));
     TRY_ASSIGN(plan.text,
                texts_of(plan.agent,
                         source,

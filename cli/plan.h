@@ -78,7 +78,7 @@ struct Plan {
 
 // `recording` answers in place of the servers, where there is one; its error is the plan's. Every
 // mistake of the agent file or of a config.yaml, or the first one of anything else. `on_limits` is
-// called before the prompt is read, which may take long.
+// called before a prompt is read that may be long in coming.
 std::expected<Plan, std::vector<agent::Error>> prepare(
     const Parsed& parsed,
     const RunSource& source,

@@ -584,8 +584,8 @@ TEST_CASE("loop: what came of a broken attempt is the partial answer until there
     emit(agent::ModelDelta{.text = "some"});
     emit(agent::ModelReset{.reason = "broke off"});
     if (goes_on) {
-      emit(agent::ModelDelta{.text = "o"});
-      emit(agent::ModelDelta{.text = "ther"});
+      emit(agent::ModelDelta{.text = "oth"});
+      emit(agent::ModelDelta{.text = "er"});
     }
     return agent::Result<agent::Reply>(agent::fail(Code::provider_network, "gone"));
   }});
