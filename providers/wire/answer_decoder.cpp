@@ -88,14 +88,20 @@ std::unique_ptr<agent::StreamParser> parser_for(char first) {
   }
 }
 
-// Count by count.
+// Count by count: what can be one counts before what cannot.
 agent::Usage larger_of(const agent::Usage& a, const agent::Usage& b) {
-  return {.input = std::max(a.input, b.input),
-          .output = std::max(a.output, b.output),
-          .cache_read = std::max(a.cache_read, b.cache_read),
-          .cache_write = std::max(a.cache_write, b.cache_write),
-          .reasoning = std::max(a.reasoning, b.reasoning),
-          .cache_write_1h = std::max(a.cache_write_1h, b.cache_write_1h)};
+  agent::Usage larger;
+  for (const auto part : {&agent::Usage::input,
+                          &agent::Usage::output,
+                          &agent::Usage::cache_read,
+                          &agent::Usage::cache_write,
+                          &agent::Usage::reasoning,
+                          &agent::Usage::cache_write_1h}) {
+    larger.*part = is_count(a.*part) == is_count(b.*part) ? std::max(a.*part, b.*part)
+                   : is_count(a.*part)                    ? a.*part
+                                                          : b.*part;
+  }
+  return larger;
 }
 
 void emit_piece(ModelDelta::Kind kind, std::string_view text, const agent::Emit& emit) {

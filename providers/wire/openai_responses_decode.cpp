@@ -190,7 +190,8 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
     int parts = 0;        // of its text that are whole
   };
 
-  long long place_of(const agent::Json& event);
+  long long place_of(std::string_view type, const agent::Json& event);
+  long long place_without_index(std::string_view type, const agent::Json& event);
   void take_item(long long index, agent::Json item, bool is_whole, const agent::Emit& emit);
   void take_whole_part(Item& known,
                        long long part,
@@ -218,7 +219,7 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
                                          Json& data,
                                          const agent::Emit& emit) {
   const std::string_view type = agent::text_at(data, "type", name);
-  const long long index = place_of(data);
+  const long long index = place_of(type, data);
   const std::string_view delta = agent::text_at(data, "delta");
   if (type == "response.output_item.added" || type == "response.output_item.done") {
     if (Json* item = object_in(data, "item")) {
@@ -276,12 +277,15 @@ bool OpenaiResponsesDecoder::take_document(Json& document, const agent::Emit& em
 
 // By its index, and by the item's id where that is known: both mean the same one. Ids may be given
 // twice.
-long long OpenaiResponsesDecoder::place_of(const Json& event) {
+long long OpenaiResponsesDecoder::place_of(std::string_view type, const Json& event) {
   const auto index = place_in(event, "output_index");
+  if (!index) {
+    return place_without_index(type, event);
+  }
   const std::string id(agent::text_at(event, "item_id"));
   const auto named = places_.find(id);
-  if (named == places_.end() || !index) {
-    return named == places_.end() ? index.value_or(0) : named->second;
+  if (named == places_.end()) {
+    return *index;
   }
   const auto known = items_.find(*index);
   const bool has_id = known != items_.end() && agent::text_at(known->second.json, "id") == id;
@@ -289,6 +293,23 @@ long long OpenaiResponsesDecoder::place_of(const Json& event) {
     refuse("a piece is said to be of two items");
   }
   return *index;
+}
+
+// By its id, which is that of the call where the item has none; else it is of the last one, or
+// begins one behind that.
+long long OpenaiResponsesDecoder::place_without_index(std::string_view type, const Json& event) {
+  const Json* const item = agent::find(event, "item");
+  const std::string id(item == nullptr
+                           ? agent::text_at(event, "item_id")
+                           : agent::text_at(*item, "id", agent::text_at(*item, "call_id")));
+  if (const auto named = places_.find(id); named != places_.end()) {
+    return named->second;
+  }
+  if (items_.empty()) {
+    return 0;
+  }
+  const auto& [last, known] = *items_.rbegin();
+  return last + (known.is_whole || type == "response.output_item.added" ? 1 : 0);
 }
 
 void OpenaiResponsesDecoder::take_item(long long index,
@@ -317,7 +338,9 @@ void OpenaiResponsesDecoder::take_item(long long index,
   }
   known.json = std::move(item);
   known.is_whole = is_whole;
-  if (const std::string_view id = agent::text_at(known.json, "id"); !id.empty()) {
+  if (const std::string_view id =
+          agent::text_at(known.json, "id", agent::text_at(known.json, "call_id"));
+      !id.empty()) {
     places_.insert_or_assign(std::string(id), index);
   }
 }
@@ -439,8 +462,9 @@ void OpenaiResponsesDecoder::add_calls(ToolCallAssembler& assembler) {
     } else if (type == "function_call") {
       Json* given = agent::find(item.json, "arguments");
       const bool is_text = given == nullptr || given->is_string();
-      std::string text = item.is_whole ? std::string() : std::move(item.pieces);
-      if (given != nullptr && item.is_whole && is_text) {
+      const bool is_told_whole = item.is_whole || item.pieces.empty();
+      std::string text = is_told_whole ? std::string() : std::move(item.pieces);
+      if (given != nullptr && is_told_whole && is_text) {
         text = std::move(given->get_ref<std::string&>());
       }
       assembler.add_call(id, name, is_text ? std::move(text) : agent::dump(*given));

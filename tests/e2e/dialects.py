@@ -91,10 +91,11 @@ def anthropic_whole(reply, number):
 
 def anthropic_events(reply, number):
     usage = anthropic_usage(reply.usage)
+    so_far = 1 if 0 < usage["output_tokens"] <= 20_000_000 else usage["output_tokens"]
     yield "message_start", {"message": {
         "id": f"msg_{number}", "type": "message", "role": "assistant", "model": "model-1",
         "content": [], "stop_reason": None, "stop_sequence": None,
-        "usage": {**usage, "output_tokens": 1}}}
+        "usage": {**usage, "output_tokens": so_far}}}
     yield "ping", {}
     index = 0
     if reply.reasoning:

@@ -93,6 +93,9 @@ class Server:
             if behaviour == "ends where a handshake is not the first":
                 print("expected an initialize request", file=sys.stderr)
                 sys.exit(1)
+            elif behaviour == "refuses what is no handshake, and ends":
+                self.send(id=number, error={"code": -32601, "message": "Method not found"})
+                sys.exit(0)
             elif behaviour == "refuses what it does not know, of no id":
                 self.send(id=None, error={"code": -32601, "message": "Method not found"})
             elif behaviour.startswith("is stateless") or "without a session" in behaviour:
@@ -434,6 +437,7 @@ ROWS = {
     "speaks an old revision": dict(results=["did f", "did g"], revision="2024-11-05"),
     "says nothing to what it does not know": dict(results=["did f", "did g"], settings="timeouts: {start: 20s}"),
     "ends where a handshake is not the first": dict(results=["did f", "did g"], check=is_started(2)),
+    "refuses what is no handshake, and ends": dict(results=["did f", "did g"], check=is_started(2)),
     "refuses what it does not know, of no id": dict(results=["did f", "did g"]),
     "answers everything with an empty result": dict(results=["did f", "did g"]),
     "is not there": dict(code=69, said="cannot run `no-such-program`", command="no-such-program"),

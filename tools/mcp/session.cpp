@@ -73,10 +73,12 @@ std::vector<sandbox::ProtectedChange> Session::end() {
 
 Result<void> Session::connect(const OpenTransport& open, const std::stop_token& stop) {
   const auto ends = Steady::now() + options_.start;
+  is_negotiating_ = true;
   TRY(start(open));
-  auto agreed =
-      negotiate(transport_->may_be_stateless() ? Begin::question : Begin::handshake, ends, stop);
-  if (!agreed && ended_at_question()) {
+  const Begin begin = transport_->may_be_stateless() ? Begin::question : Begin::handshake;
+  auto agreed = negotiate(begin, ends, stop);
+  // A server of the older kind may end where the first thing that it reads is no handshake.
+  if (!agreed && begin == Begin::question && is_over() && !stop.stop_requested()) {
     drop_transport();
     {
       const std::lock_guard lock(mutex_);
@@ -89,6 +91,7 @@ Result<void> Session::connect(const OpenTransport& open, const std::stop_token& 
   {
     const std::lock_guard lock(mutex_);
     open_.clear();
+    is_negotiating_ = false;
   }
   if (agreed && agreement_.is_stateless && agreement_.tells_of_tools) {
     transport_->keep_asking([this] { return listening(); });
@@ -116,12 +119,6 @@ Result<void> Session::start(const OpenTransport& open) {
   return {};
 }
 
-// A server of the older kind may end where the first thing it reads is no handshake.
-bool Session::ended_at_question() const {
-  const std::lock_guard lock(mutex_);
-  return !ended_.empty() && !has_shaken_hands_;
-}
-
 // And waits for its end.
 void Session::drop_transport() {
   std::unique_ptr<Transport> transport;
@@ -138,7 +135,6 @@ Result<void> Session::negotiate(Begin begin, Steady::time_point ends, const std:
   const auto shake_hands = [&] {
     agreement_ = {};
     transport_->agree(agreement_, {}, stop);
-    has_shaken_hands_ = true;
     handshake = send({.method = "initialize", .params = mcp::handshake(options_.version)});
   };
   if (begin == Begin::question) {
@@ -489,8 +485,7 @@ void Session::hear(Message message) {
     return;
   }
   std::int64_t id = id_of(message);
-  if (message.kind == Kind::error && message.id.is_null() && !has_shaken_hands_ &&
-      open_.size() == 1) {
+  if (message.kind == Kind::error && message.id.is_null() && is_negotiating_ && open_.size() == 1) {
     id = open_.begin()->first;  // who wants a handshake first may not have looked for the id
   }
   const auto found = open_.find(id);

@@ -135,7 +135,6 @@ class Session {
   agent::Result<void> negotiate(Begin begin,
                                 std::chrono::steady_clock::time_point ends,
                                 const std::stop_token& stop);
-  bool ended_at_question() const;
   void drop_transport();
   agent::Result<std::optional<Answered>> first_answer(std::chrono::steady_clock::time_point until,
                                                       const std::stop_token& stop);
@@ -170,7 +169,7 @@ class Session {
 
   SessionOptions options_;
   Agreement agreement_;
-  bool has_shaken_hands_ = false;
+  std::atomic<bool> is_negotiating_ = false;
   std::atomic<bool> tools_changed_ = false;
   mutable std::mutex mutex_;  // of the next twelve
   std::condition_variable_any changed_;

@@ -603,11 +603,20 @@ class Reading {
     add(std::move(inner), How::runs);
     for (std::size_t other = 1; other < words_.size(); ++other) {
       if (words_[other].find_first_of(" \t\n;|&") != std::string::npos) {
-        read_text(words_[other], How::may_run);  // su -c, watch, flock -c
+        read_text(value_in(words_[other]), How::may_run);  // su -c, watch, flock -c
       } else if (has_other_options_ && other != at && !is_option(words_[other])) {
         add({words_.begin() + static_cast<std::ptrdiff_t>(other), words_.end()}, How::may_run);
       }
     }
+  }
+
+  // "sh x" of `--command=sh x` and `-Ssh x`.
+  static std::string value_in(const std::string& word) {
+    const std::size_t equals = word.find('=');
+    return !is_option(word)              ? word
+           : !word.starts_with("--")     ? word.substr(2)
+           : equals != std::string::npos ? word.substr(equals + 1)
+                                         : word;
   }
 
   // Some of these read options behind their operands, too.

@@ -228,6 +228,37 @@ TEST_CASE("openai_responses: a piece is of one item", "[providers]") {
   }
 }
 
+// As llama.cpp has it, which gives calls no id of their own.
+TEST_CASE("openai_responses: items without an index are told apart by their ids", "[providers]") {
+  const auto item = [](std::string_view type, std::string_view inside) {
+    return event(fmt::format("response.output_item.{}", type), fmt::format(R"("item":{})", inside));
+  };
+  const auto piece = [](std::string_view what, std::string_view id, std::string_view text) {
+    return event(fmt::format("response.{}.delta", what),
+                 fmt::format(R"("item_id":"{}","delta":"{}")", id, text));
+  };
+  const std::string body =
+      item("added", R"({"type":"message","id":"m","role":"assistant","content":[]})") +
+      piece("output_text", "m", "Hi") +
+      item("added", R"({"type":"function_call","call_id":"a","name":"f","arguments":""})") +
+      piece("function_call_arguments", "a", "{") +
+      item("added", R"({"type":"function_call","call_id":"b","name":"f","arguments":""})") +
+      piece("function_call_arguments", "b", "{}") + piece("function_call_arguments", "a", "}") +
+      item("done", R"({"type":"function_call","call_id":"b","name":"f","arguments":"{}"})") +
+      item("done", R"({"type":"function_call","call_id":"a","name":"f","arguments":"{}"})");
+  const agent::Reply reply = read(body + end());
+  CHECK(reply.text == "Hi");
+  CHECK(reply.tool_calls == Calls{{"a", "f", "{}"}, {"b", "f", "{}"}});
+  const char* const other = R"({"type":"function_call","call_id":"b","name":"g","arguments":"{}"})";
+  CHECK(failure(body + item("done", other) + end()) == "provider.bad_response");
+}
+
+TEST_CASE("openai_responses: arguments that a call had when it was added are its own",
+          "[providers]") {
+  CHECK(read(added(0, call("a", "f", R"({\"x\":1})")) + end()).tool_calls ==
+        Calls{{"a", "f", R"({"x":1})"}});
+}
+
 TEST_CASE("openai_responses: the answer is what its deltas said, and what these left out",
           "[providers]") {
   struct Row {

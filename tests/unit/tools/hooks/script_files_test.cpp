@@ -141,6 +141,8 @@ TEST_CASE("script files: a word that is a line of its own is read as one", "[too
       {"flock k -c \"sh plain\""},
       {"su -c \"sh plain\""},
       {"env -S \"sh plain\""},
+      {"env -S\"sh plain\""},
+      {"su --command=\"sh plain\""},
       {"script -c \"sh plain\" log"},
       {"nice flock k -c 'timeout 9 sh plain'"},
       {"flock k -c 'su -c \"sh plain\"'"},
