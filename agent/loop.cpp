@@ -165,7 +165,11 @@ class RecordingWatcher final : public ToolWatcher {
       return;
     }
     const State& state = recorder_.state();
-    recorder_.record(ToolFinished{.turn = state.turns, .result = judged(result)});
+    auto to_read = judged(result);
+    if (!to_read) {
+      return;
+    }
+    recorder_.record(ToolFinished{.turn = state.turns, .result = *std::move(to_read)});
     if (!state.open_calls.empty()) {
       recorder_.commit();  // the others may run for long
     }
@@ -238,8 +242,9 @@ class RecordingWatcher final : public ToolWatcher {
     }
   }
 
-  // As the model is to read it.
-  ToolResult judged(ToolResult result) {
+  // As the model is to read it. nullopt: the run was stopped before all had looked at it, and the
+  // call may run once more.
+  std::optional<ToolResult> judged(ToolResult result) {
     std::vector<std::string> context = std::exchange(context_[result.call_id], {});
     if (const auto call = started_.find(result.call_id); call != started_.end()) {
       HookDecision decision = interceptors_.judge({.point = HookPoint::post_tool_use,
@@ -249,6 +254,9 @@ class RecordingWatcher final : public ToolWatcher {
                                                   stop_);
       note(decision);
       if (decision.refusal && stop_.stop_requested()) {
+        if (is_idempotent(toolbox_, result.name)) {
+          return std::nullopt;
+        }
         decision.refusal =
             "the call has ended, and the run was stopped before hooks and guardrails had looked at "
             "its result";

@@ -47,7 +47,9 @@ std::int64_t bytes_of(const ToolInfo& tool) {
 }
 
 std::string definition_sha256(const ToolInfo& tool) {
-  return sha256_hex(length_prefixed({tool.name_elsewhere, tool.description, tool.parameters}));
+  std::string said = length_prefixed({tool.name_elsewhere, tool.description, tool.parameters});
+  said += tool.results.empty() ? "" : length_prefixed({tool.results});
+  return sha256_hex(said);
 }
 
 Answer answer_from(std::string_view name) {

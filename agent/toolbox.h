@@ -29,6 +29,7 @@ struct ToolInfo {
   bool is_kept = false;             // what it said last stays with the model, word for word
   bool writes = false;              // files that it has seen it has written
   std::string name_elsewhere = {};  // what the server calls it that has it; empty: it has none
+  std::string results = {};  // JSON Schema of what that promises, as JSON text; empty: nothing
 };
 std::int64_t bytes_of(const ToolInfo& tool);          // of what a model reads of it
 std::string definition_sha256(const ToolInfo& tool);  // of what its server says of it

@@ -201,17 +201,16 @@ void HttpListener::wait(bool takes_requests) {
   }
 }
 
-// The one that has been without a request for longest, and that others may take the place of; the
-// end: there is none.
+// The one that has said nothing for longest, while no answer is for it, and that others may take
+// the place of; the end: there is none.
 std::map<std::uint64_t, HttpListener::Connection>::iterator HttpListener::silent() {
   const auto is_silent = [&](const Connection& one) {
-    return one.out.empty() && !one.is_stream && !one.reader.has_begun() &&
-           Steady::now() - one.since > limits_.to_speak;
+    return one.out.empty() && !one.is_stream && Steady::now() - one.heard > limits_.to_speak;
   };
   auto longest = connections_.end();
   for (auto at = connections_.begin(); at != connections_.end(); ++at) {
     const bool is_longer =
-        longest == connections_.end() || at->second.since < longest->second.since;
+        longest == connections_.end() || at->second.heard < longest->second.heard;
     longest = is_longer && is_silent(at->second) ? at : longest;
   }
   return longest;
@@ -235,6 +234,7 @@ void HttpListener::accept_all() {
                          Connection{.descriptor = std::move(accepted),
                                     .reader = RequestReader(limits_.body),
                                     .since = Steady::now(),
+                                    .heard = Steady::now(),
                                     .wrote = Steady::now()});
   }
 }
@@ -280,8 +280,9 @@ bool HttpListener::hear(std::uint64_t number, Connection& connection) {
   if (count == 0) {
     return false;
   }
+  connection.heard = Steady::now();
   if (!connection.reader.has_begun()) {
-    connection.since = Steady::now();
+    connection.since = connection.heard;
   }
   connection.reader.feed(std::string_view(bytes.data(), static_cast<std::size_t>(count)));
   if (is_full()) {

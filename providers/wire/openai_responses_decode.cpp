@@ -197,6 +197,7 @@ class OpenaiResponsesDecoder final : public AnswerDecoder {
                        long long part,
                        std::string_view whole,
                        const agent::Emit& emit);
+  static void keep_arguments(Item& known, agent::Json& item);
   void check_whole_arguments(std::string_view pieces, std::string_view whole);
   void check_same(const Item& known, const agent::Json& item);
   void check_pieces();
@@ -243,7 +244,11 @@ Heard OpenaiResponsesDecoder::take_event(std::string_view name,
              type == "response.custom_tool_call_input.delta") {
     items_[index].pieces += said(data, "delta");
   } else if (type == "response.function_call_arguments.done") {
-    check_whole_arguments(items_[index].pieces, said(data, "arguments"));
+    Item& known = items_[index];
+    check_whole_arguments(known.pieces, said(data, "arguments"));
+    if (known.pieces.empty() && !known.is_whole) {
+      known.pieces = said(data, "arguments");
+    }
   } else if (Json* response = agent::find(data, "response")) {
     take_response(*response);
     if (type == "response.completed" || type == "response.incomplete") {
@@ -334,7 +339,7 @@ void OpenaiResponsesDecoder::take_item(long long index,
     add_sealed(agent::text_at(item, "encrypted_content").size());
   }
   if (is_whole && is_call(agent::text_at(item, "type"))) {
-    agent::give_up(known.pieces);
+    keep_arguments(known, item);
   }
   known.json = std::move(item);
   known.is_whole = is_whole;
@@ -343,6 +348,19 @@ void OpenaiResponsesDecoder::take_item(long long index,
       !id.empty()) {
     places_.insert_or_assign(std::string(id), index);
   }
+}
+
+// Of a call that is whole: what it does not say once more is what its pieces said.
+void OpenaiResponsesDecoder::keep_arguments(Item& known, Json& item) {
+  const std::string_view key = arguments_key(item);
+  const Json* const said_whole = agent::find(item, key);
+  const bool says_none =
+      said_whole == nullptr ||
+      (said_whole->is_string() && said_whole->get_ref<const std::string&>().empty());
+  if (says_none && !known.pieces.empty()) {
+    item[std::string(key)] = std::move(known.pieces);
+  }
+  agent::give_up(known.pieces);
 }
 
 // What was said of it before is said again, as it was; a call's arguments come in pieces first.

@@ -52,7 +52,8 @@ agent::ToolInfo info_of(const OfferedTool& tool) {
   return {.name = tool.agent_name,
           .description = tool.description,
           .parameters = tool.parameters,
-          .name_elsewhere = tool.name};
+          .name_elsewhere = tool.name,
+          .results = tool.results};
 }
 
 std::int64_t bytes_of_tools(Server& server) {

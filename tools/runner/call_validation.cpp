@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace tools {
@@ -18,14 +19,13 @@ using agent::Result;
 
 constexpr std::size_t k_max_named = 5;  // violations in a message
 
+// What models put in front of any tool's name. Another one may be that of a server, whose tool is
+// another one.
 std::string_view without_namespace(std::string_view name) {
-  if (const std::size_t at = name.find_last_of(".:/"); at != std::string_view::npos) {
-    name.remove_prefix(at + 1);
-  }
-  if (const std::size_t at = name.rfind("__"); at != std::string_view::npos) {
-    name.remove_prefix(at + 2);
-  }
-  return name;
+  constexpr auto k_of_all = std::to_array<std::string_view>({"default_api", "functions", "tools"});
+  const std::size_t at = std::min(name.find_first_of(".:/"), name.size());
+  const bool is_of_all = std::ranges::find(k_of_all, name.substr(0, at)) != k_of_all.end();
+  return is_of_all && at < name.size() ? name.substr(at + 1) : name;
 }
 
 bool is_upper(char c) {

@@ -12,7 +12,8 @@
 namespace tools {
 
 // The tool that is meant, if that is beyond doubt: the only one whose name has the same words, but
-// for case, -/_ and a namespace in front ("functions.ReadFile"). A letter may make it another one
+// for case, -/_ and `functions.` or the like in front ("functions.ReadFile"). A letter may make it
+// another one
 // (`unlock`, `lock`).
 std::optional<std::string> repair_name(std::string_view name, std::span<const std::string> names);
 

@@ -253,10 +253,21 @@ TEST_CASE("openai_responses: items without an index are told apart by their ids"
   CHECK(failure(body + item("done", other) + end()) == "provider.bad_response");
 }
 
-TEST_CASE("openai_responses: arguments that a call had when it was added are its own",
+TEST_CASE("openai_responses: arguments of a call, wherever they are said, are its own",
           "[providers]") {
-  CHECK(read(added(0, call("a", "f", R"({\"x\":1})")) + end()).tool_calls ==
-        Calls{{"a", "f", R"({"x":1})"}});
+  const Calls calls{{"a", "f", R"({"x":1})"}};
+  CHECK(read(added(0, call("a", "f", R"({\"x\":1})")) + end()).tool_calls == calls);
+  const std::string begun = added(0, call("a", "f", ""));
+  const std::string piece = delta("function_call_arguments", 0, R"({\"x\":1})");
+  CHECK(read(begun + piece + done(0, call("a", "f", "")) + end()).tool_calls == calls);
+  CHECK(
+      read(begun + piece + done(0, R"({"type":"function_call","call_id":"a","name":"f"})") + end())
+          .tool_calls == calls);
+  CHECK(read(begun +
+             event("response.function_call_arguments.done",
+                   R"("output_index":0,"arguments":"{\"x\":1}")") +
+             end())
+            .tool_calls == calls);
 }
 
 TEST_CASE("openai_responses: the answer is what its deltas said, and what these left out",

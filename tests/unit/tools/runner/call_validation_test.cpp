@@ -19,7 +19,10 @@ TEST_CASE("intake: a name is repaired only where there is no doubt", "[tools]") 
   CHECK(repair("run_tests") == "run-tests");
   CHECK(repair("functions.read_file") == "read_file");
   CHECK(repair("default_api:grep") == "grep");
-  CHECK(repair("mcp__files__Read-File") == "read_file");
+  CHECK(repair("tools/Read-File") == "read_file");
+  CHECK(repair("mcp__files__read_file") == "none");
+  CHECK(repair("browser.shell") == "none");
+  CHECK(repair("functions.browser.shell") == "none");
   CHECK(repair("ReadFile") == "read_file");
   CHECK(repair("functions.RunTests") == "run-tests");
   CHECK(repair("readfile") == "none");
