@@ -228,7 +228,7 @@ TEST_CASE("openai_responses: a piece is of one item", "[providers]") {
   }
 }
 
-// As llama.cpp has it, which gives calls no id of their own.
+// As the server of llama has it, which gives calls no id of their own.
 TEST_CASE("openai_responses: items without an index are told apart by their ids", "[providers]") {
   const auto item = [](std::string_view type, std::string_view inside) {
     return event(fmt::format("response.output_item.{}", type), fmt::format(R"("item":{})", inside));
