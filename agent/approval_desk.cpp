@@ -123,7 +123,8 @@ void ApprovalDesk::warn_of(std::string_view approval,
   recorder_.record(Warning{
       .message =
           fmt::format("the {} of `{}` does not count: {}", approval, one_line(call_id, 100), why),
-      .help = "`errand runs pending` shows it as it is now"});
+      .help = why.starts_with(k_said_by_server) ? "`errand mcp tools AGENT` shows what it says now"
+                                                : "`errand runs pending` shows it as it is now"});
 }
 
 void ApprovalDesk::record(ApprovalAnswered answered, const std::string& sealed) {

@@ -174,7 +174,7 @@ std::string_view changed_since_shown(const Approvals& approvals, const ApprovalR
     return "the call";
   }
   if (shown->request.tool_sha256 != request.tool_sha256) {
-    return "what its server says of the tool";
+    return k_said_by_server;
   }
   const bool is_alike =
       shown->request.rule == request.rule && shown->request.by_hook == request.by_hook;

@@ -82,6 +82,9 @@ bool is_overdue(const ParkedCall& call, Milliseconds allowed, Clock::Wall now);
 // Not where a secret was taken out of it: then the model has to make it again.
 bool can_be_approved(const ParkedCall& call);
 
+// Of these: what no list of calls shows.
+constexpr std::string_view k_said_by_server = "what its server says of the tool";
+
 // What keeps a yes to the call as it was parked from being one to `request`, in the words of
 // changed(); empty: it is one.
 std::string_view changed_since_shown(const Approvals& approvals, const ApprovalRequest& request);

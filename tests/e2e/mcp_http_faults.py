@@ -155,7 +155,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer_call(asked)
 
     def answer_discover(self, asked):
-        if self.server.has_sessions():
+        if self.server.behaviour == "has no answer to what it does not know":
+            self.send(202)
+        elif self.server.has_sessions():
             self.error(asked, -32000, "Bad Request: no valid session", status=400)
         else:
             tells = {"listChanged": True} if "stateless, and" in self.server.behaviour else {}
@@ -310,6 +312,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send(429, b"slow down", Retry_After="0")
         elif behaviour == "has too many calls, in words of the protocol" and server.calls == 1:
             self.send(429, {"jsonrpc": "2.0", "id": asked.json["id"], "error": {"code": -32000, "message": "slow down"}})
+        elif behaviour == "says no of no id":
+            self.send(200, {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "bad call"}})
         elif behaviour == "has too many calls for ever":
             self.send(429, b"slow down")
         elif behaviour == "has too many calls until tomorrow":
@@ -574,6 +578,8 @@ ROWS = {
     "is busy at first": dict(GOOD),
     "is busy at first, in words of the protocol": dict(GOOD),
     "looks at the revision of every request": dict(GOOD),
+    "has no answer to what it does not know": dict(GOOD),
+    "says no of no id": dict(calls=["f"], results=["says: bad call (-32600)"], failed=["mcp.tool_call"], check=times("tools/call", 1)),
     "is busy for ever": dict(code=69, said="HTTP status 429: busy", check=is_asked(4)),
     "is busy until tomorrow": dict(code=69, said="it may be asked again in 24h", check=is_asked(1)),
     "answers with a page": dict(code=69, said="neither JSON nor a stream of events"),

@@ -87,6 +87,9 @@ void HttpReception::take_messages(std::string_view text) {
     return;
   }
   for (Message& message : *messages) {
+    if (message.kind == Message::Kind::error && message.id.is_null() && id_ != 0) {
+      message.id = id_;  // it can be about nothing else
+    }
     const bool is_answer =
         message.kind != Message::Kind::request && message.kind != Message::Kind::notification;
     is_answered_ = is_answered_ || (is_answer && id_ != 0 && id_of(message) == id_);

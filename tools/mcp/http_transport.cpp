@@ -208,7 +208,10 @@ class HttpTransport final : public Transport {
   Headers headers_of(const Outgoing& message);
   std::string address();
   HttpReception::Heard ears(const Outgoing& message, std::optional<Message>& held);
-  void settle(const Outgoing& message, HttpReception& reception, const std::stop_token& stop);
+  void settle(const Outgoing& message,
+              HttpReception& reception,
+              int status,
+              const std::stop_token& stop);
   void refuse(const Outgoing& message, const HttpResponse& response, const std::stop_token& stop);
   bool find_older_form(const std::stop_token& stop);
   bool names_another_place();
@@ -402,7 +405,11 @@ Result<HttpResponse> HttpTransport::exchange(agent::HttpRequest request,
                                              HttpReception& reception,
                                              const std::stop_token& stop,
                                              bool is_farewell) {
-  const Headers plain = std::move(request.headers);
+  Headers plain = std::move(request.headers);
+  if (endpoint_.authorizer != nullptr) {  // else `headers` may say who asks
+    std::erase_if(plain,
+                  [](const auto& one) { return agent::to_lower(one.first) == "authorization"; });
+  }
   for (;;) {
     std::string authorization;
     request.headers = plain;
@@ -480,7 +487,7 @@ void HttpTransport::perform(const Outgoing& message, const std::stop_token& stop
     const std::lock_guard lock(mutex_);
     session_ = agent::header(response->headers, "mcp-session-id");
   }
-  settle(message, reception, stop);
+  settle(message, reception, response ? response->status : 0, stop);
   if (held) {
     hear(*std::move(held));
   }
@@ -490,6 +497,7 @@ void HttpTransport::perform(const Outgoing& message, const std::stop_token& stop
 // the answer comes elsewhere.
 void HttpTransport::settle(const Outgoing& message,
                            HttpReception& reception,
+                           int status,
                            const std::stop_token& stop) {
   bool is_older_form = false;
   {
@@ -512,9 +520,10 @@ void HttpTransport::settle(const Outgoing& message,
     fruitless = reception.events() == before ? fruitless + 1 : 0;
   }
   if (!reception.is_answered()) {
-    fail(message,
-         transport_error(reception.problem().empty() ? "ended its answer before the result"
-                                                     : reception.problem()));
+    Error error = transport_error(reception.problem().empty() ? "ended its answer before the result"
+                                                              : reception.problem());
+    error.http_status = reception.is_empty() ? status : 0;
+    fail(message, std::move(error));
   }
 }
 
