@@ -33,8 +33,8 @@ class HttpReception {
   bool is_answered() const { return is_answered_; }
   // Why the body is none; empty: it is one so far.
   const std::string& problem() const { return problem_; }
-  // Where it can be taken up again, and when; empty: it cannot.
   bool is_empty() const { return form_ == Form::unknown && events_ == 0; }
+  // Where it can be taken up again, and when; empty: it cannot.
   const std::string& last_id() const { return last_id_; }
   std::chrono::milliseconds retry() const { return retry_; }
   std::size_t events() const { return events_; }  // that had something to say, so far
