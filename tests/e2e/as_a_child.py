@@ -85,7 +85,7 @@ def derived(case, top, rows):
     """The case as a flow's step and as a sub-agent, in a folder each."""
     before, prompt, code, said = plain_run(case)
     keys = ["requests", "needs", "timeout_s"]
-    if isinstance(said.get("protocol"), str) and said["protocol"] != "all":
+    if said.get("protocol", "all") != "all":
         keys.append("protocol")
     shared = 'formats = ["jsonl"]\n' + "".join(f"{key} = {json.dumps(said[key])}\n" for key in keys if key in said)
     session = session_of(case)

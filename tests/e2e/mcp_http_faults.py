@@ -357,11 +357,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.result(asked, done)
 
     def answer_older_form(self, asked):
-        if asked.method == "GET":
+        wants = {"is of 2024, and wants a login": 401, "is of 2024, and is out of order": 503}.get(self.server.behaviour)
+        if asked.method == "GET" and wants:
+            self.send(wants, b"not now", WWW_Authenticate="Bearer")
+        elif asked.method == "GET":
             self.open_stream()
             path = {"is of 2024, and sends elsewhere": "http://127.0.0.2:9/messages",
                     "is of 2024, and sends to another port": "//127.0.0.1:9/messages",
-                    "is of 2024, and names a relative address": "messages?id=1"}
+                    "is of 2024, and wants a login": dict(code=77, said="wants a login"),
+    "is of 2024, and is out of order": dict(code=69, said="answers with HTTP status 503: not now", settings="type: sse"),
+    "is of 2024, and names a relative address": "messages?id=1"}
             if self.server.behaviour != "is of 2024, and names no address":
                 self.server.stream = self
                 self.event(path.get(self.server.behaviour, "/messages?id=1"), name="endpoint")

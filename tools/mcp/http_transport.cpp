@@ -214,7 +214,7 @@ class HttpTransport final : public Transport {
               const std::stop_token& stop);
   void refuse(const Outgoing& message, const HttpResponse& response, const std::stop_token& stop);
   bool find_older_form(const std::stop_token& stop);
-  bool names_another_place();
+  bool says_why_there_is_no_stream();
   Error no_endpoint_error();
   agent::HttpRequest post(const Outgoing& message);
   bool ask_and_hear(const Outgoing& message, const std::stop_token& stop);
@@ -239,8 +239,9 @@ class HttpTransport final : public Transport {
   std::string post_to_;    // of the older form; empty: not known yet
   std::string elsewhere_;  // that it named in place of that, and may not
   bool is_older_form_;
-  bool has_stream_ended_ = false;  // of the older form
-  bool has_ears_ = false;          // or the server offers no stream of what it says itself
+  bool has_stream_ended_ = false;        // of the older form
+  std::optional<Error> stream_failure_;  // why it is none
+  bool has_ears_ = false;                // or the server offers no stream of what it says itself
   bool is_closed_ = false;
   std::list<Task> tasks_;
 };
@@ -566,7 +567,7 @@ void HttpTransport::refuse(const Outgoing& message,
     perform(message, stop);
     return;
   }
-  if (message.method == "initialize" && names_another_place()) {
+  if (message.method == "initialize" && says_why_there_is_no_stream()) {
     fail(message, no_endpoint_error());
     return;
   }
@@ -598,13 +599,17 @@ bool HttpTransport::find_older_form(const std::stop_token& stop) {
   return is_older_form_;
 }
 
-bool HttpTransport::names_another_place() {
+// It names another place, or wants to know who asks.
+bool HttpTransport::says_why_there_is_no_stream() {
   const std::lock_guard lock(mutex_);
-  return !elsewhere_.empty();
+  return !elsewhere_.empty() || (stream_failure_ && stream_failure_->code == Code::mcp_auth);
 }
 
 Error HttpTransport::no_endpoint_error() {
   const std::lock_guard lock(mutex_);
+  if (stream_failure_ && elsewhere_.empty()) {
+    return *stream_failure_;
+  }
   return transport_error(
       elsewhere_.empty()
           ? "names no address for requests in its stream of events"
@@ -629,10 +634,17 @@ void HttpTransport::listen_for_all(const std::stop_token& stop) {
                                  changed_.notify_all();
                                }});
   const auto response = take_up(reception, stop);
+  std::optional<Error> failure;
+  if (!response) {
+    failure = exchange_error(response.error());
+  } else if (!is_success(response->status)) {
+    failure = refused(*response);
+  }
   bool has_served = false;
   {
     const std::lock_guard lock(mutex_);
     has_stream_ended_ = true;
+    stream_failure_ = std::move(failure);
     has_served = !post_to_.empty() && !is_closed_;
     changed_.notify_all();
   }

@@ -494,6 +494,7 @@ void Session::hear(Message message) {
     changed_.notify_all();
   } else if ((id <= 0 || id > last_id_) && stray_.empty()) {  // else it is late
     stray_ = shown(agent::dump(message.id));
+    stray_ += message.kind == Kind::error ? ", and said: " + shown_error(message) : "";
   }
 }
 
