@@ -364,9 +364,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.open_stream()
             path = {"is of 2024, and sends elsewhere": "http://127.0.0.2:9/messages",
                     "is of 2024, and sends to another port": "//127.0.0.1:9/messages",
-                    "is of 2024, and wants a login": dict(code=77, said="wants a login"),
-    "is of 2024, and is out of order": dict(code=69, said="answers with HTTP status 503: not now", settings="type: sse"),
-    "is of 2024, and names a relative address": "messages?id=1"}
+                    "is of 2024, and names a relative address": "messages?id=1"}
+            if self.server.behaviour == "is of 2024, and pings by events":
+                self.event("2026-11-28", name="ping")
+                self.event("hello")
             if self.server.behaviour != "is of 2024, and names no address":
                 self.server.stream = self
                 self.event(path.get(self.server.behaviour, "/messages?id=1"), name="endpoint")
@@ -565,6 +566,9 @@ ROWS = {
     "is stateless, and never says that it is heard": dict(GOOD, added={}, check=all_of(listens(1), is_cut)),
     "is of 2024": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and says so": dict(GOOD, revision="2024-11-05", settings="type: sse", check=times("server/discover", 0)),
+    "is of 2024, and wants a login": dict(code=77, said="wants a login"),
+    "is of 2024, and is out of order": dict(code=69, said="answers with HTTP status 503: not now", settings="type: sse"),
+    "is of 2024, and pings by events": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and names a relative address": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and names a second address": dict(GOOD, revision="2024-11-05"),
     "is of 2024, and sends elsewhere": dict(code=69, check=is_never_asked_again,

@@ -69,11 +69,13 @@ void HttpReception::note_stream() {
   }
 }
 
-// False: what comes after it is not wanted.
+// False: what comes after it is not wanted. Events of other names are none of the protocol's, as
+// `ping` for those who would take silence for death.
 bool HttpReception::take_event(const agent::StreamEvent& event) {
+  const bool is_message = event.name.empty() || event.name == "message";
   if (event.name == "endpoint" && heard_.on_endpoint) {
     heard_.on_endpoint(event.data);
-  } else if (!event.data.empty()) {
+  } else if (is_message && !event.data.empty()) {
     ++events_;
     take_messages(event.data);
   }
@@ -82,6 +84,9 @@ bool HttpReception::take_event(const agent::StreamEvent& event) {
 
 void HttpReception::take_messages(std::string_view text) {
   auto messages = read_messages(text, Reading::lenient);
+  if (!messages && id_ == 0) {
+    return;  // a stream of many answers does not end for one that is nobody's
+  }
   if (!messages) {
     problem_ = "sent what is no message: " + shown(text);
     return;
