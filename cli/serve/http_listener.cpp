@@ -204,8 +204,9 @@ void HttpListener::wait(bool takes_requests) {
 // The one that has said nothing for longest, while no answer is for it, and that others may take
 // the place of; the end: there is none.
 std::map<std::uint64_t, HttpListener::Connection>::iterator HttpListener::silent() {
-  const auto is_silent = [&](const Connection& one) {
-    return one.out.empty() && !one.is_stream && Steady::now() - one.heard > limits_.to_speak;
+  const auto is_silent = [&](const Connection& one) {  // also since it had its last answer
+    return one.out.empty() && !one.is_stream &&
+           Steady::now() - std::max(one.heard, one.since) > limits_.to_speak;
   };
   auto longest = connections_.end();
   for (auto at = connections_.begin(); at != connections_.end(); ++at) {

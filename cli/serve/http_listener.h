@@ -42,12 +42,11 @@ class HttpHandler {
 
 struct HttpLimits {
   std::size_t connections = 128;
-  std::size_t body = 16u << 20;               // bytes
-  std::size_t received = 64u << 20;           // of all requests that are not whole yet
-  std::chrono::milliseconds request{30'000};  // from its first byte to its last one
-  std::chrono::milliseconds idle{60'000};     // without a request
-  std::chrono::milliseconds to_speak{
-      1'000};  // in which nothing is heard: then others may have its place
+  std::size_t body = 16u << 20;                 // bytes
+  std::size_t received = 64u << 20;             // of all requests that are not whole yet
+  std::chrono::milliseconds request{30'000};    // from its first byte to its last one
+  std::chrono::milliseconds idle{60'000};       // without a request
+  std::chrono::milliseconds to_speak{1'000};    // or others may have its place
   std::chrono::milliseconds unread{30'000};     // nothing of what is there for it was taken
   std::chrono::milliseconds heartbeat{15'000};  // of a stream that says nothing
 };
@@ -86,7 +85,7 @@ class HttpListener {
     bool is_chunked = true;         // the stream
     bool ends = false;              // once `out` is empty
     Steady::time_point since = {};  // when what it waits for began
-    Steady::time_point heard = {};
+    Steady::time_point heard = {};  // when its last bytes came
     Steady::time_point wrote = {};
   };
   struct Letter {

@@ -106,9 +106,8 @@ class BedrockDecoder final : public AnswerDecoder {
 };
 
 void BedrockDecoder::take_usage(const Json& data) {
-  const Json* said = agent::find(data, "usage");
-  lacks_input_ = said == nullptr ? lacks_input_ : input_sum(*said).lacks_some;
   if (const Json* usage = agent::find(data, "usage")) {
+    lacks_input_ = input_sum(*usage).lacks_some;
     count(normal_usage(*usage));
   }
 }

@@ -13,8 +13,7 @@ namespace tools {
 
 // The tool that is meant, if that is beyond doubt: the only one whose name has the same words, but
 // for case, -/_ and `functions.` or the like in front ("functions.ReadFile"). A letter may make it
-// another one
-// (`unlock`, `lock`).
+// another one (`unlock`).
 std::optional<std::string> repair_name(std::string_view name, std::span<const std::string> names);
 
 // An object. tool.invalid_parameters where the text is empty (the call was cut off), no JSON, or
