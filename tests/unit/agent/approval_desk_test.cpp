@@ -395,3 +395,13 @@ TEST_CASE("approvals: what is sealed is told apart", "[agent]") {
   CHECK(agent::sealed_grant("r", setting, "b", "") != grant("/work", "b"));
   CHECK(agent::sealed_grant("r", setting, "b", "") != agent::sealed_grant("r", setting, "b", "t"));
 }
+
+TEST_CASE("approvals: what a server says of a tool is its results, too", "[agent]") {
+  const agent::ToolInfo tool{
+      .name = "mcp__s__f", .description = "Does f.", .parameters = "{}", .name_elsewhere = "f"};
+  agent::ToolInfo other = tool;
+  other.results = R"({"type":"object"})";
+  CHECK(agent::definition_sha256(other) != agent::definition_sha256(tool));
+  other.results.clear();
+  CHECK(agent::definition_sha256(other) == agent::definition_sha256(tool));
+}
