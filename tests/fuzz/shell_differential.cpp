@@ -793,13 +793,15 @@ void check(const std::string& text, Scratch& scratch, Counts& counts) {
 }
 
 // Every keyword and command of its own that bash knows is refused, but for those that leave the
-// shell as it is.
+// shell as it is, or end it.
 void check_names(Counts& counts) {
-  constexpr auto k_harmless = std::to_array<std::string_view>({":",
+  constexpr auto k_harmless = std::to_array<std::string_view>({"!",
+                                                               ":",
                                                                "[",
                                                                "cd",
                                                                "command",
                                                                "echo",
+                                                               "exit",
                                                                "false",
                                                                "kill",
                                                                "printf",
