@@ -915,11 +915,13 @@ class Run {
     }
   }
 
-  // Calls that wait stay open, and so do those that the run's being stopped has kept from running.
-  bool leaves_calls_open() const {
+  // Calls that wait stay open, and so do those that the run's being stopped has kept from running,
+  // or a limit of them that can be raised.
+  bool leaves_calls_open(const Ending& ending) const {
     const Approvals& approvals = recorder_.state().approvals;
-    return approvals.are_pending() || cancellation_.stop().stop_requested() ||
-           (!approvals.parked.empty() && is_killed_);
+    return approvals.are_pending() ||
+           (ending.error && ending.error->code == Code::run_tool_call_limit) ||
+           cancellation_.stop().stop_requested() || (!approvals.parked.empty() && is_killed_);
   }
 
   // What a run that ended early has of an answer goes the way of an answer: not past a guardrail.
@@ -973,7 +975,7 @@ class Run {
   RunResult finish(const Ending& ending) {
     is_finishing_ = true;
     desk_.tell_of_unused_answers();
-    if (!leaves_calls_open()) {
+    if (!leaves_calls_open(ending)) {
       close_open_calls();
     }
     tidy_up();
