@@ -61,11 +61,18 @@ std::vector<RunInput> scripts_of(const Plan& plan) {
   return scripts;
 }
 
-void add_names_of_members(const agent::AgentSpec& agent, MemberNames& names) {
+void add_names_of_members(const agent::AgentSpec& agent,
+                          const std::function<bool(std::size_t step)>& is_flow,
+                          MemberNames& names) {
+  for (std::size_t number = 0; number < agent.steps.size(); ++number) {
+    const agent::StepSpec& step = agent.steps[number];
+    if (!step.is_command() && !is_flow(number)) {
+      names.insert(step.name);
+    }
+  }
   const auto add = [&](const auto& members, auto name) {
     std::ranges::transform(members, std::inserter(names, names.end()), name);
   };
-  add(agent.steps, &agent::StepSpec::name);
   add(agent.sub_agents, &agent::SubAgentSpec::name);
   add(agent.handoffs, &agent::HandoffSpec::name);
 }
@@ -73,7 +80,8 @@ void add_names_of_members(const agent::AgentSpec& agent, MemberNames& names) {
 namespace {
 
 void add_names_below(const Plan& plan, MemberNames& names) {
-  add_names_of_members(plan.agent, names);
+  add_names_of_members(
+      plan.agent, [&](std::size_t step) { return plan.members[step].is_flow(); }, names);
   for (const Plan& member : plan.members) {
     add_names_below(member, names);
   }
@@ -91,8 +99,8 @@ agent::Result<void> check_members_of_script(const fs::path& file, const MemberNa
     if (!names.contains(name)) {
       return agent::fail(
           agent::Code::config_invalid,
-          fmt::format("the script {} has replies for `{}`, and no step, sub-agent or hand-over is "
-                      "called so",
+          fmt::format("the script {} has replies for `{}`, and no step that is an agent, no "
+                      "sub-agent and no hand-over is called so",
                       file.string(),
                       agent::one_line(name, 60)),
           fmt::format("it may be one of: {}", fmt::join(names, ", ")));

@@ -23,9 +23,12 @@ std::vector<RunInput> inputs_of(const Parsed& parsed);
 // The scripts of the models and judges that replay one.
 std::vector<RunInput> scripts_of(const Plan& plan);
 
-// What the members of a whole are called, at whatever depth.
+// What those of a whole are called that a script can have replies for, at whatever depth: members
+// that ask a model themselves. `is_flow`: whether the step of that number is a flow.
 using MemberNames = std::set<std::string, std::less<>>;
-void add_names_of_members(const agent::AgentSpec& agent, MemberNames& names);
+void add_names_of_members(const agent::AgentSpec& agent,
+                          const std::function<bool(std::size_t step)>& is_flow,
+                          MemberNames& names);
 
 // config.invalid where a script has replies for a member, and none is called so, and where one
 // cannot be read.

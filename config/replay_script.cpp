@@ -25,7 +25,7 @@ constexpr auto k_script_keys = std::to_array<Key>({
     // clang-format off
     {.path = "version", .type = Type::integer, .help = "The version of this format. There is one so far: 1.", .example = "1", .min = 1, .max = 1, .required = true},
     {.path = "replies", .type = Type::list, .help = "What the model answers, one reply for each request, in this order.", .example = "[Done.]", .required = true},
-    {.path = "members", .type = Type::map, .help = "Replies of a flow's steps, of sub-agents, and of agents to whom the conversation is handed over, by their names; each of their runs plays its own from the beginning. Those that are not named here play `replies`.", .example = "{billing: [Done.]}"},
+    {.path = "members", .type = Type::map, .help = "Replies of steps of flows that are agents, of sub-agents, and of agents to whom the conversation is handed over, by their names; each of their runs plays its own from the beginning. Those that are not named here play `replies`.", .example = "{billing: [Done.]}"},
     {.path = "members.*", .type = Type::anything, .help = "As `replies`.", .example = "[Done.]"},
     {.path = "replies[]", .type = Type::text_or_map, .help = "A reply: its text alone, or a map.", .example = "{text: Done.}"},
     {.path = "replies[].text", .type = Type::text, .help = "What the model says, streamed in pieces.", .example = "Done."},

@@ -245,7 +245,10 @@ class Checker {
 
   static void add_members(const FlowTree& tree, Checked& checked) {
     checked.files.insert(file_of(tree.spec));
-    add_names_of_members(tree.spec, checked.member_names);
+    add_names_of_members(
+        tree.spec,
+        [&](std::size_t step) { return tree.members[step] && tree.members[step]->is_flow(); },
+        checked.member_names);
     for (const auto& member : tree.members) {
       if (member) {
         add_members(*member, checked);
