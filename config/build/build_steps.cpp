@@ -401,7 +401,7 @@ class StepBuilder {
       check_path(number, path, span_in(value, offset + path.offset, path.length), has_item);
     }
     const Path* whole = expression->as_path();
-    if (whole != nullptr && value_at(items_[number], "when") == nullptr) {
+    if (whole != nullptr) {
       check_is_there(number, *whole, span_in(value, offset + whole->offset, whole->length));
     }
   }
@@ -457,13 +457,28 @@ class StepBuilder {
     const auto other = numbers_.find(path.name);
     const auto again = known_again_.find(number);
     if (other != numbers_.end() && again != known_again_.end() &&
-        again->second.contains(other->second) && !before_[number].contains(other->second)) {
+        again->second.contains(other->second) && !before_[number].contains(other->second) &&
+        may_run_without(number, path.name)) {
       problems_.add(
           span,
           fmt::format("`{}` is not there yet in the first round", path.shown()),
           fmt::format("`when: {} != null`, or a step before this one that is run first", path.name),
           agent::Code::team_invalid);
     }
+  }
+
+  // Whether `when` says, by that other step alone, that this one runs while the other has brought
+  // nothing.
+  bool may_run_without(std::size_t number, const std::string& other) const {
+    const Value* when = value_at(items_[number], "when");
+    if (when == nullptr) {
+      return true;
+    }
+    const auto condition = Expression::parse(when->text);
+    const auto is_of_other = [&](const Path& path) { return path.name == other; };
+    const agent::Json nothing;
+    return condition && std::ranges::all_of(condition->paths(), is_of_other) &&
+           condition->is_true([&](std::string_view) { return &nothing; }).value_or(false);
   }
 
   void check_members(std::size_t other, const Path& path, Span span) {
