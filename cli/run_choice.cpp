@@ -3,6 +3,7 @@
 #include "agent/resume_command.h"
 #include "agent/store/runs.h"
 #include "agent/text.h"
+#include "cli/agents_above.h"
 #include "cli/recorded_run.h"
 #include "cli/run_identity.h"
 #include "cli/user_folders.h"
@@ -70,7 +71,8 @@ std::string resuming(const Parsed& parsed,
   if (file.contains(agent::k_redacted)) {
     return command + " --agent FILE";
   }
-  return needs_agent_file(begun) ? command + " --agent " + agent::shell_word(file) : command;
+  const bool is_known = !needs_agent_file(begun) && agents_above(*run, parsed, context.environment);
+  return is_known ? command : command + " --agent " + agent::shell_word(file);
 }
 
 }  // namespace cli

@@ -263,16 +263,22 @@ void RunSession::tell_what_is_carried_on() {
                      agent::one_line(model, 100)));
   }
   if (!source_.is_by_record) {
-    if (!source_.earlier->parent.empty() && world_.parent.empty() && source_.above.runs.empty()) {
+    if (is_orphan()) {
       warn(
-          "the run that this one worked for is not there any more: of rights and limits, those of "
-          "the file alone count");
+          "the rights of the run that this one worked for are not known: of rights and limits, "
+          "those of the file alone count");
     }
     return;
   }
   if (auto warning = warning_of_change(source_.earlier->begun, world_.context.cwd)) {
     plan_.warnings.push_back(*std::move(warning));
   }
+}
+
+// It worked for a run whose rights are not known, and goes on by itself, by those of a file.
+bool RunSession::is_orphan() const {
+  return source_.earlier && world_.parent.empty() && !source_.earlier->parent.empty() &&
+         source_.above.runs.empty();
 }
 
 void RunSession::warn(std::string message, std::string help) {
@@ -945,7 +951,7 @@ agent::ResumeCommand RunSession::resume_command() const {
   if (is_written_out(file)) {
     return is_sealed && is_whole ? resume : agent::ResumeCommand{};
   }
-  if (!is_sealed || !is_whole) {
+  if (!is_sealed || !is_whole || is_orphan()) {
     resume.words += " --agent " + agent::shell_word(file.string());
   } else {
     resume.agent_file = file.string();

@@ -134,6 +134,7 @@ class RunSession {
   void open_checks();
 
   void tell_what_is_carried_on();
+  bool is_orphan() const;
   void warn(std::string message, std::string help = {});
   providers::Dependencies provider_dependencies();
   agent::RunRequest make_request();
