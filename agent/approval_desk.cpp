@@ -17,6 +17,9 @@ namespace {
 
 // More than that are no command line any more: `errand runs pending` lists them.
 constexpr std::size_t k_most_in_a_command = 50;
+// What to do where a yes does not count.
+constexpr std::string_view k_look_at_it = "`errand runs pending` shows it as it is now";
+constexpr std::string_view k_look_at_server = "`errand mcp tools AGENT` shows what it says now";
 
 // A yes without looking, as of --yes, is none for the next process.
 bool is_of_a_person(std::string_view by) {
@@ -94,7 +97,10 @@ bool ApprovalDesk::is_approved(const ApprovalRequest& request) {
   looked_at_.insert(request.call.id);
   const std::string_view what = changed_since_shown(recorder_.state().approvals, request);
   if (!what.empty()) {
-    warn_of("approval", request.call.id, fmt::format("{} has changed since it was shown", what));
+    warn_of("approval",
+            request.call.id,
+            fmt::format("{} has changed since it was shown", what),
+            what == k_said_by_server ? k_look_at_server : k_look_at_it);
   }
   return what.empty();
 }
@@ -114,17 +120,18 @@ void ApprovalDesk::tell_of_lost_yes(const ApprovalRequest& request) {
   warn_of("earlier approval",
           request.call.id,
           what.empty() ? "nothing shows that it was given to this call, as it is now"
-                       : fmt::format("{} has changed since it was given", what));
+                       : fmt::format("{} has changed since it was given", what),
+          k_look_at_it);
 }
 
 void ApprovalDesk::warn_of(std::string_view approval,
                            const std::string& call_id,
-                           std::string_view why) {
+                           std::string_view why,
+                           std::string_view help) {
   recorder_.record(Warning{
       .message =
           fmt::format("the {} of `{}` does not count: {}", approval, one_line(call_id, 100), why),
-      .help = why.starts_with(k_said_by_server) ? "`errand mcp tools AGENT` shows what it says now"
-                                                : "`errand runs pending` shows it as it is now"});
+      .help = std::string(help)});
 }
 
 void ApprovalDesk::record(ApprovalAnswered answered, const std::string& sealed) {

@@ -55,7 +55,10 @@ class ApprovalDesk {
   const Approvals::Said* recorded(const std::string& call_id, const std::string& sealed) const;
   bool is_approved(const ApprovalRequest& request);
   void tell_of_lost_yes(const ApprovalRequest& request);
-  void warn_of(std::string_view approval, const std::string& call_id, std::string_view why);
+  void warn_of(std::string_view approval,
+               const std::string& call_id,
+               std::string_view why,
+               std::string_view help);
   void record(ApprovalAnswered answered, const std::string& sealed);
   std::string sealed(const ApprovalRequest& request, Answer answer) const;
   std::string seal(const std::string& sealed) const;

@@ -86,7 +86,7 @@ Result<agent::McpServerSpec> find_mcp_server(const agent::AgentSpec& agent,
 }
 
 bool has_own_authorization(const agent::McpServerSpec& server) {
-  return !agent::header(server.headers, "authorization").empty();
+  return !agent::is_blank(agent::header(server.headers, "authorization"));
 }
 
 Result<oauth::OAuthOptions> oauth_options_of(const agent::McpServerSpec& server,

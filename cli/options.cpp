@@ -1155,10 +1155,10 @@ constexpr auto k_commands = std::to_array<Command>({
      .description =
          "Starts the MCP servers of an agent and writes what they say of their tools to "
          "AGENT.mcp-lock.json, beside the agent file: a line a tool, with digests of its "
-         "description and of the schema of its arguments. Where that file is, a run, mcp tools "
-         "and mcp call end with 78, before a model is asked, as soon as a tool is new, gone or "
-         "described otherwise. Says what is different from the lock before. Exits with 69 where "
-         "a server does not start, whether or not it is required.",
+         "description and of the schemas of its arguments and results. Where that file is, a "
+         "run, mcp tools and mcp call end with 78, before a model is asked, as soon as a tool is "
+         "new, gone or described otherwise. Says what is different from the lock before. Exits "
+         "with 69 where a server does not start, whether or not it is required.",
      .positionals = k_mcp_agent_positionals,
      .options = k_mcp_lock_options,
      .examples = k_mcp_lock_examples,

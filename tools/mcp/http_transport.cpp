@@ -572,6 +572,11 @@ void HttpTransport::refuse(const Outgoing& message,
     return;
   }
   Error refusal = refused(response);
+  if (is_older_form && is_redirect(response.status)) {
+    refusal.help =
+        "No redirect is followed. The address that was asked is the one that the server names in "
+        "its stream: that is to be mended at the server.";
+  }
   const bool may_be_asked_again =
       response.status == k_too_many_requests || refusal.retry_after.has_value();
   if (said && message.id != 0 && !is_about_rights(response.status) && !may_be_asked_again) {
@@ -697,7 +702,7 @@ void HttpTransport::hear(Message message) {
 Error HttpTransport::refused(const HttpResponse& response) const {
   Error error = refusal_of(response);
   if (is_about_rights(response.status) &&
-      !agent::header(endpoint_.headers, "authorization").empty()) {
+      !agent::is_blank(agent::header(endpoint_.headers, "authorization"))) {
     error.help =
         "The server does not take the `Authorization` that `headers` give it: see whether that is "
         "still good, and meant for this server.";
